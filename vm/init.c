@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The first process of a test guest: it runs the tests of /plan, one after the
+ * other, each with its time limit, and tells the host what became of them. It
+ * uses nothing but the kernel, so that what fails is the kernel or the test.
+ *
+ * Two virtio ports lead to the host, apart from the console: "out" gets what the
+ * tests print, "verdict" one line per test. The verdict is written at the very
+ * end, in one go, after everything that could still make the run a failure: a
+ * guest that dies on the way leaves none.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_ARGS 32
+/* How long killed processes and closed VMs get to be gone. */
+#define SETTLE_SECONDS 5
+#define KVM_DEBUGFS "/sys/kernel/debug/kvm"
+
+static int out;
+static FILE *verdict;
+static char *verdict_text;
+static size_t verdict_size;
+
+/* Dying is a panic, and a panic a run without a verdict: it cannot pass. */
+static void __attribute__((noreturn)) die(const char *what)
+{
+	fprintf(stderr, "init: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, text, size);
+
+		if (written <= 0)
+			die("write");
+		text += written;
+		size -= written;
+	}
+}
+
+static void mount_one(const char *type, const char *path)
+{
+	mkdir(path, 0755);
+	if (mount(type, path, type, 0, NULL))
+		die(path);
+}
+
+static void mount_all(void)
+{
+	mount_one("devtmpfs", "/dev");
+	mount_one("proc", "/proc");
+	mount_one("sysfs", "/sys");
+	mount_one("debugfs", "/sys/kernel/debug");
+	mount_one("cgroup2", "/sys/fs/cgroup");
+	mount_one("tmpfs", "/tmp");
+	mount_one("tmpfs", "/run");
+	mount_one("devpts", "/dev/pts");
+	mount_one("tmpfs", "/dev/shm");
+	symlink("/proc/self/fd", "/dev/fd");
+}
+
+/* The shell and what goes with it: for tests that are scripts. */
+static void install_busybox(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/bin/busybox", "busybox", "--install", "-s", "/bin", NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static int open_console(void)
+{
+	int fd = open("/dev/console", O_RDWR);
+
+	if (fd < 0)
+		die("/dev/console");
+	dup2(fd, 0);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	return fd;
+}
+
+/* There is no udev to make /dev/virtio-ports, sysfs knows the names. */
+static int open_port(const char *wanted)
+{
+	const char *class = "/sys/class/virtio-ports";
+	struct dirent *entry;
+	char path[512];
+	char name[32];
+	FILE *file;
+	DIR *dir;
+	int fd;
+
+	dir = opendir(class);
+	if (!dir)
+		die(class);
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s/name", class, entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fscanf(file, "%31s", name) != 1)
+			name[0] = '\0';
+		fclose(file);
+		if (strcmp(name, wanted))
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			die(path);
+		closedir(dir);
+		return fd;
+	}
+	errno = ENODEV;
+	die(wanted);
+}
+
+/* Console and log say which test a kernel message belongs to. */
+static void log_kernel(const char *name)
+{
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	char text[256];
+
+	if (fd < 0)
+		die("/dev/kmsg");
+	/* not dprintf(): it wants to seek, which kmsg refuses */
+	write_all(fd, text, snprintf(text, sizeof(text), "init: test %.200s\n", name));
+	close(fd);
+}
+
+/*
+ * Tests print to a terminal, not to a pipe: what one printed before it crashed
+ * has then left the buffers of its C library.
+ */
+static int open_terminal(int *slave)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || grantpt(master) || unlockpt(master))
+		die("/dev/ptmx");
+	*slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*slave < 0)
+		die("/dev/pts");
+	return master;
+}
+
+static bool relay(int terminal)
+{
+	char text[4096];
+	ssize_t size = read(terminal, text, sizeof(text));
+
+	/* EIO: nobody has the other side open any more */
+	if (size <= 0)
+		return false;
+	write_all(out, text, size);
+	return true;
+}
+
+static pid_t start(char *command, int terminal)
+{
+	char *args[MAX_ARGS + 1] = { NULL };
+	pid_t pid;
+	int i = 0;
+
+	for (char *word = strtok(command, " "); word && i < MAX_ARGS; word = strtok(NULL, " "))
+		args[i++] = word;
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	setsid();
+	dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+	dup2(terminal, 1);
+	dup2(terminal, 2);
+	if (chdir("/test"))
+		die("/test");
+	execvp(args[0], args);
+	fprintf(stderr, "%s: %s\n", args[0], strerror(errno));
+	_exit(127);
+}
+
+/* False if the process was still there after the limit. */
+static bool wait_for(pid_t pid, int terminal, int seconds)
+{
+	long long end = now_ms() + seconds * 1000LL;
+	struct pollfd fds[2] = {
+		{ .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN },
+		{ .fd = terminal, .events = POLLIN },
+	};
+	bool exited = false;
+	long long left;
+
+	if (fds[0].fd < 0)
+		die("pidfd_open");
+	while (!exited && (left = end - now_ms()) > 0) {
+		if (poll(fds, 2, left) < 0)
+			die("poll");
+		if (fds[1].revents && !relay(terminal))
+			fds[1].fd = -1;
+		exited = fds[0].revents;
+	}
+	close(fds[0].fd);
+	return exited;
+}
+
+/*
+ * What a test leaves running, in its process group or out of it, must not
+ * disturb the next one. Init itself is the one process that kill(-1) spares.
+ */
+static bool kill_all(int *status, pid_t pid)
+{
+	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
+	pid_t reaped;
+	int s;
+
+	kill(-1, SIGKILL);
+	do {
+		reaped = waitpid(-1, &s, WNOHANG);
+		if (reaped < 0)
+			return true;
+		if (reaped == pid)
+			*status = s;
+		if (!reaped)
+			usleep(1000);
+	} while (now_ms() < end);
+	return false;
+}
+
+static void run(const char *name, int seconds, char *command)
+{
+	long long begin = now_ms();
+	int terminal, slave, status = 0;
+	bool in_time, gone;
+	pid_t pid;
+
+	log_kernel(name);
+	dprintf(out, "@@ begin %s\n", name);
+	terminal = open_terminal(&slave);
+	pid = start(command, slave);
+	close(slave);
+	in_time = wait_for(pid, terminal, seconds);
+	gone = kill_all(&status, pid);
+	while (gone && relay(terminal))
+		;
+	close(terminal);
+	dprintf(out, "\n@@ end %s\n", name);
+
+	fprintf(verdict, "test %s ", name);
+	if (!gone)
+		fprintf(verdict, "unkillable 0");
+	else if (!in_time)
+		fprintf(verdict, "timeout %d", seconds);
+	else if (WIFSIGNALED(status))
+		fprintf(verdict, "signal %d", WTERMSIG(status));
+	else
+		fprintf(verdict, "exit %d", WEXITSTATUS(status));
+	fprintf(verdict, " %lld\n", now_ms() - begin);
+}
+
+/* A line of the plan: name, seconds and command, with a tab between them. */
+static void run_plan(void)
+{
+	FILE *plan = fopen("/plan", "re");
+	char line[1024];
+
+	if (!plan)
+		die("/plan");
+	while (fgets(line, sizeof(line), plan)) {
+		char *name = strtok(line, "\t");
+		char *seconds = strtok(NULL, "\t");
+		char *command = strtok(NULL, "\n");
+
+		if (!command) {
+			errno = EINVAL;
+			die("/plan");
+		}
+		run(name, atoi(seconds), command);
+	}
+	fclose(plan);
+}
+
+static int count_vms(void)
+{
+	struct dirent *entry;
+	int vms = 0;
+	DIR *dir;
+
+	dir = opendir(KVM_DEBUGFS);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		vms += entry->d_type == DT_DIR && entry->d_name[0] != '.';
+	closedir(dir);
+	return vms;
+}
+
+/* No process is left: a VM that is still there is held by the kernel alone. */
+static void check_leaks(void)
+{
+	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
+
+	while (count_vms() && now_ms() < end)
+		usleep(10000);
+	fprintf(verdict, "leaked-vms %d\n", count_vms());
+}
+
+/* Proc's word on warnings and worse, whatever became of the messages. */
+static void check_taint(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
+	unsigned long tainted;
+
+	if (!file || fscanf(file, "%lu", &tainted) != 1)
+		die("/proc/sys/kernel/tainted");
+	fclose(file);
+	fprintf(verdict, "tainted %lu\n", tainted);
+}
+
+static void run_tests(void)
+{
+	int port = open_port("verdict");
+
+	out = open_port("out");
+	verdict = open_memstream(&verdict_text, &verdict_size);
+	if (!verdict)
+		die("open_memstream");
+	run_plan();
+	check_leaks();
+	check_taint();
+	fprintf(verdict, "end\n");
+	fclose(verdict);
+	write_all(port, verdict_text, verdict_size);
+}
+
+static void run_shell(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		chdir("/test");
+		execl("/bin/busybox", "setsid", "cttyhack", "sh", NULL);
+		die("/bin/busybox");
+	}
+	while (wait(NULL) != pid)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	setenv("PATH", "/test:/bin:/usr/sbin:/usr/bin:/sbin", 1);
+	setenv("HOME", "/", 1);
+	mount_all();
+	open_console();
+	install_busybox();
+	if (argc > 1 && !strcmp(argv[1], "shell"))
+		run_shell();
+	else
+		run_tests();
+	sync();
+	reboot(RB_POWER_OFF);
+	die("power off");
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What became of a boot: one `ok` or `not ok` line per test case, from what the
+# tests printed (out), what init says about them (verdict) and what the kernel
+# logged (splats). Set before each file: phase. Variables: profile, qemu_status.
+# Exit status: 0 PASS, 1 FAIL, 2 LOST.
+
+function glob_to_regex(glob) {
+	gsub(/[][.+(){}^$|\\]/, "\\\\&", glob)
+	gsub(/\*/, ".*", glob)
+	gsub(/\?/, ".", glob)
+	return "^" glob "$"
+}
+
+function pass(name) {
+	print "ok - " profile " " name
+}
+
+function fail(name, why) {
+	print "not ok - " profile " " name (why == "" ? "" : ": " why)
+	failed = 1
+}
+
+# A skip passes if the list expects it; the list's reason is the one to read.
+function skip(test, name, why,    i) {
+	for (i = 1; i <= skips; i++)
+		if (skip_test[i] == test && name ~ skip_case[i]) {
+			skip_used[i] = 1
+			print "ok - " profile " " test " " name " # SKIP " skip_reason[i]
+			return
+		}
+	fail(test " " name, "unexpected skip: " why)
+}
+
+function show_end_of_output(test,    i) {
+	for (i = lines[test] - 14; i <= lines[test]; i++)
+		if (i > 0)
+			print "#   " line[test, i]
+}
+
+# An `ok` or `not ok` line of a test's TAP output.
+function tap_case(test, text,    name, why, result) {
+	result = text ~ /^not / ? "not ok" : "ok"
+	sub(/^(not )?ok *[0-9]* *(- )?/, "", text)
+	name = text
+	if (match(text, /# *SKIP/)) {
+		result = "skip"
+		why = substr(text, RSTART + RLENGTH + 1)
+		name = substr(text, 1, RSTART - 1)
+	}
+	sub(/ *$/, "", name)
+	# kselftest_harness.h leaves the name out of what it skips
+	cases[test]++
+	if (name == "")
+		name = running == "" ? "case " cases[test] : running
+	case_name[test, cases[test]] = name
+	case_result[test, cases[test]] = result
+	case_why[test, cases[test]] = why
+}
+
+function judge_cases(test,    i, name) {
+	for (i = 1; i <= cases[test]; i++) {
+		name = case_name[test, i]
+		if (case_result[test, i] == "ok")
+			pass(test " " name)
+		else if (case_result[test, i] == "skip")
+			skip(test, name, case_why[test, i])
+		else
+			fail(test " " name)
+	}
+}
+
+# Exit status 4 is a skip for all of kselftest.
+function judge_tap(test) {
+	judge_cases(test)
+	if (bail[test] != "")
+		fail(test, bail[test])
+	else if (!(test in plan))
+		fail(test, "no TAP plan (" end[test] ")")
+	else if (plan[test] == 0 && plan_skip[test] != "")
+		skip(test, "all", plan_skip[test])
+	else if (plan[test] != cases[test] + 0)
+		fail(test, "plan of " plan[test] " cases, " cases[test] + 0 " seen (" end[test] ")")
+	else if (end[test] != "exit 0" && end[test] != "exit 4" && !failed)
+		fail(test, end[test])
+}
+
+function judge_exit(test) {
+	if (end[test] == "exit 0")
+		pass(test)
+	else if (end[test] == "exit 4")
+		skip(test, "all", line[test, lines[test]])
+	else
+		fail(test, end[test])
+}
+
+function judge_test(test,    failed_before) {
+	failed_before = failed
+	failed = 0
+	if (!(test in end))
+		end[test] = test in begun ? "lost" : "never started"
+	if (judge[test] == "tap" && test in begun)
+		judge_tap(test)
+	else
+		judge_exit(test)
+	if (failed)
+		show_end_of_output(test)
+	failed = failed || failed_before
+}
+
+# One failure for each test that had splats, however many lines they are.
+function judge_log(    i) {
+	for (i = 1; i <= splats; i++)
+		if (splat_test[i] != splat_test[i - 1])
+			fail("kernel log", splat_test[i] ": " splat[i])
+		else
+			print "#   " splat[i]
+}
+
+function judge_boot(    failed_before, i) {
+	failed_before = failed
+	failed = 0
+	if (!complete)
+		fail("boot", "LOST, no verdict: " \
+		     (qemu_status == 124 ? "time limit" : "QEMU exit " qemu_status))
+	else if (qemu_status != 0)
+		fail("boot", "QEMU exit " qemu_status)
+	if (leaked)
+		fail("boot", leaked " VMs without a process")
+	if (tainted)
+		fail("boot", "kernel tainted: " tainted)
+	judge_log()
+	for (i = 1; i <= skips; i++)
+		if (!skip_used[i] && (skip_test[i] in judge) && complete)
+			fail("boot", "expected skip did not happen: " skip_test[i] " " skip_glob[i])
+	if (!failed)
+		pass("boot: verdict, kernel log, leaks")
+	failed = failed || failed_before
+}
+
+phase == "tests" {
+	order[++tests] = $1
+	judge[$1] = $2
+}
+
+phase == "skips" {
+	skip_test[++skips] = $1
+	skip_glob[skips] = $2
+	skip_case[skips] = glob_to_regex($2)
+	sub(/^[^ ]+ +[^ ]+ +/, "")
+	skip_reason[skips] = $0
+}
+
+phase == "verdict" && $1 == "test" { end[$2] = $3 " " $4 }
+phase == "verdict" && $1 == "leaked-vms" { leaked = $2 }
+phase == "verdict" && $1 == "tainted" { tainted = $2 }
+phase == "verdict" { complete = ($1 == "end") }
+
+phase == "out" && /^@@ begin / { test = $3; begun[test] = 1; running = ""; next }
+phase == "out" && /^@@ end / { test = ""; next }
+phase == "out" && test != "" && NF {
+	sub(/\r$/, "")
+	line[test, ++lines[test]] = $0
+}
+phase == "out" && /^1\.\.[0-9]+/ {
+	plan[test] = substr($1, 4) + 0
+	if (match($0, /# *SKIP */))
+		plan_skip[test] = substr($0, RSTART + RLENGTH) " "
+}
+phase == "out" && /^# +RUN / { running = $3 }
+phase == "out" && /^(not )?ok( |$)/ { tap_case(test, $0) }
+phase == "out" && /^Bail out!/ { bail[test] = $0 }
+
+phase == "splats" {
+	splat_test[++splats] = $1
+	sub(/^[^ ]+ /, "")
+	splat[splats] = $0
+}
+
+END {
+	for (i = 1; i <= tests; i++)
+		judge_test(order[i])
+	judge_boot()
+	exit(!complete ? 2 : failed ? 1 : 0)
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the boots share: a profile's data, the plan, the kernel, the QEMU command.
+# Sourced, never run.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+vm_build=${VM_BUILD:-build/vm}
+
+# need COMMAND PACKAGE: what is missing is said before anything is started.
+need() {
+	command -v "$1" >/dev/null ||
+		die "$1 is missing: apt-get install $2 (or: make deps)"
+}
+
+# load_profile NAME: sets cc, arch, qemu, machine, cpu, console, host_root, dir, kernel.
+# shellcheck disable=SC2034 # some are for the caller
+load_profile() {
+	profile=$1
+	[ -f "vm/profiles/${profile:-none}" ] ||
+		die "no profile '$profile', choose one of: $(profiles)"
+	# shellcheck source=vm/profiles/x86-npt
+	. "vm/profiles/$profile"
+	case $arch in
+	x86)
+		need "$qemu" qemu-system-x86
+		cc=gcc
+		image=arch/x86/boot/bzImage
+		;;
+	arm64)
+		need "$qemu" qemu-system-arm
+		cc=aarch64-linux-gnu-gcc
+		image=arch/arm64/boot/Image
+		;;
+	esac
+	kernel=${KERNEL:-$out/kernel-$arch/$image}
+	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
+	dir=$vm_build/$profile
+	mkdir -p "$dir"
+}
+
+profiles() {
+	(cd vm/profiles && echo *)
+}
+
+# matches NAME PATTERNS: is it one of these comma-separated patterns?
+matches() {
+	local name=$1 pattern
+	local -a patterns
+	IFS=, read -ra patterns <<<"$2"
+	for pattern in "${patterns[@]}"; do
+		# shellcheck disable=SC2053
+		[[ $name != $pattern ]] || return 0
+	done
+	return 1
+}
+
+# qemu_command INITRAMFS KERNEL-ARGUMENTS: sets the array qemu_command, for all boots alike.
+qemu_command() {
+	qemu_command=(
+		"$qemu" -nodefaults -no-reboot -display none -monitor none
+		-machine "$machine" -cpu "$cpu" -accel "tcg,thread=multi"
+		-smp "${SMP:-2}" -m "${MEMORY:-2G}"
+		-kernel "$kernel" -initrd "$1"
+		-append "console=$console ignore_loglevel panic=-1 $2"
+	)
+	[ "$host_root" = no ] || qemu_command+=(
+		-virtfs "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"
+	)
+}
