@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * KVM's statistics of arm64, included by <linux/kvm_stats_list.h>, which says
+ * what stands in a line.
+ */
+
+KVM_VCPU_STAT(u64, hvc_exit_stat, CUMULATIVE, COUNT,
+	      "Exits by an HVC instruction")
+KVM_VCPU_STAT(u64, wfe_exit_stat, CUMULATIVE, COUNT,
+	      "Exits by a WFE instruction")
+KVM_VCPU_STAT(u64, wfi_exit_stat, CUMULATIVE, COUNT,
+	      "Exits by a WFI instruction")
+KVM_VCPU_STAT(u64, mmio_exit_user, CUMULATIVE, COUNT,
+	      "Accesses to MMIO that user space handled")
+KVM_VCPU_STAT(u64, mmio_exit_kernel, CUMULATIVE, COUNT,
+	      "Accesses to MMIO that KVM handled")
+KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
+	      "Exits from the guest, for whatever reason")

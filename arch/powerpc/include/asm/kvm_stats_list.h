@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * KVM's statistics of powerpc, included by <linux/kvm_stats_list.h>, which says
+ * what stands in a line.
+ */
+/* Counted under kvm->mmu_lock. */
+KVM_VM_STAT(u64, num_2M_pages, INSTANT, COUNT,
+	    "Pages of 2 MiB mapped now by the radix MMU",
+	    .alias = "largepages_2M")
+KVM_VM_STAT(u64, num_1G_pages, INSTANT, COUNT,
+	    "Pages of 1 GiB mapped now by the radix MMU",
+	    .alias = "largepages_1G")
+
+KVM_VCPU_STAT(u64, sum_exits, CUMULATIVE, COUNT,
+	      "Exits from the guest, for whatever reason",
+	      .alias = "exits")
+KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
+	      "Accesses to MMIO",
+	      .alias = "mmio")
+KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
+	      "Exits to user space by a signal",
+	      .alias = "sig")
+KVM_VCPU_STAT(u64, itlb_real_miss_exits, CUMULATIVE, COUNT,
+	      "Fetches that missed the TLB and went to guest memory",
+	      .alias = "itlb_r")
+KVM_VCPU_STAT(u64, itlb_virt_miss_exits, CUMULATIVE, COUNT,
+	      "Fetches that missed the guest's own TLB as well",
+	      .alias = "itlb_v")
+KVM_VCPU_STAT(u64, dtlb_real_miss_exits, CUMULATIVE, COUNT,
+	      "Accesses that missed the TLB and went to guest memory",
+	      .alias = "dtlb_r")
+KVM_VCPU_STAT(u64, dtlb_virt_miss_exits, CUMULATIVE, COUNT,
+	      "Accesses that missed the guest's own TLB as well",
+	      .alias = "dtlb_v")
+KVM_VCPU_STAT(u64, syscall_exits, CUMULATIVE, COUNT,
+	      "System calls and hypercalls of the guest",
+	      .alias = "sysc")
+KVM_VCPU_STAT(u64, isi_exits, CUMULATIVE, COUNT,
+	      "Exits by a storage interrupt of an instruction fetch",
+	      .alias = "isi")
+KVM_VCPU_STAT(u64, dsi_exits, CUMULATIVE, COUNT,
+	      "Exits by a storage interrupt of a data access",
+	      .alias = "dsi")
+KVM_VCPU_STAT(u64, emulated_inst_exits, CUMULATIVE, COUNT,
+	      "Instructions of the guest that KVM emulated",
+	      .alias = "inst_emu")
+KVM_VCPU_STAT(u64, dec_exits, CUMULATIVE, COUNT,
+	      "Exits by the decrementer",
+	      .alias = "dec")
+KVM_VCPU_STAT(u64, ext_intr_exits, CUMULATIVE, COUNT,
+	      "Exits by an external interrupt of the host",
+	      .alias = "ext_intr")
+KVM_VCPU_STAT(u64, halt_wait_ns, CUMULATIVE, NANOSECONDS,
+	      "Time that halted vCPUs were blocked")
+KVM_VCPU_STAT(u64, halt_successful_wait, CUMULATIVE, COUNT,
+	      "Halts that a wake-up event ended after blocking")
+KVM_VCPU_STAT(u64, dbell_exits, CUMULATIVE, COUNT,
+	      "Exits by a doorbell of the host",
+	      .alias = "doorbell")
+KVM_VCPU_STAT(u64, gdbell_exits, CUMULATIVE, COUNT,
+	      "Exits by a doorbell of the guest",
+	      .alias = "guest doorbell")
+KVM_VCPU_STAT(u64, ld, CUMULATIVE, COUNT,
+	      "Loads that KVM emulated")
+KVM_VCPU_STAT(u64, st, CUMULATIVE, COUNT,
+	      "Stores that KVM emulated")
+#ifdef CONFIG_PPC_BOOK3S
+KVM_VCPU_STAT(u64, pf_storage, CUMULATIVE, COUNT,
+	      "Faults of data accesses that reached KVM's MMU")
+KVM_VCPU_STAT(u64, pf_instruc, CUMULATIVE, COUNT,
+	      "Faults of instruction fetches that reached KVM's MMU")
+KVM_VCPU_STAT(u64, sp_storage, CUMULATIVE, COUNT,
+	      "Faults of data accesses within a split real mode mapping")
+KVM_VCPU_STAT(u64, sp_instruc, CUMULATIVE, COUNT,
+	      "Faults of fetches within a split real mode mapping")
+KVM_VCPU_STAT(atomic64_t, queue_intr, CUMULATIVE, COUNT,
+	      "Interrupts queued for the vCPU")
+KVM_VCPU_STAT(u64, ld_slow, CUMULATIVE, COUNT,
+	      "Emulated loads that were not served by the fast path")
+KVM_VCPU_STAT(u64, st_slow, CUMULATIVE, COUNT,
+	      "Emulated stores that were not served by the fast path")
+#endif
+KVM_VCPU_STAT(u64, pthru_all, CUMULATIVE, COUNT,
+	      "Interrupts of passed-through devices that KVM handled")
+KVM_VCPU_STAT(u64, pthru_host, CUMULATIVE, COUNT,
+	      "Interrupts of passed-through devices that the host handled")
+KVM_VCPU_STAT(u64, pthru_bad_aff, CUMULATIVE, COUNT,
+	      "Interrupts of passed-through devices on the wrong CPU")

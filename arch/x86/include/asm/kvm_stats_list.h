@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * KVM's statistics of x86, included by <linux/kvm_stats_list.h>, which says
+ * what stands in a line.
+ */
+
+/* Counted under kvm->mmu_lock. */
+KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
+	    "Shadow pages that were zapped")
+KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
+	    "Guest writes to page tables that are shadowed")
+KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
+	    "Shadow entries above the last level zapped by guest writes")
+KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
+	    "Shadow pages zapped because the guest wrote to them in a row")
+KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
+	    "Shadow pages zapped to make room for others")
+KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
+	    "Shadow pages that had to be made because none fitted")
+KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
+	    "Shadow pages out of step with the guest's page tables now",
+	    .mode = 0644)
+KVM_VM_STAT(u64, lpages, INSTANT, COUNT,
+	    "Huge pages mapped now through shadow pages",
+	    .alias = "largepages")
+KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
+	    "Huge pages split now because the guest may execute from them",
+	    .alias = "nx_largepages_splitted")
+KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
+	    "Most hash collisions met in one look-up of a shadow page")
+
+KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
+	      "Page faults fixed by installing a page table entry")
+KVM_VCPU_STAT(u64, pf_guest, CUMULATIVE, COUNT,
+	      "Page faults passed to the guest")
+KVM_VCPU_STAT(u64, tlb_flush, CUMULATIVE, COUNT,
+	      "Flushes of the vCPU's TLB")
+KVM_VCPU_STAT(u64, invlpg, CUMULATIVE, COUNT,
+	      "Invalidations of one page, or of one PCID, that KVM emulated")
+KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
+	      "Exits from the guest, for whatever reason")
+KVM_VCPU_STAT(u64, io_exits, CUMULATIVE, COUNT,
+	      "Exits by an access to an I/O port")
+KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
+	      "Exits to user space by an access to MMIO")
+KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
+	      "Exits to user space by a signal")
+KVM_VCPU_STAT(u64, irq_window_exits, CUMULATIVE, COUNT,
+	      "Exits because the guest became ready for an interrupt",
+	      .alias = "irq_window")
+KVM_VCPU_STAT(u64, nmi_window_exits, CUMULATIVE, COUNT,
+	      "Exits because the guest became ready for an NMI",
+	      .alias = "nmi_window")
+KVM_VCPU_STAT(u64, l1d_flush, CUMULATIVE, COUNT,
+	      "Flushes of the L1 data cache before entering the guest")
+KVM_VCPU_STAT(u64, halt_exits, CUMULATIVE, COUNT,
+	      "HLT instructions of the guest")
+KVM_VCPU_STAT(u64, request_irq_exits, CUMULATIVE, COUNT,
+	      "Exits to user space that had asked for an interrupt window",
+	      .alias = "request_irq")
+KVM_VCPU_STAT(u64, irq_exits, CUMULATIVE, COUNT,
+	      "Exits by an interrupt of the host")
+KVM_VCPU_STAT(u64, host_state_reload, CUMULATIVE, COUNT,
+	      "Reloads of host state that is kept off while in the guest")
+KVM_VCPU_STAT(u64, fpu_reload, CUMULATIVE, COUNT,
+	      "Reloads of user space's FPU state after running the guest")
+KVM_VCPU_STAT(u64, insn_emulation, CUMULATIVE, COUNT,
+	      "Instructions of the guest that KVM decoded to emulate them")
+KVM_VCPU_STAT(u64, insn_emulation_fail, CUMULATIVE, COUNT,
+	      "Instructions of the guest that KVM could not emulate")
+KVM_VCPU_STAT(u64, hypercalls, CUMULATIVE, COUNT,
+	      "Hypercalls of the guest that KVM answered")
+KVM_VCPU_STAT(u64, irq_injections, CUMULATIVE, COUNT,
+	      "Interrupts injected into the guest")
+KVM_VCPU_STAT(u64, nmi_injections, CUMULATIVE, COUNT,
+	      "NMIs injected into the guest")
+KVM_VCPU_STAT(u64, req_event, CUMULATIVE, COUNT,
+	      "Entries that looked for events to inject first")
+KVM_VCPU_STAT(u64, preemption_reported, CUMULATIVE, COUNT,
+	      "Preemptions of the vCPU at an instruction boundary of the guest")
+KVM_VCPU_STAT(u64, preemption_other, CUMULATIVE, COUNT,
+	      "Preemptions of the vCPU elsewhere, not reported to the guest")

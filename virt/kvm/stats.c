@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics: the objects that keep them, independent of the life of VM
+ * and vCPU, and the constant descriptions of what stands in them.
+ */
+#include <linux/build_bug.h>
+#include <linux/gfp.h>
+#include <linux/kvm_host.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "stats.h"
+
+/* The units of the lists: flags and exponent of a descriptor. */
+#define UNIT_FLAGS_COUNT	(KVM_STATS_UNIT_NONE | KVM_STATS_BASE_POW10)
+#define UNIT_EXPONENT_COUNT	0
+#define UNIT_FLAGS_NANOSECONDS	(KVM_STATS_UNIT_SECONDS | KVM_STATS_BASE_POW10)
+#define UNIT_EXPONENT_NANOSECONDS (-9)
+
+#define RECORD(container, stat, type, unit) {				\
+	.desc = {							\
+		.flags = KVM_STATS_TYPE_##type | UNIT_FLAGS_##unit,	\
+		.exponent = UNIT_EXPONENT_##unit,			\
+		.size = 1,						\
+		.offset = offsetof(struct container, stat),		\
+	},								\
+	.name = #stat,							\
+},
+
+static const struct kvm_stats_record kvm_vm_stats_records[] = {
+#define KVM_VM_STAT(ctype, stat, type, unit, ...)			\
+	RECORD(kvm_vm_stat, stat, type, unit)
+#define KVM_VCPU_STAT(...)
+#include <linux/kvm_stats_list.h>
+};
+
+static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
+#define KVM_VM_STAT(...)
+#define KVM_VCPU_STAT(ctype, stat, type, unit, ...)			\
+	RECORD(kvm_vcpu_stat, stat, type, unit)
+#include <linux/kvm_stats_list.h>
+};
+
+/* Names are unique over VM and vCPU: this enum takes each of them once. */
+enum {
+#define KVM_VM_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
+#define KVM_VCPU_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
+#include <linux/kvm_stats_list.h>
+};
+
+/* Names end within their field, and every value is 64 bits wide. */
+#define CHECK(container, stat)						\
+	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
+	static_assert(sizeof_field(struct container, stat) == sizeof(u64));
+#define KVM_VM_STAT(ctype, stat, ...)	CHECK(kvm_vm_stat, stat)
+#define KVM_VCPU_STAT(ctype, stat, ...)	CHECK(kvm_vcpu_stat, stat)
+#include <linux/kvm_stats_list.h>
+
+/* Values are dense: a reader sizes its buffer by adding up the descriptors. */
+static_assert(sizeof(struct kvm_vm_stat) ==
+	      ARRAY_SIZE(kvm_vm_stats_records) * sizeof(u64));
+static_assert(sizeof(struct kvm_vcpu_stat) ==
+	      ARRAY_SIZE(kvm_vcpu_stats_records) * sizeof(u64));
+
+/* One page holds the values of an object. */
+static_assert(sizeof(struct kvm_vm_stat) <= PAGE_SIZE);
+static_assert(sizeof(struct kvm_vcpu_stat) <= PAGE_SIZE);
+
+/* Readers rely on these bytes, see the uapi header. */
+static_assert(sizeof(struct kvm_stats_header) == 24);
+static_assert(sizeof(struct kvm_stats_desc) == 16);
+static_assert(offsetof(struct kvm_stats_record, name) == 16);
+static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
+
+#define ID_OFFSET	sizeof(struct kvm_stats_header)
+#define DESC_OFFSET	(ID_OFFSET + KVM_STATS_NAME_SIZE)
+
+/* The values start on a page boundary, zeros fill the gap before them. */
+#define FORMAT(all_records, container) {				\
+	.header = {							\
+		.name_size = KVM_STATS_NAME_SIZE,			\
+		.num_desc = ARRAY_SIZE(all_records),			\
+		.id_offset = ID_OFFSET,					\
+		.desc_offset = DESC_OFFSET,				\
+		.data_offset = PAGE_ALIGN(DESC_OFFSET + sizeof(all_records)), \
+	},								\
+	.records = all_records,						\
+	.data_size = sizeof(struct container),				\
+}
+
+static const struct kvm_stats_format kvm_vm_stats_format =
+	FORMAT(kvm_vm_stats_records, kvm_vm_stat);
+
+static const struct kvm_stats_format kvm_vcpu_stats_format =
+	FORMAT(kvm_vcpu_stats_records, kvm_vcpu_stat);
+
+/*
+ * Values live in a page of their own and not in a slab object: nothing else
+ * shares its cache lines, and it can be shown to user space as it is. The page
+ * comes from the node of the creator, which for a vCPU is the thread to run it.
+ */
+static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
+{
+	struct kvm_stats *stats;
+
+	stats = kzalloc(sizeof(*stats), GFP_KERNEL_ACCOUNT);
+	if (!stats)
+		return NULL;
+
+	stats->values = (u64 *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!stats->values) {
+		kfree(stats);
+		return NULL;
+	}
+
+	stats->format = format;
+	refcount_set(&stats->refs, 1);
+	return stats;
+}
+
+int kvm_vm_stats_create(struct kvm *kvm)
+{
+	static atomic64_t vms_created = ATOMIC64_INIT(0);
+	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vm_stats_format);
+
+	if (!stats)
+		return -ENOMEM;
+
+	stats->vm_number = atomic64_inc_return(&vms_created);
+	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
+
+	kvm->stats = stats;
+	kvm->stat = (struct kvm_vm_stat *)stats->values;
+	return 0;
+}
+
+int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
+{
+	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vcpu_stats_format);
+
+	if (!stats)
+		return -ENOMEM;
+
+	stats->vm_number = vcpu->kvm->stats->vm_number;
+	snprintf(stats->id, sizeof(stats->id), "kvm-%d/vcpu-%d",
+		 task_pid_nr(current), vcpu->vcpu_id);
+
+	vcpu->stats = stats;
+	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
+	return 0;
+}
+
+void kvm_stats_put(struct kvm_stats *stats)
+{
+	if (!refcount_dec_and_test(&stats->refs))
+		return;
+
+	free_page((unsigned long)stats->values);
+	kfree(stats);
+}
+
+/* Nothing counts any more: what open files show now are the last values. */
+void kvm_stats_destroy(struct kvm_stats *stats)
+{
+	WRITE_ONCE(stats->dead, true);
+	kvm_stats_put(stats);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics in debugfs, one text file each, summed over vCPUs: in a VM's
+ * directory for that VM and in KVM's directory for all of them.
+ */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/kvm_host.h>
+#include <linux/slab.h>
+
+#include "stats.h"
+#include "stats_debugfs.h"
+
+struct kvm_stats_debugfs_item {
+	const char *name;
+	const char *alias;	/* name of the file, if it is another one */
+	umode_t mode;		/* of the file, 0 for the default of its type */
+	u32 type;
+	bool per_vcpu;
+	u16 index;		/* of the value within the statistics object */
+};
+
+struct kvm_stats_debugfs_file {
+	struct kvm *kvm;
+	const struct kvm_stats_debugfs_item *item;
+};
+
+#define ITEM(container, stat, stat_type, vcpu, ...) {			\
+	.name = #stat,							\
+	.type = KVM_STATS_TYPE_##stat_type,				\
+	.per_vcpu = vcpu,						\
+	.index = offsetof(struct container, stat) / sizeof(u64),	\
+	##__VA_ARGS__							\
+},
+
+static const struct kvm_stats_debugfs_item items[] = {
+#define KVM_VM_STAT(ctype, stat, type, unit, help, ...)			\
+	ITEM(kvm_vm_stat, stat, type, false, ##__VA_ARGS__)
+#define KVM_VCPU_STAT(ctype, stat, type, unit, help, ...)		\
+	ITEM(kvm_vcpu_stat, stat, type, true, ##__VA_ARGS__)
+#include <linux/kvm_stats_list.h>
+};
+
+static const char *item_file_name(const struct kvm_stats_debugfs_item *item)
+{
+	return item->alias ?: item->name;
+}
+
+/* A counter may be cleared, what says how many there are now may not. */
+static umode_t item_file_mode(const struct kvm_stats_debugfs_item *item)
+{
+	if (item->mode)
+		return item->mode;
+
+	return item->type == KVM_STATS_TYPE_INSTANT ? 0444 : 0644;
+}
+
+static u64 item_sum(struct kvm *kvm, const struct kvm_stats_debugfs_item *item)
+{
+	struct kvm_vcpu *vcpu;
+	u64 sum = 0;
+	int i;
+
+	if (!item->per_vcpu)
+		return READ_ONCE(kvm->stats->values[item->index]);
+
+	kvm_for_each_vcpu(i, vcpu, kvm)
+		sum += READ_ONCE(vcpu->stats->values[item->index]);
+	return sum;
+}
+
+/* Not exact on a running VM: an increment on its way may undo the clearing. */
+static void item_clear(struct kvm *kvm,
+		       const struct kvm_stats_debugfs_item *item)
+{
+	struct kvm_vcpu *vcpu;
+	int i;
+
+	if (!item->per_vcpu) {
+		WRITE_ONCE(kvm->stats->values[item->index], 0);
+		return;
+	}
+
+	kvm_for_each_vcpu(i, vcpu, kvm)
+		WRITE_ONCE(vcpu->stats->values[item->index], 0);
+}
+
+static int vm_file_get(void *data, u64 *val)
+{
+	struct kvm_stats_debugfs_file *file = data;
+
+	*val = item_sum(file->kvm, file->item);
+	return 0;
+}
+
+static int vm_file_clear(void *data, u64 val)
+{
+	struct kvm_stats_debugfs_file *file = data;
+
+	if (val)
+		return -EINVAL;
+
+	item_clear(file->kvm, file->item);
+	return 0;
+}
+
+static int vm_file_open(struct inode *inode, struct file *filp)
+{
+	struct kvm_stats_debugfs_file *file = inode->i_private;
+	bool writable = item_file_mode(file->item) & 0222;
+	int r;
+
+	/*
+	 * The files are still there when the last reference to the VM goes,
+	 * kvm_destroy_vm() removes them: do not revive a VM that is dying.
+	 */
+	if (!refcount_inc_not_zero(&file->kvm->users_count))
+		return -ENOENT;
+
+	r = simple_attr_open(inode, filp, vm_file_get,
+			     writable ? vm_file_clear : NULL, "%llu\n");
+	if (r)
+		kvm_put_kvm(file->kvm);
+	return r;
+}
+
+static int vm_file_release(struct inode *inode, struct file *filp)
+{
+	struct kvm_stats_debugfs_file *file = inode->i_private;
+
+	simple_attr_release(inode, filp);
+	kvm_put_kvm(file->kvm);
+	return 0;
+}
+
+static const struct file_operations vm_file_fops = {
+	.owner		= THIS_MODULE,
+	.open		= vm_file_open,
+	.release	= vm_file_release,
+	.read		= simple_attr_read,
+	.write		= simple_attr_write,
+	.llseek		= no_llseek,
+};
+
+static int all_vms_file_get(void *data, u64 *val)
+{
+	struct kvm *kvm;
+
+	*val = 0;
+	mutex_lock(&kvm_lock);
+	list_for_each_entry(kvm, &vm_list, vm_list)
+		*val += item_sum(kvm, data);
+	mutex_unlock(&kvm_lock);
+	return 0;
+}
+
+static int all_vms_file_clear(void *data, u64 val)
+{
+	struct kvm *kvm;
+
+	if (val)
+		return -EINVAL;
+
+	mutex_lock(&kvm_lock);
+	list_for_each_entry(kvm, &vm_list, vm_list)
+		item_clear(kvm, data);
+	mutex_unlock(&kvm_lock);
+	return 0;
+}
+
+static int all_vms_file_open(struct inode *inode, struct file *filp)
+{
+	bool writable = item_file_mode(inode->i_private) & 0222;
+
+	return simple_attr_open(inode, filp, all_vms_file_get,
+				writable ? all_vms_file_clear : NULL, "%llu\n");
+}
+
+static const struct file_operations all_vms_file_fops = {
+	.owner		= THIS_MODULE,
+	.open		= all_vms_file_open,
+	.release	= simple_attr_release,
+	.read		= simple_attr_read,
+	.write		= simple_attr_write,
+	.llseek		= no_llseek,
+};
+
+void kvm_stats_debugfs_init(struct dentry *dir)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		debugfs_create_file(item_file_name(&items[i]),
+				    item_file_mode(&items[i]), dir,
+				    (void *)&items[i], &all_vms_file_fops);
+}
+
+int kvm_stats_debugfs_create_vm(struct kvm *kvm)
+{
+	struct kvm_stats_debugfs_file *files;
+	int i;
+
+	files = kcalloc(ARRAY_SIZE(items), sizeof(*files), GFP_KERNEL_ACCOUNT);
+	if (!files)
+		return -ENOMEM;
+
+	kvm->debugfs_stats_files = files;
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		files[i].kvm = kvm;
+		files[i].item = &items[i];
+		debugfs_create_file(item_file_name(&items[i]),
+				    item_file_mode(&items[i]),
+				    kvm->debugfs_dentry, &files[i],
+				    &vm_file_fops);
+	}
+	return 0;
+}
+
+void kvm_stats_debugfs_destroy_vm(struct kvm *kvm)
+{
+	kfree(kvm->debugfs_stats_files);
+}

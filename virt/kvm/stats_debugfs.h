@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * KVM statistics in debugfs: the files of all VMs together, made when KVM is
+ * loaded, and those of one VM, made and removed with the VM's directory.
+ */
+#ifndef __KVM_STATS_DEBUGFS_H__
+#define __KVM_STATS_DEBUGFS_H__
+
+struct dentry;
+struct kvm;
+
+void kvm_stats_debugfs_init(struct dentry *dir);
+int kvm_stats_debugfs_create_vm(struct kvm *kvm);
+void kvm_stats_debugfs_destroy_vm(struct kvm *kvm);
+
+#endif

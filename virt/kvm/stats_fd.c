@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics file: what KVM_GET_STATS_FD returns. It shows one statistics
+ * object to whoever holds the file, without a lock and without the VM.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kvm_host.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "stats.h"
+#include "stats_fd.h"
+
+/**
+ * DOC: layout of a statistics file
+ *
+ *	0		struct kvm_stats_header
+ *	id_offset	id, KVM_STATS_NAME_SIZE bytes
+ *	desc_offset	num_desc times struct kvm_stats_record
+ *			zeros up to a page boundary
+ *	data_offset	data_size bytes of u64
+ *
+ * All but the last block is constant. Header, descriptors and offsets come from
+ * the format, the id and the values from the object.
+ */
+
+static size_t stats_file_size(const struct kvm_stats *stats)
+{
+	return stats->format->header.data_offset + stats->format->data_size;
+}
+
+/* Copy part of one value, return the bytes copied. */
+static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
+			    size_t skip)
+{
+	u64 val = READ_ONCE(*value);
+
+	return count - copy_to_user(buf, (char *)&val + skip, count);
+}
+
+/* Copy @num values, return the bytes copied: always whole values. */
+static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
+{
+	u64 __user *to = (u64 __user *)buf;
+	size_t i = 0;
+
+	if (!user_write_access_begin(to, num * sizeof(u64)))
+		return 0;
+
+	for (; i < num; i++)
+		unsafe_put_user(READ_ONCE(values[i]), &to[i], out);
+out:
+	user_write_access_end();
+	return i * sizeof(u64);
+}
+
+/*
+ * Copy @count bytes from offset @pos of the values, return the bytes copied.
+ * Every value is loaded once, as a whole, so that user space cannot see half of
+ * an increment, wherever its buffer and its offset are.
+ */
+static size_t copy_values(char __user *buf, size_t count, const u64 *values,
+			  size_t pos)
+{
+	size_t skip = pos % sizeof(u64);
+	size_t done = 0, n;
+
+	values += pos / sizeof(u64);
+
+	if (skip) {
+		n = min(sizeof(u64) - skip, count);
+		done = copy_fragment(buf, n, values++, skip);
+		if (done < n)
+			return done;
+	}
+
+	n = (count - done) / sizeof(u64);
+	if (n) {
+		size_t copied = copy_whole_values(buf + done, n, values);
+
+		done += copied;
+		if (copied < n * sizeof(u64))
+			return done;
+		values += n;
+	}
+
+	if (done < count)
+		done += copy_fragment(buf + done, count - done, values, 0);
+	return done;
+}
+
+/* As copy_values(), from the constant blocks and the zeros that follow them. */
+static size_t copy_constants(char __user *buf, size_t count,
+			     const struct kvm_stats *stats, size_t pos)
+{
+	const struct kvm_stats_format *format = stats->format;
+	const struct kvm_stats_header *header = &format->header;
+	const struct {
+		size_t end;
+		const void *bytes;	/* NULL for zeros */
+	} blocks[] = {
+		{ header->id_offset, header },
+		{ header->desc_offset, stats->id },
+		{ header->desc_offset +
+		  header->num_desc * sizeof(*format->records), format->records },
+		{ header->data_offset, NULL },
+	};
+	size_t start = 0, done = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(blocks); start = blocks[i++].end) {
+		size_t skip = pos + done - start;
+		size_t n, left;
+
+		if (pos + done >= blocks[i].end)
+			continue;
+
+		n = min(blocks[i].end - (pos + done), count - done);
+		if (blocks[i].bytes)
+			left = copy_to_user(buf + done, blocks[i].bytes + skip, n);
+		else
+			left = clear_user(buf + done, n);
+		done += n - left;
+		if (left || done == count)
+			break;
+	}
+
+	return done;
+}
+
+static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
+			      loff_t *ppos)
+{
+	const struct kvm_stats *stats = file->private_data;
+	size_t data_offset = stats->format->header.data_offset;
+	size_t size = stats_file_size(stats);
+	size_t done = 0, pos, n;
+
+	if (*ppos >= size)
+		return 0;
+
+	pos = *ppos;
+	count = min(count, size - pos);
+	if (!count)
+		return 0;
+
+	if (pos < data_offset) {
+		n = min(count, data_offset - pos);
+		done = copy_constants(buf, n, stats, pos);
+		if (done < n)
+			goto out;
+	}
+
+	if (done < count)
+		done += copy_values(buf + done, count - done, stats->values,
+				    pos + done - data_offset);
+out:
+	*ppos += done;
+	return done ?: -EFAULT;
+}
+
+static loff_t kvm_stats_llseek(struct file *file, loff_t offset, int whence)
+{
+	return generic_file_llseek_size(file, offset, whence, MAX_LFS_FILESIZE,
+					stats_file_size(file->private_data));
+}
+
+#ifdef CONFIG_PROC_FS
+static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	const struct kvm_stats *stats = file->private_data;
+
+	seq_printf(m, "id:\t%s\n", stats->id);
+	seq_printf(m, "vm:\t%llu\n", stats->vm_number);
+	seq_printf(m, "statistics:\t%u\n", stats->format->header.num_desc);
+	seq_printf(m, "state:\t%s\n",
+		   READ_ONCE(stats->dead) ? "dead" : "alive");
+}
+#endif
+
+static int kvm_stats_release(struct inode *inode, struct file *file)
+{
+	kvm_stats_put(file->private_data);
+	return 0;
+}
+
+/* .owner is kvm.ko, which all that a file reaches belongs to. */
+static const struct file_operations kvm_stats_fops = {
+	.owner		= THIS_MODULE,
+	.release	= kvm_stats_release,
+	.read		= kvm_stats_read,
+	.llseek		= kvm_stats_llseek,
+#ifdef CONFIG_PROC_FS
+	.show_fdinfo	= kvm_stats_show_fdinfo,
+#endif
+};
+
+static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
+{
+	struct file *file;
+	int fd;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+
+	file = anon_inode_getfile(name, &kvm_stats_fops, stats, O_RDONLY);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+
+	refcount_inc(&stats->refs);
+
+	/* Files of the anonymous inode get no position unless they ask. */
+	file->f_mode |= FMODE_LSEEK | FMODE_PREAD;
+	fd_install(fd, file);
+	return fd;
+}
+
+int kvm_vm_stats_get_fd(struct kvm *kvm)
+{
+	return kvm_stats_get_fd(kvm->stats, "kvm-vm-stats");
+}
+
+int kvm_vcpu_stats_get_fd(struct kvm_vcpu *vcpu)
+{
+	char name[sizeof("kvm-vcpu-stats:") + 10];
+
+	snprintf(name, sizeof(name), "kvm-vcpu-stats:%d", vcpu->vcpu_id);
+	return kvm_stats_get_fd(vcpu->stats, name);
+}
