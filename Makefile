@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The front door. Every target is a script of its own in scripts/ or vm/; here
+# stands what depends on what, and `make help` is made from the comments.
+
+BASE ?= $(DEFAULT_BASE)
+LINUX_SRC ?=
+T ?=
+PROFILE ?= x86-npt
+V ?= 0
+
+include base/5.10.mk
+DEFAULT_BASE := $(firstword $(BASE_VERSIONS))
+O := $(if $(filter $(DEFAULT_BASE),$(BASE)),5.10,$(BASE))
+export BASE LINUX_SRC T PROFILE V
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+##@ The series
+
+.PHONY: tree
+tree: deps-source ## base kernel + one commit per patch: build/$(O)/linux
+	scripts/tree
+
+.PHONY: refresh
+refresh: ## the way back: from the commits in build/5.10/linux to patches/ and the new files
+	scripts/refresh
+
+.PHONY: sync
+sync: deps-source ## only copy changed new files into the tree, no commits
+	scripts/sync
+
+##@ Building
+
+.PHONY: kernel
+kernel: kernel-x86 kernel-arm64 ## the kernels of both architectures (or kernel-x86, kernel-arm64)
+
+.PHONY: kernel-x86 kernel-arm64
+kernel-x86 kernel-arm64: kernel-%: deps-kernel tree
+	scripts/kernel $*
+
+.PHONY: deps
+deps: ## install the Debian packages that are missing
+	scripts/deps
+
+.PHONY: deps-%
+deps-%:
+	@scripts/deps $*
+
+-include vm/vm.mk
+
+##@ Housekeeping
+
+.PHONY: clean
+clean: ## remove build/ (refuses while the tree has work that is not in the series)
+	scripts/clean
+
+.PHONY: help
+help: ## this text
+	@scripts/help $(firstword $(MAKEFILE_LIST)) $(wildcard vm/vm.mk)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# How the kernel's own build is called: cross compilers, ccache, and a build id that
+# does not depend on who builds, when and where, so that objects repeat and the
+# cache also serves another clone. Sourced after lib.sh.
+
+export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+export KBUILD_BUILD_TIMESTAMP='Fri Jan  1 00:00:00 UTC 2021'
+export KBUILD_BUILD_USER=kvm-stats KBUILD_BUILD_HOST=build KBUILD_BUILD_VERSION=1
+
+# cross ARCH: the prefix of the compiler, empty where it is the machine's own.
+cross() {
+	local prefix
+	case $1 in
+	x86) prefix=x86_64-linux-gnu- ;;
+	arm64) prefix=aarch64-linux-gnu- ;;
+	mips) prefix=mips-linux-gnu- ;;
+	powerpc) prefix=powerpc64le-linux-gnu- ;;
+	s390) prefix=s390x-linux-gnu- ;;
+	*) die "unknown architecture $1" ;;
+	esac
+	echo "$prefix"
+}
+
+# kbuild_in SOURCE ARCH OBJ TARGET...
+kbuild_in() {
+	local source=$1 arch=$2 obj=$3 prefix
+	shift 3
+	prefix=$(cross "$arch")
+	make -C "$source" O="$top/$obj" ARCH="$arch" CROSS_COMPILE="$prefix" \
+		CC="ccache ${prefix}gcc" LOCALVERSION= -j"$(nproc)" "$@"
+}
+
+# kbuild ARCH OBJ TARGET...: the same on the tree.
+kbuild() {
+	kbuild_in "$tree" "$@"
+}
+
+# check_config CONFIG FRAGMENT...: names every symbol that did not survive.
+check_config() {
+	local config=$1 line lost=0
+	shift
+	while read -r line; do
+		case $line in
+		*=n) ! grep -q "^${line%=n}=" "$config" && continue ;;
+		*) grep -qxF -- "$line" "$config" && continue ;;
+		esac
+		echo "asked for, but not in $config: $line" >&2
+		lost=1
+	done < <(grep -h '^CONFIG_' "$@")
+	return "$lost"
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The series as data: which patches there are, which new files they claim, and
+# how the commits of the tree are made from them. Sourced after lib.sh by the
+# scripts that go from the repository to the tree and back.
+
+patches=patches/5.10
+new_file_dirs="arch Documentation include tools virt"
+base_ref=refs/kvm-stats/base
+head_ref=refs/kvm-stats/head
+
+# The commits are generated: nobody is their author, and their ids repeat.
+generated_by="series"
+generated_at="@1609459200 +0000"
+
+series_patches() {
+	find "$patches" -name '[0-9]*.patch' 2>/dev/null | LC_ALL=C sort
+}
+
+# claims PATCH: the new files that it brings in, from the lines below its "---".
+claims() {
+	sed -n '/^---$/,/^diff --git /s/^New-file: *//p' "$1"
+}
+
+# The new kernel files of the repository, also those that git does not track yet.
+new_files() {
+	local file
+	# shellcheck disable=SC2086 # a list of words
+	git ls-files -co --exclude-standard -- $new_file_dirs | LC_ALL=C sort -u |
+	while read -r file; do
+		[ ! -f "$file" ] || printf '%s\n' "$file"
+	done
+}
+
+# unclaimed: new files that no patch claims.
+unclaimed() {
+	local patch
+	LC_ALL=C comm -23 <(new_files) \
+		<(series_patches | while read -r patch; do claims "$patch"; done | LC_ALL=C sort -u)
+}
+
+# blobs_of DIR: reads paths, prints "blob path" for those that are files in DIR;
+# the blobs are put into the tree's object store.
+blobs_of() {
+	local path
+	local -a paths=()
+	while read -r path; do
+		[ ! -f "$1/$path" ] || paths+=("$path")
+	done
+	[ ${#paths[@]} -gt 0 ] || return 0
+	paste -d ' ' <(printf "$(realpath "$1")/%s\n" "${paths[@]}" |
+		tgit hash-object -w --no-filters --stdin-paths) <(printf '%s\n' "${paths[@]}")
+}
+
+# check_claims: each claimed file is there and claimed once, each claim is ours to make.
+check_claims() {
+	local patch file
+	local -A by=()
+	while read -r patch; do
+		while read -r file; do
+			[ -z "${by[$file]:-}" ] ||
+				die "$file is claimed twice: by ${by[$file]} and by $patch"
+			by[$file]=$patch
+			[ -f "$file" ] ||
+				die "$patch claims $file, which does not exist: add the file or remove its New-file line"
+			case " $new_file_dirs " in
+			*" ${file%%/*} "*) ;;
+			*) die "$patch claims $file: new files live in $new_file_dirs" ;;
+			esac
+		done < <(claims "$patch")
+	done < <(series_patches)
+}
+
+# commit_patch PARENT PATCH BLOBS: one commit, made on the index in $GIT_INDEX_FILE,
+# without touching the work tree. BLOBS has a "mode,blob,path" line per new file.
+commit_patch() {
+	local parent=$1 patch=$2 blobs=$3 dir subject
+	dir=$(dirname "$GIT_INDEX_FILE")
+	plain_git mailinfo -k "$dir/message" "$dir/diff" <"$patch" >"$dir/info" ||
+		die "$patch is not in mail format"
+	subject=$(sed -n 's/^Subject: //p' "$dir/info")
+	[ -n "$subject" ] || die "$patch has no Subject: line"
+	if grep -q '^diff --git ' "$dir/diff"; then
+		tgit apply --cached --whitespace=nowarn "$dir/diff" ||
+			die "$patch does not apply to the source $BASE"
+	fi
+	if [ -n "$blobs" ]; then
+		while IFS=, read -r _ _ path; do
+			[ -z "$(tgit ls-files -- "$path")" ] ||
+				die "$patch claims $path, which the base or an earlier patch has already"
+		done <<<"$blobs"
+		sed 's/^\(......\),\([0-9a-f]*\),/\1 \2\t/' <<<"$blobs" |
+			tgit update-index --add --index-info
+	fi
+	{ printf '%s\n\n' "$subject"; cat "$dir/message"; } | plain_git stripspace |
+		tgit commit-tree -p "$parent" "$(tgit write-tree)"
+}
+
+# build_commits: makes the commits of the series on the base and prints the last id.
+# A commit whose parent, patch and new files are known is not made again.
+build_commits() {
+	local parent dir patch key commit blobs file known loaded=
+	local -A blob=()
+	parent=$(tgit rev-parse --verify -q "$base_ref")
+	dir=$(mktemp -d "$top/$tree/.git/kvm-stats/commits.XXXXXX")
+	# shellcheck disable=SC2064 # the directory as it is now
+	trap "rm -rf '$dir'" EXIT
+	known=$tree/.git/kvm-stats/known
+	touch "$known"
+	export GIT_INDEX_FILE=$dir/index
+	export GIT_AUTHOR_NAME=$generated_by GIT_AUTHOR_EMAIL='' GIT_AUTHOR_DATE=$generated_at
+	export GIT_COMMITTER_NAME=$generated_by GIT_COMMITTER_EMAIL='' GIT_COMMITTER_DATE=$generated_at
+
+	while read -r commit file; do
+		blob[$file]=$commit
+	done < <(new_files | blobs_of .)
+
+	while read -r patch; do
+		blobs=$(claims "$patch" | LC_ALL=C sort | while read -r file; do
+			mode=100644
+			[ ! -x "$file" ] || mode=100755
+			echo "$mode,${blob[$file]},$file"
+		done)
+		key=$({ echo "$parent $generated_by"; echo "$blobs"; cat "$patch"; } | sha256sum)
+		key=${key%% *}
+		commit=$(sed -n "s/^$key //p" "$known")
+		if [ -z "$commit" ] || ! tgit cat-file -e "$commit" 2>/dev/null; then
+			[ -n "$loaded" ] || tgit read-tree "$parent"
+			loaded=yes
+			commit=$(commit_patch "$parent" "$patch" "$blobs")
+			echo "$key $commit" >>"$known"
+		else
+			loaded=
+		fi
+		parent=$commit
+	done < <(series_patches)
+	echo "$parent"
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the scripts share: where things are, how errors are said, how a long
+# step shows that it is alive. Sourced, never run; leaves the caller in the top
+# directory of the repository.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+cd "$top" || exit 1
+
+# A parent make's flags and command-line variables are not meant for the
+# kernel's makefiles.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+note() {
+	printf '%s\n' "$*" >&2
+}
+
+# base_value NAME: a variable of the base's makefile.
+base_value() {
+	sed -n "s/^$1 := *//p" base/5.10.mk
+}
+
+default_base=$(base_value BASE_VERSIONS)
+default_base=${default_base%% *}
+BASE=${BASE:-$default_base}
+LINUX_SRC=${LINUX_SRC:-}
+[ -n "$(base_value "${BASE}_SHA256")" ] ||
+	die "BASE=$BASE is unknown, choose one of: $(base_value BASE_VERSIONS)"
+
+if [ "$BASE" = "$default_base" ]; then
+	out=build/5.10
+else
+	out=build/$BASE
+fi
+tree=$out/linux
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/kvm-stats
+
+# The machine's git configuration must not change what is generated.
+plain_git() {
+	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null \
+	GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1 \
+		git -c core.quotePath=false -c gc.auto=0 "$@"
+}
+
+# tgit COMMAND...: git on the generated tree.
+tgit() {
+	plain_git -C "$tree" "$@"
+}
+
+# lock NAME: one at a time; waits, and says for what after a moment.
+lock() {
+	mkdir -p "$out" || die "cannot write to $top/build"
+	exec {lock_fd}>"$out/$1.lock"
+	flock -w 2 "$lock_fd" && return
+	note "waiting for another run that uses $out/$1"
+	flock "$lock_fd"
+}
+
+# ticker LOG TEXT: says every now and then that a step is alive, until killed.
+ticker() {
+	local start=$SECONDS shown=$SECONDS lines
+	while sleep 0.5 && kill -0 $$ 2>/dev/null; do
+		if [ -t 2 ]; then
+			lines=$(wc -l <"$1")
+			printf '\r\033[K%s ... %ds, %d lines' \
+				"$2" $((SECONDS - start)) "$lines" >&2
+		elif [ $((SECONDS - shown)) -ge 20 ]; then
+			shown=$SECONDS
+			lines=$(wc -l <"$1")
+			note "$2 ... $((SECONDS - start))s, $lines lines"
+		fi
+	done
+}
+
+# step NAME TEXT COMMAND...: runs a long step with its output in build/log/NAME.log
+# and a sign of life on the terminal; on failure shows the end of the log.
+step() {
+	local name=$1 text=$2 log start alive status=0
+	shift 2
+	mkdir -p build/log 2>/dev/null || die "cannot write to $top/build"
+	log=build/log/$name.log
+	start=$SECONDS
+	: >"$log" || die "cannot write to $top/$log"
+	if [ "${V:-0}" != 0 ]; then
+		tail -n +1 -f "$log" >&2 &
+	else
+		ticker "$log" "$text" &
+	fi
+	alive=$!
+	("$@") >"$log" 2>&1 || status=$?
+	kill "$alive" 2>/dev/null && wait "$alive" 2>/dev/null || :
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	if [ "$status" -ne 0 ]; then
+		[ "${V:-0}" != 0 ] || tail -n 20 "$log" >&2
+		note "failed: $text (exit $status), the whole output is in $log"
+		return 1
+	fi
+	note "$text: $((SECONDS - start))s"
+}
