@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The first process of a test guest: it runs the tests of /plan, one after the
  * other, each with its time limit, and tells the host what became of them. It

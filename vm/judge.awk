@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 #
 # What became of a boot: one `ok` or `not ok` line per test case, from what the
 # tests printed (out), what init says about them (verdict) and what the kernel

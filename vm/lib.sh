@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
 # What the boots share: a profile's data, the plan, the kernel, the QEMU command.
@@ -57,6 +57,18 @@ matches() {
 	return 1
 }
 
+# Kernel arguments like these become the environment of init and its tests. The
+# paths are those of this machine, for what runs in its root filesystem.
+guest_environment() {
+	echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
+}
+
+# count_results FILE...: of `ok` and `not ok` lines.
+count_results() {
+	awk '/^not ok/ { failed++ } /^ok/ { /# SKIP/ ? skipped++ : passed++ }
+		END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$@"
+}
+
 # qemu_command INITRAMFS KERNEL-ARGUMENTS: sets the array qemu_command, for all boots alike.
 qemu_command() {
 	qemu_command=(
@@ -64,7 +76,7 @@ qemu_command() {
 		-machine "$machine" -cpu "$cpu" -accel "tcg,thread=multi"
 		-smp "${SMP:-2}" -m "${MEMORY:-2G}"
 		-kernel "$kernel" -initrd "$1"
-		-append "console=$console ignore_loglevel panic=-1 $2"
+		-append "console=$console ignore_loglevel panic=-1 $(guest_environment) $2"
 	)
 	[ "$host_root" = no ] || qemu_command+=(
 		-virtfs "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"

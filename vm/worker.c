@@ -1,15 +1,18 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The init of the Linux guest whose statistics are watched: it keeps the host
  * busy with one kind of work after the other, says which, and powers off. The
  * kernel argument "seconds=N" is the length of each kind, the default is 4.
  */
 #include <cpuid.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,12 +80,25 @@ static void run(const char *name, void (*work)(void), int seconds)
 		work();
 }
 
+static void open_console(void)
+{
+	int fd;
+
+	mkdir("/dev", 0755);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	fd = open("/dev/console", O_RDWR);
+	dup2(fd, 0);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	setlinebuf(stdout);
+}
+
 int main(void)
 {
 	const char *text = getenv("seconds");
 	int seconds = text ? atoi(text) : 4;
 
-	setlinebuf(stdout);
+	open_console();
 	ioperm(IDLE_PORT, 1, 1);
 	for (int i = 0; phases[i].name; i++)
 		run(phases[i].name, phases[i].work, seconds);
