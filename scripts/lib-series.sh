@@ -9,13 +9,19 @@ patches=patches/5.10
 new_file_dirs="arch Documentation include tools virt"
 base_ref=refs/kvm-stats/base
 head_ref=refs/kvm-stats/head
+state=$top/$tree/.git/kvm-stats
 
 # The commits are generated: nobody is their author, and their ids repeat.
 generated_by="series"
 generated_at="@1609459200 +0000"
 
 series_patches() {
-	find "$patches" -name '[0-9]*.patch' 2>/dev/null | LC_ALL=C sort
+	[ ! -d "$patches" ] || find "$patches" -name '[0-9]*.patch' | LC_ALL=C sort
+}
+
+# series_id: changes when a patch does
+series_id() {
+	series_patches | xargs -r sha256sum | sha256sum
 }
 
 # claims PATCH: the new files that it brings in, from the lines below its "---".
@@ -38,6 +44,21 @@ unclaimed() {
 	local patch
 	LC_ALL=C comm -23 <(new_files) \
 		<(series_patches | while read -r patch; do claims "$patch"; done | LC_ALL=C sort -u)
+}
+
+# note_unclaimed: says so; not an error while a file is being written
+note_unclaimed() {
+	local -a left
+	mapfile -t left < <(unclaimed)
+	[ ${#left[@]} -eq 0 ] ||
+		note "in no commit, because no patch has a New-file: line for it: $(brief "${left[@]}")"
+}
+
+# brief WORD...: the first few
+brief() {
+	local -a first=("${@:1:3}")
+	local more=$(($# - ${#first[@]}))
+	echo "${first[*]}$([ "$more" -eq 0 ] || echo " and $more more")"
 }
 
 # blobs_of DIR: reads paths, prints "blob path" for those that are files in DIR;
@@ -103,10 +124,10 @@ build_commits() {
 	local parent dir patch key commit blobs file known loaded=
 	local -A blob=()
 	parent=$(tgit rev-parse --verify -q "$base_ref")
-	dir=$(mktemp -d "$top/$tree/.git/kvm-stats/commits.XXXXXX")
+	dir=$(mktemp -d "$state/commits.XXXXXX")
 	# shellcheck disable=SC2064 # the directory as it is now
 	trap "rm -rf '$dir'" EXIT
-	known=$tree/.git/kvm-stats/known
+	known=$state/known
 	touch "$known"
 	export GIT_INDEX_FILE=$dir/index
 	export GIT_AUTHOR_NAME=$generated_by GIT_AUTHOR_EMAIL='' GIT_AUTHOR_DATE=$generated_at
@@ -136,4 +157,33 @@ build_commits() {
 		parent=$commit
 	done < <(series_patches)
 	echo "$parent"
+}
+
+# keep_same OLD NEW: files whose work tree is already as in NEW count as such, whoever
+# wrote them; so a file that `make sync` copied is not in the way.
+keep_same() {
+	local -A work=()
+	local mode blob path
+	tgit diff-tree -r --no-renames --diff-filter=AM --raw "$1" "$2" |
+		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) [AM]\t/\1 \2 /' >"$state/differs"
+	while read -r blob path; do
+		work[$path]=$blob
+	done < <(cut -d ' ' -f 3- "$state/differs" | blobs_of "$tree")
+	while read -r mode blob path; do
+		[ "${work[$path]:-}" != "$blob" ] || printf '%s %s\t%s\n' "$mode" "$blob" "$path"
+	done <"$state/differs" | tgit update-index --add --index-info
+	rm "$state/differs"
+}
+
+# move OLD NEW: the work tree and HEAD.
+move() {
+	local blocked
+	keep_same "$1" "$2"
+	tgit update-index -q --refresh >/dev/null || : # says only that there are edits
+	if ! blocked=$(tgit read-tree -m -u "$1" "$2" 2>&1); then
+		note "$blocked"
+		die "edits in $tree are in the way of the series: commit them there and 'make refresh', or take them back"
+	fi
+	tgit update-ref -m "made from the series" HEAD "$2"
+	tgit update-ref "$head_ref" "$2"
 }

@@ -5,6 +5,9 @@
 # step shows that it is alive. Sourced, never run; leaves the caller in the top
 # directory of the repository.
 
+# Errors count in $(...) as well.
+shopt -s inherit_errexit
+
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$top" || exit 1
 
@@ -79,9 +82,11 @@ ticker() {
 }
 
 # step NAME TEXT COMMAND...: runs a long step with its output in build/log/NAME.log
-# and a sign of life on the terminal; on failure shows the end of the log.
+# and a sign of life on the terminal. On failure shows the end of the log, calls the
+# function named by $on_failure, which may know what to do about it, and exits.
+# Not for use in a condition: there bash would not stop COMMAND at its first error.
 step() {
-	local name=$1 text=$2 log start alive status=0
+	local name=$1 text=$2 log start alive status
 	shift 2
 	mkdir -p build/log 2>/dev/null || die "cannot write to $top/build"
 	log=build/log/$name.log
@@ -93,13 +98,17 @@ step() {
 		ticker "$log" "$text" &
 	fi
 	alive=$!
-	("$@") >"$log" 2>&1 || status=$?
-	kill "$alive" 2>/dev/null && wait "$alive" 2>/dev/null || :
+	set +e
+	(set -e; "$@") >"$log" 2>&1
+	status=$?
+	kill "$alive" 2>/dev/null && wait "$alive" 2>/dev/null
+	set -e
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 	if [ "$status" -ne 0 ]; then
 		[ "${V:-0}" != 0 ] || tail -n 20 "$log" >&2
 		note "failed: $text (exit $status), the whole output is in $log"
-		return 1
+		[ -z "${on_failure:-}" ] || "$on_failure"
+		exit 1
 	fi
 	note "$text: $((SECONDS - start))s"
 }
