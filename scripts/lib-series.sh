@@ -93,15 +93,22 @@ check_claims() {
 	done < <(series_patches)
 }
 
+# split_patch PATCH DIRECTORY: writes its commit message and its hunks to "message" and "diff"
+split_patch() {
+	local subject
+	plain_git mailinfo -k "$2/body" "$2/diff" <"$1" >"$2/headers" ||
+		die "$1 is not in mail format"
+	subject=$(sed -n 's/^Subject: //p' "$2/headers")
+	[ -n "$subject" ] || die "$1 has no Subject: line"
+	{ printf '%s\n\n' "$subject"; cat "$2/body"; } | plain_git stripspace >"$2/message"
+}
+
 # commit_patch PARENT PATCH BLOBS: one commit, made on the index in $GIT_INDEX_FILE,
 # without touching the work tree. BLOBS has a "mode,blob,path" line per new file.
 commit_patch() {
-	local parent=$1 patch=$2 blobs=$3 dir subject
+	local parent=$1 patch=$2 blobs=$3 dir path
 	dir=$(dirname "$GIT_INDEX_FILE")
-	plain_git mailinfo -k "$dir/message" "$dir/diff" <"$patch" >"$dir/info" ||
-		die "$patch is not in mail format"
-	subject=$(sed -n 's/^Subject: //p' "$dir/info")
-	[ -n "$subject" ] || die "$patch has no Subject: line"
+	split_patch "$patch" "$dir"
 	if grep -q '^diff --git ' "$dir/diff"; then
 		tgit apply --cached --whitespace=nowarn "$dir/diff" ||
 			die "$patch does not apply to the source $BASE"
@@ -114,8 +121,7 @@ commit_patch() {
 		sed 's/^\(......\),\([0-9a-f]*\),/\1 \2\t/' <<<"$blobs" |
 			tgit update-index --add --index-info
 	fi
-	{ printf '%s\n\n' "$subject"; cat "$dir/message"; } | plain_git stripspace |
-		tgit commit-tree -p "$parent" "$(tgit write-tree)"
+	tgit commit-tree -p "$parent" "$(tgit write-tree)" <"$dir/message"
 }
 
 # build_commits: makes the commits of the series on the base and prints the last id.

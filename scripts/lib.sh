@@ -68,6 +68,7 @@ lock() {
 # ticker LOG TEXT: says every now and then that a step is alive, until killed.
 ticker() {
 	local start=$SECONDS shown=$SECONDS lines
+	[ -z "${lock_fd:-}" ] || exec {lock_fd}>&-
 	while sleep 0.5 && kill -0 $$ 2>/dev/null; do
 		if [ -t 2 ]; then
 			lines=$(wc -l <"$1")

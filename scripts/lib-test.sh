@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# How checks say their result: TAP on stdout, exit status 1 if a case failed.
+# Sourced after lib.sh.
+
+# run_cases FUNCTION...: each in a shell of its own that stops at the first error.
+run_cases() {
+	local case number=0 failed=0 status
+	for case in "$@"; do
+		number=$((number + 1))
+		set +e
+		(set -e; "$case") >"$scratch/case.log" 2>&1
+		status=$?
+		set -e
+		if [ "$status" -eq 0 ]; then
+			echo "ok $number - $case"
+		else
+			failed=$((failed + 1))
+			sed 's/^/# /' "$scratch/case.log"
+			echo "not ok $number - $case"
+		fi
+	done
+	echo "1..$number"
+	[ "$failed" -eq 0 ]
+}
