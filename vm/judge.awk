@@ -2,7 +2,7 @@
 #
 # What became of a boot: one `ok` or `not ok` line per test case, from what the
 # tests printed (out), what init says about them (verdict) and what the kernel
-# logged (splats). Set before each file: phase. Variables: profile, qemu_status.
+# logged (splats). Set before each file: phase. Variables: profile, proof, qemu_status.
 # Exit status: 0 PASS, 1 FAIL, 2 LOST.
 
 function glob_to_regex(glob) {
@@ -125,6 +125,8 @@ function judge_boot(    failed_before, i) {
 		     (qemu_status == 124 ? "time limit" : "QEMU exit " qemu_status))
 	else if (qemu_status != 0)
 		fail("boot", "QEMU exit " qemu_status)
+	if (!proven)
+		fail("boot", "no \"" proof "\" in the kernel log")
 	if (leaked)
 		fail("boot", leaked " VMs without a process")
 	if (tainted)
@@ -176,6 +178,8 @@ phase == "splats" {
 	sub(/^[^ ]+ /, "")
 	splat[splats] = $0
 }
+
+phase == "proof" { proven = 1 }
 
 END {
 	for (i = 1; i <= tests; i++)

@@ -15,7 +15,7 @@ need() {
 		die "$1 is missing: apt-get install $2 (or: make deps)"
 }
 
-# load_profile NAME: sets cc, arch, qemu, machine, cpu, console, host_root, dir, kernel.
+# load_profile NAME: sets its variables, and cc, dir, kernel.
 # shellcheck disable=SC2034 # some are for the caller
 load_profile() {
 	profile=$1
