@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of KVM's statistics files share: VMs by raw ioctls, a whole
+ * statistics file in memory, and its parts. Nothing from libkvm and nothing
+ * that only one kernel's headers have, so that the tests also build and run on
+ * other kernels and show where those differ.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_UTIL_H
+#define SELFTEST_KVM_STATS_FD_UTIL_H
+
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/kvm.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "../../kselftest_harness.h"
+
+#ifndef KVM_CAP_BINARY_STATS_FD
+#define KVM_CAP_BINARY_STATS_FD		203
+#endif
+#ifndef KVM_GET_STATS_FD
+#define KVM_GET_STATS_FD		_IO(KVMIO, 0xce)
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open			434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd			438
+#endif
+#ifndef KVM_STATS_UNIT_BOOLEAN
+#define KVM_STATS_UNIT_BOOLEAN		(0x4 << KVM_STATS_UNIT_SHIFT)
+#endif
+
+/* What clients have compiled in, whatever the header of this build says. */
+#define STATS_HEADER_SIZE		24U
+#define STATS_DESC_SIZE			16U
+#define STATS_NAME_SIZE			48U
+
+#define STATS_MAX_VCPUS			64
+
+/* A statistic that a kernel must have. @flags are type, unit and base. */
+struct stats_known {
+	const char *name;
+	__u32 flags;
+	__s16 exponent;
+};
+
+#define STATS_CUMULATIVE(_name)						\
+	{ .name = _name, .flags = KVM_STATS_TYPE_CUMULATIVE }
+#define STATS_INSTANT(_name)						\
+	{ .name = _name, .flags = KVM_STATS_TYPE_INSTANT }
+#define STATS_PEAK(_name)						\
+	{ .name = _name, .flags = KVM_STATS_TYPE_PEAK }
+#define STATS_TIME_NS(_name)						\
+	{ .name = _name, .exponent = -9,				\
+	  .flags = KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS |	\
+		   KVM_STATS_BASE_POW10 }
+
+/*
+ * One file as its reader sees it. @bytes is all of it, as of stats_load();
+ * @data_size is the sum over the descriptors, which is what clients read.
+ */
+struct stats_file {
+	int fd;
+	struct kvm_stats_header header;
+	size_t data_size;
+	size_t size;
+	char *bytes;
+};
+
+/* The result of a system call and its errno in one number. */
+static inline long result(long ret)
+{
+	return ret < 0 ? -errno : ret;
+}
+
+static inline pid_t stats_tid(void)
+{
+	return syscall(SYS_gettid);
+}
+
+/* The inode of the initial pid namespace, a constant of the kernel. */
+#define INIT_PID_NS_INO		0xeffffffcU
+
+static inline bool stats_in_initial_pid_ns(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INIT_PID_NS_INO;
+}
+
+/*
+ * Without the capability no case means anything. A constructor, because the
+ * harness of 5.10 runs a case even if its setup asked to skip it.
+ */
+static void __attribute__((constructor)) stats_need_capability(void)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	int cap;
+
+	if (kvm < 0) {
+		ksft_print_header();
+		ksft_exit_skip("/dev/kvm: %s\n", strerror(errno));
+	}
+	cap = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD);
+	close(kvm);
+	if (cap <= 0) {
+		ksft_print_header();
+		ksft_exit_skip("this kernel lacks KVM_CAP_BINARY_STATS_FD\n");
+	}
+}
+
+/* 5.10's harness takes exit status 255 for a skip. */
+#define SKIP_IN_SETUP(fmt, ...) SKIP(_exit(255), fmt, ##__VA_ARGS__)
+
+static inline int stats_open_kvm(struct __test_metadata *_metadata)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+
+	ASSERT_LE(0, kvm) TH_LOG("/dev/kvm: %s", strerror(errno));
+	return kvm;
+}
+
+static inline int stats_create_vm(struct __test_metadata *_metadata, int kvm)
+{
+	int vm = ioctl(kvm, KVM_CREATE_VM, 0);
+
+	ASSERT_LE(0, vm) TH_LOG("KVM_CREATE_VM: %s", strerror(errno));
+	return vm;
+}
+
+static inline int stats_create_vcpu(struct __test_metadata *_metadata, int vm,
+				    unsigned long id)
+{
+	int vcpu = ioctl(vm, KVM_CREATE_VCPU, id);
+
+	ASSERT_LE(0, vcpu) {
+		TH_LOG("KVM_CREATE_VCPU %lu: %s", id, strerror(errno));
+	}
+	return vcpu;
+}
+
+/* @fd is a VM's or a vCPU's. */
+static inline int stats_get_fd(struct __test_metadata *_metadata, int fd)
+{
+	int stats = ioctl(fd, KVM_GET_STATS_FD, 0);
+
+	ASSERT_LE(0, stats) TH_LOG("KVM_GET_STATS_FD: %s", strerror(errno));
+	return stats;
+}
+
+static inline size_t stats_stride(const struct stats_file *f)
+{
+	return STATS_DESC_SIZE + f->header.name_size;
+}
+
+static inline const char *stats_id(const struct stats_file *f)
+{
+	return f->bytes + f->header.id_offset;
+}
+
+/* NULL behind the last one. */
+static inline const struct kvm_stats_desc *
+stats_desc(const struct stats_file *f, unsigned int i)
+{
+	if (i >= f->header.num_desc)
+		return NULL;
+	return (const void *)(f->bytes + f->header.desc_offset +
+			      i * stats_stride(f));
+}
+
+static inline bool stats_is_hist(const struct kvm_stats_desc *desc)
+{
+	unsigned int type = desc->flags & KVM_STATS_TYPE_MASK;
+
+	return type == KVM_STATS_TYPE_LINEAR_HIST ||
+	       type == KVM_STATS_TYPE_LOG_HIST;
+}
+
+static inline __u64 stats_value(const struct stats_file *f,
+				const struct kvm_stats_desc *desc,
+				unsigned int i)
+{
+	__u64 value;
+
+	memcpy(&value, f->bytes + f->header.data_offset + desc->offset + 8 * i,
+	       sizeof(value));
+	return value;
+}
+
+/*
+ * Read all of a file, in the way that clients go: header, descriptors, data.
+ * Asserts only what keeps the test itself within its memory.
+ */
+static inline void stats_load(struct __test_metadata *_metadata, int fd,
+			      struct stats_file *f)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	memset(f, 0, sizeof(*f));
+	f->fd = fd;
+	ASSERT_EQ(STATS_HEADER_SIZE,
+		  pread(fd, &f->header, STATS_HEADER_SIZE, 0));
+	ASSERT_EQ(STATS_NAME_SIZE, f->header.name_size);
+	ASSERT_GT(1024U, f->header.num_desc);
+	ASSERT_GT(1U << 20, f->header.data_offset);
+	ASSERT_GE(f->header.data_offset, f->header.id_offset + STATS_NAME_SIZE);
+	ASSERT_GE(f->header.data_offset, f->header.desc_offset +
+		  f->header.num_desc * stats_stride(f));
+
+	f->bytes = malloc(f->header.data_offset);
+	ASSERT_NE(NULL, f->bytes);
+	ASSERT_EQ((ssize_t)f->header.data_offset,
+		  pread(fd, f->bytes, f->header.data_offset, 0));
+
+	for (i = 0; (desc = stats_desc(f, i)); i++)
+		f->data_size += 8 * desc->size;
+	f->size = f->header.data_offset + f->data_size;
+	f->bytes = realloc(f->bytes, f->size);
+	ASSERT_NE(NULL, f->bytes);
+	ASSERT_EQ((ssize_t)f->data_size,
+		  pread(fd, f->bytes + f->header.data_offset, f->data_size,
+			f->header.data_offset));
+}
+
+static inline void stats_unload(struct stats_file *f)
+{
+	free(f->bytes);
+	close(f->fd);
+}
+
+static inline const struct kvm_stats_desc *
+stats_find(const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	for (i = 0; (desc = stats_desc(f, i)); i++) {
+		if (!strncmp(name, desc->name, STATS_NAME_SIZE))
+			return desc;
+	}
+	return NULL;
+}
+
+/* The value that a statistic has now, not the one of stats_load(). */
+static inline __u64 stats_read(struct __test_metadata *_metadata,
+			       const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, name);
+	__u64 value;
+
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	ASSERT_EQ((ssize_t)sizeof(value),
+		  pread(f->fd, &value, sizeof(value),
+			f->header.data_offset + desc->offset));
+	return value;
+}
+
+#define STATS_LINE_SIZE			128
+
+/*
+ * Copy the value of the line "<key>:\t<value>" of a file's fdinfo, empty if
+ * there is none. Returns the number of such lines.
+ */
+static inline int stats_fdinfo(struct __test_metadata *_metadata, int fd,
+			       const char *key, char value[STATS_LINE_SIZE])
+{
+	char path[64], line[STATS_LINE_SIZE];
+	size_t len = strlen(key);
+	int count = 0;
+	FILE *fdinfo;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	fdinfo = fopen(path, "re");
+	ASSERT_NE(NULL, fdinfo) TH_LOG("%s: %s", path, strerror(errno));
+
+	value[0] = '\0';
+	while (fgets(line, sizeof(line), fdinfo)) {
+		if (strncmp(line, key, len) || strncmp(line + len, ":\t", 2))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(value, STATS_LINE_SIZE, "%s", line + len + 2);
+		count++;
+	}
+	fclose(fdinfo);
+	return count;
+}
+
+static inline void stats_expect_fdinfo(struct __test_metadata *_metadata,
+				       int fd, const char *key,
+				       const char *expected)
+{
+	char value[STATS_LINE_SIZE];
+
+	ASSERT_EQ(1, stats_fdinfo(_metadata, fd, key, value)) {
+		TH_LOG("fdinfo line %s:", key);
+	}
+	ASSERT_STREQ(expected, value);
+}
+
+/*
+ * Run a function in a forked process, which has another mm. It returns 0 or a
+ * negative errno; so does this.
+ */
+static inline int stats_in_child(struct __test_metadata *_metadata,
+				 int (*fn)(void *arg), void *arg)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(-fn(arg));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status)) {
+		TH_LOG("child died of signal %d", WTERMSIG(status));
+	}
+	return -WEXITSTATUS(status);
+}
+
+/* For children: 0 if a file still is what was loaded, -ESTALE if not. */
+static inline int stats_same(int fd, const struct stats_file *f)
+{
+	char *now = malloc(f->size);
+	ssize_t ret;
+
+	if (!now)
+		return -ENOMEM;
+	ret = result(pread(fd, now, f->size, 0));
+	if (ret >= 0) {
+		ret = (size_t)ret == f->size && !memcmp(now, f->bytes, ret) ?
+		      0 : -ESTALE;
+	}
+	free(now);
+	return ret;
+}
+
+/* For children: give up all that root may do. */
+static inline int stats_become_nobody(void)
+{
+	const int nobody = 65534;
+
+	if (setgroups(0, NULL) || setresgid(nobody, nobody, nobody) ||
+	    setresuid(nobody, nobody, nobody))
+		return -errno;
+	return 0;
+}
+
+static inline int stats_pidfd_getfd(pid_t pid, int fd)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
+	int pulled;
+
+	if (pidfd < 0)
+		return -errno;
+	pulled = result(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+	close(pidfd);
+	return pulled;
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_UTIL_H */

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How the file descriptor of a KVM statistics file behaves but for reading: how
+ * it is opened, what is refused with which errno, who may have it, and what is
+ * left of it when the VM is gone.
+ */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <termios.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_util.h"
+
+/* Not 0, so that a vCPU's number is seen wherever it should be. */
+#define VCPU_ID			3
+
+FIXTURE(file)
+{
+	int kvm;
+	int vm;
+	int vcpu;
+	int source;		/* the VM or vCPU that the file is about */
+	int fd;
+	struct stats_file file;
+};
+
+FIXTURE_VARIANT(file)
+{
+	bool vcpu;
+	const char *link;
+};
+
+FIXTURE_VARIANT_ADD(file, vm)
+{
+	.vcpu = false,
+	.link = "anon_inode:kvm-vm-stats",
+};
+
+FIXTURE_VARIANT_ADD(file, vcpu)
+{
+	.vcpu = true,
+	.link = "anon_inode:kvm-vcpu-stats:3",
+};
+
+FIXTURE_SETUP(file)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	self->vm = stats_create_vm(_metadata, self->kvm);
+	self->vcpu = stats_create_vcpu(_metadata, self->vm, VCPU_ID);
+	self->source = variant->vcpu ? self->vcpu : self->vm;
+	self->fd = stats_get_fd(_metadata, self->source);
+	stats_load(_metadata, self->fd, &self->file);
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	stats_unload(&self->file);
+	close(self->vcpu);
+	close(self->vm);
+	close(self->kvm);
+}
+
+TEST_F(file, open_flags_are_O_RDONLY)
+{
+	EXPECT_EQ(O_RDONLY, fcntl(self->fd, F_GETFL));
+}
+
+TEST_F(file, is_close_on_exec)
+{
+	EXPECT_EQ(FD_CLOEXEC, fcntl(self->fd, F_GETFD));
+}
+
+TEST_F(file, proc_link_names_the_kind_and_the_vcpu)
+{
+	char path[64], link[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	EXPECT_LT(0, readlink(path, link, sizeof(link) - 1));
+	EXPECT_STREQ(variant->link, link);
+}
+
+/* Who holds the read-only fd can't make a writable one of it. */
+TEST_F(file, open_through_proc_is_ENXIO)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
+	EXPECT_EQ(-ENXIO, result(open(path, O_RDONLY)));
+	EXPECT_EQ(-ENXIO, result(open(path, O_RDWR)));
+}
+
+TEST_F(file, fdinfo_has_the_id)
+{
+	stats_expect_fdinfo(_metadata, self->fd, "id", stats_id(&self->file));
+}
+
+TEST_F(file, fdinfo_has_the_number_of_statistics)
+{
+	char num[16];
+
+	snprintf(num, sizeof(num), "%u", self->file.header.num_desc);
+	stats_expect_fdinfo(_metadata, self->fd, "statistics", num);
+}
+
+TEST_F(file, fdinfo_of_a_living_vm_says_alive)
+{
+	stats_expect_fdinfo(_metadata, self->fd, "state", "alive");
+}
+
+TEST_F(file, write_and_pwrite_are_EBADF)
+{
+	const size_t counts[] = { 0, 1, 8, self->file.size };
+	char *buf = calloc(self->file.size, 1);
+	struct iovec iov = { .iov_base = buf };
+	unsigned int i;
+
+	ASSERT_NE(NULL, buf);
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		iov.iov_len = counts[i];
+		EXPECT_EQ(-EBADF, result(write(self->fd, NULL, counts[i])));
+		EXPECT_EQ(-EBADF, result(write(self->fd, buf, counts[i])));
+		EXPECT_EQ(-EBADF, result(pwrite(self->fd, buf, counts[i], 0)));
+		EXPECT_EQ(-EBADF, result(writev(self->fd, &iov, 1)));
+		EXPECT_EQ(-EBADF, result(pwritev(self->fd, &iov, 1, 8)));
+	}
+	EXPECT_EQ(0, stats_same(self->fd, &self->file));
+	free(buf);
+}
+
+TEST_F(file, ftruncate_is_EINVAL)
+{
+	const off_t size = self->file.size;
+	const off_t lengths[] = {
+		0, 1, size - 1, size, size + 1, LONG_MAX, -1, LONG_MIN,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		EXPECT_EQ(-EINVAL, result(ftruncate(self->fd, lengths[i]))) {
+			TH_LOG("length %ld", (long)lengths[i]);
+		}
+	}
+	EXPECT_EQ(0, stats_same(self->fd, &self->file));
+}
+
+TEST_F(file, ioctl_is_ENOTTY)
+{
+	const unsigned long requests[] = {
+		0, KVM_GET_STATS_FD, KVM_GET_API_VERSION, KVM_CHECK_EXTENSION,
+		KVM_CREATE_VM, KVM_CREATE_VCPU, KVM_RUN, TCGETS, FIONREAD,
+		UINT_MAX,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		EXPECT_EQ(-ENOTTY, result(ioctl(self->fd, requests[i], 0))) {
+			TH_LOG("request %#lx", requests[i]);
+		}
+		EXPECT_EQ(-ENOTTY, result(ioctl(self->fd, requests[i], -1L))) {
+			TH_LOG("request %#lx", requests[i]);
+		}
+	}
+}
+
+TEST_F(file, every_ioctl_gives_a_file_with_its_own_position)
+{
+	int other = stats_get_fd(_metadata, self->source);
+	char buf[24];
+
+	ASSERT_NE(self->fd, other);
+	EXPECT_EQ(24, read(self->fd, buf, sizeof(buf)));
+	EXPECT_EQ(0, lseek(other, 0, SEEK_CUR));
+	EXPECT_EQ(0, stats_same(other, &self->file));
+	close(other);
+}
+
+TEST_F(file, dup_reads_the_same_and_shares_the_position)
+{
+	int copy = dup(self->fd);
+	char buf[24];
+
+	ASSERT_LE(0, copy);
+	EXPECT_EQ(0, stats_same(copy, &self->file));
+	EXPECT_EQ(24, read(self->fd, buf, sizeof(buf)));
+	EXPECT_EQ(24, lseek(copy, 0, SEEK_CUR));
+	close(copy);
+}
+
+static int read_header(void *arg)
+{
+	const struct stats_file *f = arg;
+	char buf[24];
+	ssize_t ret = result(read(f->fd, buf, sizeof(buf)));
+
+	return ret < 0 ? ret : stats_same(f->fd, f);
+}
+
+TEST_F(file, forked_child_reads_the_same_and_shares_the_position)
+{
+	EXPECT_EQ(0, stats_in_child(_metadata, read_header, &self->file));
+	EXPECT_EQ(24, lseek(self->fd, 0, SEEK_CUR));
+}
+
+static int read_as_nobody(void *arg)
+{
+	const struct stats_file *f = arg;
+
+	return stats_become_nobody() ?: stats_same(f->fd, f);
+}
+
+/* Holding the fd is the permission. */
+TEST_F(file, process_of_another_user_reads_the_same)
+{
+	if (geteuid())
+		SKIP(return, "only root can become another user");
+	EXPECT_EQ(0, stats_in_child(_metadata, read_as_nobody, &self->file));
+}
+
+union fd_control {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(sizeof(int))];
+};
+
+static void fd_message(struct msghdr *msg, struct iovec *iov,
+		       union fd_control *control)
+{
+	static char byte;
+
+	memset(control, 0, sizeof(*control));
+	iov->iov_base = &byte;
+	iov->iov_len = 1;
+	*msg = (struct msghdr) {
+		.msg_iov = iov,
+		.msg_iovlen = 1,
+		.msg_control = control->buf,
+		.msg_controllen = sizeof(control->buf),
+	};
+}
+
+static ssize_t send_fd(int sock, int fd)
+{
+	union fd_control control;
+	struct cmsghdr *cmsg;
+	struct msghdr msg;
+	struct iovec iov;
+
+	fd_message(&msg, &iov, &control);
+	cmsg = CMSG_FIRSTHDR(&msg);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0);
+}
+
+static int recv_fd(int sock)
+{
+	union fd_control control;
+	struct cmsghdr *cmsg;
+	struct msghdr msg;
+	struct iovec iov;
+	int fd;
+
+	fd_message(&msg, &iov, &control);
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+struct receiver {
+	const struct stats_file *file;
+	int sock;
+};
+
+static int read_received(void *arg)
+{
+	struct receiver *r = arg;
+	int fd;
+
+	/* Leave no other way to the file than the message. */
+	close(r->file->fd);
+	fd = recv_fd(r->sock);
+	return fd < 0 ? -EBADMSG : stats_same(fd, r->file);
+}
+
+TEST_F(file, receiver_of_a_message_reads_the_same)
+{
+	struct receiver receiver = { .file = &self->file };
+	int sock[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	receiver.sock = sock[1];
+	/* One byte and one fd wait in the socket until the child is there. */
+	ASSERT_EQ(1, send_fd(sock[0], self->fd));
+	EXPECT_EQ(0, stats_in_child(_metadata, read_received, &receiver));
+	close(sock[0]);
+	close(sock[1]);
+}
+
+struct puller {
+	const struct stats_file *file;
+	pid_t owner;
+	int owner_fd;
+};
+
+static int read_pulled(void *arg)
+{
+	struct puller *p = arg;
+	int fd;
+
+	close(p->file->fd);
+	fd = stats_pidfd_getfd(p->owner, p->owner_fd);
+	return fd < 0 ? fd : stats_same(fd, p->file);
+}
+
+TEST_F(file, puller_by_pidfd_getfd_reads_the_same)
+{
+	struct puller puller = {
+		.file = &self->file,
+		.owner = getpid(),
+		.owner_fd = self->fd,
+	};
+	int ret = stats_in_child(_metadata, read_pulled, &puller);
+
+	if (ret == -EPERM)
+		SKIP(return, "a child may not pull the fds of its parent");
+	EXPECT_EQ(0, ret);
+}
+
+static int count_fds(void)
+{
+	int fd, count = 0;
+
+	for (fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST_F(file, ioctl_without_a_free_fd_is_EMFILE_and_the_vm_goes_on)
+{
+	int fds = count_fds();
+	struct rlimit limit, saved;
+	int i, fd;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &saved));
+	limit = saved;
+	limit.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	for (i = 0; i < 100; i++) {
+		EXPECT_EQ(-EMFILE, result(ioctl(self->source, KVM_GET_STATS_FD,
+						0)));
+	}
+	EXPECT_EQ(0, stats_same(self->fd, &self->file));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &saved));
+
+	EXPECT_EQ(fds, count_fds());
+	fd = stats_get_fd(_metadata, self->source);
+	EXPECT_EQ(0, stats_same(fd, &self->file));
+	close(fd);
+	EXPECT_LE(0, ioctl(self->vm, KVM_CREATE_VCPU, VCPU_ID + 1));
+}
+
+TEST_F(file, thousand_files_open_and_close)
+{
+	int i, fds = count_fds();
+
+	for (i = 0; i < 1000; i++)
+		close(stats_get_fd(_metadata, self->source));
+	EXPECT_EQ(fds, count_fds());
+	EXPECT_EQ(0, stats_same(self->fd, &self->file));
+}
+
+/* The fds of one VM, closed in every order. */
+FIXTURE(close)
+{
+	int kvm;
+};
+
+FIXTURE_SETUP(close)
+{
+	self->kvm = stats_open_kvm(_metadata);
+}
+
+FIXTURE_TEARDOWN(close)
+{
+	close(self->kvm);
+}
+
+enum { VM, VCPU, VM_STATS, VCPU_STATS, HANDLES };
+
+struct handles {
+	int fd[HANDLES];	/* -1 when closed */
+	struct stats_file vm_file;
+	struct stats_file vcpu_file;
+};
+
+static void open_handles(struct __test_metadata *_metadata, int kvm,
+			 struct handles *h)
+{
+	h->fd[VM] = stats_create_vm(_metadata, kvm);
+	h->fd[VCPU] = stats_create_vcpu(_metadata, h->fd[VM], VCPU_ID);
+	h->fd[VM_STATS] = stats_get_fd(_metadata, h->fd[VM]);
+	h->fd[VCPU_STATS] = stats_get_fd(_metadata, h->fd[VCPU]);
+	stats_load(_metadata, h->fd[VM_STATS], &h->vm_file);
+	stats_load(_metadata, h->fd[VCPU_STATS], &h->vcpu_file);
+}
+
+static void close_handle(struct handles *h, int i)
+{
+	close(h->fd[i]);
+	h->fd[i] = -1;
+}
+
+/* What a closing VM still counts is no matter here, the rest stays. */
+static void expect_readable(struct __test_metadata *_metadata, int fd,
+			    const struct stats_file *f, const char *state)
+{
+	char *buf;
+
+	if (fd < 0)
+		return;
+	buf = malloc(f->size + 1);
+	ASSERT_NE(NULL, buf);
+	ASSERT_EQ((ssize_t)f->size, pread(fd, buf, f->size + 1, 0));
+	ASSERT_EQ(0, memcmp(f->bytes, buf, f->header.data_offset));
+	stats_expect_fdinfo(_metadata, fd, "id", stats_id(f));
+	stats_expect_fdinfo(_metadata, fd, "state", state);
+	free(buf);
+}
+
+static void expect_handles_work(struct __test_metadata *_metadata,
+				const struct handles *h)
+{
+	bool alive = h->fd[VM] >= 0 || h->fd[VCPU] >= 0;
+	const char *state = alive ? "alive" : "dead";
+
+	expect_readable(_metadata, h->fd[VM_STATS], &h->vm_file, state);
+	expect_readable(_metadata, h->fd[VCPU_STATS], &h->vcpu_file, state);
+}
+
+/* Write the nth permutation of the handles to @order. */
+static void permutation(unsigned int n, int order[HANDLES])
+{
+	int left[HANDLES] = { VM, VCPU, VM_STATS, VCPU_STATS };
+	int i, pick;
+
+	for (i = 0; i < HANDLES; i++) {
+		pick = n % (HANDLES - i);
+		n /= HANDLES - i;
+		order[i] = left[pick];
+		left[pick] = left[HANDLES - 1 - i];
+	}
+}
+
+TEST_F(close, in_any_order_leaves_the_open_files_readable)
+{
+	int order[HANDLES];
+	struct handles h;
+	unsigned int n;
+	int i;
+
+	for (n = 0; n < 4 * 3 * 2 * 1; n++) {
+		permutation(n, order);
+		open_handles(_metadata, self->kvm, &h);
+		expect_handles_work(_metadata, &h);
+		for (i = 0; i < HANDLES; i++) {
+			close_handle(&h, order[i]);
+			expect_handles_work(_metadata, &h);
+		}
+		free(h.vm_file.bytes);
+		free(h.vcpu_file.bytes);
+	}
+}
+
+/* A vCPU fd keeps its VM, and is all that is needed for its file. */
+TEST_F(close, of_the_vm_leaves_the_vcpu_with_a_living_file)
+{
+	int vm = stats_create_vm(_metadata, self->kvm);
+	int vcpu = stats_create_vcpu(_metadata, vm, VCPU_ID);
+	struct stats_file file;
+
+	close(vm);
+	stats_load(_metadata, stats_get_fd(_metadata, vcpu), &file);
+	stats_expect_fdinfo(_metadata, file.fd, "state", "alive");
+	close(vcpu);
+	stats_expect_fdinfo(_metadata, file.fd, "state", "dead");
+	stats_unload(&file);
+}
+
+TEST_F(close, of_the_vm_leaves_values_that_never_change_again)
+{
+	int vm = stats_create_vm(_metadata, self->kvm);
+	int fd = stats_get_fd(_metadata, vm);
+	struct stats_file file;
+	int i;
+
+	close(vm);
+	stats_load(_metadata, fd, &file);
+	for (i = 0; i < 100; i++) {
+		/* Memory that was given back would be used by the next VM. */
+		close(stats_create_vm(_metadata, self->kvm));
+		ASSERT_EQ(0, stats_same(fd, &file));
+	}
+	stats_unload(&file);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the statistics files of one VM have in common and what tells them apart:
+ * the same descriptors for every vCPU, names and ids that are not mixed up.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_util.h"
+
+/* A VM with several vCPUs: what its files have in common. */
+FIXTURE(machine)
+{
+	int kvm;
+	int vm;
+	int vcpus;
+	int vcpu[STATS_MAX_VCPUS];
+	struct stats_file vm_file;
+	struct stats_file vcpu_file[STATS_MAX_VCPUS];
+};
+
+FIXTURE_VARIANT(machine)
+{
+	int vcpus;
+};
+
+FIXTURE_VARIANT_ADD(machine, with_1_vcpu)
+{
+	.vcpus = 1,
+};
+
+FIXTURE_VARIANT_ADD(machine, with_4_vcpus)
+{
+	.vcpus = 4,
+};
+
+FIXTURE_VARIANT_ADD(machine, with_64_vcpus)
+{
+	.vcpus = 64,
+};
+
+FIXTURE_SETUP(machine)
+{
+	int i;
+
+	self->kvm = stats_open_kvm(_metadata);
+	if (ioctl(self->kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS) <
+	    variant->vcpus)
+		SKIP_IN_SETUP("no VM can have %d vCPUs", variant->vcpus);
+
+	self->vm = stats_create_vm(_metadata, self->kvm);
+	stats_load(_metadata, stats_get_fd(_metadata, self->vm),
+		   &self->vm_file);
+	self->vcpus = variant->vcpus;
+	for (i = 0; i < self->vcpus; i++) {
+		self->vcpu[i] = stats_create_vcpu(_metadata, self->vm, i);
+		stats_load(_metadata, stats_get_fd(_metadata, self->vcpu[i]),
+			   &self->vcpu_file[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(machine)
+{
+	int i;
+
+	for (i = 0; i < self->vcpus; i++) {
+		stats_unload(&self->vcpu_file[i]);
+		close(self->vcpu[i]);
+	}
+	stats_unload(&self->vm_file);
+	close(self->vm);
+	close(self->kvm);
+}
+
+/* Everything but id and data. QEMU caches the descriptors of the first vCPU. */
+static void expect_same_format(struct __test_metadata *_metadata,
+			       const struct stats_file *a,
+			       const struct stats_file *b)
+{
+	size_t skip = a->header.id_offset + STATS_NAME_SIZE;
+
+	EXPECT_EQ(a->size, b->size);
+	ASSERT_EQ(0, memcmp(&a->header, &b->header, sizeof(a->header))) {
+		TH_LOG("headers of %s and %s", stats_id(a), stats_id(b));
+	}
+	EXPECT_EQ(0, memcmp(a->bytes + skip, b->bytes + skip,
+			    a->header.data_offset - skip)) {
+		TH_LOG("descriptors of %s and %s", stats_id(a), stats_id(b));
+	}
+}
+
+TEST_F(machine, vcpus_have_the_same_header_and_descriptors)
+{
+	int i;
+
+	for (i = 1; i < self->vcpus; i++)
+		expect_same_format(_metadata, &self->vcpu_file[0],
+				   &self->vcpu_file[i]);
+}
+
+TEST_F(machine, second_vm_has_the_same_header_and_descriptors)
+{
+	int vm = stats_create_vm(_metadata, self->kvm);
+	int vcpu = stats_create_vcpu(_metadata, vm, 1);
+	struct stats_file file;
+
+	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
+	expect_same_format(_metadata, &self->vm_file, &file);
+	stats_unload(&file);
+
+	stats_load(_metadata, stats_get_fd(_metadata, vcpu), &file);
+	expect_same_format(_metadata, &self->vcpu_file[0], &file);
+	stats_unload(&file);
+
+	close(vcpu);
+	close(vm);
+}
+
+TEST_F(machine, constant_part_is_the_same_after_vcpus_were_created)
+{
+	struct stats_file now;
+
+	stats_load(_metadata, stats_get_fd(_metadata, self->vm), &now);
+	EXPECT_EQ(self->vm_file.size, now.size);
+	EXPECT_EQ(0, memcmp(self->vm_file.bytes, now.bytes,
+			    now.header.data_offset));
+	stats_unload(&now);
+}
+
+static int count_name(const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+	int count = 0;
+
+	for (i = 0; (desc = stats_desc(f, i)); i++)
+		count += !strncmp(name, desc->name, STATS_NAME_SIZE);
+	return count;
+}
+
+/* libvirt drops everything when a name comes twice. */
+TEST_F(machine, names_are_unique_over_vm_and_vcpu)
+{
+	const struct stats_file *file[] = {
+		&self->vm_file, &self->vcpu_file[self->vcpus - 1],
+	};
+	const struct kvm_stats_desc *desc;
+	unsigned int i, j;
+
+	for (j = 0; j < ARRAY_SIZE(file); j++) {
+		for (i = 0; (desc = stats_desc(file[j], i)); i++) {
+			EXPECT_EQ(1, count_name(file[0], desc->name) +
+				     count_name(file[1], desc->name)) {
+				TH_LOG("%.48s", desc->name);
+			}
+		}
+	}
+}
+
+TEST_F(machine, ids_name_the_creating_thread_and_the_vcpu)
+{
+	char id[STATS_NAME_SIZE];
+	int i;
+
+	if (!stats_in_initial_pid_ns())
+		SKIP(return, "ids hold tids of the initial pid namespace");
+
+	snprintf(id, sizeof(id), "kvm-%d", stats_tid());
+	EXPECT_STREQ(id, stats_id(&self->vm_file));
+	for (i = 0; i < self->vcpus; i++) {
+		snprintf(id, sizeof(id), "kvm-%d/vcpu-%d", stats_tid(), i);
+		EXPECT_STREQ(id, stats_id(&self->vcpu_file[i]));
+	}
+}
+
+TEST_F(machine, fdinfo_groups_the_vcpus_with_their_vm)
+{
+	int other_vm = stats_create_vm(_metadata, self->kvm);
+	int other = stats_get_fd(_metadata, other_vm);
+	char vm[STATS_LINE_SIZE], now[STATS_LINE_SIZE];
+	int i;
+
+	ASSERT_EQ(1, stats_fdinfo(_metadata, self->vm_file.fd, "vm", vm));
+	for (i = 0; i < self->vcpus; i++) {
+		EXPECT_EQ(1, stats_fdinfo(_metadata, self->vcpu_file[i].fd,
+					  "vm", now));
+		EXPECT_STREQ(vm, now);
+	}
+	EXPECT_EQ(1, stats_fdinfo(_metadata, other, "vm", now));
+	EXPECT_STRNE(vm, now);
+	close(other);
+	close(other_vm);
+}
+
+/* Objects created by threads of their own, as VMMs do it. */
+FIXTURE(id)
+{
+	int kvm;
+};
+
+FIXTURE_SETUP(id)
+{
+	if (!stats_in_initial_pid_ns())
+		SKIP_IN_SETUP("ids hold tids of the initial pid namespace");
+	self->kvm = stats_open_kvm(_metadata);
+}
+
+FIXTURE_TEARDOWN(id)
+{
+	close(self->kvm);
+}
+
+struct creator {
+	int fd;			/* /dev/kvm or a VM */
+	unsigned long request;
+	unsigned long arg;
+	pid_t tid;
+	int created;
+};
+
+static void *create(void *arg)
+{
+	struct creator *c = arg;
+
+	c->tid = stats_tid();
+	c->created = ioctl(c->fd, c->request, c->arg);
+	return NULL;
+}
+
+/* When this returns the creating thread is gone. */
+static void create_in_thread(struct __test_metadata *_metadata,
+			     struct creator *c)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, create, c));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	ASSERT_LE(0, c->created);
+	ASSERT_NE(stats_tid(), c->tid);
+}
+
+static void expect_id(struct __test_metadata *_metadata, int fd, const char *id)
+{
+	struct stats_file file;
+
+	stats_load(_metadata, stats_get_fd(_metadata, fd), &file);
+	EXPECT_STREQ(id, stats_id(&file));
+	stats_unload(&file);
+}
+
+TEST_F(id, vm_id_holds_the_tid_of_the_creating_thread)
+{
+	struct creator vm = { .fd = self->kvm, .request = KVM_CREATE_VM };
+	char id[STATS_NAME_SIZE];
+
+	create_in_thread(_metadata, &vm);
+	snprintf(id, sizeof(id), "kvm-%d", vm.tid);
+	expect_id(_metadata, vm.created, id);
+	close(vm.created);
+}
+
+TEST_F(id, vcpu_id_holds_the_tid_of_its_own_creating_thread)
+{
+	struct creator vm = { .fd = self->kvm, .request = KVM_CREATE_VM };
+	struct creator vcpu = { .request = KVM_CREATE_VCPU, .arg = 5 };
+	char id[STATS_NAME_SIZE];
+
+	create_in_thread(_metadata, &vm);
+	vcpu.fd = vm.created;
+	create_in_thread(_metadata, &vcpu);
+	snprintf(id, sizeof(id), "kvm-%d/vcpu-5", vcpu.tid);
+	expect_id(_metadata, vcpu.created, id);
+	snprintf(id, sizeof(id), "kvm-%d", vm.tid);
+	expect_id(_metadata, vm.created, id);
+	close(vcpu.created);
+	close(vm.created);
+}
+
+/* vCPU ids need not be dense or in order: the id is not an index. */
+TEST_F(id, vcpu_id_is_the_number_given_at_creation)
+{
+	int last = ioctl(self->kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS) - 1;
+	int vm = stats_create_vm(_metadata, self->kvm);
+	const int ids[] = { last, 0, 5, 2 };
+	char id[STATS_NAME_SIZE];
+	unsigned int i;
+	int vcpu;
+
+	ASSERT_LT(5, last);
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		vcpu = stats_create_vcpu(_metadata, vm, ids[i]);
+		snprintf(id, sizeof(id), "kvm-%d/vcpu-%d", stats_tid(), ids[i]);
+		expect_id(_metadata, vcpu, id);
+		close(vcpu);
+	}
+	close(vm);
+}
+
+struct pid_ns_vm {
+	int kvm;
+	int vm;
+	pid_t tid;	/* as the namespace has it */
+};
+
+static int create_in_pid_ns(void *arg)
+{
+	struct pid_ns_vm *shared = arg;
+
+	shared->tid = stats_tid();
+	shared->vm = ioctl(shared->kvm, KVM_CREATE_VM, 0);
+	return shared->vm < 0 ? errno : 0;
+}
+
+TEST_F(id, vm_created_in_a_pid_namespace_has_the_tid_of_the_initial_one)
+{
+	struct pid_ns_vm shared = { .kvm = self->kvm };
+	const size_t stack_size = 65536;
+	char *stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char id[STATS_NAME_SIZE];
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, stack);
+	/* Shares the files, so that the VM remains when the child is gone. */
+	pid = clone(create_in_pid_ns, stack + stack_size, CLONE_NEWPID |
+		    CLONE_VM | CLONE_FILES | SIGCHLD, &shared);
+	if (pid < 0 && (errno == EPERM || errno == EINVAL))
+		SKIP(return, "no new pid namespace: %s", strerror(errno));
+	ASSERT_LE(0, pid) TH_LOG("clone: %s", strerror(errno));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(1, shared.tid);
+
+	snprintf(id, sizeof(id), "kvm-%d", pid);
+	expect_id(_metadata, shared.vm, id);
+	close(shared.vm);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reading KVM's statistics files: any offset and length into any buffer. "As a
+ * regular file" is taken at its word: a memfd with the same content gets the
+ * same calls, and results, errnos, bytes and positions are compared.
+ */
+#define _GNU_SOURCE
+#include <sys/uio.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_util.h"
+
+FIXTURE(file)
+{
+	int kvm;
+	int vm;
+	int vcpu;
+	int fd;
+	int regular;
+	long page;
+	struct stats_file file;
+};
+
+FIXTURE_VARIANT(file)
+{
+	bool vcpu;
+};
+
+FIXTURE_VARIANT_ADD(file, of_vm)
+{
+	.vcpu = false,
+};
+
+FIXTURE_VARIANT_ADD(file, of_vcpu)
+{
+	.vcpu = true,
+};
+
+static int regular_file(struct __test_metadata *_metadata,
+			const struct stats_file *f)
+{
+	int fd = memfd_create("stats", MFD_CLOEXEC);
+
+	ASSERT_LE(0, fd) TH_LOG("memfd_create: %s", strerror(errno));
+	ASSERT_EQ((ssize_t)f->size, pwrite(fd, f->bytes, f->size, 0));
+	return fd;
+}
+
+FIXTURE_SETUP(file)
+{
+	self->page = sysconf(_SC_PAGESIZE);
+	self->kvm = stats_open_kvm(_metadata);
+	self->vm = stats_create_vm(_metadata, self->kvm);
+	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
+	self->fd = stats_get_fd(_metadata, variant->vcpu ? self->vcpu :
+							   self->vm);
+	stats_load(_metadata, self->fd, &self->file);
+	self->regular = regular_file(_metadata, &self->file);
+}
+
+FIXTURE_TEARDOWN(file)
+{
+	stats_unload(&self->file);
+	close(self->regular);
+	close(self->vcpu);
+	close(self->vm);
+	close(self->kvm);
+}
+
+TEST_F(file, read_of_everything_is_the_size_then_0)
+{
+	size_t size = self->file.size;
+	char *buf = malloc(size + 1);
+
+	EXPECT_EQ((ssize_t)size, read(self->fd, buf, size + 1));
+	EXPECT_EQ(0, memcmp(buf, self->file.bytes, size));
+	EXPECT_EQ(0, read(self->fd, buf, size + 1));
+	EXPECT_EQ(0, read(self->fd, buf, 1));
+	free(buf);
+}
+
+TEST_F(file, read_in_pieces_is_short_only_at_the_end)
+{
+	const size_t pieces[] = { 1, 7, 8, 9, 23, 24, 25, 64, 511, 4097 };
+	size_t at, expected;
+	char buf[4097];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+		for (at = 0; at < self->file.size; at += expected) {
+			expected = self->file.size - at;
+			if (expected > pieces[i])
+				expected = pieces[i];
+			ASSERT_EQ((ssize_t)expected,
+				  read(self->fd, buf, pieces[i]));
+			ASSERT_EQ(0, memcmp(buf, self->file.bytes + at,
+					    expected)) {
+				TH_LOG("pieces of %zu, at %zu", pieces[i], at);
+			}
+		}
+		EXPECT_EQ(0, read(self->fd, buf, pieces[i]));
+	}
+}
+
+/*
+ * The same pread() of both files: same result, same bytes, nothing behind them
+ * overwritten. @buf and @buf + @size are the two buffers.
+ */
+static void expect_same_pread(struct __test_metadata *_metadata, int fd,
+			      int regular, char *buf, size_t size,
+			      size_t count, off_t offset)
+{
+	memset(buf, 0xa5, 2 * size);
+	ASSERT_EQ(result(pread(regular, buf + size, count, offset)),
+		  result(pread(fd, buf, count, offset))) {
+		TH_LOG("count %zu, offset %ld", count, (long)offset);
+	}
+	ASSERT_EQ(0, memcmp(buf, buf + size, size)) {
+		TH_LOG("count %zu, offset %ld", count, (long)offset);
+	}
+}
+
+#define MAX_OFFSETS	64
+
+/* One before, at and one after each block boundary; the ends of the range. */
+static unsigned int interesting_offsets(const struct stats_file *f,
+					off_t offsets[MAX_OFFSETS])
+{
+	const struct kvm_stats_header *h = &f->header;
+	const off_t boundaries[] = {
+		0, 8, h->id_offset, h->id_offset + h->name_size,
+		h->desc_offset, h->desc_offset + STATS_DESC_SIZE,
+		h->desc_offset + stats_stride(f),
+		h->desc_offset + h->num_desc * stats_stride(f),
+		h->data_offset, h->data_offset + 8, f->size,
+	};
+	const off_t ends[] = {
+		f->size + 4097, INT_MAX, 1L << 32, LONG_MAX - 1, LONG_MAX,
+		LONG_MIN, LONG_MIN + 1,
+	};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(boundaries); i++) {
+		offsets[n++] = boundaries[i] - 1;
+		offsets[n++] = boundaries[i];
+		offsets[n++] = boundaries[i] + 1;
+	}
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		offsets[n++] = ends[i];
+	return n;
+}
+
+TEST_F(file, pread_of_any_window_is_as_on_a_regular_file)
+{
+	const size_t size = self->file.size;
+	const size_t counts[] = {
+		0, 1, 7, 8, 9, 23, 24, 25, size - 1, size, size + 1,
+		self->page + 1,
+	};
+	const size_t space = size + self->page + 1;
+	char *buf = malloc(2 * space);
+	off_t offsets[MAX_OFFSETS];
+	unsigned int i, j, n;
+
+	ASSERT_NE(NULL, buf);
+	n = interesting_offsets(&self->file, offsets);
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < ARRAY_SIZE(counts); j++) {
+			expect_same_pread(_metadata, self->fd, self->regular,
+					  buf, space, counts[j], offsets[i]);
+		}
+	}
+	free(buf);
+}
+
+TEST_F(file, pread_into_any_alignment_is_as_on_a_regular_file)
+{
+	const size_t data = self->file.header.data_offset;
+	char buf[2 * 64];
+	int align, skip;
+
+	for (align = 0; align < 8; align++) {
+		for (skip = 0; skip < 8; skip++) {
+			memset(buf, 0xa5, sizeof(buf));
+			EXPECT_EQ(24, pread(self->fd, buf + align, 24,
+					    data - 8 + skip));
+			EXPECT_EQ(24, pread(self->regular, buf + 64 + align,
+					    24, data - 8 + skip));
+			EXPECT_EQ(0, memcmp(buf, buf + 64, 64)) {
+				TH_LOG("align %d, skip %d", align, skip);
+			}
+		}
+	}
+}
+
+TEST_F(file, pread_at_and_past_the_end_is_0)
+{
+	const off_t size = self->file.size;
+	char c;
+
+	EXPECT_EQ(0, pread(self->fd, &c, 1, size));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, size + 1));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, size + self->page));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, 1L << 32));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, LONG_MAX - 1));
+}
+
+TEST_F(file, pread_at_a_negative_offset_is_EINVAL)
+{
+	const off_t offsets[] = { -1, -8, -4096, INT_MIN, LONG_MIN };
+	char buf[8];
+	struct iovec iov = { .iov_base = buf, .iov_len = sizeof(buf) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		EXPECT_EQ(-EINVAL, result(pread(self->fd, buf, 8, offsets[i])));
+		EXPECT_EQ(-EINVAL, result(preadv(self->fd, &iov, 1,
+						 offsets[i])));
+	}
+}
+
+TEST_F(file, pread_leaves_the_position)
+{
+	char buf[64];
+
+	ASSERT_EQ(5, lseek(self->fd, 5, SEEK_SET));
+	EXPECT_EQ(64, pread(self->fd, buf, sizeof(buf), 16));
+	EXPECT_EQ(5, lseek(self->fd, 0, SEEK_CUR));
+}
+
+/* A buffer is written as far as the file goes: what follows may be unmapped. */
+TEST_F(file, read_touches_only_what_it_returns)
+{
+	const size_t size = self->file.size;
+	size_t room = (size + self->page - 1) / self->page * self->page;
+	char *map = mmap(NULL, room + self->page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *buf = map + room - size;
+
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(0, mprotect(map + room, self->page, PROT_NONE));
+	EXPECT_EQ((ssize_t)size, pread(self->fd, buf, size + self->page, 0));
+	EXPECT_EQ(0, memcmp(buf, self->file.bytes, size));
+	EXPECT_EQ((ssize_t)size, pread(self->fd, buf, INT_MAX, 0));
+	munmap(map, room + self->page);
+}
+
+/* Lengths that end inside of blocks and go over their boundaries. */
+TEST_F(file, readv_crosses_blocks_as_on_a_regular_file)
+{
+	const size_t lens[] = { 1, 0, 23, 48, 7, 8, 4097, 1, 100000 };
+	const size_t space = 104185;	/* their sum */
+	struct iovec iov[2][ARRAY_SIZE(lens)];
+	char *buf = malloc(2 * space);
+	char *at = buf;
+	off_t offsets[MAX_OFFSETS];
+	unsigned int i, n;
+
+	ASSERT_NE(NULL, buf);
+	for (i = 0; i < ARRAY_SIZE(lens); at += lens[i++]) {
+		iov[0][i].iov_base = at;
+		iov[1][i].iov_base = at + space;
+		iov[0][i].iov_len = lens[i];
+		iov[1][i].iov_len = lens[i];
+	}
+	ASSERT_EQ(buf + space, at);
+
+	n = interesting_offsets(&self->file, offsets);
+	for (i = 0; i < n; i++) {
+		memset(buf, 0xa5, 2 * space);
+		ASSERT_EQ(result(preadv(self->regular, iov[1],
+					ARRAY_SIZE(lens), offsets[i])),
+			  result(preadv(self->fd, iov[0], ARRAY_SIZE(lens),
+					offsets[i]))) {
+			TH_LOG("offset %ld", (long)offsets[i]);
+		}
+		ASSERT_EQ(0, memcmp(buf, buf + space, space));
+	}
+
+	EXPECT_EQ((ssize_t)self->file.size,
+		  readv(self->fd, iov[0], ARRAY_SIZE(lens)));
+	EXPECT_EQ(0, memcmp(buf, self->file.bytes, self->file.size));
+	EXPECT_EQ(0, readv(self->fd, iov[0], ARRAY_SIZE(lens)));
+	EXPECT_EQ(0, readv(self->fd, iov[0], 0));
+	free(buf);
+}
+
+/* One lseek() of both files, from @start. */
+static void expect_same_lseek(struct __test_metadata *_metadata, int fd,
+			      int regular, off_t start, off_t offset,
+			      int whence)
+{
+	ASSERT_EQ(start, lseek(regular, start, SEEK_SET));
+	ASSERT_EQ(start, lseek(fd, start, SEEK_SET));
+	ASSERT_EQ(result(lseek(regular, offset, whence)),
+		  result(lseek(fd, offset, whence))) {
+		TH_LOG("lseek(%ld, %d) from %ld", (long)offset, whence,
+		       (long)start);
+	}
+	ASSERT_EQ(lseek(regular, 0, SEEK_CUR), lseek(fd, 0, SEEK_CUR)) {
+		TH_LOG("after lseek(%ld, %d) from %ld", (long)offset, whence,
+		       (long)start);
+	}
+}
+
+/* Going past the end is allowed, the whole file is data, all behind is hole. */
+TEST_F(file, lseek_is_as_on_a_regular_file_of_that_size)
+{
+	const off_t size = self->file.size;
+	const off_t starts[] = { 0, 5, size, size + 1 };
+	const int whences[] = {
+		SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE, 5, -1,
+	};
+	const off_t offsets[] = {
+		0, 1, size - 1, size, size + 1, self->page + 1, INT_MAX,
+		LONG_MAX, -1, 1 - size, -size, -size - 1, INT_MIN, LONG_MIN,
+	};
+	unsigned int i, j, k;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		for (j = 0; j < ARRAY_SIZE(whences); j++) {
+			for (k = 0; k < ARRAY_SIZE(offsets); k++) {
+				expect_same_lseek(_metadata, self->fd,
+						  self->regular, starts[i],
+						  offsets[k], whences[j]);
+			}
+		}
+	}
+}
+
+TEST_F(file, lseek_to_the_end_is_the_size)
+{
+	EXPECT_EQ((off_t)self->file.size, lseek(self->fd, 0, SEEK_END));
+}
+
+TEST_F(file, read_after_lseek_continues_there)
+{
+	off_t offsets[MAX_OFFSETS];
+	char buf[2][8];
+	unsigned int i, n;
+
+	n = interesting_offsets(&self->file, offsets);
+	for (i = 0; i < n; i++) {
+		memset(buf, 0xa5, sizeof(buf));
+		ASSERT_EQ(result(lseek(self->regular, offsets[i], SEEK_SET)),
+			  result(lseek(self->fd, offsets[i], SEEK_SET)));
+		ASSERT_EQ(result(read(self->regular, buf[0], 8)),
+			  result(read(self->fd, buf[1], 8))) {
+			TH_LOG("offset %ld", (long)offsets[i]);
+		}
+		ASSERT_EQ(0, memcmp(buf[0], buf[1], 8));
+		ASSERT_EQ(lseek(self->regular, 0, SEEK_CUR),
+			  lseek(self->fd, 0, SEEK_CUR));
+	}
+}
+
+/* The blocks that a kernel may copy in different ways. */
+static void block_offsets(const struct stats_file *f, off_t offsets[3])
+{
+	offsets[0] = 0;
+	offsets[1] = f->header.desc_offset;
+	offsets[2] = f->header.data_offset;
+}
+
+TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
+{
+	char *none = mmap(NULL, self->page, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *rdonly = mmap(NULL, self->page, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *bad[] = {
+		NULL, none, none + 1, rdonly, rdonly + 1,
+		(void *)(1UL << 63), (void *)-4096UL, (void *)-8UL,
+	};
+	struct iovec iov = { .iov_len = 8 };
+	off_t offsets[3];
+	unsigned int i, j;
+
+	ASSERT_NE(MAP_FAILED, none);
+	ASSERT_NE(MAP_FAILED, rdonly);
+	block_offsets(&self->file, offsets);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
+			lseek(self->fd, offsets[j], SEEK_SET);
+			iov.iov_base = bad[i];
+			EXPECT_EQ(-EFAULT, result(read(self->fd, bad[i], 8)));
+			EXPECT_EQ(-EFAULT, result(pread(self->fd, bad[i], 1,
+							offsets[j])));
+			EXPECT_EQ(-EFAULT, result(readv(self->fd, &iov, 1)));
+			EXPECT_EQ(offsets[j], lseek(self->fd, 0, SEEK_CUR));
+		}
+	}
+	EXPECT_EQ(0, read(self->fd, NULL, 0));
+}
+
+/*
+ * @room good bytes, then a page that faults. An architecture's copy routine may
+ * report less than it could have copied, by up to one step of its main loop.
+ */
+static void expect_partial_read(struct __test_metadata *_metadata,
+				const struct stats_file *f, char *fault,
+				size_t room, off_t offset)
+{
+	size_t count = f->size - offset;
+	char *buf = fault - room;
+	ssize_t ret;
+
+	memset(buf, 0xa5, room);
+	ASSERT_EQ(offset, lseek(f->fd, offset, SEEK_SET));
+	ret = result(read(f->fd, buf, count));
+	if (ret == -EFAULT) {
+		EXPECT_GT(64UL, room);
+		EXPECT_EQ(offset, lseek(f->fd, 0, SEEK_CUR));
+		return;
+	}
+	ASSERT_LT(0, ret);
+	EXPECT_LE(ret, (ssize_t)room);
+	EXPECT_GT(ret + 64, (ssize_t)room);
+	EXPECT_EQ(0, memcmp(f->bytes + offset, buf, ret));
+	EXPECT_EQ(offset + ret, lseek(f->fd, 0, SEEK_CUR));
+}
+
+TEST_F(file, read_into_a_partly_bad_buffer_is_the_bytes_that_were_copied)
+{
+	const size_t rooms[] = { 1, 7, 8, 9, 24, 63, 64, 65, 72, 100, 200 };
+	char *map = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	off_t offsets[3];
+	unsigned int i, j;
+
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(0, mprotect(map + self->page, self->page, PROT_NONE));
+	block_offsets(&self->file, offsets);
+	for (i = 0; i < ARRAY_SIZE(rooms); i++) {
+		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
+			if (offsets[j] + rooms[i] >= self->file.size)
+				continue;
+			expect_partial_read(_metadata, &self->file,
+					    map + self->page, rooms[i],
+					    offsets[j]);
+		}
+	}
+	munmap(map, 2 * self->page);
+}
+
+TEST_F(file, readv_with_a_bad_second_buffer_is_the_first_one)
+{
+	char buf[24];
+	struct iovec iov[] = {
+		{ .iov_base = buf, .iov_len = sizeof(buf) },
+		{ .iov_base = NULL, .iov_len = 8 },
+	};
+
+	EXPECT_EQ(24, readv(self->fd, iov, 2));
+	EXPECT_EQ(0, memcmp(buf, self->file.bytes, sizeof(buf)));
+	EXPECT_EQ(24, lseek(self->fd, 0, SEEK_CUR));
+}
+
+TEST_HARNESS_MAIN
