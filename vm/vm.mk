@@ -2,22 +2,30 @@
 #
 # What boots: included by the Makefile.
 
-PROFILE ?= x86-npt
+##@ Guests
 
-.PHONY: run quick shell check-vm check-harness
+.PHONY: run
+run: deps-vm kernel-x86 ## boot the patched kernel, start a Linux guest on it, watch the guest's statistics
+	scripts/userspace x86
+	vm/boot x86-npt SUITE=vm/demo V=1
 
-## Guests
-run: kernel ## boot the patched kernel, run a guest on it and watch its statistics
-	@vm/boot x86-npt SUITE=vm/demo V=1
+.PHONY: quick
+quick: deps-vm ## from an edit to a verdict: build what changed, run T=name of vm/tests on PROFILE=
+	vm/quick $(PROFILE) T=$(T)
 
-quick: ## build what changed, run T=name (default: all) of vm/tests on PROFILE=
-	@vm/quick $(PROFILE) $(if $(T),T=$(T))
+.PHONY: shell
+shell: deps-vm ## the kernel of PROFILE= with a shell on the console
+	vm/shell $(PROFILE)
 
-shell: ## boot PROFILE= with a shell on the console
-	@vm/shell $(PROFILE)
+.PHONY: check-vm
+check-vm: deps-vm kernel vm-programs ## all tests of vm/tests on every profile, and check-harness
+	vm/check
 
-check-vm: ## run vm/tests on every profile and the harness's own tests
-	@vm/check
+.PHONY: check-harness
+check-harness: deps-vm ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn
+	vm/check-harness
 
-check-harness: ## guests that pass, fail, skip, crash, hang, panic, warn: the right verdict?
-	@vm/check-harness
+.PHONY: vm-programs
+vm-programs: tree
+	vm/programs x86
+	vm/programs arm64
