@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the commands have in common: usage errors, pids, output that may be a
+ * closed pipe.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "command.h"
+#include "util.h"
+
+int usage_error(const char *format, ...)
+{
+	va_list args;
+
+	fputs("kvmstat: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs(" (try kvmstat --help)\n", stderr);
+	return STATUS_USAGE;
+}
+
+int option_error(int option, char **argv)
+{
+	const char *name = argv[optind - 1];
+
+	if (option == ':')
+		return usage_error("%s needs an argument", name);
+	/* Of short options that are written together only optopt knows which one it was. */
+	if (optopt && strncmp(name, "--", 2))
+		return usage_error("unknown option -%c", optopt);
+	return usage_error("unknown option %s", name);
+}
+
+int parse_pid(const char *text, pid_t *pid)
+{
+	uint64_t number;
+
+	if (parse_number(text, 1, INT_MAX, &number))
+		return usage_error("'%s' is not a pid", text);
+	*pid = number;
+	return 0;
+}
+
+int open_inventory(struct inventory *inventory)
+{
+	struct rlimit files;
+
+	inventory_init(inventory, &this_host);
+	if (!proc_is_ours(this_host.proc)) {
+		print_error("%s is not mounted, or shows the processes of another pid namespace",
+			    this_host.proc);
+		return STATUS_ERROR;
+	}
+	/* One statistics file per vCPU; the hard limit is the one that is meant. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	return STATUS_OK;
+}
+
+bool print_problems(struct inventory *inventory)
+{
+	bool any = inventory->num_printed < inventory->num_problems;
+
+	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
+		print_error("%s", inventory->problem[inventory->num_printed]);
+	return any;
+}
+
+static bool has_statistics(const struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (vm_has_statistics(inventory->vm[i]))
+			return true;
+	}
+	return false;
+}
+
+int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet)
+{
+	int ret;
+
+	ret = discover_again(inventory, process);
+	print_problems(inventory);
+	if (has_statistics(inventory))
+		return STATUS_OK;
+	if (ret == -EACCES || ret == -EPERM)
+		print_error("pid %d: no permission to see its file descriptors; " NEEDED_PERMISSION,
+			    process->pid);
+	else if (ret)
+		print_error("pid %d: %s", process->pid, strerror(-ret));
+	else if (!inventory->num_vms && none_yet)
+		*none_yet = true;
+	else if (!inventory->num_vms)
+		print_error("pid %d has no VM; kvmstat without arguments lists those that have",
+			    process->pid);
+	return STATUS_ERROR;
+}
+
+bool flush_output(int *status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	if (errno == EPIPE) {
+		*status = STATUS_OK;
+	} else {
+		print_error("cannot write the output: %s", strerror(errno));
+		*status = STATUS_ERROR;
+	}
+	return false;
+}

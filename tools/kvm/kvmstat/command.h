@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The commands and what they have in common.
+ */
+#ifndef KVMSTAT_COMMAND_H
+#define KVMSTAT_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "discover.h"
+#include "util.h"
+
+/* @argv[0] is the command's name. They return an enum exit_status. */
+int command_list(int argc, char **argv);
+int command_watch(int argc, char **argv);
+int command_show(int argc, char **argv);
+int command_help(int argc, char **argv);
+int command_version(int argc, char **argv);
+
+/* One line on stderr and where to find help; returns STATUS_USAGE. */
+__printf(1, 2)
+int usage_error(const char *format, ...);
+
+/* What getopt_long() refused: @option is what it returned. */
+int option_error(int option, char **argv);
+
+/* For -p: 0, or STATUS_USAGE after an error line. */
+int parse_pid(const char *text, pid_t *pid);
+
+/* An inventory of this host, with nothing in it; or an error line and STATUS_ERROR. */
+int open_inventory(struct inventory *inventory);
+
+/* The problems that were not printed yet on stderr; true if there were any. */
+bool print_problems(struct inventory *inventory);
+
+/*
+ * Looks for VMs of a process that discover_process() found. STATUS_OK if there is
+ * one that has statistics; STATUS_ERROR after an error line, but without one if
+ * @none_yet is not NULL and there is just no VM: that it says there.
+ */
+int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
+
+/*
+ * Flushes stdout. True if all went out, or else STATUS_OK (nobody reads any more)
+ * or STATUS_ERROR (after an error line) in *@status.
+ */
+bool flush_output(int *status);
+
+#endif /* KVMSTAT_COMMAND_H */

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds VMs and their vCPUs. A process may die, close a file descriptor or open
+ * another one under the same number between any two calls: that is never an
+ * error, the next look finds what is there then.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "discover.h"
+#include "util.h"
+
+void inventory_init(struct inventory *inventory, const struct host *host)
+{
+	*inventory = (struct inventory) { .host = host, };
+}
+
+static void free_vm(struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_vcpus; i++)
+		statsfile_close(&vm->vcpu[i].file);
+	free(vm->vcpu);
+	if (vm_has_statistics(vm))
+		statsfile_close(&vm->file);
+	free(vm);
+}
+
+static void free_process(struct process *process)
+{
+	close(process->dir);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	free(process->seen);
+	free(process);
+}
+
+void inventory_free(struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++)
+		free_vm(inventory->vm[i]);
+	for (i = 0; i < inventory->num_processes; i++)
+		free_process(inventory->process[i]);
+	for (i = 0; i < inventory->num_problems; i++)
+		free(inventory->problem[i]);
+	if (inventory->vm_schema)
+		statsfile_schema_put(inventory->vm_schema);
+	if (inventory->vcpu_schema)
+		statsfile_schema_put(inventory->vcpu_schema);
+	free(inventory->vm);
+	free(inventory->process);
+	free(inventory->problem);
+}
+
+/* Takes over the text. */
+static void add_problem(struct inventory *inventory, char *text)
+{
+	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
+					   sizeof(*inventory->problem));
+	inventory->problem[inventory->num_problems++] = text;
+}
+
+__printf(3, 4)
+static void add_process_problem(struct inventory *inventory, const struct process *process,
+				const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	add_problem(inventory, xasprintf("pid %d (%s): %s", process->pid, process->name, text));
+	free(text);
+}
+
+static bool is_seen(const struct process *process, const struct proc_fd *fd)
+{
+	size_t i;
+
+	for (i = 0; i < process->num_seen; i++) {
+		if (process->seen[i].fd == fd->fd && process->seen[i].link == fd->link)
+			return true;
+	}
+	return false;
+}
+
+static void mark_seen(struct process *process, const struct proc_fd *fd)
+{
+	process->seen = xreallocarray(process->seen, process->num_seen + 1,
+				      sizeof(*process->seen));
+	process->seen[process->num_seen++] = *fd;
+}
+
+/* The same reason for each of a thousand vCPUs is one problem. */
+static void report_host_error(struct inventory *inventory, struct process *process,
+			      const struct host_error *error)
+{
+	char *reason;
+
+	if (process->reported.err == error->err)
+		return;
+	process->reported = *error;
+	reason = host_explain(error);
+	add_process_problem(inventory, process, "%s", reason);
+	free(reason);
+}
+
+static struct vm *add_vm(struct inventory *inventory, struct process *process)
+{
+	struct vm *vm = xcalloc(1, sizeof(*vm));
+
+	vm->process = process;
+	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
+				      sizeof(*inventory->vm));
+	inventory->vm[inventory->num_vms++] = vm;
+	return vm;
+}
+
+static struct vm *find_vm(const struct inventory *inventory, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->number == number)
+			return inventory->vm[i];
+	}
+	return NULL;
+}
+
+/* What stands for all VMs of the process whose statistics cannot be had. */
+static struct vm *find_closed_vm(const struct inventory *inventory,
+				 const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->process == process && !vm_has_statistics(inventory->vm[i]))
+			return inventory->vm[i];
+	}
+	return NULL;
+}
+
+struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i].number == number)
+			return &vm->vcpu[i];
+	}
+	return NULL;
+}
+
+static void remember_schema(struct statsfile_schema **like, struct statsfile_schema *schema)
+{
+	if (*like == schema)
+		return;
+	if (*like)
+		statsfile_schema_put(*like);
+	*like = statsfile_schema_get(schema);
+}
+
+/* Both take over the file, or close it if its object is known by another fd already. */
+static void take_vm(struct inventory *inventory, struct process *process,
+		    struct statsfile *file, uint64_t number)
+{
+	struct vm *vm;
+
+	if (find_vm(inventory, number)) {
+		statsfile_close(file);
+		return;
+	}
+	remember_schema(&inventory->vm_schema, file->schema);
+	vm = add_vm(inventory, process);
+	vm->file = *file;
+	vm->number = number;
+}
+
+static void take_vcpu(struct inventory *inventory, struct process *process,
+		      struct statsfile *file, uint64_t vm_number, unsigned int number)
+{
+	struct vm *vm = find_vm(inventory, vm_number);
+
+	if (!vm || vm_find_vcpu(vm, number)) {
+		if (!vm)
+			add_process_problem(inventory, process,
+					    "vCPU %u is left out, no process has its VM", number);
+		statsfile_close(file);
+		return;
+	}
+	if (vm->num_vcpus && vm->vcpu[0].file.schema != file->schema) {
+		add_process_problem(inventory, process,
+				    "vCPU %u is left out, it has other statistics than vCPU %u",
+				    number, vm->vcpu[0].number);
+		statsfile_close(file);
+		return;
+	}
+	remember_schema(&inventory->vcpu_schema, file->schema);
+	vm->vcpu = xreallocarray(vm->vcpu, vm->num_vcpus + 1, sizeof(*vm->vcpu));
+	vm->vcpu[vm->num_vcpus++] = (struct vcpu) { .file = *file, .number = number, };
+}
+
+static void open_statistics(struct inventory *inventory, struct process *process,
+			    const struct proc_fd *fd, int stats)
+{
+	bool is_vm = fd->link == LINK_VM;
+	struct statsfile_source source = { .fd = stats, };
+	struct statsfile_error error;
+	struct stats_info info;
+	struct statsfile file;
+
+	if (proc_stats_info(inventory->host->proc, stats, &info)) {
+		add_process_problem(inventory, process,
+				    "its statistics file has an fdinfo without VM; " NEEDED_KERNEL);
+		close(stats);
+		return;
+	}
+	if (statsfile_open(&file, &source, is_vm ? inventory->vm_schema : inventory->vcpu_schema,
+			   &error)) {
+		add_process_problem(inventory, process, "malformed statistics file: %s",
+				    error.text);
+		close(stats);
+		return;
+	}
+	if (is_vm)
+		take_vm(inventory, process, &file, info.vm);
+	else
+		take_vcpu(inventory, process, &file, info.vm, fd->link);
+}
+
+static void look_at(struct inventory *inventory, struct process *process,
+		    const struct proc_fd *fd)
+{
+	struct vm *closed = find_closed_vm(inventory, process);
+	struct host_error error;
+	int stats;
+
+	/* What its VM refuses, a vCPU refuses too. */
+	if (closed) {
+		mark_seen(process, fd);
+		closed->num_vcpus_counted += fd->link != LINK_VM;
+		return;
+	}
+	/* It may have been another program when it was first looked at. */
+	if (fd->link == LINK_VM)
+		proc_name(process->dir, process->name, sizeof(process->name));
+	stats = inventory->host->get_stats(process->pidfd, fd->fd, fd->link, &error);
+	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
+		return;
+	mark_seen(process, fd);
+	if (stats >= 0) {
+		open_statistics(inventory, process, fd, stats);
+		return;
+	}
+	report_host_error(inventory, process, &error);
+	if (fd->link == LINK_VM)
+		add_vm(inventory, process);
+}
+
+static void look_at_all(struct inventory *inventory, struct process *process,
+			const struct proc_fds *fds)
+{
+	size_t i;
+
+	/* A vCPU needs its VM. */
+	for (i = 0; i < fds->count; i++) {
+		if (fds->entry[i].link == LINK_VM && !is_seen(process, &fds->entry[i]))
+			look_at(inventory, process, &fds->entry[i]);
+	}
+	for (i = 0; i < fds->count; i++) {
+		if (fds->entry[i].link != LINK_VM && !is_seen(process, &fds->entry[i]))
+			look_at(inventory, process, &fds->entry[i]);
+	}
+}
+
+/* Owns @dir on success. NULL and @error on failure. */
+static struct process *add_process(struct inventory *inventory, pid_t pid, int dir,
+				   struct host_error *error)
+{
+	struct process *process;
+	int pidfd;
+
+	pidfd = inventory->host->open_process(pid, error);
+	if (pidfd < 0)
+		return NULL;
+	/*
+	 * Still there, so the pid was not reused while both were opened: the
+	 * directory and the pidfd are the same process.
+	 */
+	if (faccessat(dir, "comm", F_OK, 0)) {
+		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
+		close(pidfd);
+		return NULL;
+	}
+	process = xcalloc(1, sizeof(*process));
+	process->pid = pid;
+	process->pidfd = pidfd;
+	process->dir = dir;
+	proc_name(dir, process->name, sizeof(process->name));
+	inventory->process = xreallocarray(inventory->process, inventory->num_processes + 1,
+					   sizeof(*inventory->process));
+	inventory->process[inventory->num_processes++] = process;
+	return process;
+}
+
+static void report_pid_error(struct inventory *inventory, pid_t pid,
+			     const struct host_error *error)
+{
+	char *reason = host_explain(error);
+
+	add_problem(inventory, xasprintf("pid %d: %s", pid, reason));
+	free(reason);
+}
+
+static bool is_gone(int err)
+{
+	return err == ENOENT || err == ESRCH;
+}
+
+static void discover_pid(struct inventory *inventory, pid_t pid)
+{
+	struct host_error error = { .step = "/proc", };
+	struct process *process;
+	struct proc_fds fds;
+	int dir, ret;
+
+	dir = proc_open(inventory->host->proc, pid);
+	ret = dir < 0 ? dir : proc_list_fds(dir, &fds);
+	if (ret < 0) {
+		if (ret == -EACCES || ret == -EPERM) {
+			inventory->num_denied++;
+		} else if (!is_gone(-ret)) {
+			error.err = -ret;
+			report_pid_error(inventory, pid, &error);
+		}
+		if (dir >= 0)
+			close(dir);
+		return;
+	}
+	process = fds.count ? add_process(inventory, pid, dir, &error) : NULL;
+	if (process) {
+		look_at_all(inventory, process, &fds);
+	} else {
+		if (fds.count && error.err != ESRCH)
+			report_pid_error(inventory, pid, &error);
+		close(dir);
+	}
+	free(fds.entry);
+}
+
+int discover_all(struct inventory *inventory)
+{
+	pid_t *pids;
+	size_t count, i;
+	int ret;
+
+	ret = proc_list_pids(inventory->host->proc, &pids, &count);
+	for (i = 0; !ret && i < count; i++)
+		discover_pid(inventory, pids[i]);
+	free(pids);
+	return ret;
+}
+
+struct process *discover_process(struct inventory *inventory, pid_t pid)
+{
+	struct host_error error = { .step = "/proc", };
+	pid_t leader = proc_thread_group(inventory->host->proc, pid);
+	struct process *process = NULL;
+	int dir;
+
+	if (leader && leader != pid) {
+		add_problem(inventory,
+			    xasprintf("pid %d is a thread of process %d, ask for that one",
+				      pid, leader));
+		return NULL;
+	}
+	dir = proc_open(inventory->host->proc, pid);
+	if (dir >= 0)
+		process = add_process(inventory, pid, dir, &error);
+	else
+		error.err = -dir;
+	if (process)
+		return process;
+	if (dir >= 0)
+		close(dir);
+	if (is_gone(error.err))
+		add_problem(inventory, xasprintf("pid %d: no such process", pid));
+	else
+		report_pid_error(inventory, pid, &error);
+	return NULL;
+}
+
+int discover_again(struct inventory *inventory, struct process *process)
+{
+	struct proc_fds fds;
+	int ret;
+
+	ret = proc_list_fds(process->dir, &fds);
+	if (ret)
+		return is_gone(-ret) ? -ESRCH : ret;
+	look_at_all(inventory, process, &fds);
+	free(fds.entry);
+	return 0;
+}
+
+bool vm_is_dead(const struct inventory *inventory, struct vm *vm)
+{
+	struct stats_info info;
+
+	if (!vm->dead && vm_has_statistics(vm) &&
+	    !proc_stats_info(inventory->host->proc, vm->file.source.fd, &info) && info.dead) {
+		vm->dead = true;
+		/* Its file descriptors are closed: their numbers may stand for others soon. */
+		vm->process->num_seen = 0;
+	}
+	return vm->dead;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Finds VMs and their vCPUs and opens a statistics file of each. Needs no help
+ * from the VMM and leaves nothing behind in it.
+ *
+ * What belongs together is told by the number of the VM that the kernel gives in
+ * the fdinfo of a statistics file. The ids cannot tell: they name the thread that
+ * created the object, which for a vCPU is another one than for its VM, and one
+ * thread can create many VMs.
+ */
+#ifndef KVMSTAT_DISCOVER_H
+#define KVMSTAT_DISCOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host.h"
+#include "proc.h"
+#include "statsfile.h"
+
+struct vcpu {
+	struct statsfile file;
+	unsigned int number;
+};
+
+/*
+ * Where the statistics cannot be had (the inventory's problems say why), file has
+ * no schema and the vCPUs are counted only.
+ */
+struct vm {
+	struct process *process;
+	struct statsfile file;
+	uint64_t number;
+	struct vcpu *vcpu;		/* only ever added to, at the end */
+	size_t num_vcpus;
+	size_t num_vcpus_counted;
+	bool dead;
+};
+
+struct process {
+	pid_t pid;
+	int pidfd;
+	int dir;
+	char name[64];
+	struct proc_fd *seen;		/* file descriptors that need no second look */
+	size_t num_seen;
+	struct host_error reported;
+};
+
+struct inventory {
+	const struct host *host;
+	struct process **process;
+	size_t num_processes;
+	struct vm **vm;			/* pointers stay valid until inventory_free() */
+	size_t num_vms;
+	char **problem;			/* one line each, for a person */
+	size_t num_problems;
+	size_t num_printed;		/* for who prints them */
+	size_t num_denied;		/* processes whose file descriptors may not be seen */
+	/* The latest ones: most files have the same. */
+	struct statsfile_schema *vm_schema, *vcpu_schema;
+};
+
+void inventory_init(struct inventory *inventory, const struct host *host);
+void inventory_free(struct inventory *inventory);
+
+/* All processes of the host. 0 or -errno if there are none to be read at all. */
+int discover_all(struct inventory *inventory);
+
+/*
+ * One process, which need not have a VM yet. NULL and a line among the problems
+ * on failure.
+ */
+struct process *discover_process(struct inventory *inventory, pid_t pid);
+
+/*
+ * Looks once more for VMs and vCPUs of the process. -ESRCH if it is gone,
+ * another -errno if it may not be looked into.
+ */
+int discover_again(struct inventory *inventory, struct process *process);
+
+/* Whether the VM is gone; the last values of its statistics stay readable. */
+bool vm_is_dead(const struct inventory *inventory, struct vm *vm);
+
+static inline bool vm_has_statistics(const struct vm *vm)
+{
+	return vm->file.schema;
+}
+
+struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number);
+
+#endif /* KVMSTAT_DISCOVER_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Numbers for people: a value in its unit, in few characters. Shared by all
+ * renderers, so that they all say the same.
+ */
+#ifndef KVMSTAT_FORMAT_H
+#define KVMSTAT_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "statsfile.h"
+
+/* Fits every result of the functions below. */
+#define FORMAT_SIZE 32
+
+/* The value times base^exponent: what is in the file, in the unit. */
+double scale_value(const struct statsfile_desc *desc, double value);
+
+/*
+ * The value in its unit, with a prefix where it helps: "1.5 MiB", "20.3 ms". Plain
+ * numbers are not rounded. Of histograms @value is a number of counted values, and
+ * is plain too.
+ */
+void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
+
+/* What accrues per second: "12034", "1.5 MiB", "20.3 ms". */
+void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate);
+
+/* Whether format_value() says more than the number in the file does. */
+bool is_scaled(const struct statsfile_desc *desc);
+
+/*
+ * What the type and the unit are called: "log-hist", "seconds*10^-9", "-" for no
+ * unit, "type-9" for one that is not known. Words without blanks.
+ */
+void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+
+#endif /* KVMSTAT_FORMAT_H */

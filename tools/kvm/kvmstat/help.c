@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the program says about itself. The man page says the same: a test compares
+ * them.
+ */
+#include <stdio.h>
+
+#include "command.h"
+#include "util.h"
+
+#define KVMSTAT_VERSION "0.1"
+
+static const char help_text[] =
+	"Usage:\n"
+	"  kvmstat [list]                           the VMs of this host\n"
+	"  kvmstat -p PID [-w] [INTERVAL [COUNT]]   what moves in the VMs of a process, per second\n"
+	"  kvmstat show -p PID [-c N]               every statistic of the VMs of a process\n"
+	"  kvmstat show --fd N                      every statistic in an open statistics file\n"
+	"  kvmstat help\n"
+	"\n"
+	"Options:\n"
+	"  -p, --pid PID    the process that runs the VM, in most cases QEMU\n"
+	"  -w, --wait       if it has no VM yet, wait until it has\n"
+	"  -c, --vcpu N     vCPU N alone, instead of the VM and the sum of all vCPUs\n"
+	"  -f, --fd N       read the statistics file that is open as file descriptor N\n"
+	"  -h, --help       print this\n"
+	"  -V, --version    print the version\n"
+	"\n"
+	"INTERVAL is in seconds, by default 1, and may have decimals. Without COUNT kvmstat\n"
+	"goes on until the VM ends or it is interrupted, and then prints totals. It needs\n"
+	"root or CAP_SYS_PTRACE for VMs of others, and a kernel that gives out statistics\n"
+	"files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor.\n";
+
+int command_help(int argc, char **argv)
+{
+	if (argc > 1)
+		return usage_error("%s: unexpected argument '%s'", argv[0], argv[1]);
+	fputs(help_text, stdout);
+	return STATUS_OK;
+}
+
+int command_version(int argc, char **argv)
+{
+	if (argc > 1)
+		return usage_error("%s: unexpected argument '%s'", argv[0], argv[1]);
+	puts("kvmstat " KVMSTAT_VERSION);
+	return STATUS_OK;
+}

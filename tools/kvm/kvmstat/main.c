@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat: what the VMs of this host do, from KVM's statistics files. Finds the
+ * command and runs it.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "util.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "list", command_list, },
+	{ "show", command_show, },
+	{ "help", command_help, },
+	{ "-h", command_help, },
+	{ "--help", command_help, },
+	{ "-V", command_version, },
+	{ "--version", command_version, },
+};
+
+static int run_command(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2)
+		return command_list(argc, argv);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	/* Watching has no name: -p PID is enough. */
+	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
+		return command_watch(argc, argv);
+	return usage_error("unknown command '%s'", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status, output;
+
+	/* A reader that goes away is seen where it is written to. */
+	signal(SIGPIPE, SIG_IGN);
+	/* The commands have better messages. */
+	opterr = 0;
+	status = run_command(argc, argv);
+	if (!flush_output(&output) && status == STATUS_OK)
+		status = output;
+	return status;
+}

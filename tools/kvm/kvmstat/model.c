@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the values mean, by type of the statistic.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "util.h"
+
+bool is_histogram(const struct statsfile_desc *desc)
+{
+	return statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
+	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
+}
+
+bool is_counter(const struct statsfile_desc *desc)
+{
+	return statsfile_type(desc) == KVM_STATS_TYPE_CUMULATIVE || is_histogram(desc);
+}
+
+uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array)
+{
+	uint64_t total = 0;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++)
+		total += array[desc->first + i];
+	return total;
+}
+
+double rate_per_second(uint64_t delta, uint64_t elapsed_ns)
+{
+	return elapsed_ns ? (double)delta * NSEC_PER_SEC / elapsed_ns : 0;
+}
+
+static uint64_t *alloc_values(const struct statsfile_schema *schema)
+{
+	return xcalloc(schema->num_values, sizeof(uint64_t));
+}
+
+static void clear_values(const struct statsfile_schema *schema, uint64_t *values)
+{
+	memset(values, 0, schema->num_values * sizeof(*values));
+}
+
+static void group_init(struct group *group, struct statsfile_schema *schema)
+{
+	*group = (struct group) {
+		.schema = statsfile_schema_get(schema),
+		.value = alloc_values(schema),
+		.delta = alloc_values(schema),
+		.watched = alloc_values(schema),
+	};
+}
+
+void group_free(struct group *group)
+{
+	if (!group->schema)
+		return;
+	statsfile_schema_put(group->schema);
+	free(group->value);
+	free(group->delta);
+	free(group->watched);
+	*group = (struct group) {};
+}
+
+static void group_begin(struct group *group)
+{
+	if (!group->schema)
+		return;
+	group->num_files = 0;
+	clear_values(group->schema, group->value);
+	clear_values(group->schema, group->delta);
+}
+
+static void add_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
+{
+	if (statsfile_type(desc) != KVM_STATS_TYPE_PEAK)
+		*sum += value;
+	else if (*sum < value)
+		*sum = value;
+}
+
+static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t last)
+{
+	if (!is_counter(desc))
+		return now != last;
+	/* Only a reset (debugfs has one) makes a counter smaller: all it has is new. */
+	return now >= last ? now - last : now;
+}
+
+/* Adds one file to the sample and leaves its values in @last. */
+static void group_add(struct group *group, const uint64_t *now, uint64_t *last)
+{
+	const struct statsfile_schema *schema = group->schema;
+	const struct statsfile_desc *desc;
+	unsigned int i, index;
+
+	group->num_files++;
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		for (i = 0; i < desc->size; i++) {
+			index = desc->first + i;
+			add_value(desc, &group->value[index], now[index]);
+			group->delta[index] += change(desc, now[index], last[index]);
+		}
+	}
+	memcpy(last, now, schema->num_values * sizeof(*last));
+}
+
+static void group_end(struct group *group)
+{
+	unsigned int i;
+
+	if (!group->schema)
+		return;
+	for (i = 0; i < group->schema->num_values; i++)
+		group->watched[i] += group->delta[i];
+}
+
+void model_init(struct model *model, const struct vm *vm)
+{
+	*model = (struct model) { .vm = vm, };
+	group_init(&model->group[SCOPE_VM], vm->file.schema);
+}
+
+void model_free(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->num_vcpus; i++)
+		free(model->vcpu_last[i]);
+	free(model->vcpu_last);
+	free(model->vm_last);
+	for (i = 0; i < NUM_SCOPES; i++)
+		group_free(&model->group[i]);
+}
+
+/* *@last is NULL if the file was not there at the last sample. */
+static int sample_file(struct group *group, const struct statsfile *file, uint64_t **last,
+		       bool from_zero, struct statsfile_error *error)
+{
+	uint64_t *now = alloc_values(file->schema);
+	int ret;
+
+	ret = statsfile_read(file, now, error);
+	if (!ret) {
+		if (!*last) {
+			*last = alloc_values(file->schema);
+			if (!from_zero)
+				memcpy(*last, now, file->schema->num_values * sizeof(*now));
+		}
+		group_add(group, now, *last);
+	}
+	free(now);
+	return ret;
+}
+
+static void track_new_vcpus(struct model *model)
+{
+	const struct vm *vm = model->vm;
+
+	if (vm->num_vcpus && !model->group[SCOPE_VCPU].schema)
+		group_init(&model->group[SCOPE_VCPU], vm->vcpu[0].file.schema);
+	model->vcpu_last = xreallocarray(model->vcpu_last, vm->num_vcpus,
+					 sizeof(*model->vcpu_last));
+	for (; model->num_vcpus < vm->num_vcpus; model->num_vcpus++)
+		model->vcpu_last[model->num_vcpus] = NULL;
+}
+
+static int sample_files(struct model *model, bool from_zero, struct statsfile_error *error)
+{
+	const struct vm *vm = model->vm;
+	size_t i;
+	int ret;
+
+	ret = sample_file(&model->group[SCOPE_VM], &vm->file, &model->vm_last, from_zero, error);
+	for (i = 0; !ret && i < vm->num_vcpus; i++)
+		ret = sample_file(&model->group[SCOPE_VCPU], &vm->vcpu[i].file,
+				  &model->vcpu_last[i], from_zero, error);
+	return ret;
+}
+
+int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
+		 struct statsfile_error *error)
+{
+	int scope, ret;
+
+	if (!model->vm_last)
+		model->first_ns = now_ns;
+	else
+		model->elapsed_ns = now_ns - model->last_ns;
+	model->last_ns = now_ns;
+
+	track_new_vcpus(model);
+	for (scope = 0; scope < NUM_SCOPES; scope++)
+		group_begin(&model->group[scope]);
+	ret = sample_files(model, from_zero, error);
+	if (ret)
+		return ret;
+	for (scope = 0; scope < NUM_SCOPES; scope++)
+		group_end(&model->group[scope]);
+	return 0;
+}
+
+int group_of_file(struct group *group, const struct statsfile *file,
+		  struct statsfile_error *error)
+{
+	uint64_t *last = NULL;
+	int ret;
+
+	group_init(group, file->schema);
+	ret = sample_file(group, file, &last, true, error);
+	free(last);
+	if (ret)
+		group_free(group);
+	return ret;
+}

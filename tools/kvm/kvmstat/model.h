@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the values mean: samples of a VM's statistics, what changed between two
+ * of them, and the sum over all vCPUs. Neither collects nor prints.
+ */
+#ifndef KVMSTAT_MODEL_H
+#define KVMSTAT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "discover.h"
+#include "statsfile.h"
+
+/*
+ * The statistics of one file, or of several with the same descriptors. All arrays
+ * have one entry per value of the schema: for a histogram that is one per bucket.
+ *
+ * Counters (CUMULATIVE and histograms) add up over the files, as do INSTANT values;
+ * of PEAK values the highest stands for all.
+ */
+struct group {
+	struct statsfile_schema *schema;
+	size_t num_files;
+	uint64_t *value;
+	/*
+	 * Of counters what was counted since the last sample, and since the first.
+	 * Of all others not 0 if the value was another at the last sample, or at any.
+	 */
+	uint64_t *delta;
+	uint64_t *watched;
+};
+
+/* The scope of a statistic, and which group of a model counts it. */
+enum scope {
+	SCOPE_VM,
+	SCOPE_VCPU,
+	NUM_SCOPES,
+};
+
+struct model {
+	const struct vm *vm;
+	struct group group[NUM_SCOPES];	/* the vCPUs' has no schema until there is one */
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t elapsed_ns;		/* between the last two samples */
+	/* private: the values of each file at the last sample */
+	uint64_t *vm_last;
+	uint64_t **vcpu_last;
+	size_t num_vcpus;
+};
+
+/* Needs a VM that has statistics. */
+void model_init(struct model *model, const struct vm *vm);
+void model_free(struct model *model);
+
+/*
+ * Reads all files of the VM. @from_zero: files that were not there at the last
+ * sample are new and counted from zero. Without it they were counting before, and
+ * what they counted until now is in no delta. 0 or -errno and @error.
+ */
+int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
+		 struct statsfile_error *error);
+
+/* A group of one file and one sample, to show the values of that file alone. */
+int group_of_file(struct group *group, const struct statsfile *file,
+		  struct statsfile_error *error);
+void group_free(struct group *group);
+
+/* Whether it counts: a rate makes sense. */
+bool is_counter(const struct statsfile_desc *desc);
+bool is_histogram(const struct statsfile_desc *desc);
+
+/*
+ * Of one of the group's arrays: the scalar, or the number of values that the
+ * histogram has counted in all buckets.
+ */
+uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array);
+
+double rate_per_second(uint64_t delta, uint64_t elapsed_ns);
+
+#endif /* KVMSTAT_MODEL_H */

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model as lines of text.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "render_text.h"
+#include "util.h"
+
+static const char * const scope_names[NUM_SCOPES] = {
+	[SCOPE_VM] = "vm",
+	[SCOPE_VCPU] = "vcpu",
+};
+
+/* The scopes in the order in which they are printed: most of what moves is a vCPU's. */
+static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
+
+/* The names of the scopes stand in a column of this width. */
+#define SCOPE_WIDTH 6
+#define COLUMN_GAP 3
+
+#define PLURAL(count) ((count) == 1 ? "" : "s")
+
+static unsigned int num_statistics(const struct statsfile_schema *schema)
+{
+	return schema ? schema->num_desc : 0;
+}
+
+static void render_vm(FILE *out, const struct vm *vm)
+{
+	const struct process *process = vm->process;
+
+	if (!vm_has_statistics(vm))
+		fprintf(out, "%7d  %-16s %6zu %9s %11s  %s\n", process->pid, "-",
+			vm->num_vcpus_counted, "-", "-", process->name);
+	else
+		fprintf(out, "%7d  %-16s %6zu %9u %11u  %s\n", process->pid, vm->file.id,
+			vm->num_vcpus, num_statistics(vm->file.schema),
+			vm->num_vcpus ? num_statistics(vm->vcpu[0].file.schema) : 0,
+			process->name);
+}
+
+void render_vms(const struct text_output *output, const struct inventory *inventory)
+{
+	FILE *out = output->file;
+	size_t i;
+
+	if (!inventory->num_vms)
+		return;
+	fprintf(out, "%7s  %-16s %6s %9s %11s  %s\n", "PID", "VM", "VCPUS",
+		"VM STATS", "VCPU STATS", "NAME");
+	for (i = 0; i < inventory->num_vms; i++)
+		render_vm(out, inventory->vm[i]);
+}
+
+/* A statistic that is about to be printed. */
+struct row {
+	const struct statsfile_desc *desc;
+	uint64_t value;
+	uint64_t delta;
+};
+
+struct rows {
+	struct row *row;
+	size_t count;
+};
+
+/* First counts, largest first; then amounts of time and bytes; then what has no rate. */
+static int row_class(const struct row *row)
+{
+	if (!is_counter(row->desc))
+		return 2;
+	return !is_histogram(row->desc) && statsfile_unit(row->desc) != KVM_STATS_UNIT_NONE;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+	int order = row_class(left) - row_class(right);
+
+	if (order)
+		return order;
+	if (left->delta != right->delta)
+		return left->delta < right->delta ? 1 : -1;
+	return left->desc < right->desc ? -1 : 1;
+}
+
+/*
+ * The statistics of the group for which @delta is not 0, and with @ever also those
+ * that moved before the first sample.
+ */
+static struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever)
+{
+	unsigned int count = num_statistics(group->schema);
+	struct rows rows = { .row = xcalloc(count, sizeof(*rows.row)), };
+	const struct statsfile_desc *desc;
+	struct row row;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		desc = &group->schema->desc[i];
+		row = (struct row) {
+			.desc = desc,
+			.value = group_total(desc, group->value),
+			.delta = group_total(desc, delta),
+		};
+		if (row.delta || (ever && row.value))
+			rows.row[rows.count++] = row;
+	}
+	if (rows.count)
+		qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
+	return rows;
+}
+
+/* A formatted value and what stands around it. */
+#define MOVEMENT_SIZE (FORMAT_SIZE + 2)
+
+/* A rate for what counts, the new value for all else. */
+static void format_movement(char text[MOVEMENT_SIZE], const struct row *row,
+			    uint64_t elapsed_ns)
+{
+	char number[FORMAT_SIZE];
+
+	if (is_counter(row->desc)) {
+		format_rate(number, row->desc, rate_per_second(row->delta, elapsed_ns));
+		snprintf(text, MOVEMENT_SIZE, "%s/s", number);
+	} else {
+		format_value(number, row->desc, row->value);
+		snprintf(text, MOVEMENT_SIZE, "=%s", number);
+	}
+}
+
+struct grid {
+	int name_width;
+	int value_width;
+	unsigned int columns;
+};
+
+static int longer(int width, const char *text)
+{
+	int length = strlen(text);
+
+	return length > width ? length : width;
+}
+
+static void fit_rows(struct grid *grid, const struct rows *rows, uint64_t elapsed_ns)
+{
+	char text[MOVEMENT_SIZE];
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		format_movement(text, &rows->row[i], elapsed_ns);
+		grid->name_width = longer(grid->name_width, rows->row[i].desc->name);
+		grid->value_width = longer(grid->value_width, text);
+	}
+}
+
+static void fit_columns(struct grid *grid, unsigned int width)
+{
+	unsigned int cell = grid->name_width + 1 + grid->value_width + COLUMN_GAP;
+
+	/* The last column needs no gap behind it. */
+	width += COLUMN_GAP;
+	grid->columns = width < SCOPE_WIDTH + cell ? 1 : (width - SCOPE_WIDTH) / cell;
+}
+
+static void render_grid(FILE *out, const struct grid *grid, const char *scope,
+			const struct rows *rows, uint64_t elapsed_ns)
+{
+	char text[MOVEMENT_SIZE];
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		if (i % grid->columns)
+			fprintf(out, "%*s", COLUMN_GAP, "");
+		else
+			fprintf(out, "%-*s", SCOPE_WIDTH, i ? "" : scope);
+		format_movement(text, &rows->row[i], elapsed_ns);
+		fprintf(out, "%-*s %*s", grid->name_width, rows->row[i].desc->name,
+			grid->value_width, text);
+		if (i + 1 == rows->count || !((i + 1) % grid->columns))
+			fputc('\n', out);
+	}
+}
+
+static void render_title(FILE *out, const struct model *model)
+{
+	const struct vm *vm = model->vm;
+
+	fprintf(out, "%s, pid %d, %s, %zu vCPU%s", vm->process->name, vm->process->pid,
+		vm->file.id, vm->num_vcpus, PLURAL(vm->num_vcpus));
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
+
+void render_sample(const struct text_output *output, const struct model *model)
+{
+	struct rows rows[NUM_SCOPES];
+	FILE *out = output->file;
+	struct grid grid = {};
+	bool quiet = true;
+	int scope;
+	size_t i;
+
+	for (scope = 0; scope < NUM_SCOPES; scope++) {
+		rows[scope] = moved_rows(&model->group[scope], model->group[scope].delta, false);
+		fit_rows(&grid, &rows[scope], model->elapsed_ns);
+		quiet &= !rows[scope].count;
+	}
+	fit_columns(&grid, output->width);
+
+	fprintf(out, "%.1f s: ", seconds(model->last_ns - model->first_ns));
+	render_title(out, model);
+	fputs(quiet ? ": nothing moved\n" : "\n", out);
+	for (i = 0; i < NUM_SCOPES; i++) {
+		scope = scope_order[i];
+		render_grid(out, &grid, scope_names[scope], &rows[scope], model->elapsed_ns);
+		free(rows[scope].row);
+	}
+}
+
+static void render_totals(FILE *out, const char *scope, const struct rows *rows,
+			  uint64_t elapsed_ns, int name_width)
+{
+	char total[FORMAT_SIZE], watched[FORMAT_SIZE], rate[FORMAT_SIZE];
+	const struct row *row;
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		row = &rows->row[i];
+		format_value(total, row->desc, row->value);
+		if (is_counter(row->desc)) {
+			format_value(watched, row->desc, row->delta);
+			format_rate(rate, row->desc, rate_per_second(row->delta, elapsed_ns));
+		} else {
+			strcpy(watched, "-");
+			strcpy(rate, "-");
+		}
+		fprintf(out, "%-*s%-*s %15s %15s %12s\n", SCOPE_WIDTH, i ? "" : scope,
+			name_width, row->desc->name, total, watched, rate);
+	}
+}
+
+void render_summary(const struct text_output *output, const struct model *model,
+		    const char *ending)
+{
+	uint64_t watched_ns = model->last_ns - model->first_ns;
+	int name_width = strlen("statistic");
+	struct rows rows[NUM_SCOPES];
+	unsigned int unmoved = 0;
+	FILE *out = output->file;
+	int scope;
+	size_t i;
+
+	for (scope = 0; scope < NUM_SCOPES; scope++) {
+		rows[scope] = moved_rows(&model->group[scope], model->group[scope].watched, true);
+		unmoved += num_statistics(model->group[scope].schema) - rows[scope].count;
+		for (i = 0; i < rows[scope].count; i++)
+			name_width = longer(name_width, rows[scope].row[i].desc->name);
+	}
+
+	fputc('\n', out);
+	render_title(out, model);
+	fprintf(out, ": %s, watched for %.1f s. Everything that moved:\n", ending,
+		seconds(watched_ns));
+	fprintf(out, "%-*s%-*s %15s %15s %12s\n", SCOPE_WIDTH, "", name_width, "statistic",
+		"total", "while watched", "per second");
+	for (i = 0; i < NUM_SCOPES; i++) {
+		scope = scope_order[i];
+		render_totals(out, scope_names[scope], &rows[scope], watched_ns, name_width);
+		free(rows[scope].row);
+	}
+	fprintf(out, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
+}
+
+/* The buckets that are not empty, as "number:count". */
+static void render_buckets(FILE *out, const struct statsfile_desc *desc, const uint64_t *value)
+{
+	const char *gap = "";
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++) {
+		if (!value[desc->first + i])
+			continue;
+		fprintf(out, "%s%u:%llu", gap, i, (unsigned long long)value[desc->first + i]);
+		gap = " ";
+	}
+}
+
+static void render_statistic(FILE *out, const struct group *group,
+			     const struct statsfile_desc *desc, int name_width)
+{
+	char value[FORMAT_SIZE], type[FORMAT_SIZE], unit[FORMAT_SIZE];
+	uint64_t total = group_total(desc, group->value);
+	bool buckets = is_histogram(desc) && total;
+
+	format_type(type, desc);
+	format_unit(unit, desc);
+	fprintf(out, "%-*s %20llu  %-11s  ", name_width, desc->name, (unsigned long long)total,
+		type);
+	fprintf(out, buckets || is_scaled(desc) ? "%-13s  " : "%s", unit);
+	if (buckets) {
+		render_buckets(out, desc, group->value);
+	} else if (is_scaled(desc)) {
+		format_value(value, desc, total);
+		fputs(value, out);
+	}
+	fputc('\n', out);
+}
+
+void render_group(const struct text_output *output, const struct group *group)
+{
+	int name_width = strlen("statistic");
+	FILE *out = output->file;
+	unsigned int i;
+
+	for (i = 0; i < num_statistics(group->schema); i++)
+		name_width = longer(name_width, group->schema->desc[i].name);
+	fprintf(out, "%-*s %20s  %-11s  %-13s  %s\n", name_width, "statistic", "raw value",
+		"type", "unit", "value");
+	for (i = 0; i < num_statistics(group->schema); i++)
+		render_statistic(out, group, &group->schema->desc[i], name_width);
+}

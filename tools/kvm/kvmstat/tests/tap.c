@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Results of tests as TAP lines.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tap.h"
+
+static unsigned int num_tests, num_failed;
+
+static void print_result(bool passed, const char *name, va_list args)
+{
+	num_tests++;
+	num_failed += !passed;
+	printf("%sok %u - ", passed ? "" : "not ", num_tests);
+	vprintf(name, args);
+}
+
+void check(bool passed, const char *name, ...)
+{
+	va_list args;
+
+	va_start(args, name);
+	print_result(passed, name, args);
+	va_end(args);
+	putchar('\n');
+	/* A test that crashes next shows how far it came. */
+	fflush(stdout);
+}
+
+void skip(const char *reason, const char *name, ...)
+{
+	va_list args;
+
+	va_start(args, name);
+	print_result(true, name, args);
+	va_end(args);
+	printf(" # SKIP %s\n", reason);
+}
+
+static void print_comment(const char *what, const char *text)
+{
+	size_t length;
+
+	printf("# %s:\n", what);
+	for (; *text; text += length + (text[length] == '\n')) {
+		length = strcspn(text, "\n");
+		printf("#   |%.*s|\n", (int)length, text);
+	}
+}
+
+void check_text(const char *found, const char *expected, const char *name)
+{
+	bool same = !strcmp(found, expected);
+
+	check(same, "%s", name);
+	if (!same) {
+		print_comment("expected", expected);
+		print_comment("found", found);
+	}
+}
+
+void check_contains(const char *found, const char *expected, const char *name)
+{
+	bool contained = strstr(found, expected);
+
+	check(contained, "%s", name);
+	if (!contained) {
+		print_comment("expected somewhere", expected);
+		print_comment("found", found);
+	}
+}
+
+void check_number(uint64_t found, uint64_t expected, const char *name)
+{
+	check(found == expected, "%s", name);
+	if (found != expected)
+		printf("# expected %llu, found %llu\n", (unsigned long long)expected,
+		       (unsigned long long)found);
+}
+
+int tap_end(void)
+{
+	printf("1..%u\n", num_tests);
+	return num_failed ? 1 : 0;
+}

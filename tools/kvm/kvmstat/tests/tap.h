@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Results of tests as TAP lines.
+ */
+#ifndef KVMSTAT_TESTS_TAP_H
+#define KVMSTAT_TESTS_TAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../util.h"
+
+__printf(2, 3)
+void check(bool passed, const char *name, ...);
+__printf(2, 3)
+void skip(const char *reason, const char *name, ...);
+
+/* They print what was found when it is not what was expected. */
+void check_text(const char *found, const char *expected, const char *name);
+void check_contains(const char *found, const char *expected, const char *name);
+void check_number(uint64_t found, uint64_t expected, const char *name);
+
+/* The plan; returns the exit status. */
+int tap_end(void);
+
+#endif /* KVMSTAT_TESTS_TAP_H */

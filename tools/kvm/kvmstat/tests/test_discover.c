@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Discovery, on a host of the test's own: a directory that looks like /proc, and
+ * statistics files in memfds. Processes die, file descriptors are closed and reused,
+ * permission is missing, exactly where a test wants it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../discover.h"
+#include "../util.h"
+#include "image.h"
+#include "tap.h"
+
+#define MAX_OBJECTS 16
+#define MAX_FDS 1024
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "remote_tlb_flush", },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", },
+	{ .name = "halt_exits", },
+	{},
+};
+
+/* What a file descriptor of a process stands for. */
+struct object {
+	pid_t pid;
+	int fd;
+	int link;
+	const char *id;
+	const struct image_stat *stats;
+	unsigned int vm;	/* number in fdinfo; 0: the kernel gives none */
+	int err;		/* of KVM_GET_STATS_FD */
+	bool malformed;
+};
+
+static struct {
+	char proc[64];
+	struct object object[MAX_OBJECTS];
+	size_t num_objects;
+	pid_t pid_of[MAX_FDS];		/* by the "pidfd" */
+	unsigned int num_asked;
+	pid_t dies_when_asked;
+} fake;
+
+__printf(1, 2)
+static void run(const char *format, ...)
+{
+	va_list args;
+	char *command;
+
+	va_start(args, format);
+	command = xvasprintf(format, args);
+	va_end(args);
+	if (system(command)) {
+		printf("Bail out! cannot set up the test\n");
+		exit(1);
+	}
+	free(command);
+}
+
+__printf(1, 2)
+static char *path_of(const char *format, ...)
+{
+	va_list args;
+	char *path, *full;
+
+	va_start(args, format);
+	path = xvasprintf(format, args);
+	va_end(args);
+	full = xasprintf("%s/%s", fake.proc, path);
+	free(path);
+	return full;
+}
+
+static void write_file(char *path, const char *text, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	free(path);
+}
+
+static void make_directory(char *path)
+{
+	if (mkdir(path, 0755) && errno != EEXIST)
+		abort();
+	free(path);
+}
+
+static void add_process(pid_t pid, const char *comm)
+{
+	make_directory(path_of("%d", pid));
+	make_directory(path_of("%d/fd", pid));
+	write_file(path_of("%d/comm", pid), comm, strlen(comm));
+}
+
+static void remove_process(pid_t pid)
+{
+	run("rm -r %s/%d", fake.proc, pid);
+}
+
+static void add_link(pid_t pid, int fd, const char *target)
+{
+	char *path = path_of("%d/fd/%d", pid, fd);
+
+	if (symlink(target, path))
+		abort();
+	free(path);
+}
+
+static void close_fd(pid_t pid, int fd)
+{
+	char *path = path_of("%d/fd/%d", pid, fd);
+
+	unlink(path);
+	free(path);
+}
+
+static struct object *add_object(pid_t pid, int fd, int link, const char *id, unsigned int vm)
+{
+	struct object *object = &fake.object[fake.num_objects++];
+	char target[64];
+
+	*object = (struct object) {
+		.pid = pid,
+		.fd = fd,
+		.link = link,
+		.id = id,
+		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
+		.vm = vm,
+	};
+	if (link == LINK_VM)
+		strcpy(target, "anon_inode:kvm-vm");
+	else
+		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu:%d", link);
+	add_link(pid, fd, target);
+	return object;
+}
+
+static void set_state(int stats, unsigned int vm, const char *state)
+{
+	char text[128] = "pos:\t0\nflags:\t02000000\nmnt_id:\t15\n";
+	size_t length = strlen(text);
+
+	if (vm)
+		snprintf(text + length, sizeof(text) - length,
+			 "id:\tx\nvm:\t%u\nstatistics:\t1\nstate:\t%s\n", vm, state);
+	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
+}
+
+static int fake_open_process(pid_t pid, struct host_error *error)
+{
+	char *path = path_of("%d", pid);
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	free(path);
+	if (fd < 0) {
+		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
+		return -1;
+	}
+	fake.pid_of[fd] = pid;
+	return fd;
+}
+
+static int make_stats(const struct object *object)
+{
+	struct image image = image_build(object->id, object->stats);
+	int fd = memfd_create("stats", MFD_CLOEXEC);
+
+	if (object->malformed)
+		image_header(&image)->num_desc = 100;
+	if (write(fd, image.bytes, image.size) != (ssize_t)image.size)
+		abort();
+	image_free(&image);
+	set_state(fd, object->vm, "alive");
+	return fd;
+}
+
+static int fake_get_stats(int process, int fd, int link, struct host_error *error)
+{
+	pid_t pid = fake.pid_of[process];
+	size_t i;
+
+	fake.num_asked++;
+	if (pid == fake.dies_when_asked) {
+		*error = (struct host_error) { .step = "pidfd_getfd", .err = ESRCH, };
+		return -1;
+	}
+	for (i = 0; i < fake.num_objects; i++) {
+		struct object *object = &fake.object[i];
+
+		if (object->pid != pid || object->fd != fd || object->link != link)
+			continue;
+		if (!object->err)
+			return make_stats(object);
+		*error = (struct host_error) {
+			.step = object->err == EPERM ? "pidfd_getfd" : "KVM_GET_STATS_FD",
+			.err = object->err,
+		};
+		return -1;
+	}
+	*error = (struct host_error) { .step = "pidfd_getfd", .err = EBADF, };
+	return -1;
+}
+
+static const struct host fake_host = {
+	.proc = fake.proc,
+	.open_process = fake_open_process,
+	.get_stats = fake_get_stats,
+};
+
+static void set_up(struct inventory *inventory)
+{
+	memset(&fake, 0, sizeof(fake));
+	strcpy(fake.proc, "/tmp/kvmstat-test-XXXXXX");
+	if (!mkdtemp(fake.proc) || chmod(fake.proc, 0755))
+		abort();
+	make_directory(path_of("self"));
+	make_directory(path_of("self/fdinfo"));
+	make_directory(path_of("sys"));
+	inventory_init(inventory, &fake_host);
+}
+
+static unsigned int count_own_fds(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < MAX_FDS; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void tear_down(struct inventory *inventory)
+{
+	inventory_free(inventory);
+	run("rm -r %s", fake.proc);
+}
+
+static void test_links(void)
+{
+	static const struct {
+		const char *target;
+		int link;
+	} cases[] = {
+		{ "anon_inode:kvm-vm", LINK_VM, },
+		{ "anon_inode:kvm-vcpu:0", 0, },
+		{ "anon_inode:kvm-vcpu:1023", 1023, },
+		{ "anon_inode:kvm-vm-stats", LINK_OTHER, },
+		{ "anon_inode:kvm-vcpu-stats:0", LINK_OTHER, },
+		{ "anon_inode:kvm-vcpu:", LINK_OTHER, },
+		{ "anon_inode:kvm-vcpu:-1", LINK_OTHER, },
+		{ "anon_inode:kvm-vcpu:0x1", LINK_OTHER, },
+		{ "anon_inode:kvm-vcpu:99999999999", LINK_OTHER, },
+		{ "anon_inode:kvm-device", LINK_OTHER, },
+		{ "anon_inode:[eventfd]", LINK_OTHER, },
+		{ "/tmp/anon_inode:kvm-vm", LINK_OTHER, },
+		{ "", LINK_OTHER, },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(parse_kvm_link(cases[i].target) == cases[i].link, "link '%s'",
+		      cases[i].target);
+}
+
+static void test_one_vm(void)
+{
+	unsigned int fds = count_own_fds();
+	struct inventory inventory;
+	const struct vm *vm;
+
+	set_up(&inventory);
+	add_process(7, "sh\n");
+	add_link(7, 0, "/dev/null");
+	add_process(100, "qemu-system-x86\n");
+	add_link(100, 0, "/dev/null");
+	add_link(100, 3, "anon_inode:[eventfd]");
+	/* vCPUs before their VM, created by threads of their own. */
+	add_object(100, 8, 0, "kvm-101/vcpu-0", 5);
+	add_object(100, 9, 1, "kvm-102/vcpu-1", 5);
+	add_object(100, 10, LINK_VM, "kvm-100", 5);
+
+	check(!discover_all(&inventory) && inventory.num_vms == 1 && !inventory.num_problems,
+	      "one VM: found");
+	vm = inventory.vm[0];
+	check(vm->process->pid == 100 && !strcmp(vm->process->name, "qemu-system-x86"),
+	      "one VM: its process");
+	check(!strcmp(vm->file.id, "kvm-100") && vm->file.schema->num_desc == 1,
+	      "one VM: its statistics");
+	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 1 &&
+	      !strcmp(vm->vcpu[1].file.id, "kvm-102/vcpu-1"), "one VM: its vCPUs");
+	check(vm->vcpu[0].file.schema == vm->vcpu[1].file.schema,
+	      "one VM: the vCPUs share their descriptors");
+	check(fake.num_asked == 3, "one VM: nothing but KVM's file descriptors was taken");
+	check(!discover_again(&inventory, vm->process) && fake.num_asked == 3 &&
+	      vm->num_vcpus == 2, "one VM: a second look takes nothing again");
+	tear_down(&inventory);
+	check(count_own_fds() == fds, "one VM: all file descriptors are closed in the end");
+}
+
+static void test_duplicates(void)
+{
+	unsigned int fds = count_own_fds();
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_object(100, 4, LINK_VM, "kvm-100", 5);
+	add_object(100, 5, 0, "kvm-100/vcpu-0", 5);
+	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
+	/* A child that inherited them. */
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-100", 5);
+	add_object(200, 5, 0, "kvm-100/vcpu-0", 5);
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1 && !inventory.num_problems,
+	      "duplicated file descriptors: one VM, one vCPU");
+	check(inventory.vm[0]->process->pid == 100,
+	      "duplicated file descriptors: the first process");
+	tear_down(&inventory);
+	check(count_own_fds() == fds, "duplicated file descriptors: all closed in the end");
+}
+
+static void test_vms_of_one_thread(void)
+{
+	struct inventory inventory;
+	const struct vm *one, *two;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_object(100, 4, LINK_VM, "kvm-100", 6);
+	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
+	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
+	add_object(100, 7, 1, "kvm-100/vcpu-1", 6);
+	discover_all(&inventory);
+	check(inventory.num_vms == 2, "VMs of one thread: told apart");
+	one = inventory.vm[0];
+	two = inventory.vm[1];
+	check(one->number == 5 && one->num_vcpus == 1 && two->number == 6 && two->num_vcpus == 2,
+	      "VMs of one thread: each has its own vCPUs");
+	tear_down(&inventory);
+}
+
+static void test_many_fds(void)
+{
+	struct inventory inventory;
+	int fd;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	for (fd = 0; fd < 3000; fd++)
+		add_link(100, fd, "anon_inode:[eventfd]");
+	add_object(100, 3000, LINK_VM, "kvm-100", 5);
+	add_object(100, 3001, 0, "kvm-100/vcpu-0", 5);
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1 && fake.num_asked == 2,
+	      "thousands of file descriptors");
+	tear_down(&inventory);
+}
+
+static void test_growth(void)
+{
+	struct inventory inventory;
+	struct process *process;
+
+	set_up(&inventory);
+	add_process(100, "sh\n");
+	process = discover_process(&inventory, 100);
+	check(process && !discover_again(&inventory, process) && !inventory.num_vms,
+	      "growth: no VM yet");
+	write_file(path_of("100/comm"), "vmm\n", 4);
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	discover_again(&inventory, process);
+	check(inventory.num_vms == 1 && !inventory.vm[0]->num_vcpus, "growth: a VM");
+	check(!strcmp(process->name, "vmm"), "growth: the name of what runs now");
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
+	discover_again(&inventory, process);
+	check(inventory.vm[0]->num_vcpus == 1, "growth: a vCPU");
+	add_object(100, 5, 1, "kvm-100/vcpu-1", 5);
+	discover_again(&inventory, process);
+	check(inventory.vm[0]->num_vcpus == 2 && fake.num_asked == 3, "growth: another vCPU");
+	tear_down(&inventory);
+}
+
+static void test_death(void)
+{
+	struct inventory inventory;
+	struct process *process;
+	uint64_t values[2];
+	struct statsfile_error error;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
+	process = discover_process(&inventory, 100);
+	discover_again(&inventory, process);
+	check(inventory.num_vms == 1 && !vm_is_dead(&inventory, inventory.vm[0]),
+	      "death: alive at first");
+
+	/* The next VM has the same file descriptors. */
+	set_state(inventory.vm[0]->file.source.fd, 5, "dead");
+	fake.num_objects = 0;
+	close_fd(100, 3);
+	close_fd(100, 4);
+	add_object(100, 3, LINK_VM, "kvm-100", 6);
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 6);
+	check(vm_is_dead(&inventory, inventory.vm[0]), "death: noticed");
+	discover_again(&inventory, process);
+	check(inventory.num_vms == 2 && inventory.vm[1]->num_vcpus == 1,
+	      "death: the next VM with the same file descriptors is found");
+	check(!statsfile_read(&inventory.vm[0]->vcpu[0].file, values, &error),
+	      "death: the last values are readable");
+
+	remove_process(100);
+	check(discover_again(&inventory, process) == -ESRCH, "death: of the process");
+	tear_down(&inventory);
+}
+
+static void test_races(void)
+{
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	fake.dies_when_asked = 100;
+	check(!discover_all(&inventory) && !inventory.num_vms && !inventory.num_problems,
+	      "race: a process that dies while it is looked at is no problem");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_link(100, 3, "anon_inode:kvm-vm");
+	discover_all(&inventory);
+	check(!inventory.num_vms && !inventory.num_problems,
+	      "race: a file descriptor that is reused meanwhile is no problem");
+	close_fd(100, 3);
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	discover_again(&inventory, inventory.process[0]);
+	check(inventory.num_vms == 1, "race: the next look finds what is there then");
+	tear_down(&inventory);
+}
+
+static void test_missing_support(void)
+{
+	struct inventory inventory;
+	struct object *object;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	object = add_object(100, 3, LINK_VM, "kvm-100", 5);
+	object->err = EIO;
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5)->err = EIO;
+	add_object(100, 5, 1, "kvm-100/vcpu-1", 5)->err = EIO;
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !vm_has_statistics(inventory.vm[0]) &&
+	      inventory.vm[0]->num_vcpus_counted == 2, "no support: VM and vCPUs are counted");
+	check(inventory.num_problems == 1 && fake.num_asked == 1,
+	      "no support: said and asked once");
+	check_contains(inventory.problem[0], "pid 100 (vmm): kernel ", "no support: who and why");
+	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 0);
+	discover_all(&inventory);
+	check(!inventory.num_vms && inventory.num_problems == 1, "fdinfo without a VM: a problem");
+	check_contains(inventory.problem[0], "fdinfo", "fdinfo without a VM: named");
+	tear_down(&inventory);
+}
+
+static void test_no_permission(void)
+{
+	struct inventory inventory;
+	struct process *process;
+	uid_t user = geteuid();
+	char *path;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	discover_all(&inventory);
+	check(inventory.num_problems == 1, "pidfd_getfd refused: a problem");
+	check_contains(inventory.problem[0], "pid 100 (vmm): pidfd_getfd: no permission",
+		       "pidfd_getfd refused: who and what");
+	check_contains(inventory.problem[0], "CAP_SYS_PTRACE", "pidfd_getfd refused: what helps");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	path = path_of("100/fd");
+	if (chmod(path, 0))
+		abort();
+	/* Permissions are nothing to root. */
+	if (!user && seteuid(65534))
+		abort();
+	discover_all(&inventory);
+	check(!inventory.num_vms && inventory.num_denied == 1, "process not readable: counted");
+	process = discover_process(&inventory, 100);
+	check(process && discover_again(&inventory, process) == -EACCES,
+	      "process not readable: EACCES");
+	if (!user && seteuid(0))
+		abort();
+	free(path);
+	tear_down(&inventory);
+}
+
+static void test_bad_files(void)
+{
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->malformed = true;
+	add_object(100, 4, LINK_VM, "kvm-100", 6);
+	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
+	add_object(100, 6, 1, "kvm-100/vcpu-1", 6)->stats = vm_stats;
+	add_object(100, 7, 2, "kvm-100/vcpu-2", 9);
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && inventory.vm[0]->number == 6 &&
+	      inventory.vm[0]->num_vcpus == 1, "bad files: the good ones are taken");
+	check(inventory.num_problems == 3, "bad files: each is a problem");
+	check_contains(inventory.problem[0], "malformed statistics file: ", "malformed: said why");
+	check_contains(inventory.problem[1], "vCPU 1 is left out, it has other statistics",
+		       "vCPU with other statistics: left out");
+	check_contains(inventory.problem[2], "vCPU 2 is left out, no process has its VM",
+		       "vCPU without VM: left out");
+	tear_down(&inventory);
+}
+
+static void test_no_process(void)
+{
+	struct inventory inventory;
+
+	set_up(&inventory);
+	check(!discover_process(&inventory, 100), "no such process");
+	check_text(inventory.problem[0], "pid 100: no such process", "no such process: said");
+	add_process(101, "vmm\n");
+	write_file(path_of("101/status"), "Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29);
+	check(!discover_process(&inventory, 101), "a thread");
+	check_text(inventory.problem[1], "pid 101 is a thread of process 100, ask for that one",
+		   "a thread: said whose");
+	check(!proc_is_ours(fake.proc), "the /proc of another pid namespace");
+	check(proc_is_ours("/proc"), "our own /proc");
+	tear_down(&inventory);
+}
+
+/* Of /proc/PID/cmdline, where a NUL stands for each '|'. */
+static void write_cmdline(const char *cmdline)
+{
+	char *text = xasprintf("%s", cmdline);
+	char *bar;
+
+	for (bar = text; (bar = strchr(bar, '|')); )
+		*bar++ = '\0';
+	write_file(path_of("100/cmdline"), text, strlen(cmdline));
+	free(text);
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *cmdline;
+		const char *name;
+	} cases[] = {
+		{ "qemu|-name|web1|-m|1G|", "web1", },
+		{ "qemu|-name|guest=web2,debug-threads=on|", "web2", },
+		{ "qemu|-name|web3,process=q|", "web3", },
+		{ "qemu|--name|a,,b|", "a,b", },
+		{ "qemu|-name|evil\033]0;\tx\r\n\233|", "evil?]0;?x???", },
+		{ "qemu|-m|1G|-name|", "vmm", },
+		{ "qemu|-name||", "vmm", },
+		{ "qemu|-name", "vmm", },
+		{ "vmm|", "vmm", },
+		{ "", "vmm", },
+		{ "q|-name|0123456789012345678901234567890123456789|",
+		  "0123456789012345678901234567890", },
+	};
+	struct inventory inventory;
+	char name[32];
+	size_t i;
+	int dir;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	dir = proc_open(fake.proc, 100);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		write_cmdline(cases[i].cmdline);
+		proc_name(dir, name, sizeof(name));
+		check_text(name, cases[i].name, "name of the VM");
+	}
+	write_cmdline("");
+	write_file(path_of("100/comm"), "\033[2J\n", 5);
+	proc_name(dir, name, sizeof(name));
+	check_text(name, "?[2J", "name of the program cannot harm a terminal");
+	close(dir);
+	tear_down(&inventory);
+}
+
+int main(void)
+{
+	test_links();
+	test_one_vm();
+	test_duplicates();
+	test_vms_of_one_thread();
+	test_many_fds();
+	test_growth();
+	test_death();
+	test_races();
+	test_missing_support();
+	test_no_permission();
+	test_bad_files();
+	test_no_process();
+	test_names();
+	return tap_end();
+}

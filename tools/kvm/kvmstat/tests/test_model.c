@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model: what counts as moved, by type; sums over vCPUs; vCPUs that appear
+ * while the VM is watched; counters that are reset.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model.h"
+#include "../util.h"
+#include "image.h"
+#include "tap.h"
+
+enum { EXITS, PAGES, PEAK, HIST, NEW_TYPE, NUM_STATS };
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	[EXITS] = { .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	[PAGES] = { .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, },
+	[PEAK] = { .name = "max_depth", .flags = KVM_STATS_TYPE_PEAK, },
+	[HIST] = {
+		.name = "wait_hist",
+		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 4,
+	},
+	[NEW_TYPE] = { .name = "new_type", .flags = 9, },
+	[NUM_STATS] = {},
+};
+
+/* A VM with room for two vCPUs, whose values the tests write. */
+struct fixture {
+	struct image vm_image, vcpu_image[2];
+	struct process process;
+	struct vcpu vcpu[2];
+	struct vm vm;
+	struct model model;
+};
+
+static void set_up(struct fixture *fixture, size_t num_vcpus)
+{
+	size_t i;
+
+	*fixture = (struct fixture) {};
+	fixture->vm_image = image_build("kvm-1", vm_stats);
+	fixture->vm = (struct vm) {
+		.process = &fixture->process,
+		.file = image_open(&fixture->vm_image),
+		.vcpu = fixture->vcpu,
+		.num_vcpus = num_vcpus,
+	};
+	for (i = 0; i < 2; i++) {
+		fixture->vcpu_image[i] = image_build("kvm-1/vcpu", vcpu_stats);
+		fixture->vcpu[i].file = image_open(&fixture->vcpu_image[i]);
+	}
+	model_init(&fixture->model, &fixture->vm);
+}
+
+static void tear_down(struct fixture *fixture)
+{
+	size_t i;
+
+	model_free(&fixture->model);
+	for (i = 0; i < 2; i++) {
+		statsfile_close(&fixture->vcpu[i].file);
+		image_free(&fixture->vcpu_image[i]);
+	}
+	statsfile_close(&fixture->vm.file);
+	image_free(&fixture->vm_image);
+}
+
+static uint64_t *vcpu_values(struct fixture *fixture, unsigned int vcpu, unsigned int stat)
+{
+	const struct image *image = &fixture->vcpu_image[vcpu];
+
+	return image_values(image) + image_desc(image, stat)->offset / 8;
+}
+
+static void sample_at(struct fixture *fixture, uint64_t seconds, bool from_zero)
+{
+	struct statsfile_error error;
+
+	if (model_sample(&fixture->model, seconds * NSEC_PER_SEC, from_zero, &error))
+		abort();
+}
+
+static uint64_t total_of(const struct fixture *fixture, const uint64_t *array, unsigned int stat)
+{
+	return group_total(&fixture->model.group[SCOPE_VCPU].schema->desc[stat], array);
+}
+
+static uint64_t delta(const struct fixture *fixture, unsigned int stat)
+{
+	return total_of(fixture, fixture->model.group[SCOPE_VCPU].delta, stat);
+}
+
+static uint64_t value(const struct fixture *fixture, unsigned int stat)
+{
+	return total_of(fixture, fixture->model.group[SCOPE_VCPU].value, stat);
+}
+
+static uint64_t watched(const struct fixture *fixture, unsigned int stat)
+{
+	return total_of(fixture, fixture->model.group[SCOPE_VCPU].watched, stat);
+}
+
+static void test_counters(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 2);
+	*vcpu_values(&fixture, 0, EXITS) = 1000;
+	*vcpu_values(&fixture, 1, EXITS) = 500;
+	image_values(&fixture.vm_image)[0] = 7;
+	sample_at(&fixture, 10, false);
+	check_number(value(&fixture, EXITS), 1500, "first sample: sum over the vCPUs");
+	check_number(delta(&fixture, EXITS), 0, "first sample: what was before is in no delta");
+
+	*vcpu_values(&fixture, 0, EXITS) += 30;
+	*vcpu_values(&fixture, 1, EXITS) += 12;
+	image_values(&fixture.vm_image)[0] = 8;
+	sample_at(&fixture, 12, true);
+	check_number(delta(&fixture, EXITS), 42, "delta: sum over the vCPUs");
+	check_number(fixture.model.group[SCOPE_VM].delta[0], 1, "delta: of the VM");
+	check(rate_per_second(delta(&fixture, EXITS), fixture.model.elapsed_ns) == 21,
+	      "rate: per second of the time between the samples");
+
+	sample_at(&fixture, 13, true);
+	check_number(delta(&fixture, EXITS), 0, "delta: nothing moved");
+	check_number(watched(&fixture, EXITS), 42, "watched: all deltas since the first sample");
+	check(fixture.model.group[SCOPE_VCPU].num_files == 2, "number of vCPUs");
+
+	*vcpu_values(&fixture, 0, EXITS) = 5;
+	sample_at(&fixture, 14, true);
+	check_number(delta(&fixture, EXITS), 5, "reset of one vCPU's counter: counts from zero");
+	check_number(watched(&fixture, EXITS), 47, "reset: nothing that was watched is lost");
+	tear_down(&fixture);
+
+	check(rate_per_second(5, 0) == 0, "rate: no time, no rate");
+}
+
+static void test_wide_counters(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 1);
+	*vcpu_values(&fixture, 0, EXITS) = UINT64_MAX - 1;
+	sample_at(&fixture, 1, false);
+	*vcpu_values(&fixture, 0, EXITS) = UINT64_MAX;
+	sample_at(&fixture, 2, true);
+	check_number(delta(&fixture, EXITS), 1, "delta: exact at the end of 64 bits");
+	tear_down(&fixture);
+}
+
+static void test_gauges(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 2);
+	*vcpu_values(&fixture, 0, PAGES) = 10;
+	*vcpu_values(&fixture, 1, PAGES) = 5;
+	*vcpu_values(&fixture, 0, PEAK) = 3;
+	*vcpu_values(&fixture, 1, PEAK) = 9;
+	*vcpu_values(&fixture, 0, NEW_TYPE) = 2;
+	sample_at(&fixture, 1, false);
+	check_number(value(&fixture, PAGES), 15, "instant: sum over the vCPUs");
+	check_number(value(&fixture, PEAK), 9, "peak: highest of the vCPUs");
+	check_number(value(&fixture, NEW_TYPE), 2, "unknown type: as instant");
+
+	*vcpu_values(&fixture, 0, PAGES) = 4;
+	sample_at(&fixture, 2, true);
+	check_number(value(&fixture, PAGES), 9, "instant: goes down");
+	check(delta(&fixture, PAGES), "instant: moved when it goes down");
+	check(!delta(&fixture, PEAK), "peak: did not move");
+	tear_down(&fixture);
+}
+
+static void test_histograms(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 2);
+	vcpu_values(&fixture, 0, HIST)[1] = 10;
+	vcpu_values(&fixture, 1, HIST)[3] = 20;
+	sample_at(&fixture, 1, false);
+	vcpu_values(&fixture, 1, HIST)[1] += 1;
+	vcpu_values(&fixture, 1, HIST)[3] += 2;
+	sample_at(&fixture, 2, true);
+	check_number(value(&fixture, HIST), 33, "histogram: number of counted values");
+	check_number(delta(&fixture, HIST), 3, "histogram: delta over all buckets");
+	check_number(fixture.model.group[SCOPE_VCPU].value[3 + 1], 11, "histogram: buckets add up");
+	tear_down(&fixture);
+}
+
+static void test_new_vcpus(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 0);
+	sample_at(&fixture, 1, false);
+	check(!fixture.model.group[SCOPE_VCPU].schema, "no vCPU: no vCPU statistics");
+
+	fixture.vm.num_vcpus = 1;
+	*vcpu_values(&fixture, 0, EXITS) = 100;
+	sample_at(&fixture, 2, true);
+	check_number(delta(&fixture, EXITS), 100, "first vCPU appears: all it has counted is new");
+
+	fixture.vm.num_vcpus = 2;
+	*vcpu_values(&fixture, 0, EXITS) += 10;
+	*vcpu_values(&fixture, 1, EXITS) = 7;
+	sample_at(&fixture, 3, true);
+	check_number(delta(&fixture, EXITS), 17, "second vCPU appears");
+	check_number(value(&fixture, EXITS), 117, "second vCPU appears: in the sum");
+	tear_down(&fixture);
+}
+
+static void test_new_vm(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, 1);
+	*vcpu_values(&fixture, 0, EXITS) = 100;
+	sample_at(&fixture, 1, true);
+	check_number(watched(&fixture, EXITS), 100, "new VM: counted from zero");
+	tear_down(&fixture);
+}
+
+static void test_read_error(void)
+{
+	struct statsfile_error error;
+	struct fixture fixture;
+
+	set_up(&fixture, 1);
+	fixture.vcpu[0].file.source.size--;
+	check(model_sample(&fixture.model, 1, true, &error) && error.text[0],
+	      "a file that cannot be read is an error");
+	tear_down(&fixture);
+}
+
+static void test_single_file(void)
+{
+	struct statsfile_error error;
+	struct fixture fixture;
+	struct group group;
+
+	set_up(&fixture, 2);
+	*vcpu_values(&fixture, 1, EXITS) = 11;
+	check(!group_of_file(&group, &fixture.vcpu[1].file, &error) && group.value[0] == 11,
+	      "one file alone");
+	group_free(&group);
+	tear_down(&fixture);
+}
+
+int main(void)
+{
+	test_counters();
+	test_wide_counters();
+	test_gauges();
+	test_histograms();
+	test_new_vcpus();
+	test_new_vm();
+	test_read_error();
+	test_single_file();
+	return tap_end();
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Text output, line by line as a person sees it, and the numbers in it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../format.h"
+#include "../model.h"
+#include "../render_text.h"
+#include "../util.h"
+#include "image.h"
+#include "tap.h"
+
+struct value_case {
+	uint32_t flags;
+	int16_t exponent;
+	uint64_t value;
+	const char *text;
+};
+
+#define SECONDS KVM_STATS_UNIT_SECONDS
+#define BYTES KVM_STATS_UNIT_BYTES
+#define POW2 KVM_STATS_BASE_POW2
+
+static void test_values(void)
+{
+	static const struct value_case cases[] = {
+		{ 0, 0, 0, "0", },
+		{ 0, 0, 12345678, "12345678", },
+		{ 0, 0, UINT64_MAX, "18446744073709551615", },
+		{ 0, 3, 5, "5000", },
+		{ POW2, 10, 3, "3072", },
+		{ SECONDS, -9, 0, "0 ns", },
+		{ SECONDS, -9, 999, "999 ns", },
+		{ SECONDS, -9, 1500, "1.5 us", },
+		{ SECONDS, -9, 20312345, "20.3 ms", },
+		{ SECONDS, -9, 3000000000, "3 s", },
+		{ SECONDS, -3, 12, "12 ms", },
+		{ SECONDS, 0, 123456, "123456 s", },
+		{ BYTES, 0, 1000, "1000 B", },
+		{ BYTES, 0, 1536, "1.5 KiB", },
+		{ BYTES | POW2, 20, 3, "3 MiB", },
+		{ BYTES, 0, UINT64_MAX, "16 EiB", },
+		{ KVM_STATS_UNIT_CYCLES, 0, 77, "77", },
+		{ KVM_STATS_UNIT_BOOLEAN, 0, 1, "1", },
+		{ KVM_STATS_TYPE_LOG_HIST | SECONDS, -9, 42, "42", },
+		{ 0xfff, 0, 42, "42", },
+		{ SECONDS, INT16_MIN, 1, "0 ns", },
+		{ SECONDS, INT16_MAX, 1, "inf s", },
+		{ SECONDS, INT16_MAX, 0, "0 ns", },
+	};
+	struct statsfile_desc desc = { .name = "x", .size = 1, };
+	char text[FORMAT_SIZE];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		desc.flags = cases[i].flags;
+		desc.exponent = cases[i].exponent;
+		format_value(text, &desc, cases[i].value);
+		check_text(text, cases[i].text, cases[i].text);
+	}
+}
+
+static void test_rates(void)
+{
+	static const struct {
+		double rate;
+		const char *text;
+	} cases[] = {
+		{ 0, "0", }, { 0.04, "0", }, { 0.06, "0.1", }, { 0.5, "0.5", }, { 1, "1", },
+		{ 9.96, "10", }, { 99.94, "99.9", }, { 99.96, "100", }, { 12034.4, "12034", },
+		{ 9999999, "9999999", }, { 12345678, "12.3 M", }, { 5e12, "5 T", },
+	};
+	struct statsfile_desc desc = { .name = "x", .size = 1, };
+	char text[FORMAT_SIZE];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		format_rate(text, &desc, cases[i].rate);
+		check_text(text, cases[i].text, cases[i].text);
+	}
+}
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{ .name = "lpages", .flags = KVM_STATS_TYPE_INSTANT, },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{ .name = "io_exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{ .name = "hypercalls", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{
+		.name = "halt_poll_ns",
+		.flags = KVM_STATS_TYPE_CUMULATIVE | SECONDS,
+		.exponent = -9,
+	}, {
+		.name = "wait_hist",
+		.flags = KVM_STATS_TYPE_LOG_HIST | SECONDS,
+		.exponent = -9,
+		.size = 4,
+	},
+	{},
+};
+
+struct fixture {
+	struct image vm_image, vcpu_image;
+	struct process process;
+	struct vcpu vcpu;
+	struct vm vm, closed_vm;
+	struct model model;
+	char *text;
+	size_t size;
+	struct text_output output;
+};
+
+static void set_up(struct fixture *fixture)
+{
+	*fixture = (struct fixture) { .process = { .pid = 312, .name = "guest", }, };
+	fixture->vm_image = image_build("kvm-312", vm_stats);
+	fixture->vcpu_image = image_build("kvm-315/vcpu-0", vcpu_stats);
+	fixture->vcpu.file = image_open(&fixture->vcpu_image);
+	fixture->vm = (struct vm) {
+		.process = &fixture->process,
+		.file = image_open(&fixture->vm_image),
+		.vcpu = &fixture->vcpu,
+		.num_vcpus = 1,
+	};
+	fixture->closed_vm = (struct vm) {
+		.process = &fixture->process,
+		.num_vcpus_counted = 3,
+	};
+	model_init(&fixture->model, &fixture->vm);
+	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
+}
+
+static void tear_down(struct fixture *fixture)
+{
+	fclose(fixture->output.file);
+	free(fixture->text);
+	model_free(&fixture->model);
+	statsfile_close(&fixture->vcpu.file);
+	statsfile_close(&fixture->vm.file);
+	image_free(&fixture->vcpu_image);
+	image_free(&fixture->vm_image);
+}
+
+static void sample_at(struct fixture *fixture, uint64_t seconds)
+{
+	struct statsfile_error error;
+
+	if (model_sample(&fixture->model, seconds * NSEC_PER_SEC, false, &error))
+		abort();
+}
+
+static void expect(struct fixture *fixture, const char *expected, const char *name)
+{
+	fflush(fixture->output.file);
+	check_text(fixture->text, expected, name);
+	rewind(fixture->output.file);
+	memset(fixture->text, 0, fixture->size);
+}
+
+static void move_values(struct fixture *fixture)
+{
+	uint64_t *vm = image_values(&fixture->vm_image);
+	uint64_t *vcpu = image_values(&fixture->vcpu_image);
+
+	vcpu[0] += 24068;
+	vcpu[1] += 1000000;
+	vcpu[3] += 40600000;
+	vcpu[4 + 2] += 3;
+	vm[0] += 1;
+	vm[1] = 12;
+}
+
+static void test_list(void)
+{
+	struct fixture fixture;
+	struct vm *vms[] = { &fixture.vm, &fixture.closed_vm, };
+	struct inventory inventory = { .vm = vms, .num_vms = 2, };
+
+	set_up(&fixture);
+	render_vms(&fixture.output, &inventory);
+	expect(&fixture,
+	       "    PID  VM                VCPUS  VM STATS  VCPU STATS  NAME\n"
+	       "    312  kvm-312               1         2           5  guest\n"
+	       "    312  -                     3         -           -  guest\n",
+	       "list: with and without statistics");
+	tear_down(&fixture);
+}
+
+static void test_sample(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture);
+	sample_at(&fixture, 100);
+	move_values(&fixture);
+	sample_at(&fixture, 102);
+	fixture.output.width = 80;
+	render_sample(&fixture.output, &fixture.model);
+	expect(&fixture,
+	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
+	       "vcpu  io_exits          500000/s   exits              12034/s\n"
+	       "      wait_hist            1.5/s   halt_poll_ns     20.3 ms/s\n"
+	       "vm    remote_tlb_flush     0.5/s   lpages                 =12\n",
+	       "sample: two columns in 80 characters");
+	fixture.output.width = 1;
+	render_sample(&fixture.output, &fixture.model);
+	expect(&fixture,
+	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
+	       "vcpu  io_exits          500000/s\n"
+	       "      exits              12034/s\n"
+	       "      wait_hist            1.5/s\n"
+	       "      halt_poll_ns     20.3 ms/s\n"
+	       "vm    remote_tlb_flush     0.5/s\n"
+	       "      lpages                 =12\n",
+	       "sample: one column at least");
+	sample_at(&fixture, 103);
+	render_sample(&fixture.output, &fixture.model);
+	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
+	       "sample: nothing moved");
+	tear_down(&fixture);
+}
+
+static void test_summary(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture);
+	image_values(&fixture.vcpu_image)[0] = 1000;
+	image_values(&fixture.vcpu_image)[2] = 5;
+	sample_at(&fixture, 100);
+	move_values(&fixture);
+	sample_at(&fixture, 104);
+	render_summary(&fixture.output, &fixture.model, "ended");
+	expect(&fixture,
+	       "\n"
+	       "guest, pid 312, kvm-312, 1 vCPU: ended, watched for 4.0 s. Everything that moved:\n"
+	       "      statistic                  total   while watched   per second\n"
+	       "vcpu  io_exits                 1000000         1000000       250000\n"
+	       "      exits                      25068           24068         6017\n"
+	       "      wait_hist                      3               3          0.8\n"
+	       "      hypercalls                     5               0            0\n"
+	       "      halt_poll_ns             40.6 ms         40.6 ms      10.1 ms\n"
+	       "vm    remote_tlb_flush               1               1          0.2\n"
+	       "      lpages                        12               -            -\n"
+	       "0 statistics did not move.\n",
+	       "summary");
+	tear_down(&fixture);
+}
+
+static void test_group(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture);
+	move_values(&fixture);
+	sample_at(&fixture, 1);
+	render_group(&fixture.output, &fixture.model.group[SCOPE_VCPU]);
+	expect(&fixture,
+	       "statistic               raw value  type         unit           value\n"
+	       "exits                       24068  cumulative   -\n"
+	       "io_exits                  1000000  cumulative   -\n"
+	       "hypercalls                      0  cumulative   -\n"
+	       "halt_poll_ns             40600000  cumulative   seconds*10^-9  40.6 ms\n"
+	       "wait_hist                       3  log-hist     seconds*10^-9  2:3\n",
+	       "every statistic");
+	tear_down(&fixture);
+}
+
+static void test_words(void)
+{
+	struct statsfile_desc desc = { .flags = 0xfff, .exponent = INT16_MIN, };
+	char text[FORMAT_SIZE];
+
+	format_type(text, &desc);
+	check_text(text, "type-15", "unknown type");
+	format_unit(text, &desc);
+	check_text(text, "unit-15*?^-32768", "unknown unit and base");
+	desc.flags = BYTES | POW2;
+	desc.exponent = 12;
+	format_unit(text, &desc);
+	check_text(text, "bytes*2^12", "scaled unit");
+}
+
+int main(void)
+{
+	test_values();
+	test_rates();
+	test_list();
+	test_sample();
+	test_summary();
+	test_group();
+	test_words();
+	return tap_end();
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat -p PID: what moves in the VMs of a process, interval by interval, and
+ * totals when they end.
+ */
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "model.h"
+#include "render_text.h"
+#include "util.h"
+
+#define MSEC UINT64_C(1000000)
+#define MIN_INTERVAL (10 * MSEC)
+#define MAX_INTERVAL (UINT64_C(86400) * NSEC_PER_SEC)
+
+/* How long to wait for the first VM, and for a VM's next vCPU while they appear. */
+#define LOOK_AGAIN (20 * MSEC)
+
+#define DEFAULT_WIDTH 80
+
+struct watch_options {
+	pid_t pid;
+	bool wait;
+	bool help;
+	uint64_t interval_ns;
+	uint64_t count;			/* 0: without end */
+};
+
+struct watched_vm {
+	struct model model;
+	bool ended;
+};
+
+struct watch {
+	struct inventory inventory;
+	struct process *process;
+	struct watched_vm *vm;
+	size_t num_vms;
+	int signals;
+	bool waited;
+	bool stopped;
+};
+
+enum event {
+	EVENT_TIME,
+	EVENT_PROCESS_ENDED,
+	EVENT_INTERRUPTED,
+};
+
+/* Returns a file descriptor that is readable once the user wants an end, or -1. */
+static int catch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static enum event pause_until(const struct watch *watch, uint64_t end_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = watch->signals, .events = POLLIN, },
+		{ .fd = watch->process->pidfd, .events = POLLIN, },
+	};
+	struct timespec timeout;
+	uint64_t now_ns, left_ns;
+
+	do {
+		now_ns = monotonic_ns();
+		left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
+		timeout.tv_sec = left_ns / NSEC_PER_SEC;
+		timeout.tv_nsec = left_ns % NSEC_PER_SEC;
+		if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) > 0)
+			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_PROCESS_ENDED;
+	} while (left_ns);
+	return EVENT_TIME;
+}
+
+static size_t count_objects(const struct inventory *inventory)
+{
+	size_t count = inventory->num_vms;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++)
+		count += inventory->vm[i]->num_vcpus;
+	return count;
+}
+
+static bool lacks_vcpus(const struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (!inventory->vm[i]->num_vcpus && !inventory->vm[i]->dead)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Waits for the end of the interval. A VM that is being built is looked at more
+ * often than that: it may have come and gone within one interval.
+ */
+static enum event wait_interval(struct watch *watch, uint64_t end_ns)
+{
+	bool growing = lacks_vcpus(&watch->inventory);
+	uint64_t step_ns = end_ns;
+	enum event event;
+	size_t count;
+
+	for (;;) {
+		if (growing)
+			step_ns = monotonic_ns() + LOOK_AGAIN;
+		if (!growing || step_ns > end_ns)
+			step_ns = end_ns;
+		event = pause_until(watch, step_ns);
+		if (event == EVENT_PROCESS_ENDED)
+			return event;
+		/* It may have been opened to the eyes of others: no reason to stop here. */
+		count = count_objects(&watch->inventory);
+		discover_again(&watch->inventory, watch->process);
+		print_problems(&watch->inventory);
+		if (event != EVENT_TIME || step_ns == end_ns)
+			return event;
+		growing = lacks_vcpus(&watch->inventory) ||
+			  count_objects(&watch->inventory) != count;
+	}
+}
+
+/* All VMs that have statistics; those that are new get a model. */
+static int sample(struct watch *watch, bool from_zero)
+{
+	struct inventory *inventory = &watch->inventory;
+	struct statsfile_error error;
+	struct watched_vm *watched;
+	size_t i;
+
+	watch->vm = xreallocarray(watch->vm, inventory->num_vms, sizeof(*watch->vm));
+	for (; watch->num_vms < inventory->num_vms; watch->num_vms++) {
+		watched = &watch->vm[watch->num_vms];
+		*watched = (struct watched_vm) {};
+		if (vm_has_statistics(inventory->vm[watch->num_vms]))
+			model_init(&watched->model, inventory->vm[watch->num_vms]);
+		else
+			watched->ended = true;
+	}
+	for (i = 0; i < watch->num_vms; i++) {
+		watched = &watch->vm[i];
+		if (watched->ended)
+			continue;
+		/* Before it is read: what is read of a dead VM is final. */
+		vm_is_dead(inventory, inventory->vm[i]);
+		if (model_sample(&watched->model, monotonic_ns(), from_zero, &error)) {
+			print_error("%s: %s", watched->model.vm->file.id, error.text);
+			return STATUS_ERROR;
+		}
+	}
+	return STATUS_OK;
+}
+
+static unsigned int output_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t number;
+
+	if (columns && !parse_number(columns, 1, 10000, &number))
+		return number;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return DEFAULT_WIDTH;
+}
+
+static void end_vm(struct watched_vm *watched, const char *ending)
+{
+	struct text_output output = { .file = stdout, };
+
+	render_summary(&output, &watched->model, ending);
+	watched->ended = true;
+}
+
+/* Whether there is any left to watch. */
+static bool print_samples(struct watch *watch)
+{
+	struct text_output output = { .file = stdout, .width = output_width(), };
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < watch->num_vms; i++) {
+		if (watch->vm[i].ended)
+			continue;
+		if (watch->vm[i].model.vm->dead) {
+			end_vm(&watch->vm[i], "ended");
+		} else {
+			render_sample(&output, &watch->vm[i].model);
+			any = true;
+		}
+	}
+	return any;
+}
+
+static void print_endings(struct watch *watch, const char *ending)
+{
+	size_t i;
+
+	for (i = 0; i < watch->num_vms; i++) {
+		if (!watch->vm[i].ended)
+			end_vm(&watch->vm[i], watch->vm[i].model.vm->dead ? "ended" : ending);
+	}
+}
+
+/* The end of the next interval; intervals that were slept through are left out. */
+static uint64_t next_end(uint64_t end_ns, uint64_t interval_ns)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	end_ns += interval_ns;
+	return end_ns > now_ns ? end_ns : now_ns + interval_ns;
+}
+
+static int watch_vms(struct watch *watch, const struct watch_options *options)
+{
+	uint64_t end_ns = monotonic_ns();
+	enum event event = EVENT_TIME;
+	uint64_t i;
+	int status;
+
+	/* A VM that was waited for is new: what it has counted was counted since. */
+	status = sample(watch, watch->waited);
+	for (i = 0; status == STATUS_OK && (!options->count || i < options->count); i++) {
+		end_ns = next_end(end_ns, options->interval_ns);
+		event = wait_interval(watch, end_ns);
+		status = sample(watch, true);
+		if (status != STATUS_OK || event != EVENT_TIME)
+			break;
+		if (!print_samples(watch))
+			break;
+		if (!flush_output(&status))
+			return status;
+	}
+	if (status == STATUS_OK)
+		print_endings(watch, event == EVENT_PROCESS_ENDED ?
+			      "its process ended" : "still runs");
+	return status;
+}
+
+/* Until the process has a VM, if that is asked for. */
+static int attach(struct watch *watch, const struct watch_options *options)
+{
+	bool none_yet;
+	int status;
+
+	watch->process = discover_process(&watch->inventory, options->pid);
+	print_problems(&watch->inventory);
+	if (!watch->process)
+		return STATUS_ERROR;
+	for (;;) {
+		none_yet = false;
+		status = look_for_vms(&watch->inventory, watch->process,
+				      options->wait ? &none_yet : NULL);
+		if (!none_yet)
+			return status;
+		switch (pause_until(watch, monotonic_ns() + LOOK_AGAIN)) {
+		case EVENT_PROCESS_ENDED:
+			print_error("pid %d ended without a VM", options->pid);
+			return STATUS_ERROR;
+		case EVENT_INTERRUPTED:
+			watch->stopped = true;
+			return STATUS_OK;
+		case EVENT_TIME:
+			watch->waited = true;
+			break;
+		}
+	}
+}
+
+static int parse_options(int argc, char **argv, struct watch_options *options)
+{
+	static const struct option long_options[] = {
+		{ "pid", required_argument, NULL, 'p', },
+		{ "wait", no_argument, NULL, 'w', },
+		{ "help", no_argument, NULL, 'h', },
+		{},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":p:wh", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			if (parse_pid(optarg, &options->pid))
+				return STATUS_USAGE;
+			break;
+		case 'w':
+			options->wait = true;
+			break;
+		case 'h':
+			options->help = true;
+			return STATUS_OK;
+		default:
+			return option_error(option, argv);
+		}
+	}
+	if (!options->pid)
+		return usage_error("-p PID is missing");
+	if (optind < argc &&
+	    parse_seconds(argv[optind], MIN_INTERVAL, MAX_INTERVAL, &options->interval_ns))
+		return usage_error("'%s' is not an interval of 0.01 to 86400 seconds",
+				   argv[optind]);
+	if (optind + 1 < argc &&
+	    parse_number(argv[optind + 1], 1, INT_MAX, &options->count))
+		return usage_error("'%s' is not a number of reports", argv[optind + 1]);
+	if (optind + 2 < argc)
+		return usage_error("unexpected argument '%s'", argv[optind + 2]);
+	return STATUS_OK;
+}
+
+static void free_watch(struct watch *watch)
+{
+	size_t i;
+
+	for (i = 0; i < watch->num_vms; i++)
+		model_free(&watch->vm[i].model);
+	free(watch->vm);
+	close(watch->signals);
+	inventory_free(&watch->inventory);
+}
+
+int command_watch(int argc, char **argv)
+{
+	struct watch_options options = { .interval_ns = NSEC_PER_SEC, };
+	struct watch watch = {};
+	int status;
+
+	status = parse_options(argc, argv, &options);
+	if (status != STATUS_OK)
+		return status;
+	if (options.help)
+		return command_help(1, argv);
+	status = open_inventory(&watch.inventory);
+	if (status != STATUS_OK)
+		return status;
+	watch.signals = catch_signals();
+	status = attach(&watch, &options);
+	if (status == STATUS_OK && !watch.stopped)
+		status = watch_vms(&watch, &options);
+	free_watch(&watch);
+	return status;
+}
