@@ -214,8 +214,11 @@ static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 
 	refcount_inc(&stats->refs);
 
-	/* Files of the anonymous inode get no position unless they ask. */
-	file->f_mode |= FMODE_LSEEK | FMODE_PREAD;
+	/*
+	 * Files of the anonymous inode have no position unless they ask for it.
+	 * pwrite() still fails, with EBADF, for the file is not FMODE_WRITE.
+	 */
+	file->f_mode |= FMODE_LSEEK | FMODE_PREAD | FMODE_PWRITE;
 	fd_install(fd, file);
 	return fd;
 }
