@@ -16,7 +16,7 @@ cross() {
 	x86) prefix=x86_64-linux-gnu- ;;
 	arm64) prefix=aarch64-linux-gnu- ;;
 	mips) prefix=mips-linux-gnu- ;;
-	powerpc) prefix=powerpc64le-linux-gnu- ;;
+	powerpc) prefix=powerpc64-linux-gnu- ;;
 	s390) prefix=s390x-linux-gnu- ;;
 	*) die "unknown architecture $1" ;;
 	esac

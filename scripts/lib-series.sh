@@ -11,9 +11,16 @@ base_ref=refs/kvm-stats/base
 head_ref=refs/kvm-stats/head
 state=$top/$tree/.git/kvm-stats
 
-# The commits are generated: nobody is their author, and their ids repeat.
-generated_by="series"
-generated_at="@1609459200 +0000"
+# as NAME EMAIL DATE: who the commits that are made next are by
+as() {
+	export GIT_AUTHOR_NAME=$1 GIT_AUTHOR_EMAIL=$2 GIT_AUTHOR_DATE=$3
+	export GIT_COMMITTER_NAME=$1 GIT_COMMITTER_EMAIL=$2 GIT_COMMITTER_DATE=$3
+}
+
+# The tree's commits are generated: nobody is their author, and their ids repeat.
+as_generated() {
+	as series '' '@1609459200 +0000'
+}
 
 series_patches() {
 	[ ! -d "$patches" ] || find "$patches" -name '[0-9]*.patch' | LC_ALL=C sort
@@ -124,7 +131,8 @@ commit_patch() {
 	tgit commit-tree -p "$parent" "$(tgit write-tree)" <"$dir/message"
 }
 
-# build_commits: makes the commits of the series on the base and prints the last id.
+# build_commits: makes the commits of the series on the base, by whoever was said with
+# as(), and prints the last id.
 # A commit whose parent, patch and new files are known is not made again.
 build_commits() {
 	local parent dir patch key commit blobs file known loaded=
@@ -136,8 +144,6 @@ build_commits() {
 	known=$state/known
 	touch "$known"
 	export GIT_INDEX_FILE=$dir/index
-	export GIT_AUTHOR_NAME=$generated_by GIT_AUTHOR_EMAIL='' GIT_AUTHOR_DATE=$generated_at
-	export GIT_COMMITTER_NAME=$generated_by GIT_COMMITTER_EMAIL='' GIT_COMMITTER_DATE=$generated_at
 
 	while read -r commit file; do
 		blob[$file]=$commit
@@ -149,7 +155,7 @@ build_commits() {
 			[ ! -x "$file" ] || mode=100755
 			echo "$mode,${blob[$file]},$file"
 		done)
-		key=$({ echo "$parent $generated_by"; echo "$blobs"; cat "$patch"; } | sha256sum)
+		key=$({ echo "$parent $(git var GIT_AUTHOR_IDENT)"; echo "$blobs"; cat "$patch"; } | sha256sum)
 		key=${key%% *}
 		commit=$(sed -n "s/^$key //p" "$known")
 		if [ -z "$commit" ] || ! tgit cat-file -e "$commit" 2>/dev/null; then
