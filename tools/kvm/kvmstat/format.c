@@ -24,7 +24,8 @@ static const char *base_name(const struct statsfile_desc *desc)
 	return statsfile_base(desc) == KVM_STATS_BASE_POW2 ? "2" : "10";
 }
 
-double scale_value(const struct statsfile_desc *desc, double value)
+/* The value times base^exponent: in the unit. */
+static double scale_value(const struct statsfile_desc *desc, double value)
 {
 	double base = statsfile_base(desc) == KVM_STATS_BASE_POW2 ? 2 : 10;
 	int exponent = desc->exponent;

@@ -14,9 +14,6 @@
 /* Fits every result of the functions below. */
 #define FORMAT_SIZE 32
 
-/* The value times base^exponent: what is in the file, in the unit. */
-double scale_value(const struct statsfile_desc *desc, double value);
-
 /*
  * The value in its unit, with a prefix where it helps: "1.5 MiB", "20.3 ms". Plain
  * numbers are not rounded. Of histograms @value is a number of counted values, and

@@ -44,14 +44,6 @@ static int link_at(int dir, const char *path)
 	return parse_kvm_link(target);
 }
 
-int proc_fd_link(int dir, int fd)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "fd/%d", fd);
-	return link_at(dir, path);
-}
-
 int proc_open(const char *proc, pid_t pid)
 {
 	char path[PATH_MAX];

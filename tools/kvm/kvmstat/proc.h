@@ -20,9 +20,6 @@ enum kvm_link {
 
 int parse_kvm_link(const char *target);
 
-/* The same for file descriptor @fd of process directory @dir; LINK_OTHER if it is gone. */
-int proc_fd_link(int dir, int fd);
-
 struct proc_fd {
 	int fd;
 	int link;

@@ -14,7 +14,7 @@
 #include "render_text.h"
 #include "util.h"
 
-#define ALL_VCPUS -1
+#define ALL_VCPUS (-1)
 
 struct show_options {
 	pid_t pid;
