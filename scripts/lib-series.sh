@@ -117,7 +117,10 @@ commit_patch() {
 	dir=$(dirname "$GIT_INDEX_FILE")
 	split_patch "$patch" "$dir"
 	if grep -q '^diff --git ' "$dir/diff"; then
-		tgit apply --cached --whitespace=nowarn "$dir/diff" ||
+		# The hunks were made on the default base. Another one may differ in a line
+		# beside them, as 5.10.223-1 does in arch/s390/kvm/diag.c.
+		tgit apply --cached --whitespace=nowarn \
+			-C$([ "$BASE" = "$default_base" ] && echo 3 || echo 2) "$dir/diff" ||
 			die "$patch does not apply to the source $BASE"
 	fi
 	if [ -n "$blobs" ]; then
@@ -198,4 +201,30 @@ move() {
 	fi
 	tgit update-ref -m "made from the series" HEAD "$2"
 	tgit update-ref "$head_ref" "$2"
+}
+
+# checkpatch OPTION...: reads the names of files, prints what checkpatch complains about and
+# scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
+# because it leaves a cache where it is called.
+checkpatch() {
+	local complaints file line type text status=0
+	complaints=$(cd "$out" && sed "s,^,$top/," | xargs -P "$(nproc)" -n 1 \
+		sh -c 'perl linux/scripts/checkpatch.pl --root=linux --strict --no-summary \
+			--terse --show-types "$@" || [ $? -eq 1 ]' sh "$@")
+	while IFS=: read -r file line _ type text; do
+		[ -n "$file" ] || continue
+		known_complaint "$type" "$(sed -n "${line}p" "$file")" && continue
+		echo "${file#"$top"/}:$line: $type:$text"
+		status=1
+	done <<<"$complaints"
+	return "$status"
+}
+
+# known_complaint TYPE LINE: the line complained about matches the pattern of its type.
+known_complaint() {
+	local type pattern
+	while read -r type pattern; do
+		[ "$type" = "$1" ] && grep -qE -e "$pattern" <<<"$2" && return
+	done < <(grep -v '^#' scripts/checkpatch.known)
+	return 1
 }
