@@ -63,6 +63,17 @@ guest_environment() {
 	echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
 }
 
+# select_tests SUITE PROFILE NAMES: the lines of the list without PROFILES, those
+# that are meant for the profile and, if names are given, are among them.
+select_tests() {
+	local name where rest
+	while read -r name where rest; do
+		case $name in '' | '#'*) continue ;; esac
+		[ -z "$3" ] || matches "$name" "$3" || continue
+		! matches "$2" "$where" || printf '%s %s\n' "$name" "$rest"
+	done <"$1/tests"
+}
+
 # count_results FILE...: of `ok` and `not ok` lines.
 count_results() {
 	awk '/^not ok/ { failed++ } /^ok/ { /# SKIP/ ? skipped++ : passed++ }
