@@ -21,6 +21,9 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 /* The names of the scopes stand in a column of this width. */
 #define SCOPE_WIDTH 6
 #define COLUMN_GAP 3
+/* At least, so that the columns stay where they are while different statistics move. */
+#define NAME_WIDTH 20
+#define MOVEMENT_WIDTH 9
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
@@ -203,7 +206,7 @@ void render_sample(const struct text_output *output, const struct model *model)
 {
 	struct rows rows[NUM_SCOPES];
 	FILE *out = output->file;
-	struct grid grid = {};
+	struct grid grid = { .name_width = NAME_WIDTH, .value_width = MOVEMENT_WIDTH, };
 	bool quiet = true;
 	int scope;
 	size_t i;
@@ -215,6 +218,8 @@ void render_sample(const struct text_output *output, const struct model *model)
 	}
 	fit_columns(&grid, output->width);
 
+	if (!quiet)
+		fputc('\n', out);
 	fprintf(out, "%.1f s: ", seconds(model->last_ns - model->first_ns));
 	render_title(out, model);
 	fputs(quiet ? ": nothing moved\n" : "\n", out);

@@ -204,21 +204,23 @@ static void test_sample(void)
 	fixture.output.width = 80;
 	render_sample(&fixture.output, &fixture.model);
 	expect(&fixture,
+	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
-	       "vcpu  io_exits          500000/s   exits              12034/s\n"
-	       "      wait_hist            1.5/s   halt_poll_ns     20.3 ms/s\n"
-	       "vm    remote_tlb_flush     0.5/s   lpages                 =12\n",
+	       "vcpu  io_exits              500000/s   exits                  12034/s\n"
+	       "      wait_hist                1.5/s   halt_poll_ns         20.3 ms/s\n"
+	       "vm    remote_tlb_flush         0.5/s   lpages                     =12\n",
 	       "sample: two columns in 80 characters");
 	fixture.output.width = 1;
 	render_sample(&fixture.output, &fixture.model);
 	expect(&fixture,
+	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
-	       "vcpu  io_exits          500000/s\n"
-	       "      exits              12034/s\n"
-	       "      wait_hist            1.5/s\n"
-	       "      halt_poll_ns     20.3 ms/s\n"
-	       "vm    remote_tlb_flush     0.5/s\n"
-	       "      lpages                 =12\n",
+	       "vcpu  io_exits              500000/s\n"
+	       "      exits                  12034/s\n"
+	       "      wait_hist                1.5/s\n"
+	       "      halt_poll_ns         20.3 ms/s\n"
+	       "vm    remote_tlb_flush         0.5/s\n"
+	       "      lpages                     =12\n",
 	       "sample: one column at least");
 	sample_at(&fixture, 103);
 	render_sample(&fixture.output, &fixture.model);
