@@ -117,19 +117,18 @@ static bool lacks_vcpus(const struct inventory *inventory)
 static enum event wait_interval(struct watch *watch, uint64_t end_ns)
 {
 	bool growing = lacks_vcpus(&watch->inventory);
-	uint64_t step_ns = end_ns;
 	enum event event;
+	uint64_t step_ns;
 	size_t count;
 
 	for (;;) {
-		if (growing)
-			step_ns = monotonic_ns() + LOOK_AGAIN;
-		if (!growing || step_ns > end_ns)
+		step_ns = growing ? monotonic_ns() + LOOK_AGAIN : end_ns;
+		if (step_ns > end_ns)
 			step_ns = end_ns;
 		event = pause_until(watch, step_ns);
 		if (event == EVENT_PROCESS_ENDED)
 			return event;
-		/* It may have been opened to the eyes of others: no reason to stop here. */
+		/* If it may not be looked into any more, what is known is watched on. */
 		count = count_objects(&watch->inventory);
 		discover_again(&watch->inventory, watch->process);
 		print_problems(&watch->inventory);
