@@ -232,7 +232,9 @@ FIXTURE_TEARDOWN(race)
 }
 
 #define RACE_VCPUS		16
-#define RACE_ROUNDS		20
+/* A VM's end takes milliseconds, and 100 of them where it is emulated. */
+#define RACE_CREATIONS		10
+#define RACE_CLOSES		32
 #define RACE_MAX_FD		64
 
 /* A thread that creates vCPUs. */
@@ -291,7 +293,7 @@ TEST_F(race, of_vm_file_and_vcpu_creation_gives_good_files)
 	bool done;
 	int i;
 
-	for (i = 0; i < RACE_ROUNDS; i++) {
+	for (i = 0; i < RACE_CREATIONS; i++) {
 		creator_start(_metadata, &creator, self->kvm);
 		stats_load(_metadata, stats_get_fd(_metadata, creator.vm),
 			   &first);
@@ -336,7 +338,7 @@ TEST_F(race, of_vcpu_file_and_its_creation_is_EBADF_or_a_good_file)
 	int i, fd, good;
 	bool done;
 
-	for (i = 0; i < RACE_ROUNDS; i++) {
+	for (i = 0; i < RACE_CREATIONS; i++) {
 		creator_start(_metadata, &creator, self->kvm);
 		do {
 			done = creator_done(&creator);
@@ -409,7 +411,7 @@ TEST_F(race, of_ioctl_and_close_is_EBADF_or_a_file_that_stays_readable)
 	long vm, vcpu;
 	int i;
 
-	for (i = 0; i < 10 * RACE_ROUNDS; i++) {
+	for (i = 0; i < RACE_CLOSES; i++) {
 		closer_create(_metadata, &closer, self->kvm);
 		closer_start(&closer, i);
 		vm = result(ioctl(closer.vm, KVM_GET_STATS_FD, 0));
@@ -427,7 +429,7 @@ TEST_F(race, of_read_and_close_reads_everything)
 	struct closer closer;
 	int i, j;
 
-	for (i = 0; i < 10 * RACE_ROUNDS; i++) {
+	for (i = 0; i < RACE_CLOSES; i++) {
 		closer_create(_metadata, &closer, self->kvm);
 		stats_load(_metadata, stats_get_fd(_metadata, closer.vm), &vm);
 		stats_load(_metadata, stats_get_fd(_metadata, closer.vcpu),
