@@ -82,6 +82,9 @@ static void mount_all(void)
 	mount_one("devpts", "/dev/pts");
 	mount_one("tmpfs", "/dev/shm");
 	symlink("/proc/self/fd", "/dev/fd");
+	symlink("/proc/self/fd/0", "/dev/stdin");
+	symlink("/proc/self/fd/1", "/dev/stdout");
+	symlink("/proc/self/fd/2", "/dev/stderr");
 }
 
 /* The shell and what goes with it: for tests that are scripts. */
