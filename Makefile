@@ -29,8 +29,16 @@ refresh: ## the way back: from the commits in build/5.10/linux to patches/ and t
 	scripts/refresh
 
 .PHONY: sync
-sync: deps-source ## only copy changed new files into the tree, no commits
+sync: deps-source ## only copy new files that changed into the tree, no commits
 	scripts/sync
+
+.PHONY: series
+series: deps-lint tree ## mails for git send-email in build/$(O)/series, checked (SIGNOFF=1: signed off)
+	scripts/series
+
+.PHONY: bisect
+bisect: deps-kernel deps-arm64 tree ## build KVM for x86 and arm64 at every commit
+	scripts/bisect
 
 ##@ Building
 
@@ -38,6 +46,7 @@ sync: deps-source ## only copy changed new files into the tree, no commits
 kernel: kernel-x86 kernel-arm64 ## the kernels of both architectures (or kernel-x86, kernel-arm64)
 
 .PHONY: kernel-x86 kernel-arm64
+kernel-arm64: deps-arm64
 kernel-x86 kernel-arm64: kernel-%: deps-kernel tree
 	scripts/kernel $*
 
@@ -45,11 +54,21 @@ kernel-x86 kernel-arm64: kernel-%: deps-kernel tree
 deps: ## install the Debian packages that are missing
 	scripts/deps
 
-.PHONY: deps-%
 deps-%:
 	@scripts/deps $*
 
 -include vm/vm.mk
+
+##@ Checking
+
+.PHONY: check
+check: deps ## everything that is tested; the last line has the totals
+	scripts/check
+
+.PHONY: lint
+lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims, sparse
+	scripts/lint
+	scripts/sparse
 
 ##@ Housekeeping
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # top and tree are set by lib.sh
 #
 # How the kernel's own build is called: cross compilers, ccache, and a build id that
 # does not depend on who builds, when and where, so that objects repeat and the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # top, tree, out are set by lib.sh
 #
 # The series as data: which patches there are, which new files they claim, and
 # how the commits of the tree are made from them. Sourced after lib.sh by the
@@ -113,14 +113,15 @@ split_patch() {
 # commit_patch PARENT PATCH BLOBS: one commit, made on the index in $GIT_INDEX_FILE,
 # without touching the work tree. BLOBS has a "mode,blob,path" line per new file.
 commit_patch() {
-	local parent=$1 patch=$2 blobs=$3 dir path
+	local parent=$1 patch=$2 blobs=$3 dir path context
 	dir=$(dirname "$GIT_INDEX_FILE")
 	split_patch "$patch" "$dir"
 	if grep -q '^diff --git ' "$dir/diff"; then
 		# The hunks were made on the default base. Another one may differ in a line
 		# beside them, as 5.10.223-1 does in arch/s390/kvm/diag.c.
-		tgit apply --cached --whitespace=nowarn \
-			-C$([ "$BASE" = "$default_base" ] && echo 3 || echo 2) "$dir/diff" ||
+		context=3
+		[ "$BASE" = "$default_base" ] || context=2
+		tgit apply --cached --whitespace=nowarn "-C$context" "$dir/diff" ||
 			die "$patch does not apply to the source $BASE"
 	fi
 	if [ -n "$blobs" ]; then
@@ -128,10 +129,18 @@ commit_patch() {
 			[ -z "$(tgit ls-files -- "$path")" ] ||
 				die "$patch claims $path, which the base or an earlier patch has already"
 		done <<<"$blobs"
-		sed 's/^\(......\),\([0-9a-f]*\),/\1 \2\t/' <<<"$blobs" |
-			tgit update-index --add --index-info
+		tr ',' '\t' <<<"$blobs" | sed 's/\t/ /' | tgit update-index --add --index-info
 	fi
 	tgit commit-tree -p "$parent" "$(tgit write-tree)" <"$dir/message"
+}
+
+# no_rebase: while one goes on, HEAD is not what it seems
+no_rebase() {
+	local dir
+	for dir in rebase-merge rebase-apply; do
+		[ ! -d "$tree/.git/$dir" ] ||
+			die "a rebase is going on in $tree: finish it and 'make refresh'"
+	done
 }
 
 # build_commits: makes the commits of the series on the base, by whoever was said with

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # How checks say their result: TAP on stdout, exit status 1 if a case failed.
-# Sourced after lib.sh.
+# Sourced after lib.sh, by scripts that have a directory $scratch.
 
 # run_cases FUNCTION...: each in a shell of its own that stops at the first error.
 run_cases() {
@@ -10,6 +10,7 @@ run_cases() {
 	for case in "$@"; do
 		number=$((number + 1))
 		set +e
+		# shellcheck disable=SC2154 # set by the script
 		(set -e; "$case") >"$scratch/case.log" 2>&1
 		status=$?
 		set -e

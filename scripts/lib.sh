@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for those who source it
 #
 # What the scripts share: where things are, how errors are said, how a long
 # step shows that it is alive. Sourced, never run; leaves the caller in the top
