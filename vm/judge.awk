@@ -21,6 +21,12 @@ function fail(name, why) {
 	failed = 1
 }
 
+# All of a test, not one of its cases.
+function fail_test(test, why) {
+	fail(test, why)
+	show(test, 1, lines[test])
+}
+
 # A skip passes if the list expects it; the list's reason is the one to read.
 function skip(test, name, why,    i) {
 	for (i = 1; i <= skips; i++)
@@ -32,10 +38,12 @@ function skip(test, name, why,    i) {
 	fail(test " " name, "unexpected skip: " why)
 }
 
-function show_end_of_output(test,    i) {
-	for (i = lines[test] - 14; i <= lines[test]; i++)
-		if (i > 0)
-			print "#   " line[test, i]
+# What a test printed, but no more than the end of it.
+function show(test, first, last) {
+	if (first < last - 14)
+		first = last - 14
+	for (; first <= last; first++)
+		print "#   " line[test, first]
 }
 
 # An `ok` or `not ok` line of a test's TAP output.
@@ -51,6 +59,7 @@ function tap_case(test, text,    name, why, result) {
 	sub(/ *$/, "", name)
 	# kselftest_harness.h leaves the name out of what it skips
 	cases[test]++
+	case_end[test, cases[test]] = lines[test]
 	if (name == "")
 		name = running == "" ? "case " cases[test] : running
 	case_name[test, cases[test]] = name
@@ -65,8 +74,10 @@ function judge_cases(test,    i, name) {
 			pass(test " " name)
 		else if (case_result[test, i] == "skip")
 			skip(test, name, case_why[test, i])
-		else
+		else {
 			fail(test " " name)
+			show(test, case_end[test, i - 1] + 1, case_end[test, i])
+		}
 	}
 }
 
@@ -74,15 +85,15 @@ function judge_cases(test,    i, name) {
 function judge_tap(test) {
 	judge_cases(test)
 	if (bail[test] != "")
-		fail(test, bail[test])
+		fail_test(test, bail[test])
 	else if (!(test in plan))
-		fail(test, "no TAP plan (" end[test] ")")
+		fail_test(test, "no TAP plan (" end[test] ")")
 	else if (plan[test] == 0 && plan_skip[test] != "")
 		skip(test, "all", plan_skip[test])
 	else if (plan[test] != cases[test] + 0)
-		fail(test, "plan of " plan[test] " cases, " cases[test] + 0 " seen (" end[test] ")")
+		fail_test(test, "plan of " plan[test] " cases, " cases[test] + 0 " seen (" end[test] ")")
 	else if (end[test] != "exit 0" && end[test] != "exit 4" && !failed)
-		fail(test, end[test])
+		fail_test(test, end[test])
 }
 
 function judge_exit(test) {
@@ -91,7 +102,7 @@ function judge_exit(test) {
 	else if (end[test] == "exit 4")
 		skip(test, "all", line[test, lines[test]])
 	else
-		fail(test, end[test])
+		fail_test(test, end[test])
 }
 
 function judge_test(test,    failed_before) {
@@ -103,8 +114,6 @@ function judge_test(test,    failed_before) {
 		judge_tap(test)
 	else
 		judge_exit(test)
-	if (failed)
-		show_end_of_output(test)
 	failed = failed || failed_before
 }
 
