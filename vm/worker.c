@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The init of the Linux guest whose statistics are watched: it keeps the host
- * busy with one kind of work after the other, says which, and powers off. The
- * kernel argument "seconds=N" is the length of each kind, the default is 4.
+ * busy with one kind of work after the other, on all CPUs, says which, and powers
+ * off. The kernel argument "seconds=N" is the length of each kind, the default is 4.
  */
+#define _GNU_SOURCE
 #include <cpuid.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>
@@ -83,25 +85,45 @@ static void say(const char *what)
 	close(fd);
 }
 
-static void run(const char *name, void (*work)(void), int seconds)
+static void work(int seconds, int cpu)
 {
-	time_t end = time(NULL) + seconds;
+	for (int i = 0; phases[i].name; i++) {
+		time_t end = time(NULL) + seconds;
 
-	say(name);
-	while (time(NULL) < end)
-		work();
+		if (!cpu)
+			say(phases[i].name);
+		while (time(NULL) < end)
+			phases[i].work();
+	}
+}
+
+/* A process for each CPU, this one is for the first. */
+static int spread(void)
+{
+	cpu_set_t all, one;
+	int cpu;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	for (cpu = CPU_COUNT(&all) - 1; cpu && fork(); cpu--)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	return cpu;
 }
 
 int main(void)
 {
 	const char *text = getenv("seconds");
-	int seconds = text ? atoi(text) : 4;
+	int cpu;
 
 	mkdir("/dev", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	ioperm(IDLE_PORT, 1, 1);
-	for (int i = 0; phases[i].name; i++)
-		run(phases[i].name, phases[i].work, seconds);
+	cpu = spread();
+	work(text ? atoi(text) : 4, cpu);
+	if (cpu)
+		return 0;
 	say("powering off");
 	reboot(RB_AUTOBOOT);
 	return 1;
