@@ -2,6 +2,9 @@
 #
 # What boots: included by the Makefile.
 
+# What a boot of PROFILE needs on this machine.
+deps_profile := deps-vm $(if $(filter arm64-%,$(PROFILE)),deps-arm64 deps-vm-arm64)
+
 ##@ Guests
 
 .PHONY: run
@@ -10,22 +13,19 @@ run: deps-vm kernel-x86 ## boot the patched kernel, start a Linux guest on it, w
 	vm/boot x86-npt SUITE=vm/demo V=1
 
 .PHONY: quick
-quick: deps-vm ## from an edit to a verdict: build what changed, run T=name of vm/tests on PROFILE=
+quick: deps-source deps-kernel $(deps_profile) ## from an edit to a verdict: build what changed, run T=name of vm/tests on PROFILE=
 	vm/quick $(PROFILE) T=$(T)
 
 .PHONY: shell
-shell: deps-vm ## the kernel of PROFILE= with a shell on the console
+shell: $(deps_profile) ## the kernel of PROFILE= with a shell on the console
 	vm/shell $(PROFILE)
 
 .PHONY: check-vm
-check-vm: deps-vm kernel vm-programs ## all tests of vm/tests on every profile, and check-harness
+check-vm: deps-vm deps-vm-arm64 kernel ## all tests of vm/tests on every profile, and check-harness
+	vm/programs x86
+	vm/programs arm64
 	vm/check
 
 .PHONY: check-harness
-check-harness: deps-vm ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn
+check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn
 	vm/check-harness
-
-.PHONY: vm-programs
-vm-programs: tree
-	vm/programs x86
-	vm/programs arm64
