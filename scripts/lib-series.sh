@@ -183,18 +183,23 @@ build_commits() {
 	echo "$parent"
 }
 
-# keep_same OLD NEW: files whose work tree is already as in NEW count as such, whoever
-# wrote them; so a file that `make sync` copied is not in the way.
-keep_same() {
-	local -A work=()
+# settle OLD NEW: copies in the work tree that we made are no edits. Those that are as in NEW
+# already count as up to date, older ones go, so that neither is in the way.
+settle() {
+	local -A work=() last=()
 	local mode blob path
-	tgit diff-tree -r --no-renames --diff-filter=AM --raw "$1" "$2" |
-		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) [AM]\t/\1 \2 /' >"$state/differs"
+	while read -r blob path; do last[$path]=$blob; done <"$state/synced"
+	tgit diff-tree -r --no-renames --raw "$1" "$2" |
+		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) .\t/\1 \2 /' >"$state/differs"
 	while read -r blob path; do
 		work[$path]=$blob
 	done < <(cut -d ' ' -f 3- "$state/differs" | blobs_of "$tree")
 	while read -r mode blob path; do
-		[ "${work[$path]:-}" != "$blob" ] || printf '%s %s\t%s\n' "$mode" "$blob" "$path"
+		if [ "${work[$path]:-}" = "$blob" ]; then
+			printf '%s %s\t%s\n' "$mode" "$blob" "$path"
+		elif [ "${work[$path]:-none}" = "${last[$path]:-}" ]; then
+			rm "$tree/$path"
+		fi
 	done <"$state/differs" | tgit update-index --add --index-info
 	rm "$state/differs"
 }
@@ -202,7 +207,7 @@ keep_same() {
 # move OLD NEW: the work tree and HEAD.
 move() {
 	local blocked
-	keep_same "$1" "$2"
+	settle "$1" "$2"
 	tgit update-index -q --refresh >/dev/null || : # says only that there are edits
 	if ! blocked=$(tgit read-tree -m -u "$1" "$2" 2>&1); then
 		note "$blocked"

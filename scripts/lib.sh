@@ -65,11 +65,16 @@ lock() {
 	flock "$lock_fd"
 }
 
-# ticker LOG TEXT: says every now and then that a step is alive, until killed.
+# ticker LOG TEXT: says every now and then that a step is alive, until its input ends.
+# (Not until it is killed: a subshell of bash that gets a signal right after the fork
+# runs the EXIT trap of its parent.)
 ticker() {
-	local start=$SECONDS shown=$SECONDS lines
+	local start=$SECONDS shown=$SECONDS lines status
 	[ -z "${lock_fd:-}" ] || exec {lock_fd}>&-
-	while sleep 0.5 && kill -0 $$ 2>/dev/null; do
+	while :; do
+		status=0
+		read -rt 0.5 || status=$?
+		[ "$status" -gt 128 ] || break
 		if [ -t 2 ]; then
 			lines=$(wc -l <"$1")
 			printf '\r\033[K%s ... %ds, %d lines' \
@@ -80,6 +85,7 @@ ticker() {
 			note "$2 ... $((SECONDS - start))s, $lines lines"
 		fi
 	done
+	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 # step NAME TEXT COMMAND...: runs a long step with its output in build/log/NAME.log
@@ -93,18 +99,18 @@ step() {
 	log=build/log/$name.log
 	start=$SECONDS
 	: >"$log" || die "cannot write to $top/$log"
-	if [ "${V:-0}" != 0 ]; then
-		tail -n +1 -f "$log" >&2 &
-	else
-		ticker "$log" "$text" &
-	fi
-	alive=$!
 	set +e
-	(set -e; "$@") >"$log" 2>&1
-	status=$?
-	kill "$alive" 2>/dev/null && wait "$alive" 2>/dev/null
+	if [ "${V:-0}" != 0 ]; then
+		(set -e; "$@") 2>&1 | tee "$log" >&2
+		status=${PIPESTATUS[0]}
+	else
+		exec {alive}> >(ticker "$log" "$text")
+		(exec {alive}>&-; set -e; "$@") >"$log" 2>&1
+		status=$?
+		exec {alive}>&-
+		wait $!
+	fi
 	set -e
-	[ ! -t 2 ] || printf '\r\033[K' >&2
 	if [ "$status" -ne 0 ]; then
 		[ "${V:-0}" != 0 ] || tail -n 20 "$log" >&2
 		note "failed: $text (exit $status), the whole output is in $log"
