@@ -85,7 +85,7 @@ qemu_command() {
 	qemu_command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
 		-machine "$machine" -cpu "$cpu" -accel "tcg,thread=multi"
-		-smp "${SMP:-2}" -m "${MEMORY:-2G}"
+		-smp 2 -m 2G
 		-kernel "$kernel" -initrd "$1"
 		-append "console=$console ignore_loglevel panic=-1 $(guest_environment) $2"
 	)
