@@ -129,7 +129,7 @@ static void vmm_main(struct __test_metadata *_metadata, int kvm, int report)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	guest_create(_metadata, kvm, &guest, 1);
-	vcpu_exit_to_user(_metadata, &guest, &guest.vcpu[0], EXITS);
+	vcpu_exit_to_user(_metadata, &guest.vcpu[0], EXITS);
 	vmm.vm = guest.vm;
 	vmm.vcpu = guest.vcpu[0].fd;
 	memcpy(vmm.id, stats_id(&guest.vcpu[0].file), sizeof(vmm.id));

@@ -77,15 +77,14 @@ static void runner_wait_for_exits(struct __test_metadata *_metadata,
  * leaves the guest by itself, and it is there when this returns.
  */
 static void runner_start(struct __test_metadata *_metadata, struct runner *r,
-			 struct guest *g, struct guest_vcpu *v, __u32 count)
+			 struct guest_vcpu *v, __u32 count)
 {
 	struct sigaction action = { .sa_handler = kick };
 	__u64 before = vcpu_read(_metadata, v, "exits");
 
 	memset(r, 0, sizeof(*r));
 	r->vcpu = v;
-	stats_arch_init_vcpu(_metadata, g->vm, v->fd, GUEST_KERNEL_EXITS,
-			     count);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, count);
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	ASSERT_EQ(0, pthread_create(&r->thread, NULL, run_vcpu, r));
 	runner_wait_for_exits(_metadata, r, before + EXITS);
@@ -126,7 +125,7 @@ TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 	__u64 exits = vcpu_read(_metadata, self->vcpu, "exits");
 
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
-	vcpu_exit_to_user(_metadata, &self->guest, self->vcpu, EXITS);
+	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	EXPECT_EQ((__u64)EXITS,
 		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	/* Faults and interrupts of the host are exits as well. */
@@ -137,7 +136,7 @@ TEST_F(guest, exits_that_kvm_handles_do_not_count_as_exits_to_user_space)
 {
 	struct runner runner;
 
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, EXITS);
+	runner_start(_metadata, &runner, self->vcpu, EXITS);
 	runner_stop(_metadata, &runner);
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 }
@@ -147,7 +146,7 @@ TEST_F(guest, counters_move_while_the_vcpu_is_inside_KVM_RUN)
 	struct runner runner;
 	__u64 exits;
 
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, UINT_MAX);
+	runner_start(_metadata, &runner, self->vcpu, UINT_MAX);
 	exits = vcpu_read(_metadata, self->vcpu, "exits");
 	runner_wait_for_exits(_metadata, &runner, exits + EXITS);
 	runner_stop(_metadata, &runner);
@@ -162,7 +161,7 @@ TEST_F(guest, other_vcpus_and_vms_do_not_count)
 	guest_create(_metadata, self->kvm, &other, 1);
 	stats_load(_metadata, stats_get_fd(_metadata, other.vm), &other_vm);
 
-	vcpu_exit_to_user(_metadata, &self->guest, self->vcpu, EXITS);
+	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	EXPECT_EQ(0, stats_same(idle->file.fd, &idle->file));
 	EXPECT_EQ(0, stats_same(other.vcpu[0].file.fd, &other.vcpu[0].file));
 	EXPECT_EQ(0, stats_same(other_vm.fd, &other_vm));
@@ -202,11 +201,11 @@ TEST_F(guest, running_changes_only_data_and_shrinks_only_instant_values)
 	struct stats_file vm;
 
 	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &vm);
-	vcpu_exit_to_user(_metadata, &self->guest, self->vcpu, EXITS);
+	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	expect_only_growth(_metadata, &vm);
 	expect_only_growth(_metadata, &self->vcpu->file);
 
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, EXITS);
+	runner_start(_metadata, &runner, self->vcpu, EXITS);
 	runner_stop(_metadata, &runner);
 	expect_only_growth(_metadata, &vm);
 	expect_only_growth(_metadata, &self->vcpu->file);
@@ -217,7 +216,7 @@ TEST_F(guest, last_values_outlive_the_vm)
 {
 	__u64 exits;
 
-	vcpu_exit_to_user(_metadata, &self->guest, self->vcpu, EXITS);
+	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	exits = vcpu_read(_metadata, self->vcpu, "exits");
 	guest_kill(&self->guest);
 
@@ -270,7 +269,7 @@ TEST_F(guest, file_of_a_vcpu_inside_KVM_RUN_is_had_without_waiting)
 {
 	struct runner runner;
 
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, EXITS);
+	runner_start(_metadata, &runner, self->vcpu, EXITS);
 	expect_open_without_waiting(_metadata, self->vcpu->fd,
 				    stats_id(&self->vcpu->file));
 	runner_stop(_metadata, &runner);
@@ -282,7 +281,7 @@ TEST_F(guest, file_of_a_vm_with_a_vcpu_inside_KVM_RUN_is_had_without_waiting)
 	struct stats_file vm;
 
 	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &vm);
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, EXITS);
+	runner_start(_metadata, &runner, self->vcpu, EXITS);
 	expect_open_without_waiting(_metadata, self->guest.vm, stats_id(&vm));
 	runner_stop(_metadata, &runner);
 	stats_unload(&vm);
@@ -308,7 +307,7 @@ TEST_F(guest, file_of_a_vcpu_inside_KVM_RUN_is_had_by_another_process)
 {
 	struct runner runner;
 
-	runner_start(_metadata, &runner, &self->guest, self->vcpu, EXITS);
+	runner_start(_metadata, &runner, self->vcpu, EXITS);
 	EXPECT_EQ(0, stats_in_child(_metadata, open_vcpu_file, self->vcpu));
 	runner_stop(_metadata, &runner);
 }
@@ -361,7 +360,7 @@ TEST_F(machine, every_vcpu_counts_its_own_exits)
 	int i;
 
 	for (i = 0; i < g->vcpus; i++)
-		vcpu_exit_to_user(_metadata, g, &g->vcpu[i], i + 1);
+		vcpu_exit_to_user(_metadata, &g->vcpu[i], i + 1);
 	for (i = 0; i < g->vcpus; i++) {
 		ASSERT_EQ(i + 1UL, vcpu_read(_metadata, &g->vcpu[i],
 					     STATS_USER_EXITS)) {

@@ -109,12 +109,11 @@ static inline __u64 vcpu_read(struct __test_metadata *_metadata,
  * does not enter the guest, so that the vCPU can be sent elsewhere.
  */
 static inline void vcpu_exit_to_user(struct __test_metadata *_metadata,
-				     struct guest *g, struct guest_vcpu *v,
-				     int count)
+				     struct guest_vcpu *v, int count)
 {
 	int i;
 
-	stats_arch_init_vcpu(_metadata, g->vm, v->fd, GUEST_USER_EXITS, 0);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	for (i = 0; i < count; i++) {
 		ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
 			TH_LOG("KVM_RUN: %s", strerror(errno));

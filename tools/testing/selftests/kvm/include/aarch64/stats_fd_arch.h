@@ -45,9 +45,12 @@ static const __u32 stats_user_exits_code[] = {
 	0x17ffffff,		/*	b 1b		*/
 };
 
+/* What vCPUs are to be, the same for all VMs of a host. */
+static struct kvm_vcpu_init stats_vcpu_init;
+
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
-	ASSERT_LE(0, vm);
+	ASSERT_EQ(0, ioctl(vm, KVM_ARM_PREFERRED_TARGET, &stats_vcpu_init));
 }
 
 #define STATS_CORE_REG(reg)						\
@@ -69,12 +72,9 @@ static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
 
 /* Have a vCPU start at @pc, with @count for the kernel exit guest. */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
-					int vm, int vcpu, __u64 pc, __u32 count)
+					int vcpu, __u64 pc, __u32 count)
 {
-	struct kvm_vcpu_init init;
-
-	ASSERT_EQ(0, ioctl(vm, KVM_ARM_PREFERRED_TARGET, &init));
-	ASSERT_EQ(0, ioctl(vcpu, KVM_ARM_VCPU_INIT, &init));
+	ASSERT_EQ(0, ioctl(vcpu, KVM_ARM_VCPU_INIT, &stats_vcpu_init));
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.pc), pc);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[19]), count);
 	/* There is no memory at this address. */

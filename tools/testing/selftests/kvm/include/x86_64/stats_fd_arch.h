@@ -77,7 +77,7 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 
 /* Have a vCPU start at @pc, with @count for the kernel exit guest. */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
-					int vm, int vcpu, __u64 pc, __u32 count)
+					int vcpu, __u64 pc, __u32 count)
 {
 	struct kvm_regs regs = {
 		.rip = 0,
@@ -87,7 +87,6 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	};
 	struct kvm_sregs sregs;
 
-	ASSERT_LE(0, vm);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
 	sregs.cs.base = pc;
 	sregs.cs.selector = pc >> 4;
