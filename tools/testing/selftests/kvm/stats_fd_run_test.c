@@ -214,16 +214,24 @@ TEST_F(guest, running_changes_only_data_and_shrinks_only_instant_values)
 
 TEST_F(guest, last_values_outlive_the_vm)
 {
+	struct stats_file vm, vcpu;
 	__u64 exits;
 
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	exits = vcpu_read(_metadata, self->vcpu, "exits");
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &vm);
+	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu->fd), &vcpu);
 	guest_kill(&self->guest);
 
-	stats_expect_fdinfo(_metadata, self->vcpu->file.fd, "state", "dead");
+	stats_expect_fdinfo(_metadata, vm.fd, "state", "dead");
+	stats_expect_fdinfo(_metadata, vcpu.fd, "state", "dead");
 	EXPECT_EQ(exits, vcpu_read(_metadata, self->vcpu, "exits"));
 	EXPECT_EQ((__u64)EXITS,
 		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
+	expect_only_growth(_metadata, &vm);
+	expect_only_growth(_metadata, &vcpu);
+	stats_unload(&vm);
+	stats_unload(&vcpu);
 }
 
 /* Get a file in a thread, so that one that waits can be told. */
