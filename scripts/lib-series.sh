@@ -26,9 +26,9 @@ series_patches() {
 	[ ! -d "$patches" ] || find "$patches" -name '[0-9]*.patch' | LC_ALL=C sort
 }
 
-# series_id: changes when a patch does
+# series_id DIRECTORY: changes when a patch does
 series_id() {
-	series_patches | xargs -r sha256sum | sha256sum
+	(cd "$1" && find . -name '[0-9]*.patch' | LC_ALL=C sort | xargs -r sha256sum) | sha256sum
 }
 
 # claims PATCH: the new files that it brings in, from the lines below its "---".
@@ -68,17 +68,37 @@ brief() {
 	echo "${first[*]}$([ "$more" -eq 0 ] || echo " and $more more")"
 }
 
-# blobs_of DIR: reads paths, prints "blob path" for those that are files in DIR;
-# the blobs are put into the tree's object store.
-blobs_of() {
-	local path
+# What a file is, content and mode, is "MODE,BLOB" in these scripts.
+
+# ids_of DIR: reads paths, prints "id path" for those that are files in DIR; the blobs
+# are put into the tree's object store.
+ids_of() {
+	local path blob
 	local -a paths=()
 	while read -r path; do
 		[ ! -f "$1/$path" ] || paths+=("$path")
 	done
 	[ ${#paths[@]} -gt 0 ] || return 0
 	paste -d ' ' <(printf "$(realpath "$1")/%s\n" "${paths[@]}" |
-		tgit hash-object -w --no-filters --stdin-paths) <(printf '%s\n' "${paths[@]}")
+		tgit hash-object -w --no-filters --stdin-paths) <(printf '%s\n' "${paths[@]}") |
+	while read -r blob path; do
+		if [ -x "$1/$path" ]; then
+			echo "100755,$blob $path"
+		else
+			echo "100644,$blob $path"
+		fi
+	done
+}
+
+# ids_changed OPTION... OLD NEW: "id path" in NEW of what differs
+ids_changed() {
+	tgit diff-tree -r --no-renames --raw "$@" |
+		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) .\t/\1,\2 /'
+}
+
+# set_index: reads "id path"
+set_index() {
+	sed -E 's/^([0-9]+),([0-9a-f]+) /\1 \2\t/' | tgit update-index --add --index-info
 }
 
 # check_claims: each claimed file is there and claimed once, each claim is ours to make.
@@ -110,10 +130,10 @@ split_patch() {
 	{ printf '%s\n\n' "$subject"; cat "$2/body"; } | plain_git stripspace >"$2/message"
 }
 
-# commit_patch PARENT PATCH BLOBS: one commit, made on the index in $GIT_INDEX_FILE,
-# without touching the work tree. BLOBS has a "mode,blob,path" line per new file.
+# commit_patch PARENT PATCH NEW: one commit, made on the index in $GIT_INDEX_FILE,
+# without touching the work tree. NEW has an "id path" line per new file.
 commit_patch() {
-	local parent=$1 patch=$2 blobs=$3 dir path context
+	local parent=$1 patch=$2 new=$3 dir path context
 	dir=$(dirname "$GIT_INDEX_FILE")
 	split_patch "$patch" "$dir"
 	if grep -q '^diff --git ' "$dir/diff"; then
@@ -124,12 +144,12 @@ commit_patch() {
 		tgit apply --cached --whitespace=nowarn "-C$context" "$dir/diff" ||
 			die "$patch does not apply to the source $BASE"
 	fi
-	if [ -n "$blobs" ]; then
-		while IFS=, read -r _ _ path; do
+	if [ -n "$new" ]; then
+		while read -r _ path; do
 			[ -z "$(tgit ls-files -- "$path")" ] ||
 				die "$patch claims $path, which the base or an earlier patch has already"
-		done <<<"$blobs"
-		tr ',' '\t' <<<"$blobs" | sed 's/\t/ /' | tgit update-index --add --index-info
+		done <<<"$new"
+		set_index <<<"$new"
 	fi
 	tgit commit-tree -p "$parent" "$(tgit write-tree)" <"$dir/message"
 }
@@ -147,8 +167,8 @@ no_rebase() {
 # as(), and prints the last id.
 # A commit whose parent, patch and new files are known is not made again.
 build_commits() {
-	local parent dir patch key commit blobs file known loaded=
-	local -A blob=()
+	local parent dir patch key commit new id path known loaded=
+	local -A repo=()
 	parent=$(tgit rev-parse --verify -q "$base_ref")
 	dir=$(mktemp -d "$state/commits.XXXXXX")
 	# shellcheck disable=SC2064 # the directory as it is now
@@ -157,23 +177,19 @@ build_commits() {
 	touch "$known"
 	export GIT_INDEX_FILE=$dir/index
 
-	while read -r commit file; do
-		blob[$file]=$commit
-	done < <(new_files | blobs_of .)
+	while read -r id path; do repo[$path]=$id; done < <(new_files | ids_of .)
 
 	while read -r patch; do
-		blobs=$(claims "$patch" | LC_ALL=C sort | while read -r file; do
-			mode=100644
-			[ ! -x "$file" ] || mode=100755
-			echo "$mode,${blob[$file]},$file"
+		new=$(claims "$patch" | LC_ALL=C sort | while read -r path; do
+			echo "${repo[$path]} $path"
 		done)
-		key=$({ echo "$parent $(git var GIT_AUTHOR_IDENT)"; echo "$blobs"; cat "$patch"; } | sha256sum)
+		key=$({ echo "$parent $(git var GIT_AUTHOR_IDENT)"; echo "$new"; cat "$patch"; } | sha256sum)
 		key=${key%% *}
 		commit=$(sed -n "s/^$key //p" "$known")
 		if [ -z "$commit" ] || ! tgit cat-file -e "$commit" 2>/dev/null; then
 			[ -n "$loaded" ] || tgit read-tree "$parent"
 			loaded=yes
-			commit=$(commit_patch "$parent" "$patch" "$blobs")
+			commit=$(commit_patch "$parent" "$patch" "$new")
 			echo "$key $commit" >>"$known"
 		else
 			loaded=
@@ -187,20 +203,19 @@ build_commits() {
 # already count as up to date, older ones go, so that neither is in the way.
 settle() {
 	local -A work=() last=()
-	local mode blob path
-	while read -r blob path; do last[$path]=$blob; done <"$state/synced"
-	tgit diff-tree -r --no-renames --raw "$1" "$2" |
-		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) .\t/\1 \2 /' >"$state/differs"
-	while read -r blob path; do
-		work[$path]=$blob
-	done < <(cut -d ' ' -f 3- "$state/differs" | blobs_of "$tree")
-	while read -r mode blob path; do
-		if [ "${work[$path]:-}" = "$blob" ]; then
-			printf '%s %s\t%s\n' "$mode" "$blob" "$path"
+	local id path
+	while read -r id path; do last[$path]=$id; done <"$state/synced"
+	ids_changed "$1" "$2" >"$state/differs"
+	while read -r id path; do
+		work[$path]=$id
+	done < <(cut -d ' ' -f 2- "$state/differs" | ids_of "$tree")
+	while read -r id path; do
+		if [ "${work[$path]:-}" = "$id" ]; then
+			echo "$id $path"
 		elif [ "${work[$path]:-none}" = "${last[$path]:-}" ]; then
 			rm "$tree/$path"
 		fi
-	done <"$state/differs" | tgit update-index --add --index-info
+	done <"$state/differs" | set_index
 	rm "$state/differs"
 }
 
