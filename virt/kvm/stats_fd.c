@@ -7,6 +7,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kvm_host.h>
+#include <linux/mm.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
@@ -91,7 +92,10 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 	return done;
 }
 
-/* As copy_values(), from the constant blocks and the zeros that follow them. */
+/*
+ * As copy_values(), from the constant blocks and the zeros that follow them: less
+ * than a page, copied because clear_user() of arm64 does not tell how far it came.
+ */
 static size_t copy_constants(char __user *buf, size_t count,
 			     const struct kvm_stats *stats, size_t pos)
 {
@@ -99,13 +103,13 @@ static size_t copy_constants(char __user *buf, size_t count,
 	const struct kvm_stats_header *header = &format->header;
 	const struct {
 		size_t end;
-		const void *bytes;	/* NULL for zeros */
+		const void *bytes;
 	} blocks[] = {
 		{ header->id_offset, header },
 		{ header->desc_offset, stats->id },
 		{ header->desc_offset +
 		  header->num_desc * sizeof(*format->records), format->records },
-		{ header->data_offset, NULL },
+		{ header->data_offset, page_address(ZERO_PAGE(0)) },
 	};
 	size_t start = 0, done = 0;
 	int i;
@@ -118,10 +122,7 @@ static size_t copy_constants(char __user *buf, size_t count,
 			continue;
 
 		n = min(blocks[i].end - (pos + done), count - done);
-		if (blocks[i].bytes)
-			left = copy_to_user(buf + done, blocks[i].bytes + skip, n);
-		else
-			left = clear_user(buf + done, n);
+		left = copy_to_user(buf + done, blocks[i].bytes + skip, n);
 		done += n - left;
 		if (left || done == count)
 			break;
