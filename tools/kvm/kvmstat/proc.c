@@ -72,6 +72,14 @@ static DIR *open_fds(int dir)
 	return stream;
 }
 
+static int compare_fds(const void *a, const void *b)
+{
+	int left = ((const struct proc_fd *)a)->fd;
+	int right = ((const struct proc_fd *)b)->fd;
+
+	return (left > right) - (left < right);
+}
+
 int proc_list_fds(int dir, struct proc_fds *fds)
 {
 	struct dirent *entry;
@@ -99,6 +107,9 @@ int proc_list_fds(int dir, struct proc_fds *fds)
 		fds->entry[fds->count++] = (struct proc_fd) { .fd = fd, .link = link, };
 	}
 	closedir(stream);
+	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
+	if (fds->count)
+		qsort(fds->entry, fds->count, sizeof(*fds->entry), compare_fds);
 	return 0;
 }
 
