@@ -84,7 +84,7 @@ count_results() {
 qemu_command() {
 	qemu_command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
-		-machine "$machine" -cpu "$cpu" -accel "tcg,thread=multi"
+		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
 		-smp 2 -m 2G
 		-kernel "$kernel" -initrd "$1"
 		-append "console=$console ignore_loglevel panic=-1 $(guest_environment) $2"
