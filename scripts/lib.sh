@@ -41,6 +41,15 @@ if [ "$BASE" = "$default_base" ]; then
 else
 	out=build/$BASE
 fi
+# VARIANT=base is the base without the series, to compare with: a work tree and
+# objects beside the others, so that the compiler's cache has nearly all of it.
+VARIANT=${VARIANT:-}
+series_tree=$out/linux
+case $VARIANT in
+'') ;;
+base) out=$out-base ;;
+*) die "VARIANT=$VARIANT is unknown: base is the kernel without the series" ;;
+esac
 tree=$out/linux
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kvm-stats
 

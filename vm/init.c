@@ -99,6 +99,28 @@ static void install_busybox(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* KVM, where it is not built in: each needs what stands before it. */
+static const char *const modules[] = {
+	"/modules/irqbypass.ko",
+	"/modules/kvm.ko",
+	"/modules/kvm-amd.ko",
+};
+
+static void load_modules(void)
+{
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+		int fd = open(modules[i], O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+			die(modules[i]);
+		close(fd);
+	}
+	if (access("/dev/kvm", F_OK))
+		die("/dev/kvm: KVM is not built in, nor a module beside the kernel's image");
+}
+
 static int open_console(void)
 {
 	int fd = open("/dev/console", O_RDWR);
@@ -383,6 +405,7 @@ int main(int argc, char **argv)
 	setenv("HOME", "/", 1);
 	mount_all();
 	open_console();
+	load_modules();
 	install_busybox();
 	if (argc > 1 && !strcmp(argv[1], "shell"))
 		run_shell();
