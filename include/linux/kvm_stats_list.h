@@ -3,15 +3,20 @@
  * The statistics of KVM, one line each, in the manner of kvm-x86-ops.h: those
  * of all architectures here, an architecture's own in <asm/kvm_stats_list.h>.
  * Counters, descriptors and debugfs files are made of these lines by including
- * this file with other definitions of two macros, which it undefines again:
+ * this file with other definitions of four macros, which it undefines again:
  *
  *   KVM_VM_STAT(ctype, name, type, unit, help, ...)	a statistic of the VM
  *   KVM_VCPU_STAT(ctype, name, type, unit, help, ...)	a statistic of a vCPU
+ *   KVM_VM_HIST(name, type, unit, num, width, help)	a histogram of the VM
+ *   KVM_VCPU_HIST(name, type, unit, num, width, help)	a histogram of a vCPU
  *
  * ctype	u64, or atomic64_t where several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
- * type		CUMULATIVE, INSTANT or PEAK as in <linux/kvm_stats.h>
- * unit		COUNT or NANOSECONDS
+ * type		CUMULATIVE, INSTANT or PEAK as in <linux/kvm_stats.h>; LOG_HIST
+ *		or LINEAR_HIST
+ * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram's bounds
+ * num		number of a histogram's buckets
+ * width	of a bucket of LINEAR_HIST, 0 for LOG_HIST
  * help		one sentence: what is counted
  * ...		.alias = "...", a debugfs file that is not called like the
  *		statistic; .mode = 0..., a debugfs file that is not 0644, or
@@ -19,12 +24,15 @@
  *
  * Adding a statistic is adding a line and the code that counts.
  */
-#if !defined(KVM_VM_STAT) || !defined(KVM_VCPU_STAT)
-#error "Define KVM_VM_STAT and KVM_VCPU_STAT before including this file"
+#if !defined(KVM_VM_STAT) || !defined(KVM_VCPU_STAT) || \
+	!defined(KVM_VM_HIST) || !defined(KVM_VCPU_HIST)
+#error "Define KVM_{VM,VCPU}_{STAT,HIST} before including this file"
 #endif
 
 KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
-	    "Requests to flush the TLBs of other CPUs that run the VM")
+	    "Flushes of the TLBs of other CPUs that run the VM")
+KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
+	    "Requests for such a flush, also those that no CPU had to be told of")
 
 KVM_VCPU_STAT(u64, halt_attempted_poll, CUMULATIVE, COUNT,
 	      "Halts that polled for a wake-up event before blocking")
@@ -37,9 +45,23 @@ KVM_VCPU_STAT(atomic64_t, halt_wakeup, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, halt_poll_success_ns, CUMULATIVE, NANOSECONDS,
 	      "Time spent polling in halts that did not have to block")
 KVM_VCPU_STAT(u64, halt_poll_fail_ns, CUMULATIVE, NANOSECONDS,
-	      "Time spent polling in halts that blocked in the end")
+	      "Time spent polling in halts that no wake-up event ended meanwhile")
+KVM_VCPU_STAT(u64, halt_wait_ns, CUMULATIVE, NANOSECONDS,
+	      "Time that the vCPU was blocked in halts")
+KVM_VCPU_STAT(u64, blocking, INSTANT, BOOLEAN,
+	      "The vCPU is blocked now, waiting for an event")
 
 #include <asm/kvm_stats_list.h>
 
+/* At the end: what most exits count stands in few cache lines before them. */
+KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32, 0,
+	      "Halts that a wake-up event ended while polling, by time polled")
+KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32, 0,
+	      "Halts that polled without a wake-up event, by time polled")
+KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32, 0,
+	      "Halts that blocked, by time blocked")
+
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT
+#undef KVM_VM_HIST
+#undef KVM_VCPU_HIST

@@ -17,51 +17,96 @@
 #define UNIT_EXPONENT_COUNT	0
 #define UNIT_FLAGS_NANOSECONDS	(KVM_STATS_UNIT_SECONDS | KVM_STATS_BASE_POW10)
 #define UNIT_EXPONENT_NANOSECONDS (-9)
+#define UNIT_FLAGS_BOOLEAN	(KVM_STATS_UNIT_BOOLEAN | KVM_STATS_BASE_POW10)
+#define UNIT_EXPONENT_BOOLEAN	0
 
-#define RECORD(container, stat, type, unit) {				\
+#define RECORD(container, stat, type, unit, num, width) {		\
 	.desc = {							\
 		.flags = KVM_STATS_TYPE_##type | UNIT_FLAGS_##unit,	\
 		.exponent = UNIT_EXPONENT_##unit,			\
-		.size = 1,						\
+		.size = num,						\
 		.offset = offsetof(struct container, stat),		\
+		.bucket_size = width,					\
 	},								\
 	.name = #stat,							\
 },
 
 static const struct kvm_stats_record kvm_vm_stats_records[] = {
 #define KVM_VM_STAT(ctype, stat, type, unit, ...)			\
-	RECORD(kvm_vm_stat, stat, type, unit)
+	RECORD(kvm_vm_stat, stat, type, unit, 1, 0)
+#define KVM_VM_HIST(stat, type, unit, num, width, ...)			\
+	RECORD(kvm_vm_stat, stat, type, unit, num, width)
 #define KVM_VCPU_STAT(...)
+#define KVM_VCPU_HIST(...)
 #include <linux/kvm_stats_list.h>
 };
 
 static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #define KVM_VM_STAT(...)
+#define KVM_VM_HIST(...)
 #define KVM_VCPU_STAT(ctype, stat, type, unit, ...)			\
-	RECORD(kvm_vcpu_stat, stat, type, unit)
+	RECORD(kvm_vcpu_stat, stat, type, unit, 1, 0)
+#define KVM_VCPU_HIST(stat, type, unit, num, width, ...)		\
+	RECORD(kvm_vcpu_stat, stat, type, unit, num, width)
 #include <linux/kvm_stats_list.h>
 };
 
 /* Names are unique over VM and vCPU: this enum takes each of them once. */
 enum {
 #define KVM_VM_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
+#define KVM_VM_HIST(stat, ...)		KVM_STATS_UNIQUE_##stat,
 #define KVM_VCPU_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
+#define KVM_VCPU_HIST(stat, ...)	KVM_STATS_UNIQUE_##stat,
 #include <linux/kvm_stats_list.h>
 };
 
-/* Names end within their field, and every value is 64 bits wide. */
-#define CHECK(container, stat)						\
+/*
+ * Names end within their field, every value is 64 bits wide, and a type is a
+ * histogram's where there are buckets, which have a width if they are linear.
+ */
+#define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
-	static_assert(sizeof_field(struct container, stat) == sizeof(u64));
-#define KVM_VM_STAT(ctype, stat, ...)	CHECK(kvm_vm_stat, stat)
-#define KVM_VCPU_STAT(ctype, stat, ...)	CHECK(kvm_vcpu_stat, stat)
+	static_assert(sizeof_field(struct container, stat) ==		\
+		      (num) * sizeof(u64));
+#define CHECK_STAT(container, stat, type)				\
+	CHECK(container, stat, 1)					\
+	static_assert(KVM_STATS_TYPE_##type < KVM_STATS_TYPE_LINEAR_HIST);
+#define CHECK_HIST(container, stat, type, num, width)			\
+	CHECK(container, stat, num)					\
+	static_assert(KVM_STATS_TYPE_##type >= KVM_STATS_TYPE_LINEAR_HIST); \
+	static_assert((num) > 1 && (num) <= U16_MAX);			\
+	static_assert(((width) != 0) ==					\
+		      (KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LINEAR_HIST));
+#define KVM_VM_STAT(ctype, stat, type, ...)				\
+	CHECK_STAT(kvm_vm_stat, stat, type)
+#define KVM_VM_HIST(stat, type, unit, num, width, ...)			\
+	CHECK_HIST(kvm_vm_stat, stat, type, num, width)
+#define KVM_VCPU_STAT(ctype, stat, type, ...)				\
+	CHECK_STAT(kvm_vcpu_stat, stat, type)
+#define KVM_VCPU_HIST(stat, type, unit, num, width, ...)		\
+	CHECK_HIST(kvm_vcpu_stat, stat, type, num, width)
 #include <linux/kvm_stats_list.h>
 
 /* Values are dense: a reader sizes its buffer by adding up the descriptors. */
+enum {
+	KVM_VM_STATS_VALUES = 0
+#define KVM_VM_STAT(...)		+ 1
+#define KVM_VM_HIST(stat, type, unit, num, ...) + (num)
+#define KVM_VCPU_STAT(...)
+#define KVM_VCPU_HIST(...)
+#include <linux/kvm_stats_list.h>
+	,
+	KVM_VCPU_STATS_VALUES = 0
+#define KVM_VM_STAT(...)
+#define KVM_VM_HIST(...)
+#define KVM_VCPU_STAT(...)		+ 1
+#define KVM_VCPU_HIST(stat, type, unit, num, ...) + (num)
+#include <linux/kvm_stats_list.h>
+};
 static_assert(sizeof(struct kvm_vm_stat) ==
-	      ARRAY_SIZE(kvm_vm_stats_records) * sizeof(u64));
+	      KVM_VM_STATS_VALUES * sizeof(u64));
 static_assert(sizeof(struct kvm_vcpu_stat) ==
-	      ARRAY_SIZE(kvm_vcpu_stats_records) * sizeof(u64));
+	      KVM_VCPU_STATS_VALUES * sizeof(u64));
 
 /* One page holds the values of an object. */
 static_assert(sizeof(struct kvm_vm_stat) <= PAGE_SIZE);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KVM statistics in debugfs, one text file each, summed over vCPUs: in a VM's
- * directory for that VM and in KVM's directory for all of them.
+ * directory for that VM and in KVM's directory for all of them. A histogram is
+ * no single number and has no file.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -36,8 +37,10 @@ struct kvm_stats_debugfs_file {
 static const struct kvm_stats_debugfs_item items[] = {
 #define KVM_VM_STAT(ctype, stat, type, unit, help, ...)			\
 	ITEM(kvm_vm_stat, stat, type, false, ##__VA_ARGS__)
+#define KVM_VM_HIST(...)
 #define KVM_VCPU_STAT(ctype, stat, type, unit, help, ...)		\
 	ITEM(kvm_vcpu_stat, stat, type, true, ##__VA_ARGS__)
+#define KVM_VCPU_HIST(...)
 #include <linux/kvm_stats_list.h>
 };
 

@@ -16,3 +16,5 @@ KVM_VCPU_STAT(u64, mmio_exit_kernel, CUMULATIVE, COUNT,
 	      "Accesses to MMIO that KVM handled")
 KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
 	      "Exits from the guest, for whatever reason")
+KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
+	      "Exits to user space by a signal")

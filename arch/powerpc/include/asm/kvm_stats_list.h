@@ -50,8 +50,6 @@ KVM_VCPU_STAT(u64, dec_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, ext_intr_exits, CUMULATIVE, COUNT,
 	      "Exits by an external interrupt of the host",
 	      .alias = "ext_intr")
-KVM_VCPU_STAT(u64, halt_wait_ns, CUMULATIVE, NANOSECONDS,
-	      "Time that halted vCPUs were blocked")
 KVM_VCPU_STAT(u64, halt_successful_wait, CUMULATIVE, COUNT,
 	      "Halts that a wake-up event ended after blocking")
 KVM_VCPU_STAT(u64, dbell_exits, CUMULATIVE, COUNT,

@@ -21,16 +21,40 @@ KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
 	    "Shadow pages out of step with the guest's page tables now",
 	    .mode = 0644)
 KVM_VM_STAT(u64, lpages, INSTANT, COUNT,
-	    "Huge pages mapped now through shadow pages",
+	    "Huge pages mapped now",
 	    .alias = "largepages")
 KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
 	    "Huge pages split now because the guest may execute from them",
 	    .alias = "nx_largepages_splitted")
 KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
 	    "Most hash collisions met in one look-up of a shadow page")
+KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
+	    "Page tables that KVM keeps for the guest now")
+KVM_VM_STAT(u64, pages_4k, INSTANT, COUNT,
+	    "Page table entries that map 4 KiB of guest memory now")
+KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
+	    "Page table entries that map 2 MiB of guest memory now")
+KVM_VM_STAT(u64, pages_1g, INSTANT, COUNT,
+	    "Page table entries that map 1 GiB of guest memory now")
+KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
+	    "Most page table entries that mapped one guest page at a time")
 
+/*
+ * A page fault that KVM takes ends as one of: fixed, fast, spurious, emulate,
+ * guest, or is retried. The emulator's page faults are guest ones as well.
+ */
+KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
+	      "Page faults that KVM took")
 KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
 	      "Page faults fixed by installing a page table entry")
+KVM_VCPU_STAT(u64, pf_fast, CUMULATIVE, COUNT,
+	      "Page faults fixed without a lock, by changing an entry's access")
+KVM_VCPU_STAT(u64, pf_spurious, CUMULATIVE, COUNT,
+	      "Page faults that were fixed already, by another vCPU for example")
+KVM_VCPU_STAT(u64, pf_emulate, CUMULATIVE, COUNT,
+	      "Page faults whose instruction was given to the emulator")
+KVM_VCPU_STAT(u64, pf_mmio_spte_created, CUMULATIVE, COUNT,
+	      "Page table entries installed to recognize further accesses to MMIO")
 KVM_VCPU_STAT(u64, pf_guest, CUMULATIVE, COUNT,
 	      "Page faults passed to the guest")
 KVM_VCPU_STAT(u64, tlb_flush, CUMULATIVE, COUNT,
@@ -80,3 +104,11 @@ KVM_VCPU_STAT(u64, preemption_reported, CUMULATIVE, COUNT,
 	      "Preemptions of the vCPU at an instruction boundary of the guest")
 KVM_VCPU_STAT(u64, preemption_other, CUMULATIVE, COUNT,
 	      "Preemptions of the vCPU elsewhere, not reported to the guest")
+KVM_VCPU_STAT(u64, guest_mode, INSTANT, BOOLEAN,
+	      "The vCPU runs a nested guest now")
+KVM_VCPU_STAT(u64, nested_run, CUMULATIVE, COUNT,
+	      "Entries into nested guests by VMRUN, VMLAUNCH or VMRESUME")
+KVM_VCPU_STAT(u64, directed_yield_attempted, CUMULATIVE, COUNT,
+	      "Attempts to yield to another vCPU, at a hypercall that asks for it")
+KVM_VCPU_STAT(u64, directed_yield_successful, CUMULATIVE, COUNT,
+	      "Attempts to yield to another vCPU that did yield")
