@@ -70,6 +70,10 @@ lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims
 	scripts/lint
 	scripts/sparse
 
+.PHONY: docs
+docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, against lists, headers, Sphinx, MAINTAINERS
+	scripts/docs
+
 ##@ Housekeeping
 
 .PHONY: clean

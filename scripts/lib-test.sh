@@ -4,6 +4,13 @@
 # How checks say their result: TAP on stdout, exit status 1 if a case failed.
 # Sourced after lib.sh, by scripts that have a directory $scratch.
 
+# none TEXT: reads lines; there must not be one
+none() {
+	local lines
+	lines=$(cat)
+	[ -z "$lines" ] || { printf '%s\n' "$1" "$lines"; return 1; }
+}
+
 # run_cases FUNCTION...: each in a shell of its own that stops at the first error.
 run_cases() {
 	local case number=0 failed=0 status
