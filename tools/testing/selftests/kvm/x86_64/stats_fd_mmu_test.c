@@ -1,5 +1,984 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* To be written. */
+/*
+ * KVM's statistics of x86's MMU: guests that touch a known number of pages, so
+ * that each page fault that KVM takes, and each page that it maps, is accounted
+ * for to the digit. The same expectations for each MMU that KVM has: shadow
+ * paging, nested paging, and nested paging by the TDP MMU.
+ */
+#define _GNU_SOURCE
+#include <cpuid.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
 #include "../../kselftest_harness.h"
+#include "stats_fd_long_mode.h"
+
+#define PAGE			4096UL
+#define HUGE			(2UL << 20)
+#define GIANT			(1UL << 30)
+
+/* Where the memory is that the guest touches; nothing shares its tables. */
+#define AREA			(1UL << 30)
+#define AREA_SLOT		1
+#define AREA_PAGES		64UL
+
+/* Guest addresses without a slot. */
+#define NO_SLOT			(3UL << 30)
+
+/* KVM maps pages around a faulting one, in groups of so many. */
+#define PREFETCH_PAGES		8
+
+/* Far beyond what the kernel takes to handle a page fault. */
+#define PATIENCE_MS		10000
+
+/* Pages touched in most tests. */
+#define TOUCHED			40UL
+
+/*
+ * In real mode: write to, or read from, %esi addresses from %edi on, %ebx
+ * apart; then exit for good. An address is 32 bits wide here, see start().
+ */
+asm(".pushsection .rodata\n"
+    ".code16\n"
+    "touch_write:\n"
+    "1:	movb %al, (%edi)\n"
+    "	addl %ebx, %edi\n"
+    "	decl %esi\n"
+    "	jnz 1b\n"
+    "2:	outb %al, (%dx)\n"
+    "	jmp 2b\n"
+    "touch_read:\n"
+    "1:	movb (%edi), %al\n"
+    "	addl %ebx, %edi\n"
+    "	decl %esi\n"
+    "	jnz 1b\n"
+    "2:	outb %al, (%dx)\n"
+    "	jmp 2b\n"
+    "touch_end:\n"
+    ".code64\n"
+    ".popsection\n");
+extern const char touch_write[], touch_read[], touch_end[];
+
+#define TOUCH_CODE		(GUEST_MEMORY + 0x400)
+
+enum mmu {
+	SHADOW,
+	NESTED,
+	TDP,
+};
+
+/* What became of the page faults of a vCPU; retried is what is left over. */
+struct faults {
+	__u64 guest;
+	__u64 fixed;
+	__u64 fast;
+	__u64 spurious;
+	__u64 emulate;
+	__u64 retried;
+	__u64 mmio_spte_created;	/* these are emulated as well */
+};
+
+static struct faults faults_read(struct __test_metadata *_metadata,
+				 const struct guest_vcpu *v)
+{
+	struct faults f = {
+		.guest = vcpu_read(_metadata, v, "pf_guest"),
+		.fixed = vcpu_read(_metadata, v, "pf_fixed"),
+		.fast = vcpu_read(_metadata, v, "pf_fast"),
+		.spurious = vcpu_read(_metadata, v, "pf_spurious"),
+		.emulate = vcpu_read(_metadata, v, "pf_emulate"),
+		.mmio_spte_created = vcpu_read(_metadata, v,
+					       "pf_mmio_spte_created"),
+	};
+
+	f.retried = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
+		    f.fast - f.spurious - f.emulate;
+	return f;
+}
+
+/* @since becomes what there is now. */
+static void expect_faults(struct __test_metadata *_metadata,
+			  const struct guest_vcpu *v, struct faults *since,
+			  const struct faults *expected)
+{
+	struct faults now = faults_read(_metadata, v);
+
+	EXPECT_EQ(expected->guest, now.guest - since->guest);
+	EXPECT_EQ(expected->fixed, now.fixed - since->fixed);
+	EXPECT_EQ(expected->fast, now.fast - since->fast);
+	EXPECT_EQ(expected->spurious, now.spurious - since->spurious);
+	EXPECT_EQ(expected->emulate, now.emulate - since->emulate);
+	EXPECT_EQ(expected->mmio_spte_created,
+		  now.mmio_spte_created - since->mmio_spte_created);
+	EXPECT_EQ(expected->retried, now.retried - since->retried) {
+		TH_LOG("pf_taken is not the sum of what became of the faults");
+	}
+	*since = now;
+}
+
+static bool parameter_is_set(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = 'N';
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &c, 1) != 1)
+		c = 'N';
+	close(fd);
+	return c == 'Y' || c == '1';
+}
+
+#define CPUID_SVM		0x8000000a
+#define CPUID_SVM_EDX_NPT	1
+
+/* The parameter of AMD does not tell what the CPU has, that of Intel does. */
+static bool nested_paging(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	if (parameter_is_set("/sys/module/kvm_intel/parameters/ept"))
+		return true;
+	return __get_cpuid(CPUID_SVM, &eax, &ebx, &ecx, &edx) &&
+	       edx & CPUID_SVM_EDX_NPT &&
+	       parameter_is_set("/sys/module/kvm_amd/parameters/npt");
+}
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t written;
+
+	if (fd < 0)
+		return false;
+	written = write(fd, text, strlen(text));
+	close(fd);
+	return written == (ssize_t)strlen(text);
+}
+
+#define TDP_MMU_PARAMETER	"/sys/module/kvm/parameters/tdp_mmu"
+
+/* KVM looks at the parameter when a VM is created. */
+static void choose_mmu(struct __test_metadata *_metadata, bool tdp_mmu)
+{
+	if (tdp_mmu && !nested_paging())
+		SKIP_IN_SETUP("the TDP MMU needs nested paging");
+	ASSERT_TRUE(write_text(TDP_MMU_PARAMETER, tdp_mmu ? "Y" : "N")) {
+		TH_LOG("%s: %s", TDP_MMU_PARAMETER, strerror(errno));
+	}
+}
+
+/* A VM with memory of the test's own. */
+struct machine {
+	int kvm;
+	enum mmu mmu;
+	struct guest guest;
+	struct guest_vcpu *vcpu;	/* the first one */
+	struct stats_file file;
+	char *area;
+	size_t area_size;
+};
+
+static __u64 vm_read(struct __test_metadata *_metadata,
+		     const struct machine *m, const char *name)
+{
+	return stats_read(_metadata, &m->file, name);
+}
+
+static void machine_create(struct __test_metadata *_metadata,
+			   struct machine *m, bool tdp_mmu)
+{
+	choose_mmu(_metadata, tdp_mmu);
+	m->mmu = tdp_mmu ? TDP : nested_paging() ? NESTED : SHADOW;
+	/*
+	 * fork() left this process with pages that it shares with its parent.
+	 * The first write to one gives it a copy and makes KVM retry the page
+	 * faults that it handles at this time. This has it copied now.
+	 */
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	ASSERT_EQ(0, munlockall());
+
+	m->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, m->kvm, &m->guest, 2);
+	m->vcpu = &m->guest.vcpu[0];
+	memcpy(m->guest.memory + (TOUCH_CODE - GUEST_MEMORY), touch_write,
+	       touch_end - touch_write);
+	stats_load(_metadata, stats_get_fd(_metadata, m->guest.vm), &m->file);
+}
+
+static void machine_destroy(struct machine *m)
+{
+	if (m->area)
+		munmap(m->area, m->area_size);
+	stats_unload(&m->file);
+	guest_destroy(&m->guest);
+	close(m->kvm);
+	write_text(TDP_MMU_PARAMETER, "N");
+}
+
+static void set_area_slot(struct __test_metadata *_metadata,
+			  const struct machine *m, size_t size, __u32 flags)
+{
+	struct kvm_userspace_memory_region region = {
+		.slot = AREA_SLOT,
+		.flags = flags,
+		.guest_phys_addr = AREA,
+		.memory_size = size,
+		.userspace_addr = (unsigned long)m->area,
+	};
+
+	ASSERT_EQ(0, ioctl(m->guest.vm, KVM_SET_USER_MEMORY_REGION, &region)) {
+		TH_LOG("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
+	}
+}
+
+/* Memory that the host has not touched, at AREA. */
+static void add_area(struct __test_metadata *_metadata, struct machine *m,
+		     size_t size, __u32 slot_flags)
+{
+	m->area_size = size;
+	m->area = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, m->area);
+	ASSERT_EQ(0, madvise(m->area, size, MADV_NOHUGEPAGE));
+	set_area_slot(_metadata, m, size, slot_flags);
+}
+
+static void set_hugepages(struct __test_metadata *_metadata, size_t size,
+			  unsigned long count)
+{
+	char path[128], text[32];
+	unsigned long there = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path),
+		 "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages",
+		 size >> 10);
+	snprintf(text, sizeof(text), "%lu", count);
+	ASSERT_TRUE(write_text(path, text)) {
+		TH_LOG("%s: %s", path, strerror(errno));
+	}
+	file = fopen(path, "re");
+	ASSERT_NE(NULL, file);
+	ASSERT_EQ(1, fscanf(file, "%lu", &there));
+	fclose(file);
+	ASSERT_EQ(count, there) {
+		TH_LOG("the host has only %lu huge pages of %lu kB", there,
+		       size >> 10);
+	}
+}
+
+#define MAP_HUGE_SIZE(size)	(__builtin_ctzl(size) << 26)
+
+/* Huge pages that the host has not touched, at AREA. */
+static void add_huge_area(struct __test_metadata *_metadata,
+			  struct machine *m, size_t size, unsigned long count)
+{
+	set_hugepages(_metadata, size, count);
+	m->area_size = size * count;
+	m->area = mmap(NULL, m->area_size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
+		       MAP_HUGE_SIZE(size), -1, 0);
+	ASSERT_NE(MAP_FAILED, m->area) {
+		TH_LOG("%lu huge pages: %s", count, strerror(errno));
+	}
+	set_area_slot(_metadata, m, m->area_size, 0);
+}
+
+/* Flat segments: an offset is the address, up to 4 GB. */
+static void flatten(struct __test_metadata *_metadata,
+		    const struct guest_vcpu *v)
+{
+	struct kvm_sregs sregs;
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
+	sregs.ds.base = 0;
+	sregs.ds.selector = 0;
+	sregs.ds.limit = 0xffffffff;
+	sregs.ds.g = 1;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+}
+
+static void start(struct __test_metadata *_metadata,
+		  const struct guest_vcpu *v, const char *code, __u64 gpa,
+		  __u64 count, __u64 stride)
+{
+	struct kvm_regs regs;
+
+	stats_arch_init_vcpu(_metadata, v->fd, TOUCH_CODE, count);
+	flatten(_metadata, v);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	regs.rip = code - touch_write;
+	regs.rdi = gpa;
+	regs.rbx = stride;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
+}
+
+/* Returns how often user space was asked to emulate an access to memory. */
+static __u64 run_to_the_end(struct __test_metadata *_metadata,
+			    const struct guest_vcpu *v)
+{
+	__u64 mmio = 0;
+
+	for (;; mmio++) {
+		ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
+			TH_LOG("KVM_RUN: %s", strerror(errno));
+		}
+		if (v->run->exit_reason != KVM_EXIT_MMIO)
+			break;
+	}
+	ASSERT_EQ(KVM_EXIT_IO, (int)v->run->exit_reason);
+
+	v->run->immediate_exit = 1;
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	v->run->immediate_exit = 0;
+	return mmio;
+}
+
+static __u64 touch(struct __test_metadata *_metadata, const struct machine *m,
+		   const char *code, __u64 gpa, __u64 count, __u64 stride)
+{
+	start(_metadata, m->vcpu, code, gpa, count, stride);
+	return run_to_the_end(_metadata, m->vcpu);
+}
+
+static void write_pages(struct __test_metadata *_metadata,
+			const struct machine *m, __u64 gpa, __u64 count)
+{
+	ASSERT_EQ(0UL, touch(_metadata, m, touch_write, gpa, count, PAGE));
+}
+
+static void read_pages(struct __test_metadata *_metadata,
+		       const struct machine *m, __u64 gpa, __u64 count)
+{
+	ASSERT_EQ(0UL, touch(_metadata, m, touch_read, gpa, count, PAGE));
+}
+
+/* Have the page of the code mapped, as the only one. */
+static void warm_up(struct __test_metadata *_metadata, const struct machine *m,
+		    struct faults *since)
+{
+	write_pages(_metadata, m, GUEST_MEMORY, 1);
+	*since = faults_read(_metadata, m->vcpu);
+}
+
+/* Free the roots of the vCPU's page tables, which it keeps while it may. */
+static void reset_mmu(struct __test_metadata *_metadata,
+		      const struct guest_vcpu *v)
+{
+	const __u64 write_protect = 0x10000;
+	struct kvm_sregs sregs;
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
+	sregs.cr0 ^= write_protect;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+	sregs.cr0 ^= write_protect;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+}
+
+static void expect_pages(struct __test_metadata *_metadata,
+			 const struct machine *m, __u64 small, __u64 huge,
+			 __u64 giant)
+{
+	EXPECT_EQ(small, vm_read(_metadata, m, "pages_4k"));
+	EXPECT_EQ(huge, vm_read(_metadata, m, "pages_2m"));
+	EXPECT_EQ(giant, vm_read(_metadata, m, "pages_1g"));
+}
+
+/* Shadow pages of a guest in real mode that ran no more than its code. */
+static __u64 base_shadow_pages(const struct machine *m)
+{
+	/* Four roots, one for each GB, or one; and the tables below. */
+	return m->mmu == SHADOW ? 4 + 1 : 1 + 3;
+}
+
+/* How many more AREA takes, in each 2 MB of which is a small page. */
+static __u64 area_shadow_pages(const struct machine *m)
+{
+	return (m->mmu == SHADOW ? 0 : 1) + 1;
+}
+
+FIXTURE(mmu)
+{
+	struct machine m;
+	struct faults faults;
+};
+
+FIXTURE_VARIANT(mmu)
+{
+	bool tdp_mmu;
+};
+
+FIXTURE_VARIANT_ADD(mmu, with_shadow_pages)
+{
+	.tdp_mmu = false,
+};
+
+FIXTURE_VARIANT_ADD(mmu, with_tdp_mmu)
+{
+	.tdp_mmu = true,
+};
+
+FIXTURE_SETUP(mmu)
+{
+	machine_create(_metadata, &self->m, variant->tdp_mmu);
+}
+
+FIXTURE_TEARDOWN(mmu)
+{
+	machine_destroy(&self->m);
+}
+
+TEST_F(mmu, nothing_is_mapped_before_the_first_run)
+{
+	struct faults none = { };
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	expect_pages(_metadata, &self->m, 0, 0, 0);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
+	expect_faults(_metadata, self->m.vcpu, &none, &(struct faults){ });
+}
+
+TEST_F(mmu, code_page_is_one_fault_and_one_page)
+{
+	struct faults none = { };
+
+	write_pages(_metadata, &self->m, GUEST_MEMORY, 1);
+	expect_faults(_metadata, self->m.vcpu, &none,
+		      &(struct faults){ .fixed = 1 });
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+	EXPECT_EQ(base_shadow_pages(&self->m),
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+}
+
+TEST_F(mmu, each_first_touch_of_a_page_is_fixed_and_maps_it)
+{
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = TOUCHED });
+	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+	EXPECT_EQ(base_shadow_pages(&self->m) + area_shadow_pages(&self->m),
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ });
+	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+}
+
+TEST_F(mmu, pages_around_a_faulting_one_are_mapped_without_a_fault)
+{
+	__u64 mapped = self->m.mmu == TDP ? 1 : PREFETCH_PAGES;
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	memset(self->m.area, 1, self->m.area_size);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	write_pages(_metadata, &self->m, AREA + (PREFETCH_PAGES - 1) * PAGE, 1);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = 1 });
+	expect_pages(_metadata, &self->m, 1 + mapped, 0, 0);
+}
+
+TEST_F(mmu, pages_given_back_to_the_host_are_mapped_no_more)
+{
+	const __u64 given_back = TOUCHED / 4;
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = TOUCHED });
+
+	ASSERT_EQ(0, madvise(self->m.area, given_back * PAGE, MADV_DONTNEED));
+	expect_pages(_metadata, &self->m, 1 + TOUCHED - given_back, 0, 0);
+
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = given_back });
+	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+
+	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
+	self->m.area = NULL;
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+}
+
+TEST_F(mmu, deleting_a_slot_unmaps_all_pages)
+{
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+
+	set_area_slot(_metadata, &self->m, 0, 0);
+	expect_pages(_metadata, &self->m, 0, 0, 0);
+	/* The vCPU keeps its roots until it runs or they change. */
+	EXPECT_EQ(self->m.mmu == SHADOW ? 4UL : 1UL,
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+	reset_mmu(_metadata, self->m.vcpu);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+
+	warm_up(_metadata, &self->m, &self->faults);
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+	EXPECT_EQ(base_shadow_pages(&self->m),
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+}
+
+TEST_F(mmu, huge_pages_are_mapped_as_such)
+{
+	const __u64 count = 4;
+
+	add_huge_area(_metadata, &self->m, HUGE, count);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = count });
+	expect_pages(_metadata, &self->m, 1, count, 0);
+	/* They need no table of their own. */
+	EXPECT_EQ(base_shadow_pages(&self->m) + area_shadow_pages(&self->m) - 1,
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+
+	write_pages(_metadata, &self->m, AREA, count * HUGE / PAGE);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ });
+
+	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
+	self->m.area = NULL;
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+}
+
+TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
+{
+	const __u64 count = 4;
+
+	add_huge_area(_metadata, &self->m, HUGE, count);
+	warm_up(_metadata, &self->m, &self->faults);
+	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	expect_pages(_metadata, &self->m, 1, count, 0);
+	self->faults = faults_read(_metadata, self->m.vcpu);
+
+	/* Three small pages of the first huge one. */
+	set_area_slot(_metadata, &self->m, self->m.area_size,
+		      KVM_MEM_LOG_DIRTY_PAGES);
+	write_pages(_metadata, &self->m, AREA, 3);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = 3 });
+	expect_pages(_metadata, &self->m, 1 + 3, count - 1, 0);
+
+	/* What can be huge again is unmapped and mapped anew. */
+	set_area_slot(_metadata, &self->m, self->m.area_size, 0);
+	expect_pages(_metadata, &self->m, 1,
+		     self->m.mmu == TDP ? 0 : count - 1, 0);
+	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	expect_pages(_metadata, &self->m, 1, count, 0);
+}
+
+TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
+{
+	__u64 dirty[AREA_PAGES / 64];
+	struct kvm_dirty_log log = {
+		.slot = AREA_SLOT,
+		.dirty_bitmap = dirty,
+	};
+	struct faults fast = { .fast = TOUCHED };
+
+	/* The TDP MMU of 5.10 has no fast path. */
+	if (self->m.mmu == TDP)
+		fast = (struct faults){ .fixed = TOUCHED };
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = TOUCHED });
+
+	set_area_slot(_metadata, &self->m, self->m.area_size,
+		      KVM_MEM_LOG_DIRTY_PAGES);
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults, &fast);
+
+	ASSERT_EQ(0, ioctl(self->m.guest.vm, KVM_GET_DIRTY_LOG, &log));
+	EXPECT_EQ((1UL << TOUCHED) - 1, dirty[0]);
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults, &fast);
+
+	write_pages(_metadata, &self->m, AREA, TOUCHED);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ });
+	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+}
+
+TEST_F(mmu, access_to_mmio_is_emulated_by_one_spte)
+{
+	const __u64 count = 10;
+
+	warm_up(_metadata, &self->m, &self->faults);
+
+	EXPECT_EQ(1UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 1, 0));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = 1,
+					.mmio_spte_created = 1 });
+	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, NO_SLOT,
+			       count, 0));
+	EXPECT_EQ(count, touch(_metadata, &self->m, touch_read, NO_SLOT,
+			       count, 0));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = 2 * count });
+
+	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, NO_SLOT + PAGE,
+			       count, PAGE));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = count,
+					.mmio_spte_created = count });
+	/* No page was mapped. */
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+}
+
+TEST_F(mmu, mmio_spte_is_created_again_after_a_change_of_slots)
+{
+	warm_up(_metadata, &self->m, &self->faults);
+	EXPECT_EQ(1UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 1, 0));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = 1,
+					.mmio_spte_created = 1 });
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	EXPECT_EQ(3UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 3, 0));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = 3,
+					.mmio_spte_created = 1 });
+}
+
+TEST_F(mmu, writes_to_a_read_only_slot_are_emulated)
+{
+	const __u64 count = 10;
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, KVM_MEM_READONLY);
+	memset(self->m.area, 1, self->m.area_size);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	read_pages(_metadata, &self->m, AREA, 1);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = 1 });
+	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, AREA, count,
+			       0));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = count });
+}
+
+TEST_F(mmu, write_that_the_host_answers_with_a_copy_is_retried)
+{
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	/* The host gives the page of zeros. */
+	read_pages(_metadata, &self->m, AREA, 1);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = 1 });
+	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+
+	/* To replace it invalidates what KVM is about to map. */
+	write_pages(_metadata, &self->m, AREA, 1);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .retried = 1, .fixed = 1 });
+	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+}
+
+/*
+ * A vCPU that writes to one page, in a thread of its own. To begin and to end a
+ * thread changes its stack's mapping, and KVM retries the page faults that it
+ * handles meanwhile: both happen while no vCPU runs, before and after @gate.
+ */
+struct writer {
+	struct __test_metadata *metadata;
+	const struct guest_vcpu *vcpu;
+	pthread_barrier_t *gate;
+	pthread_t thread;
+};
+
+static void *run_writer(void *arg)
+{
+	struct writer *w = arg;
+
+	pthread_barrier_wait(w->gate);
+	run_to_the_end(w->metadata, w->vcpu);
+	pthread_barrier_wait(w->gate);
+	return NULL;
+}
+
+static void start_writers(struct __test_metadata *_metadata,
+			  const struct machine *m, struct writer *writers,
+			  int count, pthread_barrier_t *gate)
+{
+	struct writer *w;
+	int i;
+
+	ASSERT_EQ(0, pthread_barrier_init(gate, NULL, count + 1));
+	for (i = 0; i < count; i++) {
+		w = &writers[i];
+		w->metadata = _metadata;
+		w->vcpu = &m->guest.vcpu[i];
+		w->gate = gate;
+		start(_metadata, w->vcpu, touch_write, AREA, 1, 0);
+		ASSERT_EQ(0, pthread_create(&w->thread, NULL, run_writer, w));
+	}
+	pthread_barrier_wait(gate);
+}
+
+static void wait_for_writers(struct __test_metadata *_metadata,
+			     const struct writer *writers, int count,
+			     pthread_barrier_t *gate)
+{
+	int i;
+
+	pthread_barrier_wait(gate);
+	for (i = 0; i < count; i++)
+		ASSERT_EQ(0, pthread_join(writers[i].thread, NULL));
+}
+
+/* Not __NR_userfaultfd: 5.10's tools/arch/x86 has another architecture's. */
+#define X86_64_USERFAULTFD	323
+
+/* Have missing pages of AREA reported instead of given. */
+static int withhold_pages(struct __test_metadata *_metadata,
+			  const struct machine *m)
+{
+	struct uffdio_register reg = {
+		.range = {
+			.start = (unsigned long)m->area,
+			.len = m->area_size,
+		},
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	int uffd = syscall(X86_64_USERFAULTFD, O_CLOEXEC);
+
+	ASSERT_LE(0, uffd) TH_LOG("userfaultfd: %s", strerror(errno));
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_API, &api));
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_REGISTER, &reg));
+	return uffd;
+}
+
+static void wait_for_faults_of_the_host(struct __test_metadata *_metadata,
+					int uffd, int count)
+{
+	struct pollfd pfd = { .fd = uffd, .events = POLLIN };
+	struct uffd_msg msg = { };
+
+	while (count--) {
+		ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
+		ASSERT_EQ((ssize_t)sizeof(msg), read(uffd, &msg, sizeof(msg)));
+		ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+	}
+}
+
+static void give_page(struct __test_metadata *_metadata,
+		      const struct machine *m, int uffd)
+{
+	static const char page[PAGE];
+	struct uffdio_copy copy = {
+		.dst = (unsigned long)m->area,
+		.src = (unsigned long)page,
+		.len = PAGE,
+	};
+
+	ASSERT_EQ(0, ioctl(uffd, UFFDIO_COPY, &copy));
+	ASSERT_EQ((long long)PAGE, copy.copy);
+}
+
+TEST_F(mmu, fault_of_two_vcpus_is_fixed_for_one_and_spurious_for_the_other)
+{
+	struct guest_vcpu *other = &self->m.guest.vcpu[1];
+	struct faults now, faults[2];
+	struct writer writers[2];
+	pthread_barrier_t gate;
+	__u64 fixed = 0, spurious = 0;
+	int uffd, i;
+
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &faults[0]);
+	start(_metadata, other, touch_write, GUEST_MEMORY, 1, 0);
+	run_to_the_end(_metadata, other);
+	faults[1] = faults_read(_metadata, other);
+
+	/* Both have faulted before one of them can get the page. */
+	uffd = withhold_pages(_metadata, &self->m);
+	start_writers(_metadata, &self->m, writers, 2, &gate);
+	wait_for_faults_of_the_host(_metadata, uffd, 2);
+	give_page(_metadata, &self->m, uffd);
+	wait_for_writers(_metadata, writers, 2, &gate);
+	for (i = 0; i < 2; i++) {
+		now = faults_read(_metadata, &self->m.guest.vcpu[i]);
+		fixed += now.fixed - faults[i].fixed;
+		spurious += now.spurious - faults[i].spurious;
+		EXPECT_EQ(faults[i].retried, now.retried);
+	}
+	EXPECT_EQ(1UL, fixed);
+	EXPECT_EQ(1UL, spurious);
+	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+	close(uffd);
+}
+
+TEST_F(mmu, fault_is_retried_if_the_host_unmaps_memory_meanwhile)
+{
+	pthread_barrier_t gate;
+	struct writer writer;
+	char *elsewhere;
+	int uffd;
+
+	elsewhere = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	ASSERT_NE(MAP_FAILED, elsewhere);
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	uffd = withhold_pages(_metadata, &self->m);
+	start_writers(_metadata, &self->m, &writer, 1, &gate);
+	wait_for_faults_of_the_host(_metadata, uffd, 1);
+	ASSERT_EQ(0, madvise(elsewhere, PAGE, MADV_DONTNEED));
+	give_page(_metadata, &self->m, uffd);
+	wait_for_writers(_metadata, &writer, 1, &gate);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .retried = 1, .fixed = 1 });
+	close(uffd);
+	munmap(elsewhere, PAGE);
+}
+
+/* A guest in 64-bit mode, with page tables that KVM may have to shadow. */
+FIXTURE(paging)
+{
+	struct machine m;
+	struct lm_tables tables;
+	struct faults faults;
+};
+
+FIXTURE_VARIANT(paging)
+{
+	bool tdp_mmu;
+};
+
+FIXTURE_VARIANT_ADD(paging, with_shadow_pages)
+{
+	.tdp_mmu = false,
+};
+
+FIXTURE_VARIANT_ADD(paging, with_tdp_mmu)
+{
+	.tdp_mmu = true,
+};
+
+#define TABLES_SLOT		2
+
+FIXTURE_SETUP(paging)
+{
+	machine_create(_metadata, &self->m, variant->tdp_mmu);
+	lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT, &self->tables);
+	lm_init_vcpu(_metadata, self->m.kvm, self->m.vcpu->fd, 0);
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+}
+
+FIXTURE_TEARDOWN(paging)
+{
+	lm_destroy_tables(&self->tables);
+	machine_destroy(&self->m);
+}
+
+static void lm_write_pages(struct __test_metadata *_metadata,
+			   const struct machine *m, __u64 gva, __u64 count)
+{
+	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, m->vcpu, gva, count, PAGE));
+}
+
+TEST_F(paging, longest_reverse_map_is_the_most_addresses_of_one_page)
+{
+	bool shadow = self->m.mmu == SHADOW;
+	__u64 before, i;
+
+	/* In groups of their own: no address is mapped for its neighbour. */
+	for (i = 0; i < TOUCHED; i++)
+		lm_map(&self->tables, i * PREFETCH_PAGES, AREA);
+	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
+	/* The page tables of the guest itself, where nobody shadows them. */
+	if (!shadow)
+		lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	before = vm_read(_metadata, &self->m, "pages_4k");
+	self->faults = faults_read(_metadata, self->m.vcpu);
+
+	for (i = 0; i < TOUCHED; i++) {
+		lm_write_pages(_metadata, &self->m,
+			       LM_GVA + i * PREFETCH_PAGES * PAGE, 1);
+		EXPECT_EQ(shadow ? i + 1 : self->m.mmu == TDP ? 0 : 1,
+			  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
+	}
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = shadow ? TOUCHED : 0 });
+	EXPECT_EQ(before + (shadow ? TOUCHED : 0),
+		  vm_read(_metadata, &self->m, "pages_4k"));
+
+	/* All addresses go with the page, and the peak stays. */
+	ASSERT_EQ(0, madvise(self->m.area, PAGE, MADV_DONTNEED));
+	EXPECT_EQ(before - (shadow ? 0 : 1),
+		  vm_read(_metadata, &self->m, "pages_4k"));
+	EXPECT_EQ(shadow ? TOUCHED : self->m.mmu == TDP ? 0 : 1,
+		  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
+}
+
+TEST_F(paging, page_fault_of_the_guest_is_the_guests)
+{
+	const __u64 count = 10;
+	__u64 pages, i;
+
+	/* The handler's code and stack and all tables are mapped then. */
+	ASSERT_EQ(LM_PORT_FAULT, lm_write(_metadata, self->m.vcpu, LM_GVA, 1,
+					  0));
+	pages = vm_read(_metadata, &self->m, "pages_4k");
+	self->faults = faults_read(_metadata, self->m.vcpu);
+
+	for (i = 0; i < count; i++) {
+		ASSERT_EQ(LM_PORT_FAULT,
+			  lm_write(_metadata, self->m.vcpu,
+				   LM_GVA + i * PAGE, 1, 0));
+	}
+	/* With nested paging they are none of KVM's business. */
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){
+				.guest = self->m.mmu == SHADOW ? count : 0 });
+	EXPECT_EQ(pages, vm_read(_metadata, &self->m, "pages_4k"));
+}
+
+TEST_F(paging, shadow_pages_are_the_tables_of_the_guest)
+{
+	lm_map(&self->tables, 0, AREA);
+	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
+	/* PML4, PDPT, PD, PT; the same levels, but of KVM, with others. */
+	EXPECT_EQ(4UL, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	EXPECT_EQ(6UL, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+}
+
+TEST_F(paging, writes_to_a_shadowed_page_table_are_emulated)
+{
+	bool shadow = self->m.mmu == SHADOW;
+
+	lm_map(&self->tables, 0, AREA);
+	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	/* Entries of the page directory that nothing uses. */
+	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
+	self->faults = faults_read(_metadata, self->m.vcpu);
+
+	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, self->m.vcpu,
+					 lm_gpa(LM_PD) + 8, 2, 8));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .emulate = shadow ? 2 : 0 });
+	EXPECT_EQ(shadow ? 2UL : 0UL,
+		  vm_read(_metadata, &self->m, "mmu_pte_write"));
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_flooded"));
+}
 
 TEST_HARNESS_MAIN

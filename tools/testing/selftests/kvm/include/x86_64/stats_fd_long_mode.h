@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A vCPU in 64-bit mode for the tests of x86's statistics, whose page tables
+ * the test writes itself: what a guest costs in page faults, shadow pages and
+ * nested runs can then be told to the digit.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_LONG_MODE_H
+#define SELFTEST_KVM_STATS_FD_LONG_MODE_H
+
+#include "stats_fd_guest.h"
+
+#define LM_PAGE			4096UL
+
+/*
+ * Guest-physical and, below 2 MB, virtual as well: one slot for all that the
+ * CPU itself reads, and behind it some pages for the test.
+ */
+#define LM_TABLES		0x100000UL
+enum lm_page {
+	LM_PML4,
+	LM_PDPT,
+	LM_PD_LOW,
+	LM_PT_LOW,
+	LM_PD,		/* of LM_GVA */
+	LM_PT,		/* of LM_GVA */
+	LM_SYSTEM,	/* descriptor tables */
+	LM_STACK,
+	LM_FREE,	/* the first one that a test may use */
+	LM_PAGES = LM_FREE + 8,
+};
+
+/* 2 MB of virtual addresses that map nothing before lm_map(). */
+#define LM_GVA			0x40000000UL
+#define LM_GVA_PAGES		512
+
+/* A port for the end of the code, and one for the handler of page faults. */
+#define LM_PORT_DONE		0x2f0
+#define LM_PORT_FAULT		0x42
+
+/* Accessed and dirty from the start, lest the first write is another fault. */
+#define LM_PTE_PRESENT		0x1UL
+#define LM_PTE_FLAGS		(LM_PTE_PRESENT | 0x66UL)
+
+#define LM_CR0			0x80010031UL	/* PG, WP, NE, ET, PE */
+#define LM_CR4			0x20UL		/* PAE */
+#define LM_EFER			0x500UL		/* LMA, LME */
+
+/* Write to %rsi addresses from %rdi on, %rbx apart; then exit for good. */
+asm(".pushsection .rodata\n"
+    "lm_code:\n"
+    "1:	movb %al, (%rdi)\n"
+    "	addq %rbx, %rdi\n"
+    "	decq %rsi\n"
+    "	jnz 1b\n"
+    "2:	outb %al, (%dx)\n"
+    "	jmp 2b\n"
+    "lm_fault_handler:\n"
+    "	outb %al, $0x42\n"
+    "	jmp lm_fault_handler\n"
+    "lm_code_end:\n"
+    ".popsection\n");
+extern const char lm_code[], lm_fault_handler[], lm_code_end[];
+
+/* Where the code is: in the page of guest_create(). */
+#define LM_CODE			(GUEST_MEMORY + 0x200)
+#define LM_FAULT_HANDLER	(LM_CODE + (lm_fault_handler - lm_code))
+
+struct lm_tables {
+	char *memory;
+};
+
+static inline __u64 lm_gpa(int page)
+{
+	return LM_TABLES + page * LM_PAGE;
+}
+
+static inline void *lm_hva(const struct lm_tables *t, int page)
+{
+	return t->memory + page * LM_PAGE;
+}
+
+static inline void lm_set_pte(const struct lm_tables *t, int table, int index,
+			      __u64 pte)
+{
+	__u64 *ptes = lm_hva(t, table);
+
+	ptes[index] = pte;
+}
+
+/* Map a page at LM_GVA. */
+static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
+{
+	lm_set_pte(t, LM_PT, page, gpa | LM_PTE_FLAGS);
+}
+
+static inline void lm_write_page_tables(const struct lm_tables *t)
+{
+	int i;
+
+	lm_set_pte(t, LM_PML4, 0, lm_gpa(LM_PDPT) | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PDPT, 0, lm_gpa(LM_PD_LOW) | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PD_LOW, 0, lm_gpa(LM_PT_LOW) | LM_PTE_FLAGS);
+	for (i = 0; i < 512; i++)
+		lm_set_pte(t, LM_PT_LOW, i, i * LM_PAGE | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
+}
+
+#define LM_GDT_CODE		8
+#define LM_IDT_OFFSET		0x100
+
+/* Descriptor 1 is 64-bit code; gate 14 (#PF) leads to the fault handler. */
+static inline void lm_write_descriptors(const struct lm_tables *t)
+{
+	__u64 *gdt = lm_hva(t, LM_SYSTEM);
+	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
+	__u64 handler = LM_FAULT_HANDLER;
+
+	gdt[LM_GDT_CODE / 8] = 0x00af9b000000ffffUL;
+	idt[14 * 2] = (handler & 0xffff) | LM_GDT_CODE << 16 |
+		      0x8e00UL << 32 | (handler >> 16 & 0xffff) << 48;
+}
+
+static inline void lm_create_tables(struct __test_metadata *_metadata,
+				    const struct guest *g, int slot,
+				    struct lm_tables *t)
+{
+	struct kvm_userspace_memory_region region = {
+		.slot = slot,
+		.guest_phys_addr = LM_TABLES,
+		.memory_size = LM_PAGES * LM_PAGE,
+	};
+
+	t->memory = mmap(NULL, region.memory_size, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, t->memory);
+	region.userspace_addr = (unsigned long)t->memory;
+	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
+	lm_write_page_tables(t);
+	lm_write_descriptors(t);
+	memcpy(g->memory + (LM_CODE - GUEST_MEMORY), lm_code,
+	       lm_code_end - lm_code);
+}
+
+static inline void lm_destroy_tables(struct lm_tables *t)
+{
+	munmap(t->memory, LM_PAGES * LM_PAGE);
+}
+
+/* All that the host supports; without it there is no 64-bit mode. */
+static inline void lm_set_cpuid(struct __test_metadata *_metadata, int kvm,
+				int vcpu)
+{
+	const int max = 128;
+	struct kvm_cpuid2 *cpuid;
+
+	cpuid = calloc(1, sizeof(*cpuid) + max * sizeof(cpuid->entries[0]));
+	ASSERT_NE(NULL, cpuid);
+	cpuid->nent = max;
+	ASSERT_EQ(0, ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid));
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_CPUID2, cpuid));
+	free(cpuid);
+}
+
+/* Flat segments, 64-bit mode, @efer in addition. */
+static inline void lm_init_vcpu(struct __test_metadata *_metadata, int kvm,
+				int vcpu, __u64 efer)
+{
+	struct kvm_segment data = {
+		.limit = 0xffffffff,
+		.selector = 16,
+		.type = 3,
+		.present = 1,
+		.db = 1,
+		.s = 1,
+		.g = 1,
+	};
+	struct kvm_sregs sregs;
+
+	lm_set_cpuid(_metadata, kvm, vcpu);
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
+	sregs.ds = data;
+	sregs.es = data;
+	sregs.ss = data;
+	sregs.cs = data;
+	sregs.cs.selector = LM_GDT_CODE;
+	sregs.cs.type = 11;
+	sregs.cs.db = 0;
+	sregs.cs.l = 1;
+	sregs.tr.type = 11;
+	sregs.tr.present = 1;
+	sregs.gdt.base = lm_gpa(LM_SYSTEM);
+	sregs.gdt.limit = 15;
+	sregs.idt.base = lm_gpa(LM_SYSTEM) + LM_IDT_OFFSET;
+	sregs.idt.limit = 15 * 16 - 1;
+	sregs.cr0 = LM_CR0;
+	sregs.cr3 = lm_gpa(LM_PML4);
+	sregs.cr4 = LM_CR4;
+	sregs.efer = LM_EFER | efer;
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
+}
+
+/* Returns the port by which the guest left. */
+static inline int lm_run(struct __test_metadata *_metadata,
+			 const struct guest_vcpu *v)
+{
+	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
+		TH_LOG("KVM_RUN: %s", strerror(errno));
+	}
+	ASSERT_EQ(KVM_EXIT_IO, (int)v->run->exit_reason) {
+		TH_LOG("suberror %u", v->run->internal.suberror);
+	}
+	return v->run->io.port;
+}
+
+static inline void lm_set_regs(struct __test_metadata *_metadata,
+			       const struct guest_vcpu *v,
+			       const struct kvm_regs *regs)
+{
+	/* Complete the exit that is pending before the code changes. */
+	v->run->immediate_exit = 1;
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	v->run->immediate_exit = 0;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, regs));
+}
+
+/* Write to @count addresses; returns the port by which that ended. */
+static inline int lm_write(struct __test_metadata *_metadata,
+			   const struct guest_vcpu *v, __u64 gva, __u64 count,
+			   __u64 stride)
+{
+	struct kvm_regs regs = {
+		.rip = LM_CODE,
+		.rflags = 2,
+		.rsp = lm_gpa(LM_STACK + 1),
+		.rdi = gva,
+		.rsi = count,
+		.rbx = stride,
+		.rdx = LM_PORT_DONE,
+	};
+
+	lm_set_regs(_metadata, v, &regs);
+	return lm_run(_metadata, v);
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_LONG_MODE_H */
