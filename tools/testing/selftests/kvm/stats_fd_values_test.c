@@ -1,5 +1,877 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* To be written. */
+/*
+ * What KVM's statistics count: guests that do a known number of things, and the
+ * statistics that have to move by just that number, while all others that count
+ * such things stay where they are.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
 #include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+
+/* How often a guest does what it does. */
+#define TIMES			1000
+
+/* Halts of one vCPU, each with a thread of its own. */
+#define HALTS			50
+
+#define MAX_NAMES		16
+
+FIXTURE(guest)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+};
+
+FIXTURE_SETUP(guest)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+}
+
+FIXTURE_TEARDOWN(guest)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+static void read_names(struct __test_metadata *_metadata,
+		       const struct guest_vcpu *v, const char * const *names,
+		       __u64 values[MAX_NAMES])
+{
+	int i;
+
+	for (i = 0; names[i]; i++) {
+		ASSERT_GT(MAX_NAMES, i);
+		values[i] = vcpu_read(_metadata, v, names[i]);
+	}
+}
+
+static __u64 activity_moves(const struct stats_activity *a, const char *name)
+{
+	unsigned int i;
+
+	if (a->moves_nothing && a->moves_nothing())
+		return 0;
+	for (i = 0; a->moves[i]; i++) {
+		if (!strcmp(a->moves[i], name))
+			return TIMES;
+	}
+	return 0;
+}
+
+/* As above, with the KVM_RUNs and the user exit that were needed for it. */
+static __u64 activity_expected(const struct stats_activity *a, const char *name)
+{
+#ifdef STATS_RUNS
+	if (!strcmp(name, STATS_RUNS))
+		return a->exit_reason ? TIMES : 1;
+#endif
+	if (!a->exit_reason && !strcmp(name, STATS_USER_EXITS))
+		return activity_moves(a, name) + 1;
+	return activity_moves(a, name);
+}
+
+static void expect_moved(struct __test_metadata *_metadata,
+			 const struct stats_activity *a,
+			 const struct guest_vcpu *v, const char * const *names,
+			 const __u64 before[MAX_NAMES])
+{
+	int i;
+
+	for (i = 0; names[i]; i++) {
+		EXPECT_EQ(activity_expected(a, names[i]),
+			  vcpu_read(_metadata, v, names[i]) - before[i]) {
+			TH_LOG("%s: %s", a->name, names[i]);
+		}
+	}
+}
+
+static int add_ioeventfd(struct __test_metadata *_metadata, struct guest *g,
+			 __u64 addr, __u32 flags)
+{
+	struct kvm_ioeventfd io = {
+		.addr = addr,
+		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.flags = flags,
+	};
+
+	ASSERT_LE(0, io.fd);
+	ASSERT_EQ(0, ioctl(g->vm, KVM_IOEVENTFD, &io));
+	return io.fd;
+}
+
+/* Where the guests of the activities expect them. */
+static void add_ioeventfds(struct __test_metadata *_metadata, struct guest *g)
+{
+	close(add_ioeventfd(_metadata, g, STATS_IOEVENTFD_ADDR, 0));
+#ifdef STATS_IOEVENTFD_PORT
+	close(add_ioeventfd(_metadata, g, STATS_IOEVENTFD_PORT,
+			    KVM_IOEVENTFD_FLAG_PIO));
+#endif
+}
+
+static void run_activity(struct __test_metadata *_metadata,
+			 const struct stats_activity *a, struct guest_vcpu *v)
+{
+	int i;
+
+	if (!a->exit_reason) {
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+		return;
+	}
+	for (i = 0; i < TIMES; i++)
+		vcpu_run(_metadata, v, a->exit_reason);
+}
+
+static void expect_activity(struct __test_metadata *_metadata, int kvm,
+			    const struct stats_activity *a)
+{
+	__u64 exact[MAX_NAMES], moves[MAX_NAMES], exits;
+	struct guest guest = { };
+	struct guest_vcpu *v;
+
+	guest_create(_metadata, kvm, &guest, 1);
+	add_ioeventfds(_metadata, &guest);
+	guest_put_code(_metadata, &guest, a->code, a->end);
+	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, TIMES);
+
+	read_names(_metadata, v, stats_arch_exact, exact);
+	read_names(_metadata, v, a->moves, moves);
+	exits = vcpu_read(_metadata, v, "exits");
+	run_activity(_metadata, a, v);
+	expect_moved(_metadata, a, v, stats_arch_exact, exact);
+	expect_moved(_metadata, a, v, a->moves, moves);
+	/* Faults and interrupts of the host are exits as well. */
+	if (!a->moves_nothing || !a->moves_nothing()) {
+		EXPECT_LE(exits + TIMES, vcpu_read(_metadata, v, "exits")) {
+			TH_LOG("%s: exits", a->name);
+		}
+	}
+
+	vcpu_complete_exit(_metadata, v);
+	guest_destroy(&guest);
+}
+
+TEST(each_activity_of_a_guest_moves_its_statistics_and_no_other)
+{
+	const struct stats_activity *a;
+	int kvm = stats_open_kvm(_metadata);
+
+	for (a = stats_arch_activities; a->name; a++)
+		expect_activity(_metadata, kvm, a);
+	close(kvm);
+}
+
+/* An eventfd counts, too, and by other code. */
+TEST_F(guest, an_ioeventfd_is_told_of_each_access)
+{
+	__u64 told = 0;
+	int fd;
+
+	fd = add_ioeventfd(_metadata, &self->guest, STATS_IOEVENTFD_ADDR, 0);
+	guest_put_code(_metadata, &self->guest, stats_mmio_ioeventfd,
+		       stats_mmio_ioeventfd_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, TIMES);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	ASSERT_EQ((ssize_t)sizeof(told), read(fd, &told, sizeof(told)));
+	EXPECT_EQ((__u64)TIMES, told);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	close(fd);
+}
+
+/*
+ * SIGUSR1 waits outside of KVM_RUN and ends it inside, so that each one ends
+ * just one KVM_RUN.
+ */
+static void mask_signal_outside_of_run(struct __test_metadata *_metadata,
+				       struct guest_vcpu *v, sigset_t *mask)
+{
+	struct {
+		struct kvm_signal_mask head;
+		__u64 set;
+	} __attribute__((packed)) inside = {
+		.head.len = sizeof(inside.set),
+	};
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, &inside));
+	sigemptyset(mask);
+	sigaddset(mask, SIGUSR1);
+	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, mask, NULL));
+}
+
+static void run_until_signal(struct __test_metadata *_metadata,
+			     struct guest_vcpu *v, const sigset_t *mask)
+{
+	ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	ASSERT_EQ(KVM_EXIT_INTR, (int)v->run->exit_reason);
+	ASSERT_EQ(SIGUSR1, sigwaitinfo(mask, NULL));
+}
+
+TEST_F(guest, each_KVM_RUN_that_a_signal_ends_is_a_signal_exit)
+{
+	sigset_t mask;
+	int i;
+
+	guest_put_code(_metadata, &self->guest, stats_spin, stats_spin_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	for (i = 0; i < TIMES; i++)
+		run_until_signal(_metadata, self->vcpu, &mask);
+	EXPECT_EQ((__u64)TIMES,
+		  vcpu_read(_metadata, self->vcpu, "signal_exits"));
+}
+
+/* User space asked for that itself, there was no signal. */
+TEST_F(guest, immediate_exits_are_no_signal_exits)
+{
+	int i;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_KERNEL_EXITS, 1);
+	for (i = 0; i < TIMES; i++)
+		vcpu_complete_exit(_metadata, self->vcpu);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "signal_exits"));
+}
+
+/* All that is counted of the halts of a vCPU. */
+#define HIST_BUCKETS		32
+
+struct halts {
+	__u64 attempted, successful, invalid, wakeup;
+	__u64 success_ns, fail_ns, wait_ns;
+	__u64 success[HIST_BUCKETS], fail[HIST_BUCKETS], wait[HIST_BUCKETS];
+};
+
+#define HALTS_FIELD(_name, _field)					\
+	{ .name = _name, .at = offsetof(struct halts, _field),		\
+	  .size = sizeof(((struct halts *)0)->_field) }
+
+static const struct {
+	const char *name;
+	size_t at;
+	size_t size;
+} halts_fields[] = {
+	HALTS_FIELD("halt_attempted_poll", attempted),
+	HALTS_FIELD("halt_successful_poll", successful),
+	HALTS_FIELD("halt_poll_invalid", invalid),
+	HALTS_FIELD("halt_wakeup", wakeup),
+	HALTS_FIELD("halt_poll_success_ns", success_ns),
+	HALTS_FIELD("halt_poll_fail_ns", fail_ns),
+	HALTS_FIELD("halt_wait_ns", wait_ns),
+	HALTS_FIELD("halt_poll_success_hist", success),
+	HALTS_FIELD("halt_poll_fail_hist", fail),
+	HALTS_FIELD("halt_wait_hist", wait),
+};
+
+static void halts_read(struct __test_metadata *_metadata,
+		       const struct guest_vcpu *v, struct halts *h)
+{
+	const struct stats_file *f = &v->file;
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(halts_fields); i++) {
+		desc = stats_find(f, halts_fields[i].name);
+		ASSERT_NE(NULL, desc) {
+			TH_LOG("no statistic %s", halts_fields[i].name);
+		}
+		ASSERT_EQ(halts_fields[i].size, 8UL * desc->size);
+		ASSERT_EQ((ssize_t)halts_fields[i].size,
+			  pread(f->fd, (char *)h + halts_fields[i].at,
+				halts_fields[i].size,
+				f->header.data_offset + desc->offset));
+	}
+}
+
+/* What was counted since @before. */
+static void halts_since(struct __test_metadata *_metadata,
+			const struct guest_vcpu *v, const struct halts *before,
+			struct halts *moved)
+{
+	const __u64 *old = (const __u64 *)before;
+	__u64 *value = (__u64 *)moved;
+	unsigned int i;
+
+	halts_read(_metadata, v, moved);
+	for (i = 0; i < sizeof(*moved) / sizeof(*value); i++)
+		value[i] -= old[i];
+}
+
+/* The bucket that the format says: 0 for 0, i for [2^(i-1), 2^i). */
+static int hist_bucket(__u64 value)
+{
+	int i;
+
+	for (i = 0; value && i < HIST_BUCKETS - 1; i++)
+		value >>= 1;
+	return i;
+}
+
+/* One event of @ns in the right bucket, or none and no time. */
+static void expect_hist(struct __test_metadata *_metadata, const char *name,
+			const __u64 hist[HIST_BUCKETS], __u64 events, __u64 ns)
+{
+	int i;
+
+	ASSERT_GE(1UL, events) TH_LOG("%s", name);
+	if (!events)
+		EXPECT_EQ(0UL, ns) TH_LOG("%s", name);
+	for (i = 0; i < HIST_BUCKETS; i++) {
+		EXPECT_EQ(i == hist_bucket(ns) ? events : 0, hist[i]) {
+			TH_LOG("%s: %llu ns, bucket %d", name, ns, i);
+		}
+	}
+}
+
+/* What became of one halt. */
+struct halt {
+	__u64 polls;
+	__u64 succeeds;		/* in polling */
+	__u64 waits;
+};
+
+static void expect_halt(struct __test_metadata *_metadata,
+			const struct halts *moved, const struct halt *halt)
+{
+	EXPECT_EQ(halt->polls, moved->attempted);
+	EXPECT_EQ(halt->succeeds, moved->successful);
+	EXPECT_EQ(0UL, moved->invalid);
+	expect_hist(_metadata, "halt_poll_success_hist", moved->success,
+		    halt->succeeds, moved->success_ns);
+	expect_hist(_metadata, "halt_poll_fail_hist", moved->fail,
+		    halt->polls - halt->succeeds, moved->fail_ns);
+	expect_hist(_metadata, "halt_wait_hist", moved->wait,
+		    halt->waits, moved->wait_ns);
+}
+
+static __u64 now_ns(struct __test_metadata *_metadata)
+{
+	struct timespec now;
+
+	ASSERT_EQ(0, clock_gettime(CLOCK_MONOTONIC, &now));
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+FIXTURE(halt)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+};
+
+FIXTURE_SETUP(halt)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	self->guest.irqchip = true;
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
+	self->vcpu = &self->guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+}
+
+FIXTURE_TEARDOWN(halt)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* The most that a vCPU of a VM polls, in nanoseconds. */
+static void set_halt_poll(struct __test_metadata *_metadata, struct guest *g,
+			  __u64 ns)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.args[0] = ns,
+	};
+
+	ASSERT_EQ(0, ioctl(g->vm, KVM_ENABLE_CAP, &cap));
+}
+
+/* Halt until the vCPU sleeps, then wake it. Returns what was counted. */
+static void halt_and_wake(struct __test_metadata *_metadata, struct guest *g,
+			  struct halts *moved)
+{
+	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 started, asleep, woken;
+	struct runner runner;
+	struct halts before;
+
+	halts_read(_metadata, v, &before);
+	started = now_ns(_metadata);
+	runner_sleep(_metadata, &runner, v);
+	asleep = now_ns(_metadata);
+	EXPECT_EQ(1UL, vcpu_read(_metadata, v, "blocking"));
+	woken = now_ns(_metadata);
+	stats_arch_wake(_metadata, g->vm);
+	runner_join(_metadata, &runner);
+	stats_arch_woken(_metadata, g->vm);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "blocking"));
+
+	halts_since(_metadata, v, &before, moved);
+	EXPECT_EQ(1UL, moved->wakeup);
+	EXPECT_LE(woken - asleep, moved->wait_ns);
+	EXPECT_GE(now_ns(_metadata) - started, moved->fail_ns + moved->wait_ns);
+}
+
+TEST_F(halt, without_polling_is_one_wait_and_one_wakeup)
+{
+	const struct halt halt = { .waits = 1 };
+	struct halts moved;
+	int i;
+
+	set_halt_poll(_metadata, &self->guest, 0);
+	for (i = 0; i < HALTS; i++) {
+		halt_and_wake(_metadata, &self->guest, &moved);
+		expect_halt(_metadata, &moved, &halt);
+	}
+	EXPECT_EQ((__u64)HALTS,
+		  vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
+}
+
+/*
+ * A vCPU starts without polling and polls longer after each halt that was
+ * shorter than the most, which is as much as can be asked for.
+ */
+#define MOST_POLL_NS		UINT_MAX
+
+/* Doubled so often from KVM's 10000 ns, it polls for long enough to be woken. */
+#define GROWING_HALTS		14
+
+static void halt_until_polling(struct __test_metadata *_metadata,
+			       struct guest *g, int halts)
+{
+	struct halt halt = { .waits = 1 };
+	struct halts moved;
+	int i;
+
+	set_halt_poll(_metadata, g, MOST_POLL_NS);
+	for (i = 0; i < halts; i++) {
+		halt_and_wake(_metadata, g, &moved);
+		expect_halt(_metadata, &moved, &halt);
+		halt.polls = moved.fail_ns + moved.wait_ns < MOST_POLL_NS;
+	}
+}
+
+TEST_F(halt, with_polling_that_fails_is_one_poll_one_wait_and_one_wakeup)
+{
+	halt_until_polling(_metadata, &self->guest, GROWING_HALTS);
+	EXPECT_EQ((__u64)GROWING_HALTS,
+		  vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
+}
+
+/*
+ * A poll fails when the host has other work for the CPU, so each halt may also
+ * be one of the kind above, or be woken on the way from polling to waiting.
+ */
+static bool halt_and_wake_while_polling(struct __test_metadata *_metadata,
+					struct guest *g)
+{
+	struct guest_vcpu *v = &g->vcpu[0];
+	struct halts before, moved;
+	struct runner runner;
+	struct halt halt;
+
+	halts_read(_metadata, v, &before);
+	runner_create(_metadata, &runner, v);
+	runner_wait_for(_metadata, &runner, "halt_attempted_poll",
+			before.attempted + 1);
+	stats_arch_wake(_metadata, g->vm);
+	runner_join(_metadata, &runner);
+	stats_arch_woken(_metadata, g->vm);
+
+	halts_since(_metadata, v, &before, &moved);
+	halt.polls = 1;
+	halt.succeeds = moved.successful;
+	halt.waits = !moved.successful && moved.wait_ns;
+	expect_halt(_metadata, &moved, &halt);
+	EXPECT_GE(1UL, moved.wakeup);
+	EXPECT_LE(halt.waits, moved.wakeup);
+	return moved.successful;
+}
+
+TEST_F(halt, with_polling_that_succeeds_is_one_poll)
+{
+	int i, successful = 0;
+
+	halt_until_polling(_metadata, &self->guest, GROWING_HALTS);
+	for (i = 0; i < HALTS; i++) {
+		if (halt_and_wake_while_polling(_metadata, &self->guest))
+			successful++;
+	}
+	/* Not as long as this machine always has other work. */
+	EXPECT_LT(0, successful);
+}
+
+/* A signal ends the wait, but does not wake the vCPU. */
+static void halt_until_signal(struct __test_metadata *_metadata,
+			      struct guest_vcpu *v)
+{
+	struct sigaction action = { .sa_handler = runner_kick };
+	struct runner runner;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	runner_sleep(_metadata, &runner, v);
+	runner_stop(_metadata, &runner);
+}
+
+TEST_F(halt, that_a_signal_ends_is_a_wait_without_a_wakeup)
+{
+	const struct halt halt = { .waits = 1 };
+	struct halts before, moved;
+
+	halts_read(_metadata, self->vcpu, &before);
+	halt_until_signal(_metadata, self->vcpu);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "blocking"));
+	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "signal_exits"));
+	halts_since(_metadata, self->vcpu, &before, &moved);
+	expect_halt(_metadata, &moved, &halt);
+	EXPECT_EQ(0UL, moved.wakeup);
+}
+
+/* Requests to flush remote TLBs, and the flushes that were needed. */
+struct flushes {
+	__u64 requests;
+	__u64 done;
+};
+
+FIXTURE(flush)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct stats_file file;
+	void *memory;
+};
+
+/* Pages that a guest writes to. */
+#define PAGES			16
+
+FIXTURE_SETUP(flush)
+{
+	struct guest *g = &self->guest;
+
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, g, 2);
+	guest_put_code(_metadata, g, stats_touch, stats_touch_end);
+	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &self->file);
+	self->memory = guest_add_memory(_metadata, g, 1, 0, STATS_DATA,
+					PAGES * g->page);
+	self->vcpu = &g->vcpu[0];
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, PAGES);
+}
+
+FIXTURE_TEARDOWN(flush)
+{
+	stats_unload(&self->file);
+	munmap(self->memory, PAGES * self->guest.page);
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* Never more flushes than requests, whenever one looks. */
+static struct flushes flushes_read(struct __test_metadata *_metadata,
+				   const struct stats_file *f)
+{
+	struct flushes flushes;
+
+	flushes.done = stats_read(_metadata, f, "remote_tlb_flush");
+	flushes.requests = stats_read(_metadata, f,
+				      "remote_tlb_flush_requests");
+	EXPECT_LE(flushes.done, flushes.requests);
+	return flushes;
+}
+
+/* While no vCPU is in the guest. */
+static void expect_flushes(struct __test_metadata *_metadata,
+			   const struct stats_file *f,
+			   const struct flushes *before, __u64 requests)
+{
+	struct flushes now = flushes_read(_metadata, f);
+
+	EXPECT_EQ(requests, now.requests - before->requests);
+	EXPECT_EQ(requests * STATS_FLUSHES_IDLE_VM, now.done - before->done);
+}
+
+TEST_F(flush, unmapping_each_page_of_a_guest_is_a_request)
+{
+	size_t page = self->guest.page;
+	struct flushes before;
+	int i;
+
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	before = flushes_read(_metadata, &self->file);
+	for (i = 0; i < PAGES; i++) {
+		ASSERT_EQ(0, madvise(self->memory + i * page, page,
+				     MADV_DONTNEED));
+	}
+	expect_flushes(_metadata, &self->file, &before,
+		       PAGES * STATS_UNMAP_REQUESTS);
+}
+
+TEST_F(flush, unmapping_all_pages_of_a_guest_at_once_is_one_request)
+{
+	struct flushes before;
+
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	before = flushes_read(_metadata, &self->file);
+	ASSERT_EQ(0, mprotect(self->memory, PAGES * self->guest.page,
+			      PROT_NONE));
+	expect_flushes(_metadata, &self->file, &before, STATS_UNMAP_REQUESTS);
+}
+
+TEST_F(flush, unmapping_pages_that_the_guest_has_not_touched_is_none)
+{
+	struct flushes before;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	before = flushes_read(_metadata, &self->file);
+	ASSERT_EQ(0, madvise(self->memory, PAGES * self->guest.page,
+			     MADV_DONTNEED));
+	expect_flushes(_metadata, &self->file, &before, 0);
+}
+
+static void get_dirty_log(struct __test_metadata *_metadata, struct guest *g,
+			  __u32 slot, __u64 *bitmap)
+{
+	struct kvm_dirty_log log = {
+		.slot = slot,
+		.dirty_bitmap = bitmap,
+	};
+
+	ASSERT_EQ(0, ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
+}
+
+TEST_F(flush, each_log_of_dirty_pages_is_a_request_if_it_has_any)
+{
+	struct guest *g = &self->guest;
+	struct flushes before;
+	__u64 bitmap;
+	int i;
+
+	guest_set_slot(_metadata, g, 1, KVM_MEM_LOG_DIRTY_PAGES, STATS_DATA,
+		       self->memory, PAGES * g->page);
+	for (i = 0; i < TIMES; i++) {
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		before = flushes_read(_metadata, &self->file);
+		get_dirty_log(_metadata, g, 1, &bitmap);
+		EXPECT_EQ((1UL << PAGES) - 1, bitmap);
+		expect_flushes(_metadata, &self->file, &before, 1);
+		get_dirty_log(_metadata, g, 1, &bitmap);
+		EXPECT_EQ(0UL, bitmap);
+		expect_flushes(_metadata, &self->file, &before, 1);
+	}
+}
+
+TEST_F(flush, deleting_memory_of_a_guest_is_as_much_as_unmapping_it)
+{
+	struct flushes before, now;
+
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	before = flushes_read(_metadata, &self->file);
+	guest_set_slot(_metadata, &self->guest, 1, 0, STATS_DATA, NULL, 0);
+	now = flushes_read(_metadata, &self->file);
+	EXPECT_LE(before.requests + STATS_UNMAP_REQUESTS, now.requests);
+}
+
+/* Another vCPU is in the guest, or on the way in or out, which needs none. */
+TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
+{
+	struct guest *g = &self->guest;
+	struct flushes before, now;
+	struct runner runner;
+	__u64 bitmap;
+	int i;
+
+	guest_set_slot(_metadata, g, 1, KVM_MEM_LOG_DIRTY_PAGES, STATS_DATA,
+		       self->memory, PAGES * g->page);
+	runner_start(_metadata, &runner, &g->vcpu[1], 1, 1);
+	before = flushes_read(_metadata, &self->file);
+	for (i = 0; i < TIMES; i++) {
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		get_dirty_log(_metadata, g, 1, &bitmap);
+		flushes_read(_metadata, &self->file);
+	}
+	now = flushes_read(_metadata, &self->file);
+	runner_stop(_metadata, &runner);
+	EXPECT_EQ((__u64)TIMES, now.requests - before.requests);
+	EXPECT_LT(before.done, now.done);
+}
+
+/* What goes up and down is where it was when all that moved it is undone. */
+static void expect_same_gauges(struct __test_metadata *_metadata,
+			       const struct stats_file *before)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	for (i = 0; (desc = stats_desc(before, i)); i++) {
+		if ((desc->flags & KVM_STATS_TYPE_MASK) !=
+		    KVM_STATS_TYPE_INSTANT)
+			continue;
+		EXPECT_EQ(stats_value(before, desc, 0),
+			  stats_read(_metadata, before, desc->name)) {
+			TH_LOG("%s", desc->name);
+		}
+	}
+}
+
+TEST_F(flush, gauges_return_when_memory_comes_and_goes)
+{
+	struct guest *g = &self->guest;
+	size_t size = PAGES * g->page;
+	struct stats_file vm, vcpu;
+	int i;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &vm);
+	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu->fd), &vcpu);
+	for (i = 0; i < 10; i++) {
+		vcpu_complete_exit(_metadata, self->vcpu);
+		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE,
+				     PAGES);
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		guest_set_slot(_metadata, g, 1, 0, STATS_DATA, NULL, 0);
+		vcpu_complete_exit(_metadata, self->vcpu);
+		/* Back to the page of the code, which was dropped as well. */
+		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		expect_same_gauges(_metadata, &vm);
+		expect_same_gauges(_metadata, &vcpu);
+		guest_set_slot(_metadata, g, 1, 0, STATS_DATA, self->memory,
+			       size);
+	}
+	stats_unload(&vm);
+	stats_unload(&vcpu);
+}
+
+#ifdef __x86_64__
+/*
+ * Injecting counts each try: an entry that is called off for work of the host
+ * after it has injected is followed by another one that does so again. Nothing
+ * is ever missed, and of several attempts one is without such an accident.
+ */
+#define INJECTIONS		20
+#define INJECTION_ATTEMPTS	20
+
+static void inject(struct __test_metadata *_metadata, struct guest_vcpu *v,
+		   bool nmi)
+{
+	struct kvm_interrupt irq = { .irq = STATS_VECTOR };
+
+	ASSERT_EQ(0, nmi ? ioctl(v->fd, KVM_NMI, 0) :
+			   ioctl(v->fd, KVM_INTERRUPT, &irq));
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+}
+
+static void expect_injections(struct __test_metadata *_metadata,
+			      struct guest_vcpu *v, const char *name, bool nmi)
+{
+	__u64 before, moved;
+	int i, attempt;
+
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	/* The first one finds stack and interrupt table not mapped yet. */
+	inject(_metadata, v, nmi);
+	for (attempt = 0; attempt < INJECTION_ATTEMPTS; attempt++) {
+		before = vcpu_read(_metadata, v, name);
+		for (i = 0; i < INJECTIONS; i++)
+			inject(_metadata, v, nmi);
+		moved = vcpu_read(_metadata, v, name) - before;
+		ASSERT_LE((__u64)INJECTIONS, moved) TH_LOG("%s", name);
+		if (moved == INJECTIONS)
+			break;
+	}
+	EXPECT_EQ((__u64)INJECTIONS, moved) {
+		TH_LOG("%s, in each of %d attempts", name, INJECTION_ATTEMPTS);
+	}
+	vcpu_complete_exit(_metadata, v);
+}
+
+TEST_F(guest, each_interrupt_is_injected_once)
+{
+	expect_injections(_metadata, self->vcpu, "irq_injections", false);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "nmi_injections"));
+}
+
+TEST_F(guest, each_nmi_is_injected_once)
+{
+	expect_injections(_metadata, self->vcpu, "nmi_injections", true);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "irq_injections"));
+}
+
+TEST_F(guest, each_interrupt_window_that_was_asked_for_is_one)
+{
+	struct kvm_regs regs;
+	int i;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_KERNEL_EXITS,
+			     UINT_MAX);
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_REGS, &regs));
+	regs.rflags |= 0x200;
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_REGS, &regs));
+	self->vcpu->run->request_interrupt_window = 1;
+	for (i = 0; i < TIMES; i++)
+		vcpu_run(_metadata, self->vcpu, KVM_EXIT_IRQ_WINDOW_OPEN);
+	EXPECT_EQ((__u64)TIMES,
+		  vcpu_read(_metadata, self->vcpu, "request_irq_exits"));
+	/* An exit of another kind may find the window open before. */
+	EXPECT_GE((__u64)TIMES,
+		  vcpu_read(_metadata, self->vcpu, "irq_window_exits"));
+}
+
+/* An entry looks for events when user space has changed the registers. */
+TEST_F(guest, each_change_of_registers_is_looked_at)
+{
+	struct kvm_regs regs;
+	__u64 before;
+	int i;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	before = vcpu_read(_metadata, self->vcpu, "req_event");
+	for (i = 0; i < TIMES; i++) {
+		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_REGS, &regs));
+		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_REGS, &regs));
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		vcpu_complete_exit(_metadata, self->vcpu);
+	}
+	EXPECT_EQ(before + TIMES,
+		  vcpu_read(_metadata, self->vcpu, "req_event"));
+}
+
+/*
+ * A vCPU that sleeps goes on sleeping in the next KVM_RUN. If that one has a
+ * signal pending, polling ends before it has taken any time.
+ */
+TEST_F(halt, with_a_poll_of_no_time_is_in_bucket_0)
+{
+	const struct halt halt = { .polls = 1, .succeeds = 1 };
+	struct halts before, moved;
+	sigset_t mask;
+	int i;
+
+	halt_until_polling(_metadata, &self->guest, 2);
+	halt_until_signal(_metadata, self->vcpu);
+	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	for (i = 0; i < HALTS; i++) {
+		halts_read(_metadata, self->vcpu, &before);
+		run_until_signal(_metadata, self->vcpu, &mask);
+		halts_since(_metadata, self->vcpu, &before, &moved);
+		expect_halt(_metadata, &moved, &halt);
+		EXPECT_EQ(0UL, moved.success_ns);
+		EXPECT_EQ(1UL, moved.success[0]);
+	}
+}
+#endif
 
 TEST_HARNESS_MAIN

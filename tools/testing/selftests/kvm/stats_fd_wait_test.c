@@ -1,5 +1,290 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* To be written. */
+/*
+ * KVM's statistics files are had and read without waiting for a vCPU, whatever
+ * that is doing inside of KVM_RUN: one that looks at a VM that hangs must not
+ * hang itself.
+ */
+#define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <time.h>
+
 #include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+
+/* What a file may take to be had and read, open to close: the median of these. */
+#define ATTEMPTS		101
+#define MEDIAN_NS		(10 * 1000 * 1000)
+
+/* What no attempt takes that does not wait, on a machine however busy. */
+#define NOT_WAITING_SECONDS	10
+
+/* Exits of a vCPU after which it surely runs. */
+#define EXITS			100
+
+/* A fault of guest memory that no one handles. */
+struct userfault {
+	int fd;
+	void *memory;
+};
+
+FIXTURE(busy)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct stats_file vm;
+	struct runner runner;
+	struct userfault userfault;
+	void (*stop)(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(busy) *self);
+};
+
+FIXTURE_VARIANT(busy)
+{
+	void (*start)(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(busy) *self);
+	void (*stop)(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(busy) *self);
+	bool irqchip;
+};
+
+static void stop(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
+{
+	runner_stop(_metadata, &self->runner);
+}
+
+static void start_exiting(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(busy) *self)
+{
+	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, EXITS);
+}
+
+FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time)
+{
+	.start = start_exiting,
+	.stop = stop,
+};
+
+static void start_in_guest(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(busy) *self)
+{
+	runner_start(_metadata, &self->runner, self->vcpu, EXITS, EXITS);
+}
+
+FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
+{
+	.start = start_in_guest,
+	.stop = stop,
+};
+
+static void start_sleeping(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(busy) *self)
+{
+	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	runner_sleep(_metadata, &self->runner, self->vcpu);
+}
+
+static void stop_sleeping(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(busy) *self)
+{
+	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "blocking"));
+	stats_arch_wake(_metadata, self->guest.vm);
+	runner_join(_metadata, &self->runner);
+}
+
+FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
+{
+	.start = start_sleeping,
+	.stop = stop_sleeping,
+	.irqchip = true,
+};
+
+/* Memory of the guest whose first touch waits for user space. */
+static void userfault_create(struct __test_metadata *_metadata,
+			     struct guest *g, struct userfault *u)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = {
+		.range.len = g->page,
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	u->fd = syscall(STATS_SYS_USERFAULTFD, O_CLOEXEC);
+	if (u->fd < 0)
+		SKIP_IN_SETUP("userfaultfd: %s", strerror(errno));
+	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_API, &api));
+	u->memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, u->memory);
+	range.range.start = (unsigned long)u->memory;
+	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_REGISTER, &range));
+	guest_set_slot(_metadata, g, 1, 0, STATS_DATA, u->memory, g->page);
+}
+
+static void start_stuck(struct __test_metadata *_metadata,
+			FIXTURE_DATA(busy) *self)
+{
+	struct uffd_msg msg;
+
+	userfault_create(_metadata, &self->guest, &self->userfault);
+	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	runner_create(_metadata, &self->runner, self->vcpu);
+	ASSERT_EQ((ssize_t)sizeof(msg),
+		  read(self->userfault.fd, &msg, sizeof(msg)));
+	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+}
+
+static void stop_stuck(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(busy) *self)
+{
+	struct uffdio_zeropage zero = {
+		.range.start = (unsigned long)self->userfault.memory,
+		.range.len = self->guest.page,
+	};
+
+	EXPECT_FALSE(runner_returned(&self->runner));
+	ASSERT_EQ(0, ioctl(self->userfault.fd, UFFDIO_ZEROPAGE, &zero));
+	runner_join(_metadata, &self->runner);
+	munmap(self->userfault.memory, self->guest.page);
+	close(self->userfault.fd);
+}
+
+FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
+{
+	.start = start_stuck,
+	.stop = stop_stuck,
+};
+
+FIXTURE_SETUP(busy)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	self->guest.irqchip = variant->irqchip;
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
+		   &self->vm);
+	self->stop = variant->stop;
+	variant->start(_metadata, self);
+}
+
+FIXTURE_TEARDOWN(busy)
+{
+	self->stop(_metadata, self);
+	stats_unload(&self->vm);
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* Where a file is had from, and what it has to be like. */
+struct source {
+	int fd;
+	pid_t owner;		/* of the fd, if it is to be pulled from there */
+	const struct stats_file *file;
+};
+
+/* Have, read and close a file: its constant part and as much data. */
+static int get_and_read(const struct source *s)
+{
+	const struct stats_file *f = s->file;
+	char *bytes = malloc(f->size);
+	ssize_t ret;
+	int fd;
+
+	if (!bytes)
+		return -ENOMEM;
+	fd = result(ioctl(s->fd, KVM_GET_STATS_FD, 0));
+	if (fd < 0) {
+		free(bytes);
+		return fd;
+	}
+	ret = result(pread(fd, bytes, f->size, 0));
+	if (ret >= 0) {
+		ret = (size_t)ret == f->size &&
+		      !memcmp(bytes, f->bytes, f->header.data_offset) ?
+		      0 : -ESTALE;
+	}
+	close(fd);
+	free(bytes);
+	return ret;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	const __u64 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* 0, a negative errno, or -ETIME if most attempts take too long. */
+static int measure(const struct source *s)
+{
+	__u64 ns[ATTEMPTS];
+	int i, ret;
+
+	for (i = 0; i < ATTEMPTS; i++) {
+		ns[i] = now_ns();
+		ret = get_and_read(s);
+		if (ret)
+			return ret;
+		ns[i] = now_ns() - ns[i];
+		if (ns[i] >= NOT_WAITING_SECONDS * 1000000000ULL)
+			return -ETIMEDOUT;
+	}
+	qsort(ns, ATTEMPTS, sizeof(ns[0]), compare_ns);
+	return ns[ATTEMPTS / 2] < MEDIAN_NS ? 0 : -ETIME;
+}
+
+/* For children: their parent must not wait for one that does. */
+static int measure_in_child(void *arg)
+{
+	struct source *s = arg;
+
+	alarm(NOT_WAITING_SECONDS);
+	if (s->owner) {
+		close(s->fd);
+		s->fd = stats_pidfd_getfd(s->owner, s->fd);
+		if (s->fd < 0)
+			return s->fd;
+	}
+	return measure(s);
+}
+
+TEST_F(busy, has_its_file_read_at_once)
+{
+	struct source vcpu = { self->vcpu->fd, 0, &self->vcpu->file };
+	struct source vm = { self->guest.vm, 0, &self->vm };
+
+	EXPECT_EQ(0, measure(&vcpu));
+	EXPECT_EQ(0, measure(&vm));
+}
+
+TEST_F(busy, has_its_file_read_at_once_by_a_forked_child)
+{
+	struct source vcpu = { self->vcpu->fd, 0, &self->vcpu->file };
+	struct source vm = { self->guest.vm, 0, &self->vm };
+
+	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
+	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
+}
+
+TEST_F(busy, has_its_file_read_at_once_by_one_who_pulled_the_fd)
+{
+	struct source vcpu = { self->vcpu->fd, getpid(), &self->vcpu->file };
+	struct source vm = { self->guest.vm, getpid(), &self->vm };
+
+	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
+	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
+}
 
 TEST_HARNESS_MAIN

@@ -6,6 +6,10 @@
 #ifndef SELFTEST_KVM_STATS_FD_GUEST_H
 #define SELFTEST_KVM_STATS_FD_GUEST_H
 
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
 #include "stats_fd_arch.h"
 
 /* Below 1 MB for x86's real mode, aligned to arm64's largest page. */
@@ -17,6 +21,8 @@
  */
 #define GUEST_USER_EXITS	GUEST_MEMORY
 #define GUEST_KERNEL_EXITS	(GUEST_MEMORY + 0x100)
+#define GUEST_CODE		(GUEST_MEMORY + 0x200)	/* the test's own */
+#define GUEST_CODE_SIZE		0x400
 
 struct guest_vcpu {
 	int fd;
@@ -24,8 +30,9 @@ struct guest_vcpu {
 	struct stats_file file;
 };
 
-/* A VM with one page of memory. */
+/* A VM with one page of memory. @irqchip is to be set before it is created. */
 struct guest {
+	bool irqchip;
 	int vm;
 	void *memory;
 	size_t page;
@@ -48,6 +55,7 @@ static inline void guest_create_memory(struct __test_metadata *_metadata,
 	memcpy(g->memory, stats_user_exits_code, sizeof(stats_user_exits_code));
 	memcpy(g->memory + (GUEST_KERNEL_EXITS - GUEST_MEMORY),
 	       stats_kernel_exits_code, sizeof(stats_kernel_exits_code));
+	stats_arch_init_page(g->memory, GUEST_MEMORY);
 	region.memory_size = g->page;
 	region.userspace_addr = (unsigned long)g->memory;
 	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
@@ -61,6 +69,8 @@ static inline void guest_create(struct __test_metadata *_metadata, int kvm,
 
 	g->vm = stats_create_vm(_metadata, kvm);
 	stats_arch_init_vm(_metadata, g->vm);
+	if (g->irqchip)
+		stats_arch_create_irqchip(_metadata, g->vm);
 	guest_create_memory(_metadata, g);
 	g->run_size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	g->vcpus = vcpus;
@@ -104,25 +114,189 @@ static inline __u64 vcpu_read(struct __test_metadata *_metadata,
 	return stats_read(_metadata, &v->file, name);
 }
 
+/* To be called before the first vCPU runs. */
+static inline void guest_put_code(struct __test_metadata *_metadata,
+				  struct guest *g, const char *code,
+				  const char *end)
+{
+	ASSERT_GE(GUEST_CODE_SIZE, end - code);
+	memcpy(g->memory + (GUEST_CODE - GUEST_MEMORY), code, end - code);
+}
+
+/* Give a guest memory, or take it away with @flags and @size 0. */
+static inline void guest_set_slot(struct __test_metadata *_metadata,
+				  struct guest *g, __u32 slot, __u32 flags,
+				  __u64 addr, void *memory, size_t size)
+{
+	struct kvm_userspace_memory_region region = {
+		.slot = slot,
+		.flags = flags,
+		.guest_phys_addr = addr,
+		.userspace_addr = (unsigned long)memory,
+		.memory_size = size,
+	};
+
+	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region)) {
+		TH_LOG("slot %u: %s", slot, strerror(errno));
+	}
+}
+
+/* Memory of its own in a slot of its own, with small pages only. */
+static inline void *guest_add_memory(struct __test_metadata *_metadata,
+				     struct guest *g, __u32 slot, __u32 flags,
+				     __u64 addr, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, memory);
+	memset(memory, 0, size);
+	guest_set_slot(_metadata, g, slot, flags, addr, memory, size);
+	return memory;
+}
+
+/* KVM_RUN until the next exit to user space. */
+static inline void vcpu_run(struct __test_metadata *_metadata,
+			    struct guest_vcpu *v, __u32 exit_reason)
+{
+	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
+		TH_LOG("KVM_RUN: %s", strerror(errno));
+	}
+	ASSERT_EQ(exit_reason, v->run->exit_reason);
+}
+
 /*
- * Exit to user space @count times. The last exit is completed by a KVM_RUN that
- * does not enter the guest, so that the vCPU can be sent elsewhere.
+ * Complete the last exit by a KVM_RUN that does not enter the guest, so that the
+ * vCPU can be sent elsewhere.
  */
+static inline void vcpu_complete_exit(struct __test_metadata *_metadata,
+				      struct guest_vcpu *v)
+{
+	v->run->immediate_exit = 1;
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	v->run->immediate_exit = 0;
+}
+
+/* Exit to user space @count times. */
 static inline void vcpu_exit_to_user(struct __test_metadata *_metadata,
 				     struct guest_vcpu *v, int count)
 {
 	int i;
 
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
-	for (i = 0; i < count; i++) {
-		ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
-			TH_LOG("KVM_RUN: %s", strerror(errno));
+	for (i = 0; i < count; i++)
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+}
+
+/* A thread inside of KVM_RUN. */
+struct runner {
+	struct guest_vcpu *vcpu;
+	pthread_t thread;
+	long result;
+	bool returned;
+};
+
+/* Looks at a counter before it counts as stuck; each gives up the CPU. */
+#define RUNNER_MAX_LOOKS	(1000 * 1000)
+
+static __thread struct kvm_run *runner_kicked;
+
+/* Ends a KVM_RUN, also one that has yet to begin. */
+static inline void runner_kick(int sig)
+{
+	runner_kicked->immediate_exit = sig != 0;
+}
+
+static inline void *runner_thread(void *arg)
+{
+	struct runner *r = arg;
+
+	runner_kicked = r->vcpu->run;
+	r->result = result(ioctl(r->vcpu->fd, KVM_RUN, 0));
+	__atomic_store_n(&r->returned, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static inline bool runner_returned(struct runner *r)
+{
+	return __atomic_load_n(&r->returned, __ATOMIC_ACQUIRE);
+}
+
+/* One KVM_RUN from where the vCPU is. */
+static inline void runner_create(struct __test_metadata *_metadata,
+				 struct runner *r, struct guest_vcpu *v)
+{
+	memset(r, 0, sizeof(*r));
+	r->vcpu = v;
+	ASSERT_EQ(0, pthread_create(&r->thread, NULL, runner_thread, r));
+}
+
+/* Look at a statistic of the vCPU until it is at least @least. */
+static inline void runner_wait_for(struct __test_metadata *_metadata,
+				   struct runner *r, const char *name,
+				   __u64 least)
+{
+	int i;
+
+	for (i = 0; i < RUNNER_MAX_LOOKS; i++) {
+		if (vcpu_read(_metadata, r->vcpu, name) >= least)
+			return;
+		ASSERT_FALSE(runner_returned(r)) {
+			TH_LOG("KVM_RUN: %ld, exit reason %u", r->result,
+			       r->vcpu->run->exit_reason);
 		}
-		ASSERT_EQ(STATS_USER_EXIT_REASON, (int)v->run->exit_reason);
+		sched_yield();
 	}
-	v->run->immediate_exit = 1;
-	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	v->run->immediate_exit = 0;
+	ASSERT_LE(least, vcpu_read(_metadata, r->vcpu, name)) {
+		TH_LOG("%s", name);
+	}
+}
+
+/*
+ * Start a vCPU that has @count exits that KVM handles and then spins. It never
+ * leaves the guest by itself, and it is there when this returns, after at least
+ * @seen of them.
+ */
+static inline void runner_start(struct __test_metadata *_metadata,
+				struct runner *r, struct guest_vcpu *v,
+				__u32 count, __u32 seen)
+{
+	struct sigaction action = { .sa_handler = runner_kick };
+	__u64 before = vcpu_read(_metadata, v, "exits");
+
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, count);
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	runner_create(_metadata, r, v);
+	runner_wait_for(_metadata, r, "exits", before + seen);
+}
+
+/* Fails if the vCPU was not inside of KVM_RUN all the time. */
+static inline void runner_stop(struct __test_metadata *_metadata,
+			       struct runner *r)
+{
+	EXPECT_FALSE(runner_returned(r));
+	ASSERT_EQ(0, pthread_kill(r->thread, SIGUSR1));
+	ASSERT_EQ(0, pthread_join(r->thread, NULL));
+	EXPECT_EQ(-EINTR, r->result);
+	r->vcpu->run->immediate_exit = 0;
+}
+
+/* Wait for a KVM_RUN that ends by itself with the user exit. */
+static inline void runner_join(struct __test_metadata *_metadata,
+			       struct runner *r)
+{
+	ASSERT_EQ(0, pthread_join(r->thread, NULL));
+	ASSERT_EQ(0, r->result);
+	ASSERT_EQ(STATS_USER_EXIT_REASON, (int)r->vcpu->run->exit_reason);
+}
+
+/* Have the sleep guest sleep. It does when this returns. */
+static inline void runner_sleep(struct __test_metadata *_metadata,
+				struct runner *r, struct guest_vcpu *v)
+{
+	runner_create(_metadata, r, v);
+	runner_wait_for(_metadata, r, "blocking", 1);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_GUEST_H */

@@ -60,6 +60,38 @@ struct stats_known {
 		   KVM_STATS_BASE_POW10 }
 
 /*
+ * Code for a guest, in the assembler's words: at @name, up to @name_end. Its
+ * place does not matter.
+ */
+#define STATS_GUEST_CODE(name, text)					\
+	asm(".pushsection .rodata\n"					\
+	    #name ":\n"							\
+	    text							\
+	    #name "_end:\n"						\
+	    ".popsection\n");						\
+	extern const char name[], name##_end[]
+
+/*
+ * What a guest can do as often as it is asked to, and the statistics that move
+ * by just that number. Each time is an exit to user space for @exit_reason, or
+ * else one that KVM handles.
+ */
+struct stats_activity {
+	const char *name;
+	const char *code;
+	const char *end;
+	__u32 exit_reason;
+	const char *moves[4];
+	int (*moves_nothing)(void);	/* on this host */
+};
+
+#define STATS_ACTIVITY(code_name)					\
+	.name = #code_name, .code = code_name, .end = code_name##_end
+
+/* Where guests have memory besides that of their code, if a test gives it. */
+#define STATS_DATA			0x1000000UL
+
+/*
  * One file as its reader sees it. @bytes is all of it, as of stats_load();
  * @data_size is the sum over the descriptors, which is what clients read.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the tests of KVM's statistics files know about arm64: the statistics
- * that it counts, and two guests of a few instructions each, so that the tests
- * can tell how often a vCPU exited.
+ * that it counts, and guests of a few instructions each, so that the tests can
+ * tell how often a vCPU did what.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -45,12 +45,127 @@ static const __u32 stats_user_exits_code[] = {
 	0x17ffffff,		/*	b 1b		*/
 };
 
+/* What is done, as often as x19 says, and then the user exit. */
+#define STATS_GUEST_LOOP(name, action)					\
+	STATS_GUEST_CODE(name,						\
+		"1:	" action "\n"					\
+		"	subs x19, x19, #1\n"				\
+		"	b.ne 1b\n"					\
+		"	str w1, [x2]\n")
+
+/* Where no memory and no device of KVM is, and where an ioeventfd goes. */
+#define STATS_MMIO_ADDR		0x10000000
+#define STATS_IOEVENTFD_ADDR	0x10001000
+
+/* PSCI_VERSION */
+STATS_GUEST_LOOP(stats_hypercall, "mov w0, #0x84000000; hvc #0");
+STATS_GUEST_LOOP(stats_mmio_write, "str w1, [x2]");
+STATS_GUEST_LOOP(stats_mmio_read, "ldr w1, [x2]");
+STATS_GUEST_LOOP(stats_mmio_ioeventfd, "str w1, [x3]");
+STATS_GUEST_LOOP(stats_spin, "b 1b");
+
+/* Writes to as many pages as x19 says from x20 on, again in each KVM_RUN. */
+STATS_GUEST_CODE(stats_touch,
+	"1:	mov x4, x19\n"
+	"	mov x5, x20\n"
+	"	cbz x4, 3f\n"
+	"2:	str w1, [x5]\n"
+	"	add x5, x5, x21\n"
+	"	subs x4, x4, #1\n"
+	"	b.ne 2b\n"
+	"3:	str w1, [x2]\n"
+	"	b 1b\n");
+
+/*
+ * Sleeps until it is woken, once in each KVM_RUN. A WFI may also do nothing,
+ * for example because the host has an interrupt: then no one has woken the vCPU
+ * and there is none for it.
+ */
+STATS_GUEST_CODE(stats_sleep,
+	"1:	wfi\n"
+	"	mrs x0, isr_el1\n"
+	"	cbz x0, 1b\n"
+	"	str w1, [x2]\n"
+	"	b 1b\n");
+
+/* The statistic that counts the sleep guest's sleeps. */
+#define STATS_SLEEPS		"wfi_exit_stat"
+
+/*
+ * Flushes of remote TLBs that unmapping a page of the guest asks for: none, for
+ * an instruction flushes that page everywhere.
+ */
+#define STATS_UNMAP_REQUESTS	0
+
+/* Whether one is done even if no vCPU is in the guest. */
+#define STATS_FLUSHES_IDLE_VM	1
+
+#define STATS_SYS_USERFAULTFD	SYS_userfaultfd
+
+/* Those that count what a guest does and nothing else. */
+static const char * const stats_arch_exact[] = {
+	"hvc_exit_stat", "wfi_exit_stat", "mmio_exit_user", "mmio_exit_kernel",
+	"signal_exits", NULL
+};
+
+static const struct stats_activity stats_arch_activities[] = {
+	{
+		STATS_ACTIVITY(stats_hypercall),
+		.moves = { "hvc_exit_stat" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exit_user" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exit_user" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_ioeventfd),
+		.moves = { "mmio_exit_kernel" },
+	},
+	{ }
+};
+
 /* What vCPUs are to be, the same for all VMs of a host. */
 static struct kvm_vcpu_init stats_vcpu_init;
 
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 	ASSERT_EQ(0, ioctl(vm, KVM_ARM_PREFERRED_TARGET, &stats_vcpu_init));
+}
+
+/* A vCPU sleeps and is woken without one, too. */
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
+					     int vm)
+{
+}
+
+static inline void stats_irq_line(struct __test_metadata *_metadata, int vm,
+				  int level)
+{
+	struct kvm_irq_level line = {
+		.irq = (KVM_ARM_IRQ_TYPE_CPU << KVM_ARM_IRQ_TYPE_SHIFT) |
+		       KVM_ARM_IRQ_CPU_IRQ,
+		.level = level,
+	};
+
+	ASSERT_EQ(0, ioctl(vm, KVM_IRQ_LINE, &line));
+}
+
+/* Wake the vCPU. It has interrupts masked, so that nothing else happens. */
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm)
+{
+	stats_irq_line(_metadata, vm, 1);
+}
+
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
+{
+	stats_irq_line(_metadata, vm, 0);
+}
+
+static inline void stats_arch_init_page(char *page, __u64 addr)
+{
 }
 
 #define STATS_CORE_REG(reg)						\
@@ -77,9 +192,21 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_ARM_VCPU_INIT, &stats_vcpu_init));
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.pc), pc);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[19]), count);
-	/* There is no memory at this address. */
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[2]),
-		      0x10000000);
+		      STATS_MMIO_ADDR);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[3]),
+		      STATS_IOEVENTFD_ADDR);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]),
+		      STATS_DATA);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[21]),
+		      sysconf(_SC_PAGESIZE));
+}
+
+/* Have the touch guest write to another place than STATS_DATA. */
+static inline void stats_arch_set_data(struct __test_metadata *_metadata,
+				       int vcpu, __u64 data)
+{
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]), data);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */

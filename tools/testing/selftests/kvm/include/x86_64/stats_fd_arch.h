@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the tests of KVM's statistics files know about x86: the statistics that
- * it counts, and two guests of a few bytes of real-mode code each, so that the
- * tests can tell how often a vCPU exited.
+ * it counts, and guests of a few bytes of real-mode code each, so that the tests
+ * can tell how often a vCPU did what.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
+
+#include <cpuid.h>
 
 #include "stats_fd_util.h"
 
@@ -69,10 +71,204 @@ static const __u8 stats_user_exits_code[] = {
 	0xeb, 0xfd,		/*	jmp 1b		*/
 };
 
+/* 16-bit code: what is done, as often as %esi says, and then the user exit. */
+#define STATS_GUEST_LOOP(name, action)					\
+	STATS_GUEST_CODE(name,						\
+		".code16\n"						\
+		"1:	" action "\n"					\
+		"	dec %esi\n"					\
+		"	jnz 1b\n"					\
+		"	out %al, (%dx)\n"				\
+		".code64\n")
+
+/* Where no memory and no device of KVM is, and where an ioeventfd goes. */
+#define STATS_MMIO_ADDR		0x2000
+#define STATS_IOEVENTFD_PORT	0x2f8
+#define STATS_IOEVENTFD_ADDR	0x3000
+
+/* On Intel, KVM takes the first one as an invalid opcode and corrects it. */
+STATS_GUEST_LOOP(stats_hypercall, "vmmcall");
+STATS_GUEST_LOOP(stats_port, "out %al, $0x80");
+STATS_GUEST_LOOP(stats_port_ioeventfd,
+		 "mov $0x2f8, %dx; out %al, (%dx); mov $0x2f0, %dx");
+STATS_GUEST_LOOP(stats_mmio_write, "mov %al, 0x2000");
+STATS_GUEST_LOOP(stats_mmio_read, "mov 0x2000, %al");
+STATS_GUEST_LOOP(stats_mmio_ioeventfd, "mov %al, 0x3000");
+STATS_GUEST_LOOP(stats_hlt, "hlt");
+STATS_GUEST_LOOP(stats_invlpg, "invlpg 0x2000");
+/* KVM emulates no MMX arithmetic. */
+STATS_GUEST_LOOP(stats_unknown, "paddb 0x2000, %mm0");
+STATS_GUEST_LOOP(stats_spin, "jmp 1b");
+
+/* Writes to as many pages as %esi says from %edi on, again in each KVM_RUN. */
+STATS_GUEST_CODE(stats_touch,
+	".code16\n"
+	"1:	mov %esi, %ecx\n"
+	"	mov %edi, %ebx\n"
+	"	jecxz 3f\n"
+	"2:	mov %al, (%ebx)\n"
+	"	add $0x1000, %ebx\n"
+	"	dec %ecx\n"
+	"	jnz 2b\n"
+	"3:	out %al, (%dx)\n"
+	"	jmp 1b\n"
+	".code64\n");
+
+/* Sleeps until it is woken, once in each KVM_RUN. */
+STATS_GUEST_CODE(stats_sleep,
+	".code16\n"
+	"1:	hlt\n"
+	"	out %al, (%dx)\n"
+	"	jmp 1b\n"
+	".code64\n");
+
+/* In the page of the code: a real-mode interrupt table, and the stack's end. */
+#define STATS_IVT		0x800
+#define STATS_VECTOR		0x20
+#define STATS_NMI_VECTOR	2
+#define STATS_STACK		0x1000
+
+/* The statistic that counts the sleep guest's sleeps. */
+#define STATS_SLEEPS		"halt_exits"
+
+/* Flushes of remote TLBs that unmapping a page of the guest asks for. */
+#define STATS_UNMAP_REQUESTS	1
+
+/* Whether one is done even if no vCPU is in the guest. */
+#define STATS_FLUSHES_IDLE_VM	0
+
+/* The list of system calls in tools/, which tests are built with, has 282. */
+#define STATS_SYS_USERFAULTFD	323
+
+/* The one that counts KVM_RUNs, whatever ends them. */
+#define STATS_RUNS		"fpu_reload"
+
+/*
+ * Those that count what a guest does and nothing else. Not insn_emulation, for
+ * KVM may decode an instruction to find the next one.
+ */
+static const char * const stats_arch_exact[] = {
+	"io_exits", "mmio_exits", "hypercalls", "halt_exits", "signal_exits",
+	"insn_emulation_fail", "invlpg", "request_irq_exits", "irq_injections",
+	"nmi_injections", STATS_RUNS, NULL
+};
+
+static inline bool stats_parameter_is_off(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char value;
+
+	if (fd < 0 || read(fd, &value, 1) != 1)
+		value = 'N';
+	close(fd);
+	return value == 'N' || value == '0';
+}
+
+/* Whether KVM shadows the guest's page tables. */
+static inline bool stats_arch_shadows(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	/* AMD's module leaves its parameter alone if the CPU lacks it. */
+	if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 4)) {
+		__cpuid(0x8000000a, eax, ebx, ecx, edx);
+		return !(edx & 1) || stats_parameter_is_off(
+				"/sys/module/kvm_amd/parameters/npt");
+	}
+	return stats_parameter_is_off("/sys/module/kvm_intel/parameters/ept");
+}
+
+/* INVLPG is the guest's own business, unless its page tables are shadowed. */
+static inline int stats_unless_shadowed(void)
+{
+	return !stats_arch_shadows();
+}
+
+static const struct stats_activity stats_arch_activities[] = {
+	{
+		STATS_ACTIVITY(stats_hypercall),
+		.moves = { "hypercalls" },
+	}, {
+		STATS_ACTIVITY(stats_port),
+		.exit_reason = KVM_EXIT_IO,
+		.moves = { "io_exits" },
+	}, {
+		STATS_ACTIVITY(stats_port_ioeventfd),
+		.moves = { "io_exits" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits", "insn_emulation" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits", "insn_emulation" },
+	}, {
+		/* Not mmio_exits, which counts those to user space. */
+		STATS_ACTIVITY(stats_mmio_ioeventfd),
+		.moves = { "insn_emulation" },
+	}, {
+		/* A VM without an interrupt controller halts in user space. */
+		STATS_ACTIVITY(stats_hlt),
+		.exit_reason = KVM_EXIT_HLT,
+		.moves = { "halt_exits" },
+	}, {
+		STATS_ACTIVITY(stats_invlpg),
+		.moves = { "invlpg" },
+		.moves_nothing = stats_unless_shadowed,
+	}, {
+		/* Each KVM_RUN meets it again. */
+		STATS_ACTIVITY(stats_unknown),
+		.exit_reason = KVM_EXIT_INTERNAL_ERROR,
+		.moves = { "insn_emulation", "insn_emulation_fail" },
+	},
+	{ }
+};
+
 /* Intel needs a place for its TSS to run real mode without a page table. */
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 	ASSERT_EQ(0, ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000UL));
+}
+
+/* So that KVM itself lets a vCPU sleep, and wakes it. */
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
+					     int vm)
+{
+	ASSERT_EQ(0, ioctl(vm, KVM_CREATE_IRQCHIP, 0));
+}
+
+/*
+ * Have an NMI wake the vCPU: it needs no interrupt controller that is set up.
+ * Sent to all, for KVM finds no vCPU by its number before something changes in
+ * its interrupt controller.
+ */
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm)
+{
+	struct kvm_msi msi = {
+		.address_lo = 0xfeeff000,
+		.data = 4 << 8,
+	};
+
+	ASSERT_EQ(1, ioctl(vm, KVM_SIGNAL_MSI, &msi));
+}
+
+/* The NMI is over as soon as it is taken. */
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
+{
+}
+
+/* Real-mode interrupts return at once, NMIs as well. */
+static inline void stats_arch_init_page(char *page, __u64 addr)
+{
+	const __u8 iret = 0xcf;
+	__u16 handler[2] = { STATS_IVT - 1, addr >> 4 };
+	int i;
+
+	page[STATS_IVT - 1] = iret;
+	for (i = 0; i <= STATS_VECTOR; i++)
+		memcpy(page + STATS_IVT + i * sizeof(handler), handler,
+		       sizeof(handler));
 }
 
 /* Have a vCPU start at @pc, with @count for the kernel exit guest. */
@@ -82,15 +278,35 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	struct kvm_regs regs = {
 		.rip = 0,
 		.rsi = count,
+		.rdi = STATS_DATA,
 		.rdx = 0x2f0,	/* no device of KVM is at this port */
+		.rsp = STATS_STACK,
 		.rflags = 2,
 	};
+	__u64 page = pc & ~(STATS_STACK - 1ULL);
 	struct kvm_sregs sregs;
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
 	sregs.cs.base = pc;
 	sregs.cs.selector = pc >> 4;
+	sregs.ss.base = page;
+	sregs.ss.selector = page >> 4;
+	sregs.idt.base = page + STATS_IVT;
+	/* Data is anywhere in the first 4 GiB. */
+	sregs.ds.limit = 0xffffffff;
+	sregs.ds.g = 1;
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
+}
+
+/* Have the touch guest write to another place than STATS_DATA. */
+static inline void stats_arch_set_data(struct __test_metadata *_metadata,
+				       int vcpu, __u64 data)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
+	regs.rdi = data;
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
