@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How the file descriptor of a KVM statistics file behaves but for reading: how
- * it is opened, what is refused with which errno, who may have it, and what is
- * left of it when the VM is gone.
+ * it is opened, what is refused with which errno, and who may have it.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <termios.h>
 
@@ -218,61 +216,6 @@ TEST_F(file, process_of_another_user_reads_the_same)
 	EXPECT_EQ(0, stats_in_child(_metadata, read_as_nobody, &self->file));
 }
 
-union fd_control {
-	struct cmsghdr align;
-	char buf[CMSG_SPACE(sizeof(int))];
-};
-
-static void fd_message(struct msghdr *msg, struct iovec *iov,
-		       union fd_control *control)
-{
-	static char byte;
-
-	memset(control, 0, sizeof(*control));
-	iov->iov_base = &byte;
-	iov->iov_len = 1;
-	*msg = (struct msghdr) {
-		.msg_iov = iov,
-		.msg_iovlen = 1,
-		.msg_control = control->buf,
-		.msg_controllen = sizeof(control->buf),
-	};
-}
-
-static ssize_t send_fd(int sock, int fd)
-{
-	union fd_control control;
-	struct cmsghdr *cmsg;
-	struct msghdr msg;
-	struct iovec iov;
-
-	fd_message(&msg, &iov, &control);
-	cmsg = CMSG_FIRSTHDR(&msg);
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, 0);
-}
-
-static int recv_fd(int sock)
-{
-	union fd_control control;
-	struct cmsghdr *cmsg;
-	struct msghdr msg;
-	struct iovec iov;
-	int fd;
-
-	fd_message(&msg, &iov, &control);
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
-		return -1;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
-	return fd;
-}
-
 struct receiver {
 	const struct stats_file *file;
 	int sock;
@@ -285,7 +228,7 @@ static int read_received(void *arg)
 
 	/* Leave no other way to the file than the message. */
 	close(r->file->fd);
-	fd = recv_fd(r->sock);
+	fd = stats_recv_fd(r->sock);
 	return fd < 0 ? -EBADMSG : stats_same(fd, r->file);
 }
 
@@ -297,7 +240,7 @@ TEST_F(file, receiver_of_a_message_reads_the_same)
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
 	receiver.sock = sock[1];
 	/* One byte and one fd wait in the socket until the child is there. */
-	ASSERT_EQ(1, send_fd(sock[0], self->fd));
+	ASSERT_EQ(0, stats_send_fd(sock[0], self->fd));
 	EXPECT_EQ(0, stats_in_child(_metadata, read_received, &receiver));
 	close(sock[0]);
 	close(sock[1]);
@@ -374,140 +317,6 @@ TEST_F(file, thousand_files_open_and_close)
 		close(stats_get_fd(_metadata, self->source));
 	EXPECT_EQ(fds, count_fds());
 	EXPECT_EQ(0, stats_same(self->fd, &self->file));
-}
-
-/* The fds of one VM, closed in every order. */
-FIXTURE(close)
-{
-	int kvm;
-};
-
-FIXTURE_SETUP(close)
-{
-	self->kvm = stats_open_kvm(_metadata);
-}
-
-FIXTURE_TEARDOWN(close)
-{
-	close(self->kvm);
-}
-
-enum { VM, VCPU, VM_STATS, VCPU_STATS, HANDLES };
-
-struct handles {
-	int fd[HANDLES];	/* -1 when closed */
-	struct stats_file vm_file;
-	struct stats_file vcpu_file;
-};
-
-static void open_handles(struct __test_metadata *_metadata, int kvm,
-			 struct handles *h)
-{
-	h->fd[VM] = stats_create_vm(_metadata, kvm);
-	h->fd[VCPU] = stats_create_vcpu(_metadata, h->fd[VM], VCPU_ID);
-	h->fd[VM_STATS] = stats_get_fd(_metadata, h->fd[VM]);
-	h->fd[VCPU_STATS] = stats_get_fd(_metadata, h->fd[VCPU]);
-	stats_load(_metadata, h->fd[VM_STATS], &h->vm_file);
-	stats_load(_metadata, h->fd[VCPU_STATS], &h->vcpu_file);
-}
-
-static void close_handle(struct handles *h, int i)
-{
-	close(h->fd[i]);
-	h->fd[i] = -1;
-}
-
-/* What a closing VM still counts is no matter here, the rest stays. */
-static void expect_readable(struct __test_metadata *_metadata, int fd,
-			    const struct stats_file *f, const char *state)
-{
-	char *buf;
-
-	if (fd < 0)
-		return;
-	buf = malloc(f->size + 1);
-	ASSERT_NE(NULL, buf);
-	ASSERT_EQ((ssize_t)f->size, pread(fd, buf, f->size + 1, 0));
-	ASSERT_EQ(0, memcmp(f->bytes, buf, f->header.data_offset));
-	stats_expect_fdinfo(_metadata, fd, "id", stats_id(f));
-	stats_expect_fdinfo(_metadata, fd, "state", state);
-	free(buf);
-}
-
-static void expect_handles_work(struct __test_metadata *_metadata,
-				const struct handles *h)
-{
-	bool alive = h->fd[VM] >= 0 || h->fd[VCPU] >= 0;
-	const char *state = alive ? "alive" : "dead";
-
-	expect_readable(_metadata, h->fd[VM_STATS], &h->vm_file, state);
-	expect_readable(_metadata, h->fd[VCPU_STATS], &h->vcpu_file, state);
-}
-
-/* Write the nth permutation of the handles to @order. */
-static void permutation(unsigned int n, int order[HANDLES])
-{
-	int left[HANDLES] = { VM, VCPU, VM_STATS, VCPU_STATS };
-	int i, pick;
-
-	for (i = 0; i < HANDLES; i++) {
-		pick = n % (HANDLES - i);
-		n /= HANDLES - i;
-		order[i] = left[pick];
-		left[pick] = left[HANDLES - 1 - i];
-	}
-}
-
-TEST_F(close, in_any_order_leaves_the_open_files_readable)
-{
-	int order[HANDLES];
-	struct handles h;
-	unsigned int n;
-	int i;
-
-	for (n = 0; n < 4 * 3 * 2 * 1; n++) {
-		permutation(n, order);
-		open_handles(_metadata, self->kvm, &h);
-		expect_handles_work(_metadata, &h);
-		for (i = 0; i < HANDLES; i++) {
-			close_handle(&h, order[i]);
-			expect_handles_work(_metadata, &h);
-		}
-		free(h.vm_file.bytes);
-		free(h.vcpu_file.bytes);
-	}
-}
-
-/* A vCPU fd keeps its VM, and is all that is needed for its file. */
-TEST_F(close, of_the_vm_leaves_the_vcpu_with_a_living_file)
-{
-	int vm = stats_create_vm(_metadata, self->kvm);
-	int vcpu = stats_create_vcpu(_metadata, vm, VCPU_ID);
-	struct stats_file file;
-
-	close(vm);
-	stats_load(_metadata, stats_get_fd(_metadata, vcpu), &file);
-	stats_expect_fdinfo(_metadata, file.fd, "state", "alive");
-	close(vcpu);
-	stats_expect_fdinfo(_metadata, file.fd, "state", "dead");
-	stats_unload(&file);
-}
-
-TEST_F(close, of_the_vm_leaves_values_that_never_change_again)
-{
-	int vm = stats_create_vm(_metadata, self->kvm);
-	int fd = stats_get_fd(_metadata, vm);
-	struct stats_file file;
-	int i;
-
-	close(vm);
-	stats_load(_metadata, fd, &file);
-	for (i = 0; i < 10; i++) {
-		/* Memory that was given back would be used by the next VM. */
-		close(stats_create_vm(_metadata, self->kvm));
-		ASSERT_EQ(0, stats_same(fd, &file));
-	}
-	stats_unload(&file);
 }
 
 TEST_HARNESS_MAIN

@@ -12,7 +12,10 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/kvm.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -355,6 +358,70 @@ static inline int stats_in_child(struct __test_metadata *_metadata,
 	return -WEXITSTATUS(status);
 }
 
+/*
+ * Start a child that reports failures by ASSERT_*(), and dies with the test. The
+ * counterpart is stats_wait().
+ */
+static inline pid_t stats_fork(struct __test_metadata *_metadata,
+			       void (*fn)(struct __test_metadata *_metadata,
+					  void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid) TH_LOG("fork: %s", strerror(errno));
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fn(_metadata, arg);
+		_exit(!_metadata->passed);
+	}
+	return pid;
+}
+
+static inline void stats_wait(struct __test_metadata *_metadata, pid_t pid)
+{
+	int status;
+
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status) TH_LOG("child %d failed", pid);
+}
+
+#define STATS_MAX_CHILDREN		16
+
+/* Run @fn in children at the same time, with a number from 0 on each. */
+static inline void
+stats_in_children(struct __test_metadata *_metadata, int children,
+		  void (*fn)(struct __test_metadata *_metadata, int nr,
+			     void *arg), void *arg)
+{
+	pid_t pid[STATS_MAX_CHILDREN];
+	int i;
+
+	for (i = 0; i < children; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			fn(_metadata, i, arg);
+			_exit(!_metadata->passed);
+		}
+	}
+	for (i = 0; i < children; i++)
+		stats_wait(_metadata, pid[i]);
+}
+
+/* Processes wait for each other by one byte through a socket or pipe. */
+static inline void stats_say(struct __test_metadata *_metadata, int sock)
+{
+	ASSERT_EQ(1, write(sock, "", 1));
+}
+
+static inline void stats_hear(struct __test_metadata *_metadata, int sock)
+{
+	char byte;
+
+	ASSERT_EQ(1, read(sock, &byte, 1)) TH_LOG("the other side died");
+}
+
 /* For children: 0 if a file still is what was loaded, -ESTALE if not. */
 static inline int stats_same(int fd, const struct stats_file *f)
 {
@@ -370,6 +437,63 @@ static inline int stats_same(int fd, const struct stats_file *f)
 	}
 	free(now);
 	return ret;
+}
+
+union stats_fd_control {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(sizeof(int))];
+};
+
+static inline void stats_fd_message(struct msghdr *msg, struct iovec *iov,
+				    union stats_fd_control *control)
+{
+	static char byte;
+
+	memset(control, 0, sizeof(*control));
+	iov->iov_base = &byte;
+	iov->iov_len = 1;
+	*msg = (struct msghdr) {
+		.msg_iov = iov,
+		.msg_iovlen = 1,
+		.msg_control = control->buf,
+		.msg_controllen = sizeof(control->buf),
+	};
+}
+
+/* Through a socket, with one byte. 0 or a negative errno. */
+static inline int stats_send_fd(int sock, int fd)
+{
+	union stats_fd_control control;
+	struct cmsghdr *cmsg;
+	struct msghdr msg;
+	struct iovec iov;
+
+	stats_fd_message(&msg, &iov, &control);
+	cmsg = CMSG_FIRSTHDR(&msg);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
+}
+
+/* The fd or a negative errno. */
+static inline int stats_recv_fd(int sock)
+{
+	union stats_fd_control control;
+	struct cmsghdr *cmsg;
+	struct msghdr msg;
+	struct iovec iov;
+	int fd;
+
+	stats_fd_message(&msg, &iov, &control);
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return -EBADMSG;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -EBADMSG;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
 }
 
 /* For children: give up all that root may do. */
@@ -393,6 +517,22 @@ static inline int stats_pidfd_getfd(pid_t pid, int fd)
 	pulled = result(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
 	close(pidfd);
 	return pulled;
+}
+
+#define STATS_DEBUGFS			"/sys/kernel/debug/kvm"
+#define STATS_DEBUGFS_SIZE		64
+
+/* Can the test see VMs in debugfs, under the names that it knows? */
+static inline bool stats_has_debugfs(void)
+{
+	return !access(STATS_DEBUGFS, R_OK | X_OK) && stats_in_initial_pid_ns();
+}
+
+/* The directory of a VM that thread @tid made and got fd @vm for. */
+static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid,
+				      int vm)
+{
+	snprintf(path, STATS_DEBUGFS_SIZE, STATS_DEBUGFS "/%d-%d", tid, vm);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_UTIL_H */
