@@ -1,5 +1,425 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* To be written. */
+/*
+ * KVM's statistics are exact: what several CPUs count at the same time is all
+ * counted, and what is read is a value that the statistic has had, never parts
+ * of two, wherever the reader's buffer and offset are.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+
 #include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+
+/*
+ * Pages that each of two vCPUs writes to, and how often. Rather many pages than
+ * rounds: where each CPU is a thread of an emulator, it takes long to meet.
+ */
+#define PAGES			200
+#define ROUNDS			30
+
+/* Seconds that it may take there, when the machine has other work, too. */
+#define RACE_TIMEOUT		100
+
+/* One of two threads that do the same at the same time, on its own CPU. */
+struct racer {
+	struct race *race;
+	struct guest_vcpu *vcpu;
+	int cpu;
+	void (*act)(struct racer *r, int page);
+	void *memory;
+	__u64 addr;		/* of it in the guest */
+	__u32 slot;		/* its first one */
+	int acts;		/* done */
+	int overlaps;		/* rounds in which the other one acted as well */
+	long error;
+};
+
+struct race {
+	struct guest guest;
+	struct stats_file file;
+	int arrived;
+	struct racer racers[2];
+};
+
+/*
+ * Both are here, running: a futex would wake one of them late. A racer that
+ * fails goes on to meet the other one.
+ */
+static void race_meet(struct race *race, int meeting)
+{
+	__atomic_add_fetch(&race->arrived, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&race->arrived, __ATOMIC_ACQUIRE) < 2 * meeting)
+		sched_yield();
+}
+
+static int racer_acts(struct racer *r)
+{
+	return __atomic_load_n(&r->acts, __ATOMIC_ACQUIRE);
+}
+
+static void racer_act(struct racer *r, struct racer *other)
+{
+	int before = racer_acts(other);
+	int i;
+
+	for (i = 0; i < PAGES; i++) {
+		r->act(r, i);
+		__atomic_add_fetch(&r->acts, 1, __ATOMIC_RELEASE);
+	}
+	if (racer_acts(other) != before)
+		r->overlaps++;
+}
+
+static void *racer_run(void *arg)
+{
+	struct racer *r = arg;
+	struct race *race = r->race;
+	struct racer *other = &race->racers[r == race->racers];
+	cpu_set_t cpus;
+	int round;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(r->cpu, &cpus);
+	r->error = result(sched_setaffinity(0, sizeof(cpus), &cpus));
+	for (round = 0; round < ROUNDS; round++) {
+		r->error = r->error ?: result(ioctl(r->vcpu->fd, KVM_RUN, 0));
+		race_meet(race, 2 * round + 1);
+		racer_act(r, other);
+		race_meet(race, 2 * round + 2);
+	}
+	return NULL;
+}
+
+/* Each is one request to flush remote TLBs, without a common lock. */
+static void unmap_page(struct racer *r, int page)
+{
+	size_t size = r->race->guest.page;
+
+	r->error = r->error ?: result(madvise(r->memory + page * size, size,
+					      MADV_DONTNEED));
+}
+
+static void log_dirty_page(struct racer *r, int page)
+{
+	__u64 bitmap = 0;
+	struct kvm_dirty_log log = {
+		.slot = r->slot + page,
+		.dirty_bitmap = &bitmap,
+	};
+
+	r->error = r->error ?: result(ioctl(r->race->guest.vm,
+					    KVM_GET_DIRTY_LOG, &log));
+	if (!r->error && bitmap != 1)
+		r->error = -EBADE;
+}
+
+static void race_create(struct __test_metadata *_metadata, struct race *race,
+			int kvm)
+{
+	struct guest *g = &race->guest;
+	struct racer *r;
+	int i, cpu = 0;
+	cpu_set_t cpus;
+
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(cpus), &cpus));
+	if (CPU_COUNT(&cpus) < 2)
+		SKIP_IN_SETUP("one CPU does nothing at the same time");
+	guest_create(_metadata, kvm, g, 2);
+	guest_put_code(_metadata, g, stats_touch, stats_touch_end);
+	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &race->file);
+	for (i = 0; i < 2; i++) {
+		r = &race->racers[i];
+		r->race = race;
+		r->vcpu = &g->vcpu[i];
+		while (!CPU_ISSET(cpu, &cpus))
+			cpu++;
+		r->cpu = cpu++;
+		r->slot = 1 + i * PAGES;
+		r->addr = STATS_DATA + i * PAGES * g->page;
+		stats_arch_init_vcpu(_metadata, r->vcpu->fd, GUEST_CODE, PAGES);
+		stats_arch_set_data(_metadata, r->vcpu->fd, r->addr);
+	}
+}
+
+/* The guest's memory that a racer acts on, in one slot or in one for each page. */
+static void racer_add_memory(struct __test_metadata *_metadata, struct racer *r,
+			     __u32 flags, int slots)
+{
+	struct guest *g = &r->race->guest;
+	size_t size = PAGES / slots * g->page;
+	int i;
+
+	for (i = 0; i < slots; i++)
+		r->memory = guest_add_memory(_metadata, g, r->slot + i, flags,
+					     r->addr + i * size, size);
+}
+
+static void race_run(struct __test_metadata *_metadata, struct race *race)
+{
+	pthread_t threads[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, racer_run,
+					    &race->racers[i]));
+	}
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+		ASSERT_EQ(0, race->racers[i].error);
+		/* Or there was no race. */
+		EXPECT_LT(0, race->racers[i].overlaps);
+	}
+}
+
+FIXTURE(race)
+{
+	int kvm;
+	struct race race;
+};
+
+FIXTURE_SETUP(race)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	race_create(_metadata, &self->race, self->kvm);
+}
+
+FIXTURE_TEARDOWN(race)
+{
+	stats_unload(&self->race.file);
+	guest_destroy(&self->race.guest);
+	close(self->kvm);
+}
+
+/*
+ * Unmapping holds a lock of KVM's MMU, asking for the log one of its memory
+ * slots. Where unmapping asks for no flush, both racers ask for logs.
+ */
+TEST_F_TIMEOUT(race, of_two_cpus_loses_no_flush_request, RACE_TIMEOUT)
+{
+	struct race *race = &self->race;
+	__u64 before;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (i == 0 && STATS_UNMAP_REQUESTS) {
+			race->racers[i].act = unmap_page;
+			racer_add_memory(_metadata, &race->racers[i], 0, 1);
+		} else {
+			race->racers[i].act = log_dirty_page;
+			racer_add_memory(_metadata, &race->racers[i],
+					 KVM_MEM_LOG_DIRTY_PAGES, PAGES);
+		}
+	}
+	before = stats_read(_metadata, &race->file,
+			    "remote_tlb_flush_requests");
+	race_run(_metadata, race);
+	EXPECT_EQ(2UL * ROUNDS * PAGES,
+		  stats_read(_metadata, &race->file,
+			     "remote_tlb_flush_requests") - before);
+}
+
+#define MISALIGNMENTS		8
+#define READS			2000
+
+/* One value and what surrounds it. */
+struct window {
+	char bytes[4 * MISALIGNMENTS];
+};
+
+/*
+ * Read @count bytes at @pos into a buffer that is @shift bytes off any
+ * alignment. Returns where they are.
+ */
+static const char *read_shifted(struct __test_metadata *_metadata, int fd,
+				struct window *w, size_t shift, size_t count,
+				off_t pos)
+{
+	ASSERT_EQ((ssize_t)count, pread(fd, w->bytes + shift, count, pos));
+	return w->bytes + shift;
+}
+
+/* The value at @pos, read from @skip bytes before it on. */
+static __u64 read_value_from(struct __test_metadata *_metadata, int fd,
+			     size_t shift, size_t skip, off_t pos)
+{
+	struct window w;
+	const char *bytes;
+	__u64 value;
+
+	bytes = read_shifted(_metadata, fd, &w, shift, skip + sizeof(value),
+			     pos - skip);
+	memcpy(&value, bytes + skip, sizeof(value));
+	return value;
+}
+
+static off_t value_offset(struct __test_metadata *_metadata,
+			  const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, name);
+
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	return f->header.data_offset + desc->offset;
+}
+
+FIXTURE(counter)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct runner runner;
+};
+
+FIXTURE_SETUP(counter)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, 1);
+}
+
+FIXTURE_TEARDOWN(counter)
+{
+	runner_stop(_metadata, &self->runner);
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* Each time that a byte is carried over, parts of two values make a wrong one. */
+TEST_F(counter, that_runs_is_never_seen_to_go_back)
+{
+	int fd = self->vcpu->file.fd;
+	off_t pos = value_offset(_metadata, &self->vcpu->file, "exits");
+	__u64 last = 0, value, first;
+	size_t shift, skip;
+	int i;
+
+	first = read_value_from(_metadata, fd, 0, 0, pos);
+	for (i = 0; i < READS; i++) {
+		for (shift = 0; shift < MISALIGNMENTS; shift++) {
+			for (skip = 0; skip < MISALIGNMENTS; skip++) {
+				value = read_value_from(_metadata, fd, shift,
+							skip, pos);
+				ASSERT_LE(last, value) {
+					TH_LOG("buffer + %zu, offset - %zu",
+					       shift, skip);
+				}
+				last = value;
+			}
+		}
+	}
+	/* Or nothing was there to be carried over. */
+	EXPECT_LT(first + 256, last);
+}
+
+#ifdef __x86_64__
+/*
+ * A gauge that root clears while it is 1 goes on between 0 and -1, whose bytes
+ * are all the same: parts of two values can't be missed. KVM has one of that
+ * kind, mmu_unsync, the shadowed page tables that a guest has written to since
+ * it loaded CR3. This guest does nothing else.
+ */
+FIXTURE(gauge)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct stats_file file;
+	struct runner runner;
+	void *tables;
+};
+
+FIXTURE_SETUP(gauge)
+{
+	if (!stats_arch_shadows())
+		SKIP_IN_SETUP("KVM does not shadow page tables on this host");
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_put_code(_metadata, &self->guest, stats_unsync, stats_unsync_end);
+	self->vcpu = &self->guest.vcpu[0];
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
+		   &self->file);
+	self->tables = guest_add_memory(_metadata, &self->guest, 1, 0,
+					STATS_DATA, STATS_TABLES_SIZE);
+	stats_arch_init_paging(_metadata, self->vcpu->fd, GUEST_CODE,
+			       self->tables);
+}
+
+FIXTURE_TEARDOWN(gauge)
+{
+	stats_unload(&self->file);
+	guest_destroy(&self->guest);
+	munmap(self->tables, STATS_TABLES_SIZE);
+	close(self->kvm);
+}
+
+static void clear_by_debugfs(struct __test_metadata *_metadata, int vm,
+			     const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/kvm/%d-%d/%s",
+		 getpid(), vm, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
+	ASSERT_EQ(1, write(fd, "0", 1));
+	close(fd);
+}
+
+/* Those of the bytes from @from to @to that are the value's, 0 or -1. */
+static void expect_untorn(struct __test_metadata *_metadata, int fd,
+			  size_t shift, off_t pos, int from, int to,
+			  __u64 seen[2])
+{
+	struct window w;
+	const char *bytes;
+	int i;
+
+	bytes = read_shifted(_metadata, fd, &w, shift, to - from, pos + from);
+	bytes -= from;
+	if (from < 0)
+		from = 0;
+	for (i = from; i < to && i < (int)sizeof(__u64); i++) {
+		ASSERT_EQ(bytes[from], bytes[i]) {
+			TH_LOG("buffer + %zu, bytes %d to %d", shift, from, to);
+		}
+	}
+	ASSERT_TRUE(bytes[from] == 0 || bytes[from] == -1);
+	seen[bytes[from] != 0]++;
+}
+
+TEST_F(gauge, that_alternates_between_0_and_minus_1_is_never_seen_torn)
+{
+	int fd = self->file.fd;
+	off_t pos = value_offset(_metadata, &self->file, "mmu_unsync");
+	__u64 seen[2] = { };
+	size_t shift;
+	int i, byte;
+
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	ASSERT_EQ(1UL, stats_read(_metadata, &self->file, "mmu_unsync"));
+	clear_by_debugfs(_metadata, self->guest.vm, "mmu_unsync");
+	ASSERT_EQ(0UL, stats_read(_metadata, &self->file, "mmu_unsync"));
+	runner_create(_metadata, &self->runner, self->vcpu);
+
+	for (i = 0; i < READS; i++) {
+		for (shift = 0; shift < MISALIGNMENTS; shift++) {
+			for (byte = 0; byte < MISALIGNMENTS; byte++) {
+				/* All of it, and its last and first bytes. */
+				expect_untorn(_metadata, fd, shift, pos, -byte,
+					      16 - byte, seen);
+				expect_untorn(_metadata, fd, shift, pos, byte,
+					      8, seen);
+				expect_untorn(_metadata, fd, shift, pos, 0,
+					      byte + 1, seen);
+			}
+		}
+	}
+	runner_stop(_metadata, &self->runner);
+	/* Or it did not alternate. */
+	EXPECT_LT((__u64)READS, seen[0]);
+	EXPECT_LT((__u64)READS, seen[1]);
+}
+#endif
 
 TEST_HARNESS_MAIN

@@ -513,10 +513,8 @@ TEST_F(halt, with_polling_that_succeeds_is_one_poll)
 static void halt_until_signal(struct __test_metadata *_metadata,
 			      struct guest_vcpu *v)
 {
-	struct sigaction action = { .sa_handler = runner_kick };
 	struct runner runner;
 
-	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	runner_sleep(_metadata, &runner, v);
 	runner_stop(_metadata, &runner);
 }

@@ -223,12 +223,15 @@ static inline bool runner_returned(struct runner *r)
 	return __atomic_load_n(&r->returned, __ATOMIC_ACQUIRE);
 }
 
-/* One KVM_RUN from where the vCPU is. */
+/* One KVM_RUN from where the vCPU is, until the vCPU or runner_stop() ends it. */
 static inline void runner_create(struct __test_metadata *_metadata,
 				 struct runner *r, struct guest_vcpu *v)
 {
+	struct sigaction action = { .sa_handler = runner_kick };
+
 	memset(r, 0, sizeof(*r));
 	r->vcpu = v;
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	ASSERT_EQ(0, pthread_create(&r->thread, NULL, runner_thread, r));
 }
 
@@ -262,11 +265,9 @@ static inline void runner_start(struct __test_metadata *_metadata,
 				struct runner *r, struct guest_vcpu *v,
 				__u32 count, __u32 seen)
 {
-	struct sigaction action = { .sa_handler = runner_kick };
 	__u64 before = vcpu_read(_metadata, v, "exits");
 
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, count);
-	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	runner_create(_metadata, r, v);
 	runner_wait_for(_metadata, r, "exits", before + seen);
 }

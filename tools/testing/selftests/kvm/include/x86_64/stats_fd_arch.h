@@ -122,6 +122,20 @@ STATS_GUEST_CODE(stats_sleep,
 	"	jmp 1b\n"
 	".code64\n");
 
+/*
+ * 32-bit code with paging: writes to one of its page tables and loads CR3, all
+ * the time. The first time it exits to user space in between.
+ */
+STATS_GUEST_CODE(stats_unsync,
+	".code32\n"
+	"	mov %eax, (%edi)\n"
+	"	out %al, (%dx)\n"
+	"1:	mov %cr3, %eax\n"
+	"	mov %eax, %cr3\n"
+	"	mov %eax, (%edi)\n"
+	"	jmp 1b\n"
+	".code64\n");
+
 /* In the page of the code: a real-mode interrupt table, and the stack's end. */
 #define STATS_IVT		0x800
 #define STATS_VECTOR		0x20
@@ -307,6 +321,58 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
 	regs.rdi = data;
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
+}
+
+/*
+ * Page tables at STATS_DATA: a directory, the table of the code's page and the
+ * one of their own pages.
+ */
+#define STATS_PAGE		0x1000
+#define STATS_TABLES_SIZE	(3 * STATS_PAGE)
+
+/* Map the page of @addr where it is, as user's and writable. */
+static inline void stats_map(void *tables, int table, __u32 addr)
+{
+	__u32 (*entries)[STATS_PAGE / sizeof(__u32)] = tables;
+
+	entries[0][addr >> 22] = (STATS_DATA + table * STATS_PAGE) | 7;
+	entries[table][addr / STATS_PAGE % 1024] = (addr & -STATS_PAGE) | 7;
+}
+
+/* Have a vCPU start at @pc in 32-bit mode; %edi is a table entry of no use. */
+static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
+					  int vcpu, __u64 pc, void *tables)
+{
+	const __u32 own_table = STATS_DATA + 2 * STATS_PAGE;
+	struct kvm_segment flat = {
+		.limit = 0xffffffff,
+		.selector = 8,
+		.type = 3,
+		.present = 1,
+		.db = 1,
+		.s = 1,
+		.g = 1,
+	};
+	struct kvm_regs regs = {
+		.rip = pc,
+		.rdi = own_table + STATS_PAGE - sizeof(__u32),
+		.rdx = 0x2f0,
+		.rflags = 2,
+	};
+	struct kvm_sregs sregs;
+
+	stats_map(tables, 1, pc);
+	stats_map(tables, 2, own_table);
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
+	sregs.ds = flat;
+	sregs.es = flat;
+	sregs.ss = flat;
+	sregs.cs = flat;
+	sregs.cs.type = 11;
+	sregs.cr3 = STATS_DATA;
+	sregs.cr0 |= 0x80000001;
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
