@@ -65,6 +65,18 @@ tgit() {
 	plain_git -C "$tree" "$@"
 }
 
+# private_apt DIRECTORY ARGUMENT...: apt-get that keeps its lists and packages in a
+# directory of our own: the machine's package lists stay as they are, and no root is
+# needed.
+private_apt() {
+	local work=$1
+	shift
+	mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
+	apt-get -q -o Dir::State="$work/state" -o Dir::State::status=/dev/null \
+		-o Dir::Cache="$work/cache" -o Acquire::Languages=none \
+		-o APT::Sandbox::User="$(id -un)" "$@"
+}
+
 # lock NAME: one at a time; waits, and says for what after a moment.
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"

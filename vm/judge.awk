@@ -105,6 +105,16 @@ function judge_exit(test) {
 		fail_test(test, end[test])
 }
 
+# What fails or skips on the base may go on to do so.
+function judge_base(test) {
+	if (!(test in recorded))
+		fail_test(test, "no result of the base is recorded: make baseline")
+	else if (end[test] == recorded[test])
+		pass(test ": " end[test] ", as on the base")
+	else
+		fail_test(test, end[test] ", on the base: " recorded[test])
+}
+
 function judge_test(test,    failed_before) {
 	failed_before = failed
 	failed = 0
@@ -112,6 +122,8 @@ function judge_test(test,    failed_before) {
 		end[test] = test in begun ? "lost" : "never started"
 	if (judge[test] == "tap" && test in begun)
 		judge_tap(test)
+	else if (judge[test] == "base")
+		judge_base(test)
 	else
 		judge_exit(test)
 	failed = failed || failed_before
@@ -161,6 +173,8 @@ phase == "skips" {
 	sub(/^[^ ]+ +[^ ]+ +/, "")
 	skip_reason[skips] = $0
 }
+
+phase == "base" && $1 == profile { recorded[$2] = $3 " " $4 }
 
 phase == "verdict" && $1 == "test" { end[$2] = $3 " " $4 }
 phase == "verdict" && $1 == "leaked-vms" { leaked = $2 }

@@ -7,7 +7,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
-vm_build=${VM_BUILD:-build/vm}
+vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
 
 # need COMMAND PACKAGE: what is missing is said before anything is started.
 need() {
