@@ -107,7 +107,9 @@ function judge_exit(test) {
 
 # What fails or skips on the base may go on to do so.
 function judge_base(test) {
-	if (!(test in recorded))
+	if (test in flickers && end[test] ~ ("^exit (" flickers[test] ")$"))
+		pass(test ": " end[test] ", which flickers on the base: " flicker_reason[test])
+	else if (!(test in recorded))
 		fail_test(test, "no result of the base is recorded: make baseline")
 	else if (end[test] == recorded[test])
 		pass(test ": " end[test] ", as on the base")
@@ -174,7 +176,15 @@ phase == "skips" {
 	skip_reason[skips] = $0
 }
 
-phase == "base" && $1 == profile { recorded[$2] = $3 " " $4 }
+phase == "base" { recorded[$1] = $2 " " $3 }
+
+phase == "flickers" {
+	test = $1
+	flickers[test] = $2
+	sub(/^[^ ]+ +[^ ]+ +/, "")
+	flicker_reason[test] = $0
+	test = ""
+}
 
 phase == "verdict" && $1 == "test" { end[$2] = $3 " " $4 }
 phase == "verdict" && $1 == "leaked-vms" { leaked = $2 }

@@ -29,3 +29,7 @@ check-vm: deps-vm deps-vm-arm64 kernel ## all tests of vm/tests on every profile
 .PHONY: check-harness
 check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn
 	vm/check-harness
+
+.PHONY: baseline
+baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in vm/baseline what the kernel without the series does
+	vm/record
