@@ -8,11 +8,12 @@ LINUX_SRC ?=
 T ?=
 PROFILE ?= x86-npt
 V ?= 0
+DEBUG ?= 0
 
 include base/5.10.mk
 DEFAULT_BASE := $(firstword $(BASE_VERSIONS))
 O := $(if $(filter $(DEFAULT_BASE),$(BASE)),5.10,$(BASE))
-export BASE LINUX_SRC T PROFILE V
+export BASE LINUX_SRC T PROFILE V DEBUG
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
@@ -62,7 +63,7 @@ deps-%:
 ##@ Checking
 
 .PHONY: check
-check: deps ## everything that is tested; the last line has the totals
+check: deps ## everything that is tested; the last line has the totals (DEBUG=1: on debug kernels)
 	scripts/check
 
 .PHONY: lint

@@ -30,6 +30,9 @@
 /* How long killed processes and closed VMs get to be gone. */
 #define SETTLE_SECONDS 5
 #define KVM_DEBUGFS "/sys/kernel/debug/kvm"
+#define KMEMLEAK "/sys/kernel/debug/kmemleak"
+/* What was allocated within five seconds may still be on its way to its place. */
+#define KMEMLEAK_SECONDS 6
 
 static int out;
 static FILE *verdict;
@@ -358,6 +361,42 @@ static void check_leaks(void)
 	fprintf(verdict, "leaked-vms %d\n", count_vms());
 }
 
+static void scan_for_leaks(void)
+{
+	int fd = open(KMEMLEAK, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die(KMEMLEAK);
+	write_all(fd, "scan", 4);
+	close(fd);
+}
+
+/* With kmemleak: what is not referred to in two scans is named in the output. */
+static void check_memory(void)
+{
+	char line[256];
+	int objects = 0;
+	FILE *file;
+
+	if (access(KMEMLEAK, F_OK))
+		return;
+	sleep(KMEMLEAK_SECONDS);
+	scan_for_leaks();
+	sleep(KMEMLEAK_SECONDS);
+	scan_for_leaks();
+	file = fopen(KMEMLEAK, "re");
+	if (!file)
+		die(KMEMLEAK);
+	dprintf(out, "@@ begin kmemleak\n");
+	while (fgets(line, sizeof(line), file)) {
+		objects += !strncmp(line, "unreferenced", strlen("unreferenced"));
+		dprintf(out, "%s", line);
+	}
+	dprintf(out, "@@ end kmemleak\n");
+	fclose(file);
+	fprintf(verdict, "unreferenced %d\n", objects);
+}
+
 /* Proc's word on warnings and worse, whatever became of the messages. */
 static void check_taint(void)
 {
@@ -380,6 +419,7 @@ static void run_tests(void)
 		die("open_memstream");
 	run_plan();
 	check_leaks();
+	check_memory();
 	check_taint();
 	fprintf(verdict, "end\n");
 	fclose(verdict);

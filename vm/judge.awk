@@ -154,6 +154,10 @@ function judge_boot(    failed_before, i) {
 		fail("boot", leaked " VMs without a process")
 	if (tainted)
 		fail("boot", "kernel tainted: " tainted)
+	if (unreferenced) {
+		fail("boot", unreferenced " objects of memory that nothing refers to")
+		show("kmemleak", 1, lines["kmemleak"])
+	}
 	judge_log()
 	for (i = 1; i <= skips; i++)
 		if (!skip_used[i] && (skip_test[i] in judge) && complete)
@@ -188,6 +192,7 @@ phase == "flickers" {
 
 phase == "verdict" && $1 == "test" { end[$2] = $3 " " $4 }
 phase == "verdict" && $1 == "leaked-vms" { leaked = $2 }
+phase == "verdict" && $1 == "unreferenced" { unreferenced = $2 }
 phase == "verdict" && $1 == "tainted" { tainted = $2 }
 phase == "verdict" { complete = ($1 == "end") }
 

@@ -7,7 +7,14 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
-vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
+# DEBUG=debug and DEBUG=kcsan boot kernels that look for errors; 1 is short for debug.
+case ${DEBUG:-0} in
+0) DEBUG='' ;;
+1) DEBUG=debug ;;
+debug | kcsan) ;;
+*) die "DEBUG=$DEBUG is unknown, choose one of: 0 1 debug kcsan" ;;
+esac
+vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
 
 # need COMMAND PACKAGE: what is missing is said before anything is started.
 need() {
@@ -35,7 +42,7 @@ load_profile() {
 		image=arch/arm64/boot/Image
 		;;
 	esac
-	kernel=${KERNEL:-$out/kernel-$arch/$image}
+	kernel=${KERNEL:-$out/kernel-$arch${DEBUG:+-$DEBUG}/$image}
 	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
 	dir=$vm_build/$profile
 	mkdir -p "$dir"
@@ -85,7 +92,7 @@ qemu_command() {
 	qemu_command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
 		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
-		-smp 2 -m 2G
+		-smp 2 -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
 		-kernel "$kernel" -initrd "$1"
 		-append "console=$console ignore_loglevel panic=-1 $(guest_environment) $2"
 	)
