@@ -1,5 +1,667 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* To be written. */
+/*
+ * What becomes of a VM when there is no fd or no memory for it, for a vCPU or
+ * for a statistics file: the right errno, nothing left behind, and a VM that
+ * goes on. Memory fails at each allocation of a call, one after the other, by
+ * the kernel's fault injection.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <sys/resource.h>
+
 #include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+#include "stats_fd_memory.h"
+
+/* The calls that may fail. */
+enum call { CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS };
+
+/* A VM with one vCPU, and what the call is made on. */
+struct site {
+	enum call call;
+	int kvm;
+	int vcpu_id;		/* of the vCPU to be */
+	struct guest guest;
+	struct stats_file vm_file;
+};
+
+static void site_create(struct __test_metadata *_metadata, struct site *s)
+{
+	guest_create(_metadata, s->kvm, &s->guest, 1);
+	s->vcpu_id = 1;
+	stats_load(_metadata, stats_get_fd(_metadata, s->guest.vm),
+		   &s->vm_file);
+}
+
+static void site_destroy(struct site *s)
+{
+	stats_unload(&s->vm_file);
+	guest_destroy(&s->guest);
+}
+
+/* The fd or a negative errno. */
+static int site_call(const struct site *s)
+{
+	switch (s->call) {
+	case CREATE_VM:
+		return result(ioctl(s->kvm, KVM_CREATE_VM, 0));
+	case CREATE_VCPU:
+		return result(ioctl(s->guest.vm, KVM_CREATE_VCPU, s->vcpu_id));
+	case GET_VM_STATS:
+		return result(ioctl(s->guest.vm, KVM_GET_STATS_FD, 0));
+	case GET_VCPU_STATS:
+		return result(ioctl(s->guest.vcpu[0].fd, KVM_GET_STATS_FD, 0));
+	}
+	return -EINVAL;
+}
+
+static void expect_file_works(struct __test_metadata *_metadata, int fd)
+{
+	struct stats_file file;
+
+	stats_load(_metadata, fd, &file);
+	stats_expect_fdinfo(_metadata, fd, "id", stats_id(&file));
+	stats_expect_fdinfo(_metadata, fd, "state", "alive");
+	stats_unload(&file);
+}
+
+static void expect_guest_runs(struct __test_metadata *_metadata,
+			      struct guest_vcpu *v)
+{
+	__u64 before = vcpu_read(_metadata, v, STATS_USER_EXITS);
+
+	vcpu_exit_to_user(_metadata, v, 1);
+	ASSERT_EQ(before + 1, vcpu_read(_metadata, v, STATS_USER_EXITS));
+}
+
+/* A vCPU whose creation may have met a failure that is no reason to fail. */
+static void expect_vcpu_works(struct __test_metadata *_metadata,
+			      const struct guest *g, int fd)
+{
+	struct guest_vcpu v = { .fd = fd };
+
+	v.run = mmap(NULL, g->run_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		     0);
+	ASSERT_NE(MAP_FAILED, v.run);
+	stats_load(_metadata, stats_get_fd(_metadata, fd), &v.file);
+	expect_guest_runs(_metadata, &v);
+	stats_unload(&v.file);
+	munmap(v.run, g->run_size);
+}
+
+/*
+ * Only its directory in debugfs can be missing. A vCPU would then be shown in the
+ * root of debugfs, and for good, which is an error of the base kernel.
+ */
+static void expect_vm_works(struct __test_metadata *_metadata, int vm)
+{
+	char debugfs[STATS_DEBUGFS_SIZE];
+	int vcpu;
+
+	expect_file_works(_metadata, stats_get_fd(_metadata, vm));
+	stats_debugfs_path(debugfs, getpid(), vm);
+	if (access(debugfs, F_OK))
+		return;
+	vcpu = stats_create_vcpu(_metadata, vm, 0);
+	expect_file_works(_metadata, stats_get_fd(_metadata, vcpu));
+	close(vcpu);
+}
+
+/* What a call has made, in whatever way, is all right. */
+static void expect_result_works(struct __test_metadata *_metadata,
+				const struct site *s, int fd)
+{
+	switch (s->call) {
+	case CREATE_VM:
+		expect_vm_works(_metadata, fd);
+		break;
+	case CREATE_VCPU:
+		expect_vcpu_works(_metadata, &s->guest, fd);
+		break;
+	case GET_VM_STATS:
+	case GET_VCPU_STATS:
+		ASSERT_EQ(0, fcntl(fd, F_GETFL) & O_ACCMODE);
+		expect_file_works(_metadata, dup(fd));
+		break;
+	}
+	close(fd);
+}
+
+/* The VM that was there goes on, and the files that were open as well. */
+static void expect_site_works(struct __test_metadata *_metadata,
+			      struct site *s)
+{
+	int vcpu;
+
+	expect_file_works(_metadata, stats_get_fd(_metadata, s->guest.vm));
+	expect_file_works(_metadata, dup(s->vm_file.fd));
+	expect_guest_runs(_metadata, &s->guest.vcpu[0]);
+	vcpu = stats_create_vcpu(_metadata, s->guest.vm, s->vcpu_id++);
+	expect_vcpu_works(_metadata, &s->guest, vcpu);
+	close(vcpu);
+}
+
+static int count_entries(struct __test_metadata *_metadata, const char *path,
+			 const char *begin)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int count = 0;
+
+	ASSERT_NE(NULL, dir) TH_LOG("%s: %s", path, strerror(errno));
+	while ((entry = readdir(dir)))
+		count += !strncmp(entry->d_name, begin, strlen(begin));
+	closedir(dir);
+	return count;
+}
+
+/* Can still be done what could not be done. */
+static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
+{
+	int fd = site_call(s);
+
+	ASSERT_LE(0, fd) TH_LOG("%s", strerror(-fd));
+	expect_result_works(_metadata, s, fd);
+	s->vcpu_id++;
+}
+
+/*
+ * What a process has: its fds, its VMs in debugfs. And vCPUs without a VM that
+ * the system has there.
+ */
+struct belongings {
+	int fds;
+	int vms;
+	int strays;
+};
+
+static struct belongings count_belongings(struct __test_metadata *_metadata)
+{
+	struct belongings b = {
+		.fds = count_entries(_metadata, "/proc/self/fd", ""),
+	};
+	char begin[16];
+
+	snprintf(begin, sizeof(begin), "%d-", getpid());
+	if (stats_has_debugfs()) {
+		b.vms = count_entries(_metadata, STATS_DEBUGFS, begin);
+		b.strays = count_entries(_metadata, STATS_DEBUGFS "/..",
+					 "vcpu");
+	}
+	return b;
+}
+
+static void expect_belongings(struct __test_metadata *_metadata,
+			      const struct belongings *expected)
+{
+	struct belongings now = count_belongings(_metadata);
+
+	ASSERT_EQ(expected->fds, now.fds);
+	ASSERT_EQ(expected->vms, now.vms);
+	ASSERT_EQ(expected->strays, now.strays);
+}
+
+/* Settings of the whole system, which a process of its own puts back. */
+struct setting {
+	const char *dir;
+	const char *name;
+	const char *value;
+	char saved[64];
+};
+
+struct keeper {
+	pid_t pid;
+	int pipe;
+};
+
+static void save_settings(struct __test_metadata *_metadata,
+			  struct setting *settings)
+{
+	char path[PATH_MAX];
+	struct setting *s;
+	ssize_t len;
+	int fd;
+
+	for (s = settings; s->dir; s++) {
+		snprintf(path, sizeof(path), "%s/%s", s->dir, s->name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
+		len = read(fd, s->saved, sizeof(s->saved) - 1);
+		ASSERT_LT(0, len);
+		s->saved[len] = '\0';
+		close(fd);
+	}
+}
+
+/*
+ * Change settings until restore_settings(), or until the test dies in whatever
+ * way: the process that puts them back has a group of its own.
+ */
+static void change_settings(struct __test_metadata *_metadata,
+			    struct setting *settings, struct keeper *keeper)
+{
+	struct setting *s;
+	int pipefd[2];
+	char byte;
+
+	save_settings(_metadata, settings);
+	ASSERT_EQ(0, pipe2(pipefd, O_CLOEXEC));
+	keeper->pipe = pipefd[1];
+	keeper->pid = fork();
+	ASSERT_LE(0, keeper->pid);
+	if (!keeper->pid) {
+		setpgid(0, 0);
+		close(pipefd[1]);
+		if (read(pipefd[0], &byte, 1))
+			_exit(1);
+		for (s = settings; s->dir; s++) {
+			if (stats_write_file(s->dir, s->name, s->saved))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	close(pipefd[0]);
+	for (s = settings; s->dir; s++) {
+		ASSERT_EQ(0, stats_write_file(s->dir, s->name, s->value)) {
+			TH_LOG("%s/%s", s->dir, s->name);
+		}
+	}
+}
+
+static void restore_settings(struct __test_metadata *_metadata,
+			     struct keeper *keeper)
+{
+	close(keeper->pipe);
+	stats_wait(_metadata, keeper->pid);
+}
+
+/* No fd is free: for the process, or for all of the system but root. */
+FIXTURE(no_fd_for)
+{
+	struct site site;
+};
+
+FIXTURE_VARIANT(no_fd_for)
+{
+	enum call call;
+};
+
+FIXTURE_VARIANT_ADD(no_fd_for, a_vm)
+{
+	.call = CREATE_VM,
+};
+
+FIXTURE_VARIANT_ADD(no_fd_for, a_vcpu)
+{
+	.call = CREATE_VCPU,
+};
+
+FIXTURE_VARIANT_ADD(no_fd_for, a_vm_file)
+{
+	.call = GET_VM_STATS,
+};
+
+FIXTURE_VARIANT_ADD(no_fd_for, a_vcpu_file)
+{
+	.call = GET_VCPU_STATS,
+};
+
+FIXTURE_SETUP(no_fd_for)
+{
+	self->site.call = variant->call;
+	self->site.kvm = stats_open_kvm(_metadata);
+}
+
+FIXTURE_TEARDOWN(no_fd_for)
+{
+	close(self->site.kvm);
+}
+
+/* Calls without a free fd. The end of a VM takes milliseconds. */
+#define REFUSALS		20
+
+TEST_F(no_fd_for, which_is_EMFILE_and_the_vm_goes_on)
+{
+	struct rlimit limit, saved;
+	struct belongings before;
+	int i;
+
+	site_create(_metadata, &self->site);
+	before = count_belongings(_metadata);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &saved));
+	limit = saved;
+	limit.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	for (i = 0; i < REFUSALS; i++) {
+		EXPECT_EQ(-EMFILE, site_call(&self->site)) {
+			TH_LOG("call %d", i);
+		}
+	}
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &saved));
+
+	expect_belongings(_metadata, &before);
+	expect_call_works(_metadata, &self->site);
+	expect_site_works(_metadata, &self->site);
+	expect_belongings(_metadata, &before);
+	site_destroy(&self->site);
+}
+
+/* The system counts its files roughly: enough for more than the limit of 1. */
+#define MANY_FILES		512
+
+/* Root may have more files than all others together. */
+struct nobody {
+	struct site *site;
+	int sock[2];		/* the test's, and that of the process */
+};
+
+static void try_as_nobody(struct __test_metadata *_metadata, void *arg)
+{
+	struct nobody *nobody = arg;
+	int i, fds;
+
+	close(nobody->sock[0]);
+	site_create(_metadata, nobody->site);
+	for (i = 0; i < MANY_FILES; i++) {
+		ASSERT_LE(0, open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+			TH_LOG("file %d: %s", i, strerror(errno));
+		}
+	}
+	ASSERT_EQ(0, stats_become_nobody());
+	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1));
+	stats_say(_metadata, nobody->sock[1]);
+	stats_hear(_metadata, nobody->sock[1]);
+	for (i = 0; i < REFUSALS; i++) {
+		ASSERT_EQ(-ENFILE, site_call(nobody->site)) {
+			TH_LOG("call %d", i);
+		}
+	}
+	stats_say(_metadata, nobody->sock[1]);
+	stats_hear(_metadata, nobody->sock[1]);
+
+	fds = count_entries(_metadata, "/proc/self/fd", "");
+	expect_call_works(_metadata, nobody->site);
+	expect_site_works(_metadata, nobody->site);
+	ASSERT_EQ(fds, count_entries(_metadata, "/proc/self/fd", ""));
+}
+
+TEST_F(no_fd_for, which_is_ENFILE_and_the_vm_goes_on)
+{
+	struct setting settings[] = {
+		{ "/proc/sys/fs", "file-max", "1" },
+		{ }
+	};
+	struct nobody nobody = { .site = &self->site };
+	struct keeper keeper;
+	bool refused;
+	char byte;
+	pid_t pid;
+
+	if (geteuid())
+		SKIP(return, "only root can change file-max");
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+				nobody.sock));
+	pid = stats_fork(_metadata, try_as_nobody, &nobody);
+	close(nobody.sock[1]);
+	stats_hear(_metadata, nobody.sock[0]);
+	change_settings(_metadata, settings, &keeper);
+	stats_say(_metadata, nobody.sock[0]);
+	refused = read(nobody.sock[0], &byte, 1) == 1;
+	restore_settings(_metadata, &keeper);
+	ASSERT_TRUE(refused);
+	stats_say(_metadata, nobody.sock[0]);
+	stats_wait(_metadata, pid);
+	close(nobody.sock[0]);
+}
+
+#define FAIL_NTH		"/proc/thread-self/fail-nth"
+
+/*
+ * struct kvm comes from vmalloc() on some hosts, which warns with a call trace if
+ * it fails, as a test's log must not have. These first allocations are among it.
+ */
+#define WARNING_ALLOCATIONS	8
+
+/* Processes that share the allocations of a call. */
+#define WORKERS			8
+/* More allocations than any of the calls has. */
+#define MAX_ALLOCATIONS		1000
+
+/* What the workers have seen, in memory that they share. */
+struct tally {
+	int failures;		/* of allocations */
+	int refusals;		/* of the call */
+};
+
+/* The @first up to the @last allocation, @rounds times. */
+struct sweep {
+	struct site site;
+	int first;
+	int last;
+	int step;
+	int rounds;
+	const char *cgroup;
+	struct tally *tally;
+};
+
+/* No memory at one allocation after the other. */
+FIXTURE(no_memory_for)
+{
+	struct sweep sweep;
+	struct keeper keeper;
+	char cgroup[STATS_CGROUP_SIZE];
+	bool exact;
+};
+
+FIXTURE_VARIANT(no_memory_for)
+{
+	enum call call;
+	int least_failures;	/* else nothing was tested */
+	int rounds;
+};
+
+/* Rounds: enough that a page that one allocation's failure leaves is seen. */
+FIXTURE_VARIANT_ADD(no_memory_for, a_vm)
+{
+	.call = CREATE_VM,
+	.least_failures = 20,
+	.rounds = 5,
+};
+
+FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu)
+{
+	.call = CREATE_VCPU,
+	.least_failures = 5,
+	.rounds = 32,
+};
+
+FIXTURE_VARIANT_ADD(no_memory_for, a_vm_file)
+{
+	.call = GET_VM_STATS,
+	.least_failures = 2,
+	.rounds = 1000,
+};
+
+FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu_file)
+{
+	.call = GET_VCPU_STATS,
+	.least_failures = 2,
+	.rounds = 1000,
+};
+
+FIXTURE_SETUP(no_memory_for)
+{
+	struct setting settings[] = {
+		{ "/sys/kernel/debug/failslab", "ignore-gfp-wait", "N" },
+		{ "/sys/kernel/debug/failslab", "verbose", "0" },
+		{ "/sys/kernel/debug/fail_page_alloc", "ignore-gfp-wait", "N" },
+		{ "/sys/kernel/debug/fail_page_alloc", "min-order", "0" },
+		{ "/sys/kernel/debug/fail_page_alloc", "verbose", "0" },
+		{ }
+	};
+	int ret;
+
+	if (access(FAIL_NTH, W_OK) || access(settings[0].dir, X_OK) ||
+	    access(settings[2].dir, X_OK))
+		SKIP_IN_SETUP("this kernel has no fault injection");
+	ret = stats_cgroup_create(self->cgroup);
+	if (ret)
+		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	change_settings(_metadata, settings, &self->keeper);
+	self->exact = stats_memory_is_exact();
+	self->sweep.site.call = variant->call;
+	self->sweep.site.kvm = stats_open_kvm(_metadata);
+	self->sweep.cgroup = self->cgroup;
+	self->sweep.tally = mmap(NULL, sizeof(*self->sweep.tally),
+				 PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->sweep.tally);
+}
+
+FIXTURE_TEARDOWN(no_memory_for)
+{
+	restore_settings(_metadata, &self->keeper);
+	EXPECT_EQ(0, result(rmdir(self->cgroup)));
+	close(self->sweep.site.kvm);
+}
+
+/* The call with its nth allocation failing. Was there an nth one? */
+static bool call_with_failure(struct __test_metadata *_metadata,
+			      const struct site *s, int fail_nth, int n,
+			      int *ret)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", n);
+	bool failed;
+
+	ASSERT_EQ(len, pwrite(fail_nth, text, len, 0));
+	*ret = site_call(s);
+	ASSERT_LT(0, pread(fail_nth, text, sizeof(text), 0));
+	failed = text[0] == '0';
+	ASSERT_EQ(1, pwrite(fail_nth, "0", 1, 0));
+	return failed;
+}
+
+static void expect_memory_or_ENOMEM(struct __test_metadata *_metadata,
+				    struct sweep *sweep, int ret)
+{
+	struct site *s = &sweep->site;
+
+	__atomic_fetch_add(&sweep->tally->failures, 1, __ATOMIC_RELAXED);
+	if (ret >= 0) {
+		/* Some can be done without. */
+		expect_result_works(_metadata, s, ret);
+		s->vcpu_id++;
+	} else {
+		ASSERT_EQ(-ENOMEM, ret);
+		__atomic_fetch_add(&sweep->tally->refusals, 1,
+				   __ATOMIC_RELAXED);
+	}
+}
+
+/* Everything is looked at after each failure. */
+static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
+{
+	struct sweep *sweep = arg;
+	int n, ret, fail_nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+	struct belongings before;
+	bool failed;
+
+	ASSERT_LE(0, fail_nth);
+	site_create(_metadata, &sweep->site);
+	before = count_belongings(_metadata);
+	for (n = sweep->first + nr; n <= sweep->last; n += sweep->step) {
+		failed = call_with_failure(_metadata, &sweep->site, fail_nth, n,
+					   &ret);
+		if (!failed) {
+			ASSERT_LE(0, ret);
+			close(ret);
+			break;
+		}
+		expect_memory_or_ENOMEM(_metadata, sweep, ret);
+		expect_belongings(_metadata, &before);
+		expect_call_works(_metadata, &sweep->site);
+		expect_site_works(_metadata, &sweep->site);
+		expect_belongings(_metadata, &before);
+	}
+	ASSERT_GT(MAX_ALLOCATIONS, n);
+	site_destroy(&sweep->site);
+}
+
+/* Nothing is looked at, but the cgroup is charged for what is left behind. */
+static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
+{
+	struct sweep *sweep = arg;
+	int i, n, ret, fail_nth = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+	bool failed;
+
+	ASSERT_LE(0, fail_nth);
+	stats_cgroup_enter(_metadata, sweep->cgroup);
+	site_create(_metadata, &sweep->site);
+	for (i = 0; i < sweep->rounds; i++) {
+		failed = true;
+		for (n = sweep->first + nr; n <= sweep->last && failed;
+		     n += sweep->step) {
+			failed = call_with_failure(_metadata, &sweep->site,
+						   fail_nth, n, &ret);
+			if (ret >= 0) {
+				close(ret);
+				sweep->site.vcpu_id++;
+			}
+		}
+	}
+	site_destroy(&sweep->site);
+}
+
+/* All allocations of the call, those that warn without the console. */
+static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
+		      void (*fn)(struct __test_metadata *_metadata, int nr,
+				 void *arg))
+{
+	struct setting quiet[] = {
+		{ "/sys/module/printk/parameters", "ignore_loglevel", "N" },
+		{ "/proc/sys/kernel", "printk", "4" },
+		{ }
+	};
+	struct keeper keeper;
+
+	sweep->first = 1;
+	if (sweep->site.call == CREATE_VM) {
+		sweep->last = WARNING_ALLOCATIONS;
+		sweep->step = WARNING_ALLOCATIONS;
+		change_settings(_metadata, quiet, &keeper);
+		stats_in_children(_metadata, WARNING_ALLOCATIONS, fn, sweep);
+		restore_settings(_metadata, &keeper);
+		sweep->first += WARNING_ALLOCATIONS;
+	}
+	sweep->last = MAX_ALLOCATIONS;
+	sweep->step = WORKERS;
+	stats_in_children(_metadata, WORKERS, fn, sweep);
+}
+
+TEST_F_TIMEOUT(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on, 100)
+{
+	struct sweep *sweep = &self->sweep;
+
+	sweep_all(_metadata, sweep, fail_carefully);
+	TH_LOG("%d failures, the call failed by %d of them",
+	       sweep->tally->failures, sweep->tally->refusals);
+	EXPECT_LE(variant->least_failures, sweep->tally->failures);
+	EXPECT_LE(2, sweep->tally->refusals);
+}
+
+static void sweep_often(struct __test_metadata *_metadata, void *sweep)
+{
+	sweep_all(_metadata, sweep, fail_often);
+}
+
+TEST_F_TIMEOUT(no_memory_for, which_leaves_nothing_behind, 100)
+{
+	self->sweep.rounds = 1;
+	sweep_often(_metadata, &self->sweep);
+	self->sweep.rounds = variant->rounds;
+	stats_expect_no_growth(_metadata, self->cgroup, self->exact, sweep_often,
+			       &self->sweep);
+}
 
 TEST_HARNESS_MAIN

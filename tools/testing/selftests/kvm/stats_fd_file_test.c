@@ -4,7 +4,6 @@
  * it is opened, what is refused with which errno, and who may have it.
  */
 #define _GNU_SOURCE
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <termios.h>
 
@@ -283,30 +282,6 @@ static int count_fds(void)
 	for (fd = 0; fd < 1024; fd++)
 		count += fcntl(fd, F_GETFD) >= 0;
 	return count;
-}
-
-TEST_F(file, ioctl_without_a_free_fd_is_EMFILE_and_the_vm_goes_on)
-{
-	int fds = count_fds();
-	struct rlimit limit, saved;
-	int i, fd;
-
-	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &saved));
-	limit = saved;
-	limit.rlim_cur = 0;
-	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
-	for (i = 0; i < 100; i++) {
-		EXPECT_EQ(-EMFILE, result(ioctl(self->source, KVM_GET_STATS_FD,
-						0)));
-	}
-	EXPECT_EQ(0, stats_same(self->fd, &self->file));
-	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &saved));
-
-	EXPECT_EQ(fds, count_fds());
-	fd = stats_get_fd(_metadata, self->source);
-	EXPECT_EQ(0, stats_same(fd, &self->file));
-	close(fd);
-	EXPECT_LE(0, ioctl(self->vm, KVM_CREATE_VCPU, VCPU_ID + 1));
 }
 
 TEST_F(file, thousand_files_open_and_close)

@@ -405,8 +405,11 @@ static void give_files(struct __test_metadata *_metadata,
 		}
 		break;
 	case SENT:
-		for (i = 0; i < 2; i++)
-			ASSERT_EQ(0, stats_send_fd(cast->give, offer.fd[i]));
+		for (i = 0; i < 2; i++) {
+			ASSERT_EQ(0, stats_send_fd(cast->give, offer.fd[i])) {
+				TH_LOG("fd %d", i);
+			}
+		}
 		break;
 	case PULLED:
 		ASSERT_EQ((ssize_t)sizeof(offer),
@@ -595,8 +598,11 @@ static void big_vmm_main(struct __test_metadata *_metadata, void *arg)
 		  write(vmm->sock, &guest.vm, sizeof(guest.vm)));
 	ASSERT_EQ(0, stats_send_fd(vmm->sock, stats_get_fd(_metadata,
 							   guest.vm)));
-	for (i = 0; i < BIG_VCPUS; i++)
-		ASSERT_EQ(0, stats_send_fd(vmm->sock, guest.vcpu[i].file.fd));
+	for (i = 0; i < BIG_VCPUS; i++) {
+		ASSERT_EQ(0, stats_send_fd(vmm->sock, guest.vcpu[i].file.fd)) {
+			TH_LOG("vCPU %d", i);
+		}
+	}
 	stats_hear(_metadata, vmm->sock);
 
 	/* All but the files, which the test has now. */
