@@ -6,18 +6,19 @@
  */
 #define _GNU_SOURCE
 #include <stdint.h>
+#include <time.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
 
 /*
- * Pages that each of two vCPUs writes to, and how often. Rather many pages than
- * rounds: where each CPU is a thread of an emulator, it takes long to meet.
+ * Pages that each of two vCPUs writes to, and how often at most. Where each CPU
+ * is a thread of an emulator and has to wait for the other one, a round may take
+ * a second: after some time the race ends early, if it was one.
  */
 #define PAGES			200
-#define ROUNDS			30
-
-/* Seconds that it may take there, when the machine has other work, too. */
+#define MAX_ROUNDS		100
+#define RACE_SECONDS		4
 #define RACE_TIMEOUT		100
 
 /* One of two threads that do the same at the same time, on its own CPU. */
@@ -38,6 +39,9 @@ struct race {
 	struct guest guest;
 	struct stats_file file;
 	int arrived;
+	time_t end;
+	bool over;
+	int rounds;		/* done */
 	struct racer racers[2];
 };
 
@@ -70,22 +74,37 @@ static void racer_act(struct racer *r, struct racer *other)
 		r->overlaps++;
 }
 
+/* One of the racers decides, after the other one has acted as often as itself. */
+static void race_end_round(struct race *race)
+{
+	struct timespec now;
+
+	race->rounds++;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	race->over = race->rounds == MAX_ROUNDS ||
+		     (now.tv_sec >= race->end && race->racers[0].overlaps &&
+		      race->racers[1].overlaps);
+}
+
 static void *racer_run(void *arg)
 {
 	struct racer *r = arg;
 	struct race *race = r->race;
 	struct racer *other = &race->racers[r == race->racers];
+	int meetings = 0;
 	cpu_set_t cpus;
-	int round;
 
 	CPU_ZERO(&cpus);
 	CPU_SET(r->cpu, &cpus);
 	r->error = result(sched_setaffinity(0, sizeof(cpus), &cpus));
-	for (round = 0; round < ROUNDS; round++) {
+	while (!race->over) {
 		r->error = r->error ?: result(ioctl(r->vcpu->fd, KVM_RUN, 0));
-		race_meet(race, 2 * round + 1);
+		race_meet(race, ++meetings);
 		racer_act(r, other);
-		race_meet(race, 2 * round + 2);
+		race_meet(race, ++meetings);
+		if (r == race->racers)
+			race_end_round(race);
+		race_meet(race, ++meetings);
 	}
 	return NULL;
 }
@@ -156,9 +175,12 @@ static void racer_add_memory(struct __test_metadata *_metadata, struct racer *r,
 
 static void race_run(struct __test_metadata *_metadata, struct race *race)
 {
+	struct timespec now;
 	pthread_t threads[2];
 	int i;
 
+	ASSERT_EQ(0, clock_gettime(CLOCK_MONOTONIC, &now));
+	race->end = now.tv_sec + RACE_SECONDS;
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, racer_run,
 					    &race->racers[i]));
@@ -213,7 +235,7 @@ TEST_F_TIMEOUT(race, of_two_cpus_loses_no_flush_request, RACE_TIMEOUT)
 	before = stats_read(_metadata, &race->file,
 			    "remote_tlb_flush_requests");
 	race_run(_metadata, race);
-	EXPECT_EQ(2UL * ROUNDS * PAGES,
+	EXPECT_EQ(2UL * race->rounds * PAGES,
 		  stats_read(_metadata, &race->file,
 			     "remote_tlb_flush_requests") - before);
 }

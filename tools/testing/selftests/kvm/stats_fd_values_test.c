@@ -415,22 +415,29 @@ static void halt_and_wake(struct __test_metadata *_metadata, struct guest *g,
 	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "blocking"));
 
 	halts_since(_metadata, v, &before, moved);
-	EXPECT_EQ(1UL, moved->wakeup);
+	EXPECT_LE(1UL, moved->wakeup);
 	EXPECT_LE(woken - asleep, moved->wait_ns);
 	EXPECT_GE(now_ns(_metadata) - started, moved->fail_ns + moved->wait_ns);
 }
 
+/*
+ * KVM may wake a vCPU for reasons of its own, x86's does to set clocks, and that
+ * counts as well. It goes on waiting then.
+ */
 TEST_F(halt, without_polling_is_one_wait_and_one_wakeup)
 {
 	const struct halt halt = { .waits = 1 };
+	int i, once = 0;
 	struct halts moved;
-	int i;
 
 	set_halt_poll(_metadata, &self->guest, 0);
 	for (i = 0; i < HALTS; i++) {
 		halt_and_wake(_metadata, &self->guest, &moved);
 		expect_halt(_metadata, &moved, &halt);
+		if (moved.wakeup == 1)
+			once++;
 	}
+	EXPECT_LT(0, once);
 	EXPECT_EQ((__u64)HALTS,
 		  vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
 }
@@ -491,7 +498,6 @@ static bool halt_and_wake_while_polling(struct __test_metadata *_metadata,
 	halt.succeeds = moved.successful;
 	halt.waits = !moved.successful && moved.wait_ns;
 	expect_halt(_metadata, &moved, &halt);
-	EXPECT_GE(1UL, moved.wakeup);
 	EXPECT_LE(halt.waits, moved.wakeup);
 	return moved.successful;
 }
@@ -519,18 +525,25 @@ static void halt_until_signal(struct __test_metadata *_metadata,
 	runner_stop(_metadata, &runner);
 }
 
-TEST_F(halt, that_a_signal_ends_is_a_wait_without_a_wakeup)
+TEST_F(halt, that_a_signal_ends_is_one_wait_and_no_wakeup)
 {
 	const struct halt halt = { .waits = 1 };
 	struct halts before, moved;
+	int i, never = 0;
 
-	halts_read(_metadata, self->vcpu, &before);
-	halt_until_signal(_metadata, self->vcpu);
-	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "blocking"));
-	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "signal_exits"));
-	halts_since(_metadata, self->vcpu, &before, &moved);
-	expect_halt(_metadata, &moved, &halt);
-	EXPECT_EQ(0UL, moved.wakeup);
+	set_halt_poll(_metadata, &self->guest, 0);
+	for (i = 1; i <= HALTS; i++) {
+		halts_read(_metadata, self->vcpu, &before);
+		halt_until_signal(_metadata, self->vcpu);
+		EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "blocking"));
+		EXPECT_EQ((__u64)i,
+			  vcpu_read(_metadata, self->vcpu, "signal_exits"));
+		halts_since(_metadata, self->vcpu, &before, &moved);
+		expect_halt(_metadata, &moved, &halt);
+		if (!moved.wakeup)
+			never++;
+	}
+	EXPECT_LT(0, never);
 }
 
 /* Requests to flush remote TLBs, and the flushes that were needed. */
@@ -679,7 +692,12 @@ TEST_F(flush, deleting_memory_of_a_guest_is_as_much_as_unmapping_it)
 	EXPECT_LE(before.requests + STATS_UNMAP_REQUESTS, now.requests);
 }
 
-/* Another vCPU is in the guest, or on the way in or out, which needs none. */
+/*
+ * Another vCPU is in the guest, or on the way in or out, which needs none. Each
+ * flush waits for that vCPU, and there are few that find it on the way.
+ */
+#define FLUSHES			20
+
 TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
 {
 	struct guest *g = &self->guest;
@@ -692,14 +710,14 @@ TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
 		       self->memory, PAGES * g->page);
 	runner_start(_metadata, &runner, &g->vcpu[1], 1, 1);
 	before = flushes_read(_metadata, &self->file);
-	for (i = 0; i < TIMES; i++) {
+	for (i = 0; i < FLUSHES; i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		get_dirty_log(_metadata, g, 1, &bitmap);
 		flushes_read(_metadata, &self->file);
 	}
 	now = flushes_read(_metadata, &self->file);
 	runner_stop(_metadata, &runner);
-	EXPECT_EQ((__u64)TIMES, now.requests - before.requests);
+	EXPECT_EQ((__u64)FLUSHES, now.requests - before.requests);
 	EXPECT_LT(before.done, now.done);
 }
 
