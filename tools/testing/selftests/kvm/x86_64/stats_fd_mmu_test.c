@@ -6,26 +6,26 @@
  * paging, nested paging, and nested paging by the TDP MMU.
  */
 #define _GNU_SOURCE
-#include <cpuid.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
+#include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
 
 #define PAGE			4096UL
 #define HUGE			(2UL << 20)
-#define GIANT			(1UL << 30)
+#define GIANT			0x40000000UL
 
 /* Where the memory is that the guest touches; nothing shares its tables. */
-#define AREA			(1UL << 30)
+#define AREA			0x40000000UL
 #define AREA_SLOT		1
 #define AREA_PAGES		64UL
 
 /* Guest addresses without a slot. */
-#define NO_SLOT			(3UL << 30)
+#define NO_SLOT			0xc0000000UL
 
 /* KVM maps pages around a faulting one, in groups of so many. */
 #define PREFETCH_PAGES		8
@@ -37,114 +37,32 @@
 #define TOUCHED			40UL
 
 /*
- * In real mode: write to, or read from, %esi addresses from %edi on, %ebx
- * apart; then exit for good. An address is 32 bits wide here, see start().
+ * In real mode: write to %esi addresses from %edi on, %ebx apart, or with %ecx
+ * set read from them; then exit for good.
  */
-asm(".pushsection .rodata\n"
-    ".code16\n"
-    "touch_write:\n"
-    "1:	movb %al, (%edi)\n"
-    "	addl %ebx, %edi\n"
-    "	decl %esi\n"
-    "	jnz 1b\n"
-    "2:	outb %al, (%dx)\n"
-    "	jmp 2b\n"
-    "touch_read:\n"
-    "1:	movb (%edi), %al\n"
-    "	addl %ebx, %edi\n"
-    "	decl %esi\n"
-    "	jnz 1b\n"
-    "2:	outb %al, (%dx)\n"
-    "	jmp 2b\n"
-    "touch_end:\n"
-    ".code64\n"
-    ".popsection\n");
-extern const char touch_write[], touch_read[], touch_end[];
+STATS_GUEST_CODE(touch_code,
+		 ".code16\n"
+		 "1:	jecxz 2f\n"
+		 "	movb (%edi), %ah\n"
+		 "	jmp 3f\n"
+		 "2:	movb %al, (%edi)\n"
+		 "3:	addl %ebx, %edi\n"
+		 "	decl %esi\n"
+		 "	jnz 1b\n"
+		 "4:	outb %al, (%dx)\n"
+		 "	jmp 4b\n"
+		 ".code64\n");
 
-#define TOUCH_CODE		(GUEST_MEMORY + 0x400)
+enum touch {
+	WRITE,
+	READ,
+};
 
 enum mmu {
 	SHADOW,
 	NESTED,
 	TDP,
 };
-
-/* What became of the page faults of a vCPU; retried is what is left over. */
-struct faults {
-	__u64 guest;
-	__u64 fixed;
-	__u64 fast;
-	__u64 spurious;
-	__u64 emulate;
-	__u64 retried;
-	__u64 mmio_spte_created;	/* these are emulated as well */
-};
-
-static struct faults faults_read(struct __test_metadata *_metadata,
-				 const struct guest_vcpu *v)
-{
-	struct faults f = {
-		.guest = vcpu_read(_metadata, v, "pf_guest"),
-		.fixed = vcpu_read(_metadata, v, "pf_fixed"),
-		.fast = vcpu_read(_metadata, v, "pf_fast"),
-		.spurious = vcpu_read(_metadata, v, "pf_spurious"),
-		.emulate = vcpu_read(_metadata, v, "pf_emulate"),
-		.mmio_spte_created = vcpu_read(_metadata, v,
-					       "pf_mmio_spte_created"),
-	};
-
-	f.retried = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
-		    f.fast - f.spurious - f.emulate;
-	return f;
-}
-
-/* @since becomes what there is now. */
-static void expect_faults(struct __test_metadata *_metadata,
-			  const struct guest_vcpu *v, struct faults *since,
-			  const struct faults *expected)
-{
-	struct faults now = faults_read(_metadata, v);
-
-	EXPECT_EQ(expected->guest, now.guest - since->guest);
-	EXPECT_EQ(expected->fixed, now.fixed - since->fixed);
-	EXPECT_EQ(expected->fast, now.fast - since->fast);
-	EXPECT_EQ(expected->spurious, now.spurious - since->spurious);
-	EXPECT_EQ(expected->emulate, now.emulate - since->emulate);
-	EXPECT_EQ(expected->mmio_spte_created,
-		  now.mmio_spte_created - since->mmio_spte_created);
-	EXPECT_EQ(expected->retried, now.retried - since->retried) {
-		TH_LOG("pf_taken is not the sum of what became of the faults");
-	}
-	*since = now;
-}
-
-static bool parameter_is_set(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char c = 'N';
-
-	if (fd < 0)
-		return false;
-	if (read(fd, &c, 1) != 1)
-		c = 'N';
-	close(fd);
-	return c == 'Y' || c == '1';
-}
-
-#define CPUID_SVM		0x8000000a
-#define CPUID_SVM_EDX_NPT	1
-
-/* The parameter of AMD does not tell what the CPU has, that of Intel does. */
-static bool nested_paging(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	if (parameter_is_set("/sys/module/kvm_intel/parameters/ept"))
-		return true;
-	return __get_cpuid(CPUID_SVM, &eax, &ebx, &ecx, &edx) &&
-	       edx & CPUID_SVM_EDX_NPT &&
-	       parameter_is_set("/sys/module/kvm_amd/parameters/npt");
-}
 
 static bool write_text(const char *path, const char *text)
 {
@@ -163,11 +81,45 @@ static bool write_text(const char *path, const char *text)
 /* KVM looks at the parameter when a VM is created. */
 static void choose_mmu(struct __test_metadata *_metadata, bool tdp_mmu)
 {
-	if (tdp_mmu && !nested_paging())
+	if (tdp_mmu && stats_arch_shadows())
 		SKIP_IN_SETUP("the TDP MMU needs nested paging");
 	ASSERT_TRUE(write_text(TDP_MMU_PARAMETER, tdp_mmu ? "Y" : "N")) {
 		TH_LOG("%s: %s", TDP_MMU_PARAMETER, strerror(errno));
 	}
+}
+
+static void hugepages_path(char path[128], size_t size)
+{
+	snprintf(path, 128,
+		 "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages",
+		 size >> 10);
+}
+
+/* How many huge pages of a size the host has. */
+static unsigned long hugepages(size_t size)
+{
+	unsigned long count;
+	char path[128];
+	FILE *file;
+
+	hugepages_path(path, size);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &count) != 1)
+		count = 0;
+	fclose(file);
+	return count;
+}
+
+/* Ask for so many of them. Whether the host found them is to be seen. */
+static void set_hugepages(size_t size, unsigned long count)
+{
+	char path[128], text[32];
+
+	hugepages_path(path, size);
+	snprintf(text, sizeof(text), "%lu", count);
+	write_text(path, text);
 }
 
 /* A VM with memory of the test's own. */
@@ -179,6 +131,8 @@ struct machine {
 	struct stats_file file;
 	char *area;
 	size_t area_size;
+	size_t huge_size;		/* of the area's pages, 0 if small */
+	unsigned long huge_before;	/* how many the host had of them */
 };
 
 static __u64 vm_read(struct __test_metadata *_metadata,
@@ -191,7 +145,7 @@ static void machine_create(struct __test_metadata *_metadata,
 			   struct machine *m, bool tdp_mmu)
 {
 	choose_mmu(_metadata, tdp_mmu);
-	m->mmu = tdp_mmu ? TDP : nested_paging() ? NESTED : SHADOW;
+	m->mmu = tdp_mmu ? TDP : stats_arch_shadows() ? SHADOW : NESTED;
 	/*
 	 * fork() left this process with pages that it shares with its parent.
 	 * The first write to one gives it a copy and makes KVM retry the page
@@ -203,8 +157,7 @@ static void machine_create(struct __test_metadata *_metadata,
 	m->kvm = stats_open_kvm(_metadata);
 	guest_create(_metadata, m->kvm, &m->guest, 2);
 	m->vcpu = &m->guest.vcpu[0];
-	memcpy(m->guest.memory + (TOUCH_CODE - GUEST_MEMORY), touch_write,
-	       touch_end - touch_write);
+	guest_put_code(_metadata, &m->guest, touch_code, touch_code_end);
 	stats_load(_metadata, stats_get_fd(_metadata, m->guest.vm), &m->file);
 }
 
@@ -212,6 +165,8 @@ static void machine_destroy(struct machine *m)
 {
 	if (m->area)
 		munmap(m->area, m->area_size);
+	if (m->huge_size)
+		set_hugepages(m->huge_size, m->huge_before);
 	stats_unload(&m->file);
 	guest_destroy(&m->guest);
 	close(m->kvm);
@@ -219,19 +174,10 @@ static void machine_destroy(struct machine *m)
 }
 
 static void set_area_slot(struct __test_metadata *_metadata,
-			  const struct machine *m, size_t size, __u32 flags)
+			  struct machine *m, size_t size, __u32 flags)
 {
-	struct kvm_userspace_memory_region region = {
-		.slot = AREA_SLOT,
-		.flags = flags,
-		.guest_phys_addr = AREA,
-		.memory_size = size,
-		.userspace_addr = (unsigned long)m->area,
-	};
-
-	ASSERT_EQ(0, ioctl(m->guest.vm, KVM_SET_USER_MEMORY_REGION, &region)) {
-		TH_LOG("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
-	}
+	guest_set_slot(_metadata, &m->guest, AREA_SLOT, flags, AREA, m->area,
+		       size);
 }
 
 /* Memory that the host has not touched, at AREA. */
@@ -246,37 +192,24 @@ static void add_area(struct __test_metadata *_metadata, struct machine *m,
 	set_area_slot(_metadata, m, size, slot_flags);
 }
 
-static void set_hugepages(struct __test_metadata *_metadata, size_t size,
-			  unsigned long count)
-{
-	char path[128], text[32];
-	unsigned long there = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path),
-		 "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages",
-		 size >> 10);
-	snprintf(text, sizeof(text), "%lu", count);
-	ASSERT_TRUE(write_text(path, text)) {
-		TH_LOG("%s: %s", path, strerror(errno));
-	}
-	file = fopen(path, "re");
-	ASSERT_NE(NULL, file);
-	ASSERT_EQ(1, fscanf(file, "%lu", &there));
-	fclose(file);
-	ASSERT_EQ(count, there) {
-		TH_LOG("the host has only %lu huge pages of %lu kB", there,
-		       size >> 10);
-	}
-}
-
 #define MAP_HUGE_SIZE(size)	(__builtin_ctzl(size) << 26)
+
+static bool get_hugepages(struct machine *m, size_t size, unsigned long count)
+{
+	m->huge_size = size;
+	m->huge_before = hugepages(size);
+	set_hugepages(size, count);
+	return hugepages(size) >= count;
+}
 
 /* Huge pages that the host has not touched, at AREA. */
 static void add_huge_area(struct __test_metadata *_metadata,
 			  struct machine *m, size_t size, unsigned long count)
 {
-	set_hugepages(_metadata, size, count);
+	ASSERT_TRUE(get_hugepages(m, size, count)) {
+		TH_LOG("the host lacks %lu huge pages of %zu kB", count,
+		       size >> 10);
+	}
 	m->area_size = size * count;
 	m->area = mmap(NULL, m->area_size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
@@ -287,30 +220,15 @@ static void add_huge_area(struct __test_metadata *_metadata,
 	set_area_slot(_metadata, m, m->area_size, 0);
 }
 
-/* Flat segments: an offset is the address, up to 4 GB. */
-static void flatten(struct __test_metadata *_metadata,
-		    const struct guest_vcpu *v)
-{
-	struct kvm_sregs sregs;
-
-	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
-	sregs.ds.base = 0;
-	sregs.ds.selector = 0;
-	sregs.ds.limit = 0xffffffff;
-	sregs.ds.g = 1;
-	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
-}
-
 static void start(struct __test_metadata *_metadata,
-		  const struct guest_vcpu *v, const char *code, __u64 gpa,
+		  const struct guest_vcpu *v, enum touch how, __u64 gpa,
 		  __u64 count, __u64 stride)
 {
 	struct kvm_regs regs;
 
-	stats_arch_init_vcpu(_metadata, v->fd, TOUCH_CODE, count);
-	flatten(_metadata, v);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, count);
 	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
-	regs.rip = code - touch_write;
+	regs.rcx = how;
 	regs.rdi = gpa;
 	regs.rbx = stride;
 	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
@@ -318,7 +236,7 @@ static void start(struct __test_metadata *_metadata,
 
 /* Returns how often user space was asked to emulate an access to memory. */
 static __u64 run_to_the_end(struct __test_metadata *_metadata,
-			    const struct guest_vcpu *v)
+			    struct guest_vcpu *v)
 {
 	__u64 mmio = 0;
 
@@ -331,29 +249,27 @@ static __u64 run_to_the_end(struct __test_metadata *_metadata,
 	}
 	ASSERT_EQ(KVM_EXIT_IO, (int)v->run->exit_reason);
 
-	v->run->immediate_exit = 1;
-	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	v->run->immediate_exit = 0;
+	vcpu_complete_exit(_metadata, v);
 	return mmio;
 }
 
 static __u64 touch(struct __test_metadata *_metadata, const struct machine *m,
-		   const char *code, __u64 gpa, __u64 count, __u64 stride)
+		   enum touch how, __u64 gpa, __u64 count, __u64 stride)
 {
-	start(_metadata, m->vcpu, code, gpa, count, stride);
+	start(_metadata, m->vcpu, how, gpa, count, stride);
 	return run_to_the_end(_metadata, m->vcpu);
 }
 
 static void write_pages(struct __test_metadata *_metadata,
 			const struct machine *m, __u64 gpa, __u64 count)
 {
-	ASSERT_EQ(0UL, touch(_metadata, m, touch_write, gpa, count, PAGE));
+	ASSERT_EQ(0UL, touch(_metadata, m, WRITE, gpa, count, PAGE));
 }
 
 static void read_pages(struct __test_metadata *_metadata,
 		       const struct machine *m, __u64 gpa, __u64 count)
 {
-	ASSERT_EQ(0UL, touch(_metadata, m, touch_read, gpa, count, PAGE));
+	ASSERT_EQ(0UL, touch(_metadata, m, READ, gpa, count, PAGE));
 }
 
 /* Have the page of the code mapped, as the only one. */
@@ -385,6 +301,7 @@ static void expect_pages(struct __test_metadata *_metadata,
 	EXPECT_EQ(small, vm_read(_metadata, m, "pages_4k"));
 	EXPECT_EQ(huge, vm_read(_metadata, m, "pages_2m"));
 	EXPECT_EQ(giant, vm_read(_metadata, m, "pages_1g"));
+	EXPECT_EQ(huge + giant, vm_read(_metadata, m, "lpages"));
 }
 
 /* Shadow pages of a guest in real mode that ran no more than its code. */
@@ -536,7 +453,7 @@ TEST_F(mmu, huge_pages_are_mapped_as_such)
 	add_huge_area(_metadata, &self->m, HUGE, count);
 	warm_up(_metadata, &self->m, &self->faults);
 
-	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .fixed = count });
 	expect_pages(_metadata, &self->m, 1, count, 0);
@@ -553,13 +470,34 @@ TEST_F(mmu, huge_pages_are_mapped_as_such)
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
 
+TEST_F(mmu, page_of_1_GB_is_mapped_as_the_mmu_can)
+{
+	bool giant = self->m.mmu != SHADOW;
+
+	/* At run time the host hardly finds as much memory in one piece. */
+	if (!get_hugepages(&self->m, GIANT, 1))
+		SKIP(return, "the host has no page of 1 GB");
+	add_huge_area(_metadata, &self->m, GIANT, 1);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	/* In real mode the tables of shadow paging begin with 2 MB pages. */
+	touch(_metadata, &self->m, WRITE, AREA, 4, HUGE);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = giant ? 1 : 4 });
+	expect_pages(_metadata, &self->m, 1, giant ? 0 : 4, giant ? 1 : 0);
+
+	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
+	self->m.area = NULL;
+	expect_pages(_metadata, &self->m, 1, 0, 0);
+}
+
 TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
 {
 	const __u64 count = 4;
 
 	add_huge_area(_metadata, &self->m, HUGE, count);
 	warm_up(_metadata, &self->m, &self->faults);
-	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
 	expect_pages(_metadata, &self->m, 1, count, 0);
 	self->faults = faults_read(_metadata, self->m.vcpu);
 
@@ -575,7 +513,7 @@ TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
 	set_area_slot(_metadata, &self->m, self->m.area_size, 0);
 	expect_pages(_metadata, &self->m, 1,
 		     self->m.mmu == TDP ? 0 : count - 1, 0);
-	touch(_metadata, &self->m, touch_write, AREA, count, HUGE);
+	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
 	expect_pages(_metadata, &self->m, 1, count, 0);
 }
 
@@ -620,18 +558,18 @@ TEST_F(mmu, access_to_mmio_is_emulated_by_one_spte)
 
 	warm_up(_metadata, &self->m, &self->faults);
 
-	EXPECT_EQ(1UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 1, 0));
+	EXPECT_EQ(1UL, touch(_metadata, &self->m, WRITE, NO_SLOT, 1, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = 1,
 					.mmio_spte_created = 1 });
-	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, NO_SLOT,
+	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT,
 			       count, 0));
-	EXPECT_EQ(count, touch(_metadata, &self->m, touch_read, NO_SLOT,
+	EXPECT_EQ(count, touch(_metadata, &self->m, READ, NO_SLOT,
 			       count, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = 2 * count });
 
-	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, NO_SLOT + PAGE,
+	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT + PAGE,
 			       count, PAGE));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = count,
@@ -643,13 +581,13 @@ TEST_F(mmu, access_to_mmio_is_emulated_by_one_spte)
 TEST_F(mmu, mmio_spte_is_created_again_after_a_change_of_slots)
 {
 	warm_up(_metadata, &self->m, &self->faults);
-	EXPECT_EQ(1UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 1, 0));
+	EXPECT_EQ(1UL, touch(_metadata, &self->m, WRITE, NO_SLOT, 1, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = 1,
 					.mmio_spte_created = 1 });
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	EXPECT_EQ(3UL, touch(_metadata, &self->m, touch_write, NO_SLOT, 3, 0));
+	EXPECT_EQ(3UL, touch(_metadata, &self->m, WRITE, NO_SLOT, 3, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = 3,
 					.mmio_spte_created = 1 });
@@ -666,7 +604,7 @@ TEST_F(mmu, writes_to_a_read_only_slot_are_emulated)
 	read_pages(_metadata, &self->m, AREA, 1);
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .fixed = 1 });
-	EXPECT_EQ(count, touch(_metadata, &self->m, touch_write, AREA, count,
+	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, AREA, count,
 			       0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = count });
@@ -697,7 +635,7 @@ TEST_F(mmu, write_that_the_host_answers_with_a_copy_is_retried)
  */
 struct writer {
 	struct __test_metadata *metadata;
-	const struct guest_vcpu *vcpu;
+	struct guest_vcpu *vcpu;
 	pthread_barrier_t *gate;
 	pthread_t thread;
 };
@@ -713,7 +651,7 @@ static void *run_writer(void *arg)
 }
 
 static void start_writers(struct __test_metadata *_metadata,
-			  const struct machine *m, struct writer *writers,
+			  struct machine *m, struct writer *writers,
 			  int count, pthread_barrier_t *gate)
 {
 	struct writer *w;
@@ -725,7 +663,7 @@ static void start_writers(struct __test_metadata *_metadata,
 		w->metadata = _metadata;
 		w->vcpu = &m->guest.vcpu[i];
 		w->gate = gate;
-		start(_metadata, w->vcpu, touch_write, AREA, 1, 0);
+		start(_metadata, w->vcpu, WRITE, AREA, 1, 0);
 		ASSERT_EQ(0, pthread_create(&w->thread, NULL, run_writer, w));
 	}
 	pthread_barrier_wait(gate);
@@ -742,9 +680,6 @@ static void wait_for_writers(struct __test_metadata *_metadata,
 		ASSERT_EQ(0, pthread_join(writers[i].thread, NULL));
 }
 
-/* Not __NR_userfaultfd: 5.10's tools/arch/x86 has another architecture's. */
-#define X86_64_USERFAULTFD	323
-
 /* Have missing pages of AREA reported instead of given. */
 static int withhold_pages(struct __test_metadata *_metadata,
 			  const struct machine *m)
@@ -757,7 +692,7 @@ static int withhold_pages(struct __test_metadata *_metadata,
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 	struct uffdio_api api = { .api = UFFD_API };
-	int uffd = syscall(X86_64_USERFAULTFD, O_CLOEXEC);
+	int uffd = syscall(STATS_SYS_USERFAULTFD, O_CLOEXEC);
 
 	ASSERT_LE(0, uffd) TH_LOG("userfaultfd: %s", strerror(errno));
 	ASSERT_EQ(0, ioctl(uffd, UFFDIO_API, &api));
@@ -803,7 +738,7 @@ TEST_F(mmu, fault_of_two_vcpus_is_fixed_for_one_and_spurious_for_the_other)
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &faults[0]);
-	start(_metadata, other, touch_write, GUEST_MEMORY, 1, 0);
+	start(_metadata, other, WRITE, GUEST_MEMORY, 1, 0);
 	run_to_the_end(_metadata, other);
 	faults[1] = faults_read(_metadata, other);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics of nested guests on AMD: a guest (L1) that runs one of its
- * own (L2) a known number of times, so that each run is accounted for, and it is
- * known at each exit to user space which of the two the vCPU is in.
+ * KVM's statistics of guests that take part in their virtualization. Nested on
+ * AMD: a guest (L1) runs one of its own (L2) a known number of times, so that
+ * each run is accounted for, and it is known at each exit to user space which of
+ * the two the vCPU is in. Paravirtualized: a vCPU yields to another one.
  */
 #define _GNU_SOURCE
 #include <asm/svm.h>
-#include <cpuid.h>
+#include <linux/kvm_para.h>
 #include <linux/types.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
@@ -22,39 +24,40 @@
 #define PORT_L1			0x44
 #define PORT_L2			0x45
 
-/*
- * L1 runs %rsi times the VMCB at %rax. What L2 does: leave by VMMCALL after
- * exits that do not concern L1; exit to user space first; die of a triple fault.
- */
-asm(".pushsection .rodata\n"
-    "nested_l1:\n"
-    "1:	vmrun %rax\n"
-    "	decq %rsi\n"
-    "	jnz 1b\n"
-    "2:	outb %al, $0x44\n"
-    "	jmp 2b\n"
-    "nested_l2:\n"
-    "	cpuid\n"
-    "	cpuid\n"
-    "	cpuid\n"
-    "	vmmcall\n"
-    "nested_l2_exits:\n"
-    "	outb %al, $0x45\n"
-    "3:	vmmcall\n"
-    "	jmp 3b\n"
-    "nested_l2_dies:\n"
-    "	ud2\n"
-    "nested_end:\n"
-    ".popsection\n");
-extern const char nested_l1[], nested_l2[], nested_l2_exits[],
-		  nested_l2_dies[], nested_end[];
+/* L1 runs %rsi times the VMCB at %rax. */
+STATS_GUEST_CODE(l1,
+		 "1:	vmrun %rax\n"
+		 "	decq %rsi\n"
+		 "	jnz 1b\n"
+		 "2:	outb %al, $0x44\n"
+		 "	jmp 2b\n");
 
-#define NESTED_CODE		(GUEST_MEMORY + 0x400)
-#define NESTED_RIP(code)	(NESTED_CODE + ((code) - nested_l1))
+/* L2 exits to KVM, which does not concern L1, and then to L1. */
+STATS_GUEST_CODE(l2,
+		 "	cpuid\n"
+		 "	cpuid\n"
+		 "	cpuid\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
 
-/* Pages of the guest. */
-#define PAGE_VMCB		LM_FREE
-#define PAGE_STACK		(LM_FREE + 1)	/* of L2 */
+/* L2 exits to user space and then to L1. */
+STATS_GUEST_CODE(l2_out,
+		 "	outb %al, $0x45\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
+
+/* L2 has no handler of exceptions, and dies. */
+STATS_GUEST_CODE(l2_dies, "ud2\n");
+
+enum nested_page {
+	NESTED_VMCB = LM_FREE,
+	NESTED_CODE,		/* of L2, and its stack */
+	NESTED_STACK,
+	NESTED_PML4,
+	NESTED_PDPT,
+	NESTED_PD,
+	NESTED_PT,
+};
 
 #define EFER_SVME		0x1000UL
 #define DR6_INIT		0xffff0ff0UL
@@ -97,8 +100,20 @@ static void set_segment(struct vmcb_seg *seg, u16 selector, u16 attributes)
 	seg->limit = 0xffffffff;
 }
 
-/* L2 starts with the page tables of L1, both for itself and nested. */
-static void write_vmcb(struct vmcb *vmcb, const char *l2, bool nested_paging)
+/* What L1 maps for L2: the first 2 MB, where all is. */
+static void write_nested_page_tables(const struct lm_tables *t)
+{
+	int i;
+
+	lm_set_pte(t, NESTED_PML4, 0, lm_gpa(NESTED_PDPT) | LM_PTE_FLAGS);
+	lm_set_pte(t, NESTED_PDPT, 0, lm_gpa(NESTED_PD) | LM_PTE_FLAGS);
+	lm_set_pte(t, NESTED_PD, 0, lm_gpa(NESTED_PT) | LM_PTE_FLAGS);
+	for (i = 0; i < 512; i++)
+		lm_set_pte(t, NESTED_PT, i, i * LM_PAGE | LM_PTE_FLAGS);
+}
+
+/* L2 starts with the page tables of L1. */
+static void write_vmcb(struct vmcb *vmcb, bool nested_paging)
 {
 	struct vmcb_control_area *control = &vmcb->control;
 	struct vmcb_save_area *save = &vmcb->save;
@@ -107,7 +122,7 @@ static void write_vmcb(struct vmcb *vmcb, const char *l2, bool nested_paging)
 	control->intercept = 1UL << INTERCEPT_VMRUN | 1UL << INTERCEPT_VMMCALL;
 	control->asid = 1;
 	control->nested_ctl = nested_paging;
-	control->nested_cr3 = lm_gpa(LM_PML4);
+	control->nested_cr3 = lm_gpa(NESTED_PML4);
 
 	set_segment(&save->cs, LM_GDT_CODE, SEGMENT_CODE);
 	set_segment(&save->ds, 16, SEGMENT_DATA);
@@ -121,39 +136,35 @@ static void write_vmcb(struct vmcb *vmcb, const char *l2, bool nested_paging)
 	save->dr7 = DR7_INIT;
 	save->g_pat = PAT_INIT;
 	save->rflags = 2;
-	save->rip = NESTED_RIP(l2);
-	save->rsp = lm_gpa(PAGE_STACK + 1);
-}
-
-static bool cpuid_bit(__u32 leaf, int reg, int bit)
-{
-	unsigned int regs[4];
-
-	return __get_cpuid(leaf, &regs[0], &regs[1], &regs[2], &regs[3]) &&
-	       regs[reg] >> bit & 1;
+	save->rsp = lm_gpa(NESTED_STACK + 1);
 }
 
 #define CPUID_FEATURES		0x80000001
-#define CPUID_FEATURES_ECX_SVM	2
-#define CPUID_SVM		0x8000000a
-#define CPUID_SVM_EDX_NPT	0
+#define CPUID_FEATURES_ECX_SVM	4
+
+static bool host_has_svm(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(CPUID_FEATURES, &eax, &ebx, &ecx, &edx) &&
+	       ecx & CPUID_FEATURES_ECX_SVM;
+}
 
 FIXTURE_SETUP(nested)
 {
-	if (!cpuid_bit(CPUID_FEATURES, 2, CPUID_FEATURES_ECX_SVM))
+	if (!host_has_svm())
 		SKIP_IN_SETUP("the host's CPU has no SVM");
-	if (variant->nested_paging &&
-	    !cpuid_bit(CPUID_SVM, 3, CPUID_SVM_EDX_NPT))
+	if (variant->nested_paging && stats_arch_shadows())
 		SKIP_IN_SETUP("the host's CPU has no nested paging");
 	self->kvm = stats_open_kvm(_metadata);
 	guest_create(_metadata, self->kvm, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 	lm_create_tables(_metadata, &self->guest, TABLES_SLOT, &self->tables);
 	lm_init_vcpu(_metadata, self->kvm, self->vcpu->fd, EFER_SVME);
-	memcpy(self->guest.memory + (NESTED_CODE - GUEST_MEMORY), nested_l1,
-	       nested_end - nested_l1);
-	self->vmcb = lm_hva(&self->tables, PAGE_VMCB);
-	write_vmcb(self->vmcb, nested_l2, variant->nested_paging);
+	guest_put_code(_metadata, &self->guest, l1, l1_end);
+	write_nested_page_tables(&self->tables);
+	self->vmcb = lm_hva(&self->tables, NESTED_VMCB);
+	write_vmcb(self->vmcb, variant->nested_paging);
 }
 
 FIXTURE_TEARDOWN(nested)
@@ -163,13 +174,21 @@ FIXTURE_TEARDOWN(nested)
 	close(self->kvm);
 }
 
+/* What L2 does when it is run next, from the beginning. */
+static void set_l2(struct vmcb *vmcb, const struct lm_tables *t,
+		   const char *code, const char *end)
+{
+	memcpy(lm_hva(t, NESTED_CODE), code, end - code);
+	vmcb->save.rip = lm_gpa(NESTED_CODE);
+}
+
 static void start_l1(struct __test_metadata *_metadata,
-		     const struct guest_vcpu *v, __u64 runs)
+		     struct guest_vcpu *v, __u64 runs)
 {
 	struct kvm_regs regs = {
-		.rip = NESTED_RIP(nested_l1),
+		.rip = GUEST_CODE,
 		.rflags = 2,
-		.rax = lm_gpa(PAGE_VMCB),
+		.rax = lm_gpa(NESTED_VMCB),
 		.rsi = runs,
 	};
 
@@ -195,6 +214,7 @@ TEST_F(nested, each_vmrun_is_one_nested_run)
 {
 	__u64 exits;
 
+	set_l2(self->vmcb, &self->tables, l2, l2_end);
 	start_l1(_metadata, self->vcpu, 1);
 	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
 	ASSERT_EQ(SVM_EXIT_VMMCALL, self->vmcb->control.exit_code);
@@ -214,7 +234,7 @@ TEST_F(nested, exits_of_l2_that_l1_does_not_see_are_no_nested_runs)
 	__u64 i, exits;
 
 	for (i = 1; i <= RUNS; i++) {
-		self->vmcb->save.rip = NESTED_RIP(nested_l2);
+		set_l2(self->vmcb, &self->tables, l2, l2_end);
 		exits = vcpu_read(_metadata, self->vcpu, "exits");
 		start_l1(_metadata, self->vcpu, 1);
 		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
@@ -229,7 +249,7 @@ TEST_F(nested, guest_mode_is_1_in_l2_only)
 	__u64 i;
 
 	for (i = 1; i <= RUNS; i++) {
-		self->vmcb->save.rip = NESTED_RIP(nested_l2_exits);
+		set_l2(self->vmcb, &self->tables, l2_out, l2_out_end);
 		start_l1(_metadata, self->vcpu, 1);
 		ASSERT_EQ(PORT_L2, lm_run(_metadata, self->vcpu));
 		expect_nested(_metadata, self->vcpu, i, 1);
@@ -249,10 +269,9 @@ TEST_F(nested, vmrun_that_fails_is_no_nested_run)
 
 TEST_F(nested, triple_fault_of_l2_ends_guest_mode)
 {
-	self->vmcb->save.rip = NESTED_RIP(nested_l2_dies);
+	set_l2(self->vmcb, &self->tables, l2_dies, l2_dies_end);
 	start_l1(_metadata, self->vcpu, 1);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_RUN, 0));
-	ASSERT_EQ(KVM_EXIT_SHUTDOWN, (int)self->vcpu->run->exit_reason);
+	vcpu_run(_metadata, self->vcpu, KVM_EXIT_SHUTDOWN);
 	expect_nested(_metadata, self->vcpu, 1, 0);
 }
 
@@ -262,29 +281,150 @@ TEST_F(nested, restored_state_is_guest_mode_but_no_nested_run)
 		struct kvm_nested_state state;
 		char bytes[sizeof(struct kvm_nested_state) +
 			   sizeof(struct kvm_svm_nested_state_data)];
-	} l1, l2;
+	} state_of_l1, state_of_l2;
 
 	/* The state of L1 is had before, that of L2 after it was entered. */
-	l1.state.size = sizeof(l1);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_NESTED_STATE, &l1));
-	self->vmcb->save.rip = NESTED_RIP(nested_l2_exits);
+	state_of_l1.state.size = sizeof(state_of_l1);
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_NESTED_STATE,
+			   &state_of_l1));
+	set_l2(self->vmcb, &self->tables, l2_out, l2_out_end);
 	start_l1(_metadata, self->vcpu, 1);
 	ASSERT_EQ(PORT_L2, lm_run(_metadata, self->vcpu));
-	self->vcpu->run->immediate_exit = 1;
-	ASSERT_EQ(-EINTR, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
-	self->vcpu->run->immediate_exit = 0;
-	l2.state.size = sizeof(l2);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_NESTED_STATE, &l2));
+	vcpu_complete_exit(_metadata, self->vcpu);
+	state_of_l2.state.size = sizeof(state_of_l2);
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_NESTED_STATE,
+			   &state_of_l2));
 	expect_nested(_metadata, self->vcpu, 1, 1);
 
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_NESTED_STATE, &l1));
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_NESTED_STATE,
+			   &state_of_l1));
 	expect_nested(_metadata, self->vcpu, 1, 0);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_NESTED_STATE, &l2)) {
-		TH_LOG("KVM_SET_NESTED_STATE: %s", strerror(errno));
-	}
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_NESTED_STATE,
+			   &state_of_l2));
 	expect_nested(_metadata, self->vcpu, 1, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
-	expect_nested(_metadata, self->vcpu, 1, 0);
+}
+
+#define YIELDS			20UL
+
+/* An APIC ID that no vCPU has. */
+#define APIC_ID_OF_NONE		77
+
+/* Hypercall %edi with two equal arguments, %esi times, in real mode. */
+STATS_GUEST_CODE(yield_code,
+		 ".code16\n"
+		 "1:	movl %edi, %eax\n"
+		 "	vmmcall\n"
+		 "	decl %esi\n"
+		 "	jnz 1b\n"
+		 "2:	outb %al, (%dx)\n"
+		 "	jmp 2b\n"
+		 ".code64\n");
+
+FIXTURE(yield)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;	/* this one yields */
+	struct guest_vcpu *other;
+};
+
+/*
+ * KVM finds no vCPU by its APIC ID before something changed in an interrupt
+ * controller; that user space sets it is enough.
+ */
+static void make_apic_ids_known(struct __test_metadata *_metadata, int vcpu)
+{
+	struct kvm_lapic_state lapic;
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_LAPIC, &lapic));
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_LAPIC, &lapic));
+}
+
+FIXTURE_SETUP(yield)
+{
+	struct kvm_mp_state runnable = { KVM_MP_STATE_RUNNABLE };
+
+	self->kvm = stats_open_kvm(_metadata);
+	self->guest.irqchip = true;
+	guest_create(_metadata, self->kvm, &self->guest, 2);
+	self->vcpu = &self->guest.vcpu[0];
+	self->other = &self->guest.vcpu[1];
+	guest_put_code(_metadata, &self->guest, yield_code, yield_code_end);
+	ASSERT_EQ(0, ioctl(self->other->fd, KVM_SET_MP_STATE, &runnable));
+	make_apic_ids_known(_metadata, self->other->fd);
+}
+
+FIXTURE_TEARDOWN(yield)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+static void yield_to(struct __test_metadata *_metadata, struct guest_vcpu *v,
+		     int hypercall, __u32 apic_id)
+{
+	struct kvm_regs regs;
+
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, YIELDS);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	regs.rdi = hypercall;
+	regs.rbx = apic_id;
+	regs.rcx = apic_id;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	ASSERT_EQ(0U, regs.rax);
+}
+
+static void expect_yields(struct __test_metadata *_metadata,
+			  const struct guest_vcpu *v, __u64 attempted,
+			  __u64 successful)
+{
+	EXPECT_EQ(attempted,
+		  vcpu_read(_metadata, v, "directed_yield_attempted"));
+	EXPECT_EQ(successful,
+		  vcpu_read(_metadata, v, "directed_yield_successful"));
+}
+
+TEST_F(yield, yield_to_no_vcpu_is_an_attempt)
+{
+	yield_to(_metadata, self->vcpu, KVM_HC_SCHED_YIELD, APIC_ID_OF_NONE);
+	expect_yields(_metadata, self->vcpu, YIELDS, 0);
+}
+
+TEST_F(yield, kick_of_no_vcpu_is_an_attempt)
+{
+	yield_to(_metadata, self->vcpu, KVM_HC_KICK_CPU, APIC_ID_OF_NONE);
+	expect_yields(_metadata, self->vcpu, YIELDS, 0);
+}
+
+TEST_F(yield, yield_to_a_vcpu_that_does_not_run_is_an_attempt)
+{
+	yield_to(_metadata, self->vcpu, KVM_HC_SCHED_YIELD, 1);
+	expect_yields(_metadata, self->vcpu, YIELDS, 0);
+	expect_yields(_metadata, self->other, 0, 0);
+}
+
+TEST_F(yield, other_hypercalls_are_no_attempts)
+{
+	yield_to(_metadata, self->vcpu, KVM_HC_VAPIC_POLL_IRQ, 1);
+	expect_yields(_metadata, self->vcpu, 0, 0);
+}
+
+TEST_F(yield, yield_to_a_preempted_vcpu_is_successful)
+{
+	struct runner runner;
+	cpu_set_t one;
+
+	/* On one CPU, the other vCPU is preempted whenever this one runs. */
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	runner_start(_metadata, &runner, self->other, 1, 1);
+	yield_to(_metadata, self->vcpu, KVM_HC_SCHED_YIELD, 1);
+	expect_yields(_metadata, self->vcpu, YIELDS, YIELDS);
+	expect_yields(_metadata, self->other, 0, 0);
+	runner_stop(_metadata, &runner);
 }
 
 TEST_HARNESS_MAIN

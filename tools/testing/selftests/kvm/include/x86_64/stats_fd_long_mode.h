@@ -24,6 +24,8 @@ enum lm_page {
 	LM_PD,		/* of LM_GVA */
 	LM_PT,		/* of LM_GVA */
 	LM_SYSTEM,	/* descriptor tables */
+	LM_CODE,
+	LM_FAULT_HANDLER,
 	LM_STACK,
 	LM_FREE,	/* the first one that a test may use */
 	LM_PAGES = LM_FREE + 8,
@@ -46,24 +48,17 @@ enum lm_page {
 #define LM_EFER			0x500UL		/* LMA, LME */
 
 /* Write to %rsi addresses from %rdi on, %rbx apart; then exit for good. */
-asm(".pushsection .rodata\n"
-    "lm_code:\n"
-    "1:	movb %al, (%rdi)\n"
-    "	addq %rbx, %rdi\n"
-    "	decq %rsi\n"
-    "	jnz 1b\n"
-    "2:	outb %al, (%dx)\n"
-    "	jmp 2b\n"
-    "lm_fault_handler:\n"
-    "	outb %al, $0x42\n"
-    "	jmp lm_fault_handler\n"
-    "lm_code_end:\n"
-    ".popsection\n");
-extern const char lm_code[], lm_fault_handler[], lm_code_end[];
+STATS_GUEST_CODE(lm_code,
+		 "1:	movb %al, (%rdi)\n"
+		 "	addq %rbx, %rdi\n"
+		 "	decq %rsi\n"
+		 "	jnz 1b\n"
+		 "2:	outb %al, (%dx)\n"
+		 "	jmp 2b\n");
 
-/* Where the code is: in the page of guest_create(). */
-#define LM_CODE			(GUEST_MEMORY + 0x200)
-#define LM_FAULT_HANDLER	(LM_CODE + (lm_fault_handler - lm_code))
+STATS_GUEST_CODE(lm_fault_handler,
+		 "1:	outb %al, $0x42\n"
+		 "	jmp 1b\n");
 
 struct lm_tables {
 	char *memory;
@@ -114,7 +109,7 @@ static inline void lm_write_descriptors(const struct lm_tables *t)
 {
 	__u64 *gdt = lm_hva(t, LM_SYSTEM);
 	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
-	__u64 handler = LM_FAULT_HANDLER;
+	__u64 handler = lm_gpa(LM_FAULT_HANDLER);
 
 	gdt[LM_GDT_CODE / 8] = 0x00af9b000000ffffUL;
 	idt[14 * 2] = (handler & 0xffff) | LM_GDT_CODE << 16 |
@@ -122,24 +117,16 @@ static inline void lm_write_descriptors(const struct lm_tables *t)
 }
 
 static inline void lm_create_tables(struct __test_metadata *_metadata,
-				    const struct guest *g, int slot,
+				    struct guest *g, int slot,
 				    struct lm_tables *t)
 {
-	struct kvm_userspace_memory_region region = {
-		.slot = slot,
-		.guest_phys_addr = LM_TABLES,
-		.memory_size = LM_PAGES * LM_PAGE,
-	};
-
-	t->memory = mmap(NULL, region.memory_size, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, t->memory);
-	region.userspace_addr = (unsigned long)t->memory;
-	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
+	t->memory = guest_add_memory(_metadata, g, slot, 0, LM_TABLES,
+				     LM_PAGES * LM_PAGE);
 	lm_write_page_tables(t);
 	lm_write_descriptors(t);
-	memcpy(g->memory + (LM_CODE - GUEST_MEMORY), lm_code,
-	       lm_code_end - lm_code);
+	memcpy(lm_hva(t, LM_CODE), lm_code, lm_code_end - lm_code);
+	memcpy(lm_hva(t, LM_FAULT_HANDLER), lm_fault_handler,
+	       lm_fault_handler_end - lm_fault_handler);
 }
 
 static inline void lm_destroy_tables(struct lm_tables *t)
@@ -202,35 +189,27 @@ static inline void lm_init_vcpu(struct __test_metadata *_metadata, int kvm,
 
 /* Returns the port by which the guest left. */
 static inline int lm_run(struct __test_metadata *_metadata,
-			 const struct guest_vcpu *v)
+			 struct guest_vcpu *v)
 {
-	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
-		TH_LOG("KVM_RUN: %s", strerror(errno));
-	}
-	ASSERT_EQ(KVM_EXIT_IO, (int)v->run->exit_reason) {
-		TH_LOG("suberror %u", v->run->internal.suberror);
-	}
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
 	return v->run->io.port;
 }
 
 static inline void lm_set_regs(struct __test_metadata *_metadata,
-			       const struct guest_vcpu *v,
+			       struct guest_vcpu *v,
 			       const struct kvm_regs *regs)
 {
-	/* Complete the exit that is pending before the code changes. */
-	v->run->immediate_exit = 1;
-	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	v->run->immediate_exit = 0;
+	vcpu_complete_exit(_metadata, v);
 	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, regs));
 }
 
 /* Write to @count addresses; returns the port by which that ended. */
 static inline int lm_write(struct __test_metadata *_metadata,
-			   const struct guest_vcpu *v, __u64 gva, __u64 count,
+			   struct guest_vcpu *v, __u64 gva, __u64 count,
 			   __u64 stride)
 {
 	struct kvm_regs regs = {
-		.rip = LM_CODE,
+		.rip = lm_gpa(LM_CODE),
 		.rflags = 2,
 		.rsp = lm_gpa(LM_STACK + 1),
 		.rdi = gva,
