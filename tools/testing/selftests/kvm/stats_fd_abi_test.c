@@ -417,6 +417,7 @@ TEST_F(format, booleans_are_0_or_1)
 
 static const struct stats_known generic_vm[] = {
 	STATS_CUMULATIVE("remote_tlb_flush"),
+	STATS_CUMULATIVE("remote_tlb_flush_requests"),
 	{ }
 };
 
@@ -427,6 +428,11 @@ static const struct stats_known generic_vcpu[] = {
 	STATS_CUMULATIVE("halt_wakeup"),
 	STATS_TIME_NS("halt_poll_success_ns"),
 	STATS_TIME_NS("halt_poll_fail_ns"),
+	STATS_TIME_NS("halt_wait_ns"),
+	STATS_INSTANT_BOOLEAN("blocking"),
+	STATS_LOG_HIST_NS("halt_poll_success_hist", 32),
+	STATS_LOG_HIST_NS("halt_poll_fail_hist", 32),
+	STATS_LOG_HIST_NS("halt_wait_hist", 32),
 	{ }
 };
 
@@ -449,10 +455,13 @@ static void expect_known(struct __test_metadata *_metadata,
 		EXPECT_EQ(known->exponent, desc->exponent) {
 			TH_LOG("%s", known->name);
 		}
+		EXPECT_EQ(known->buckets ?: 1, desc->size) {
+			TH_LOG("%s", known->name);
+		}
 	}
 }
 
-TEST_F(format, everything_that_5_10_counts_is_described)
+TEST_F(format, everything_that_is_counted_is_described)
 {
 	expect_known(_metadata, &self->file,
 		     variant->vcpu ? generic_vcpu : generic_vm);

@@ -660,6 +660,8 @@ static void get_dirty_log(struct __test_metadata *_metadata, struct guest *g,
 	ASSERT_EQ(0, ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
 }
 
+#define LOGS			100
+
 TEST_F(flush, each_log_of_dirty_pages_is_a_request_if_it_has_any)
 {
 	struct guest *g = &self->guest;
@@ -669,7 +671,7 @@ TEST_F(flush, each_log_of_dirty_pages_is_a_request_if_it_has_any)
 
 	guest_set_slot(_metadata, g, 1, KVM_MEM_LOG_DIRTY_PAGES, STATS_DATA,
 		       self->memory, PAGES * g->page);
-	for (i = 0; i < TIMES; i++) {
+	for (i = 0; i < LOGS; i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
 		get_dirty_log(_metadata, g, 1, &bitmap);

@@ -49,6 +49,7 @@ struct stats_known {
 	const char *name;
 	__u32 flags;
 	__s16 exponent;
+	__u16 buckets;		/* of a histogram */
 };
 
 #define STATS_CUMULATIVE(_name)						\
@@ -60,6 +61,13 @@ struct stats_known {
 #define STATS_TIME_NS(_name)						\
 	{ .name = _name, .exponent = -9,				\
 	  .flags = KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS |	\
+		   KVM_STATS_BASE_POW10 }
+#define STATS_INSTANT_BOOLEAN(_name)					\
+	{ .name = _name,						\
+	  .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN }
+#define STATS_LOG_HIST_NS(_name, _buckets)				\
+	{ .name = _name, .exponent = -9, .buckets = _buckets,		\
+	  .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS |	\
 		   KVM_STATS_BASE_POW10 }
 
 /*

@@ -22,6 +22,7 @@ static const struct stats_known stats_arch_vcpu[] = {
 	STATS_CUMULATIVE("wfi_exit_stat"),
 	STATS_CUMULATIVE("mmio_exit_user"),
 	STATS_CUMULATIVE("mmio_exit_kernel"),
+	STATS_CUMULATIVE("signal_exits"),
 	STATS_CUMULATIVE("exits"),
 	{ }
 };

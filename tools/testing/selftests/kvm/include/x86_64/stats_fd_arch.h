@@ -21,6 +21,11 @@ static const struct stats_known stats_arch_vm[] = {
 	STATS_INSTANT("mmu_unsync"),
 	STATS_INSTANT("lpages"),
 	STATS_INSTANT("nx_lpage_splits"),
+	STATS_INSTANT("mmu_shadow_pages"),
+	STATS_INSTANT("pages_4k"),
+	STATS_INSTANT("pages_2m"),
+	STATS_INSTANT("pages_1g"),
+	STATS_PEAK("max_mmu_rmap_size"),
 	STATS_PEAK("max_mmu_page_hash_collisions"),
 	{ }
 };
@@ -28,6 +33,11 @@ static const struct stats_known stats_arch_vm[] = {
 static const struct stats_known stats_arch_vcpu[] = {
 	STATS_CUMULATIVE("pf_fixed"),
 	STATS_CUMULATIVE("pf_guest"),
+	STATS_CUMULATIVE("pf_taken"),
+	STATS_CUMULATIVE("pf_fast"),
+	STATS_CUMULATIVE("pf_emulate"),
+	STATS_CUMULATIVE("pf_spurious"),
+	STATS_CUMULATIVE("pf_mmio_spte_created"),
 	STATS_CUMULATIVE("tlb_flush"),
 	STATS_CUMULATIVE("invlpg"),
 	STATS_CUMULATIVE("exits"),
@@ -50,6 +60,10 @@ static const struct stats_known stats_arch_vcpu[] = {
 	STATS_CUMULATIVE("req_event"),
 	STATS_CUMULATIVE("preemption_reported"),
 	STATS_CUMULATIVE("preemption_other"),
+	STATS_CUMULATIVE("directed_yield_attempted"),
+	STATS_CUMULATIVE("directed_yield_successful"),
+	STATS_CUMULATIVE("nested_run"),
+	STATS_INSTANT_BOOLEAN("guest_mode"),
 	{ }
 };
 
