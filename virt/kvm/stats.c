@@ -122,16 +122,18 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define DESC_OFFSET	(ID_OFFSET + KVM_STATS_NAME_SIZE)
 
 /* The values start on a page boundary, zeros fill the gap before them. */
+#define DATA_OFFSET(all_records) PAGE_ALIGN(DESC_OFFSET + sizeof(all_records))
+
 #define FORMAT(all_records, container) {				\
 	.header = {							\
 		.name_size = KVM_STATS_NAME_SIZE,			\
 		.num_desc = ARRAY_SIZE(all_records),			\
 		.id_offset = ID_OFFSET,					\
 		.desc_offset = DESC_OFFSET,				\
-		.data_offset = PAGE_ALIGN(DESC_OFFSET + sizeof(all_records)), \
+		.data_offset = DATA_OFFSET(all_records),		\
 	},								\
 	.records = all_records,						\
-	.data_size = sizeof(struct container),				\
+	.file_size = DATA_OFFSET(all_records) + sizeof(struct container), \
 }
 
 static const struct kvm_stats_format kvm_vm_stats_format =

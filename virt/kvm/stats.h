@@ -26,7 +26,7 @@ struct kvm_stats_record {
 struct kvm_stats_format {
 	struct kvm_stats_header header;
 	const struct kvm_stats_record *records;
-	u32 data_size;
+	size_t file_size;		/* the values are its end */
 };
 
 /*

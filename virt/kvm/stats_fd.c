@@ -27,11 +27,6 @@
  * the format, the id and the values from the object.
  */
 
-static size_t stats_file_size(const struct kvm_stats *stats)
-{
-	return stats->format->header.data_offset + stats->format->data_size;
-}
-
 /* Copy part of one value, return the bytes copied. */
 static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 			    size_t skip)
@@ -41,10 +36,18 @@ static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 	return count - copy_to_user(buf, (char *)&val + skip, count);
 }
 
+/* Copy @num values, return the bytes copied: always whole values. */
+#ifdef __KVM_COPY_TO_USER_LOADS_U64
+static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
+{
+	size_t size = num * sizeof(u64);
+
+	return round_down(size - copy_to_user(buf, values, size), sizeof(u64));
+}
+#else
 /*
- * Copy @num values, return the bytes copied: always whole values. A loop of
- * eight, for the loop itself costs as much as one of them; should one fault, the
- * other loop finds out which.
+ * Eight at a time, for the loop itself costs as much as one of them; should one
+ * fault, the other loop finds out which.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
@@ -74,14 +77,11 @@ out:
 	user_write_access_end();
 	return i * sizeof(u64);
 }
+#endif
 
-/*
- * Copy @count bytes from offset @pos of the values, return the bytes copied.
- * Every value is loaded once, as a whole, so that user space cannot see half of
- * an increment, wherever its buffer and its offset are.
- */
-static size_t copy_values(char __user *buf, size_t count, const u64 *values,
-			  size_t pos)
+/* As copy_values(), where it begins or ends within a value. */
+static noinline size_t copy_pieces(char __user *buf, size_t count,
+				   const u64 *values, size_t pos)
 {
 	size_t skip = pos % sizeof(u64);
 	size_t done = 0, n;
@@ -111,11 +111,31 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 }
 
 /*
+ * Copy @count bytes from offset @pos of the values, return the bytes copied.
+ * Every value is loaded once, as a whole, so that user space cannot see half of
+ * an increment, wherever its buffer and its offset are. Monitors read all
+ * values, or one.
+ */
+static size_t copy_values(char __user *buf, size_t count, const u64 *values,
+			  size_t pos)
+{
+	if (unlikely((pos | count) % sizeof(u64)))
+		return copy_pieces(buf, count, values, pos);
+
+	values += pos / sizeof(u64);
+	if (count > sizeof(u64))
+		return copy_whole_values(buf, count / sizeof(u64), values);
+
+	return put_user(READ_ONCE(*values), (u64 __user *)buf) ? 0 : count;
+}
+
+/*
  * As copy_values(), from the constant blocks and the zeros that follow them: less
  * than a page, copied because clear_user() of arm64 does not tell how far it came.
  */
-static size_t copy_constants(char __user *buf, size_t count,
-			     const struct kvm_stats *stats, size_t pos)
+static noinline size_t copy_constants(char __user *buf, size_t count,
+				      const struct kvm_stats *stats,
+				      size_t pos)
 {
 	const struct kvm_stats_format *format = stats->format;
 	const struct kvm_stats_header *header = &format->header;
@@ -153,37 +173,37 @@ static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
 			      loff_t *ppos)
 {
 	const struct kvm_stats *stats = file->private_data;
-	size_t data_offset = stats->format->header.data_offset;
-	size_t size = stats_file_size(stats);
-	size_t done = 0, pos, n;
+	const struct kvm_stats_format *format = stats->format;
+	size_t data_offset = format->header.data_offset;
+	size_t pos = *ppos;
+	size_t done = 0;
 
-	if (*ppos >= size)
+	if (*ppos >= format->file_size || !count)
 		return 0;
 
-	pos = *ppos;
-	count = min(count, size - pos);
-	if (!count)
-		return 0;
+	count = min(count, format->file_size - pos);
 
-	if (pos < data_offset) {
-		n = min(count, data_offset - pos);
+	if (unlikely(pos < data_offset)) {
+		size_t n = min(count, data_offset - pos);
+
 		done = copy_constants(buf, n, stats, pos);
-		if (done < n)
+		if (done < n || done == count)
 			goto out;
 	}
 
-	if (done < count)
-		done += copy_values(buf + done, count - done, stats->values,
-				    pos + done - data_offset);
+	done += copy_values(buf + done, count - done, stats->values,
+			    pos + done - data_offset);
 out:
-	*ppos += done;
+	*ppos = pos + done;
 	return done ?: -EFAULT;
 }
 
 static loff_t kvm_stats_llseek(struct file *file, loff_t offset, int whence)
 {
+	const struct kvm_stats *stats = file->private_data;
+
 	return generic_file_llseek_size(file, offset, whence, MAX_LFS_FILESIZE,
-					stats_file_size(file->private_data));
+					stats->format->file_size);
 }
 
 #ifdef CONFIG_PROC_FS
