@@ -107,11 +107,12 @@ static const char *const modules[] = {
 	"/modules/irqbypass.ko",
 	"/modules/kvm.ko",
 	"/modules/kvm-amd.ko",
+	NULL,
 };
 
 static void load_modules(void)
 {
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+	for (int i = 0; modules[i]; i++) {
 		int fd = open(modules[i], O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0 && errno == ENOENT)
