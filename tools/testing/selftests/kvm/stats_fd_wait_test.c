@@ -28,36 +28,37 @@ struct userfault {
 	void *memory;
 };
 
-FIXTURE(busy)
-{
+/* A VM whose vCPU is inside of KVM_RUN. */
+struct busy {
 	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct stats_file vm;
 	struct runner runner;
 	struct userfault userfault;
-	void (*stop)(struct __test_metadata *_metadata,
-		     FIXTURE_DATA(busy) *self);
+	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
+};
+
+FIXTURE(busy)
+{
+	struct busy b;
 };
 
 FIXTURE_VARIANT(busy)
 {
-	void (*start)(struct __test_metadata *_metadata,
-		      FIXTURE_DATA(busy) *self);
-	void (*stop)(struct __test_metadata *_metadata,
-		     FIXTURE_DATA(busy) *self);
+	void (*start)(struct __test_metadata *_metadata, struct busy *b);
+	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
 	bool irqchip;
 };
 
-static void stop(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
+static void stop(struct __test_metadata *_metadata, struct busy *b)
 {
-	runner_stop(_metadata, &self->runner);
+	runner_stop(_metadata, &b->runner);
 }
 
-static void start_exiting(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(busy) *self)
+static void start_exiting(struct __test_metadata *_metadata, struct busy *b)
 {
-	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, EXITS);
+	runner_start(_metadata, &b->runner, b->vcpu, UINT_MAX, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time)
@@ -66,10 +67,9 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time)
 	.stop = stop,
 };
 
-static void start_in_guest(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(busy) *self)
+static void start_in_guest(struct __test_metadata *_metadata, struct busy *b)
 {
-	runner_start(_metadata, &self->runner, self->vcpu, EXITS, EXITS);
+	runner_start(_metadata, &b->runner, b->vcpu, EXITS, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
@@ -78,20 +78,18 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
 	.stop = stop,
 };
 
-static void start_sleeping(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(busy) *self)
+static void start_sleeping(struct __test_metadata *_metadata, struct busy *b)
 {
-	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	runner_sleep(_metadata, &self->runner, self->vcpu);
+	guest_put_code(_metadata, &b->guest, stats_sleep, stats_sleep_end);
+	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 0);
+	runner_sleep(_metadata, &b->runner, b->vcpu);
 }
 
-static void stop_sleeping(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(busy) *self)
+static void stop_sleeping(struct __test_metadata *_metadata, struct busy *b)
 {
-	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "blocking"));
-	stats_arch_wake(_metadata, self->guest.vm);
-	runner_join(_metadata, &self->runner);
+	EXPECT_EQ(1UL, vcpu_read(_metadata, b->vcpu, "blocking"));
+	stats_arch_wake(_metadata, b->guest.vm);
+	runner_join(_metadata, &b->runner);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
@@ -123,33 +121,31 @@ static void userfault_create(struct __test_metadata *_metadata,
 	guest_set_slot(_metadata, g, 1, 0, STATS_DATA, u->memory, g->page);
 }
 
-static void start_stuck(struct __test_metadata *_metadata,
-			FIXTURE_DATA(busy) *self)
+static void start_stuck(struct __test_metadata *_metadata, struct busy *b)
 {
 	struct uffd_msg msg;
 
-	userfault_create(_metadata, &self->guest, &self->userfault);
-	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
-	runner_create(_metadata, &self->runner, self->vcpu);
+	userfault_create(_metadata, &b->guest, &b->userfault);
+	guest_put_code(_metadata, &b->guest, stats_touch, stats_touch_end);
+	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 1);
+	runner_create(_metadata, &b->runner, b->vcpu);
 	ASSERT_EQ((ssize_t)sizeof(msg),
-		  read(self->userfault.fd, &msg, sizeof(msg)));
+		  read(b->userfault.fd, &msg, sizeof(msg)));
 	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
 }
 
-static void stop_stuck(struct __test_metadata *_metadata,
-		       FIXTURE_DATA(busy) *self)
+static void stop_stuck(struct __test_metadata *_metadata, struct busy *b)
 {
 	struct uffdio_zeropage zero = {
-		.range.start = (unsigned long)self->userfault.memory,
-		.range.len = self->guest.page,
+		.range.start = (unsigned long)b->userfault.memory,
+		.range.len = b->guest.page,
 	};
 
-	EXPECT_FALSE(runner_returned(&self->runner));
-	ASSERT_EQ(0, ioctl(self->userfault.fd, UFFDIO_ZEROPAGE, &zero));
-	runner_join(_metadata, &self->runner);
-	munmap(self->userfault.memory, self->guest.page);
-	close(self->userfault.fd);
+	EXPECT_FALSE(runner_returned(&b->runner));
+	ASSERT_EQ(0, ioctl(b->userfault.fd, UFFDIO_ZEROPAGE, &zero));
+	runner_join(_metadata, &b->runner);
+	munmap(b->userfault.memory, b->guest.page);
+	close(b->userfault.fd);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
@@ -160,22 +156,26 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
 
 FIXTURE_SETUP(busy)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	self->guest.irqchip = variant->irqchip;
-	guest_create(_metadata, self->kvm, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
-		   &self->vm);
-	self->stop = variant->stop;
-	variant->start(_metadata, self);
+	struct busy *b = &self->b;
+
+	b->kvm = stats_open_kvm(_metadata);
+	b->guest.irqchip = variant->irqchip;
+	guest_create(_metadata, b->kvm, &b->guest, 1);
+	b->vcpu = &b->guest.vcpu[0];
+	stats_load(_metadata, stats_get_fd(_metadata, b->guest.vm),
+		   &b->vm);
+	b->stop = variant->stop;
+	variant->start(_metadata, b);
 }
 
 FIXTURE_TEARDOWN(busy)
 {
-	self->stop(_metadata, self);
-	stats_unload(&self->vm);
-	guest_destroy(&self->guest);
-	close(self->kvm);
+	struct busy *b = &self->b;
+
+	b->stop(_metadata, b);
+	stats_unload(&b->vm);
+	guest_destroy(&b->guest);
+	close(b->kvm);
 }
 
 /* Where a file is had from, and what it has to be like. */
@@ -262,8 +262,9 @@ static int measure_in_child(void *arg)
 
 TEST_F(busy, has_its_file_read_at_once)
 {
-	struct source vcpu = { self->vcpu->fd, 0, &self->vcpu->file };
-	struct source vm = { self->guest.vm, 0, &self->vm };
+	struct busy *b = &self->b;
+	struct source vcpu = { b->vcpu->fd, 0, &b->vcpu->file };
+	struct source vm = { b->guest.vm, 0, &b->vm };
 
 	EXPECT_EQ(0, measure(&vcpu));
 	EXPECT_EQ(0, measure(&vm));
@@ -271,8 +272,9 @@ TEST_F(busy, has_its_file_read_at_once)
 
 TEST_F(busy, has_its_file_read_at_once_by_a_forked_child)
 {
-	struct source vcpu = { self->vcpu->fd, 0, &self->vcpu->file };
-	struct source vm = { self->guest.vm, 0, &self->vm };
+	struct busy *b = &self->b;
+	struct source vcpu = { b->vcpu->fd, 0, &b->vcpu->file };
+	struct source vm = { b->guest.vm, 0, &b->vm };
 
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
@@ -280,8 +282,9 @@ TEST_F(busy, has_its_file_read_at_once_by_a_forked_child)
 
 TEST_F(busy, has_its_file_read_at_once_by_one_who_pulled_the_fd)
 {
-	struct source vcpu = { self->vcpu->fd, getpid(), &self->vcpu->file };
-	struct source vm = { self->guest.vm, getpid(), &self->vm };
+	struct busy *b = &self->b;
+	struct source vcpu = { b->vcpu->fd, getpid(), &b->vcpu->file };
+	struct source vm = { b->guest.vm, getpid(), &b->vm };
 
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));

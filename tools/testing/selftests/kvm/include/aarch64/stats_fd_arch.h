@@ -67,15 +67,15 @@ STATS_GUEST_LOOP(stats_spin, "b 1b");
 
 /* Writes to as many pages as x19 says from x20 on, again in each KVM_RUN. */
 STATS_GUEST_CODE(stats_touch,
-	"1:	mov x4, x19\n"
-	"	mov x5, x20\n"
-	"	cbz x4, 3f\n"
-	"2:	str w1, [x5]\n"
-	"	add x5, x5, x21\n"
-	"	subs x4, x4, #1\n"
-	"	b.ne 2b\n"
-	"3:	str w1, [x2]\n"
-	"	b 1b\n");
+		 "1:	mov x4, x19\n"
+		 "	mov x5, x20\n"
+		 "	cbz x4, 3f\n"
+		 "2:	str w1, [x5]\n"
+		 "	add x5, x5, x21\n"
+		 "	subs x4, x4, #1\n"
+		 "	b.ne 2b\n"
+		 "3:	str w1, [x2]\n"
+		 "	b 1b\n");
 
 /*
  * Sleeps until it is woken, once in each KVM_RUN. A WFI may also do nothing,
@@ -83,11 +83,11 @@ STATS_GUEST_CODE(stats_touch,
  * and there is none for it.
  */
 STATS_GUEST_CODE(stats_sleep,
-	"1:	wfi\n"
-	"	mrs x0, isr_el1\n"
-	"	cbz x0, 1b\n"
-	"	str w1, [x2]\n"
-	"	b 1b\n");
+		 "1:	wfi\n"
+		 "	mrs x0, isr_el1\n"
+		 "	cbz x0, 1b\n"
+		 "	str w1, [x2]\n"
+		 "	b 1b\n");
 
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"wfi_exit_stat"

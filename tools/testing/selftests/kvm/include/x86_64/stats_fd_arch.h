@@ -116,39 +116,39 @@ STATS_GUEST_LOOP(stats_spin, "jmp 1b");
 
 /* Writes to as many pages as %esi says from %edi on, again in each KVM_RUN. */
 STATS_GUEST_CODE(stats_touch,
-	".code16\n"
-	"1:	mov %esi, %ecx\n"
-	"	mov %edi, %ebx\n"
-	"	jecxz 3f\n"
-	"2:	mov %al, (%ebx)\n"
-	"	add $0x1000, %ebx\n"
-	"	dec %ecx\n"
-	"	jnz 2b\n"
-	"3:	out %al, (%dx)\n"
-	"	jmp 1b\n"
-	".code64\n");
+		 ".code16\n"
+		 "1:	mov %esi, %ecx\n"
+		 "	mov %edi, %ebx\n"
+		 "	jecxz 3f\n"
+		 "2:	mov %al, (%ebx)\n"
+		 "	add $0x1000, %ebx\n"
+		 "	dec %ecx\n"
+		 "	jnz 2b\n"
+		 "3:	out %al, (%dx)\n"
+		 "	jmp 1b\n"
+		 ".code64\n");
 
 /* Sleeps until it is woken, once in each KVM_RUN. */
 STATS_GUEST_CODE(stats_sleep,
-	".code16\n"
-	"1:	hlt\n"
-	"	out %al, (%dx)\n"
-	"	jmp 1b\n"
-	".code64\n");
+		 ".code16\n"
+		 "1:	hlt\n"
+		 "	out %al, (%dx)\n"
+		 "	jmp 1b\n"
+		 ".code64\n");
 
 /*
  * 32-bit code with paging: writes to one of its page tables and loads CR3, all
  * the time. The first time it exits to user space in between.
  */
 STATS_GUEST_CODE(stats_unsync,
-	".code32\n"
-	"	mov %eax, (%edi)\n"
-	"	out %al, (%dx)\n"
-	"1:	mov %cr3, %eax\n"
-	"	mov %eax, %cr3\n"
-	"	mov %eax, (%edi)\n"
-	"	jmp 1b\n"
-	".code64\n");
+		 ".code32\n"
+		 "	mov %eax, (%edi)\n"
+		 "	out %al, (%dx)\n"
+		 "1:	mov %cr3, %eax\n"
+		 "	mov %eax, %cr3\n"
+		 "	mov %eax, (%edi)\n"
+		 "	jmp 1b\n"
+		 ".code64\n");
 
 /* In the page of the code: a real-mode interrupt table, and the stack's end. */
 #define STATS_IVT		0x800
@@ -181,11 +181,14 @@ static const char * const stats_arch_exact[] = {
 	"nmi_injections", STATS_RUNS, NULL
 };
 
-static inline bool stats_parameter_is_off(const char *path)
+static inline bool stats_parameter_is_off(const char *module, const char *name)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char value;
+	char path[64], value;
+	int fd;
 
+	snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", module,
+		 name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, &value, 1) != 1)
 		value = 'N';
 	close(fd);
@@ -200,10 +203,9 @@ static inline bool stats_arch_shadows(void)
 	/* AMD's module leaves its parameter alone if the CPU lacks it. */
 	if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 4)) {
 		__cpuid(0x8000000a, eax, ebx, ecx, edx);
-		return !(edx & 1) || stats_parameter_is_off(
-				"/sys/module/kvm_amd/parameters/npt");
+		return !(edx & 1) || stats_parameter_is_off("kvm_amd", "npt");
 	}
-	return stats_parameter_is_off("/sys/module/kvm_intel/parameters/ept");
+	return stats_parameter_is_off("kvm_intel", "ept");
 }
 
 /* INVLPG is the guest's own business, unless its page tables are shadowed. */
