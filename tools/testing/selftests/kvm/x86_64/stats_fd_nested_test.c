@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
+#include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
 #include "svm.h"
 
@@ -48,6 +49,8 @@ STATS_GUEST_CODE(l2_out,
 
 /* L2 has no handler of exceptions, and dies. */
 STATS_GUEST_CODE(l2_dies, "ud2\n");
+
+STATS_GUEST_CODE(l2_writes, "movb %al, (%rdi)\n");
 
 enum nested_page {
 	NESTED_VMCB = LM_FREE,
@@ -100,7 +103,7 @@ static void set_segment(struct vmcb_seg *seg, u16 selector, u16 attributes)
 	seg->limit = 0xffffffff;
 }
 
-/* What L1 maps for L2: the first 2 MB, where all is. */
+/* What L1 maps for L2: the first 2 MB, where all is but NOWHERE. */
 static void write_nested_page_tables(const struct lm_tables *t)
 {
 	int i;
@@ -190,6 +193,7 @@ static void start_l1(struct __test_metadata *_metadata,
 		.rflags = 2,
 		.rax = lm_gpa(NESTED_VMCB),
 		.rsi = runs,
+		.rdi = LM_GVA,
 	};
 
 	lm_set_regs(_metadata, v, &regs);
@@ -302,6 +306,33 @@ TEST_F(nested, restored_state_is_guest_mode_but_no_nested_run)
 	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_NESTED_STATE,
 			   &state_of_l2));
 	expect_nested(_metadata, self->vcpu, 1, 1);
+}
+
+/* A guest-physical address that L1 does not map for L2. */
+#define NOWHERE			0x10000000UL
+
+TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests)
+{
+	/* Without nested paging in between, the hardware asks L1 at once. */
+	bool taken = variant->nested_paging || stats_arch_shadows();
+	struct faults faults;
+
+	self->vmcb->control.intercept_exceptions = 1 << 14;
+	set_l2(self->vmcb, &self->tables, l2_writes, l2_writes_end);
+	if (variant->nested_paging)
+		lm_map(&self->tables, 0, NOWHERE);
+	start_l1(_metadata, self->vcpu, 1);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+	EXPECT_EQ(variant->nested_paging ? SVM_EXIT_NPF : SVM_EXIT_EXCP_BASE + 14,
+		  (int)self->vmcb->control.exit_code);
+
+	/* All that the guest itself needs is mapped now. */
+	faults = faults_read(_metadata, self->vcpu);
+	start_l1(_metadata, self->vcpu, RUNS);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+	expect_faults(_metadata, self->vcpu, &faults,
+		      &(struct faults){ .guest = taken ? RUNS : 0 });
+	expect_nested(_metadata, self->vcpu, 1 + RUNS, 0);
 }
 
 #define YIELDS			20UL
