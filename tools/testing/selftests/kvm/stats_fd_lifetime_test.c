@@ -614,7 +614,7 @@ static void big_vmm_main(struct __test_metadata *_metadata, void *arg)
 }
 
 /* What a VMM of its own does, from its birth to its death. */
-TEST_F_TIMEOUT(memory, of_a_vm_is_returned_while_its_files_stay_open, 60)
+TEST_F_TIMEOUT(memory, of_a_vm_is_returned_while_its_files_stay_open, 100)
 {
 	const long kept = BIG_FILES * KEPT_PER_FILE;
 	struct big_vmm vmm = { .kvm = self->kvm, .cgroup = self->cgroup };
@@ -630,7 +630,7 @@ TEST_F_TIMEOUT(memory, of_a_vm_is_returned_while_its_files_stay_open, 60)
 	pid = stats_fork(_metadata, big_vmm_main, &vmm);
 	close(vmm.sock);
 	stats_hear(_metadata, vmm.test);
-	idle = stats_cgroup_bytes(_metadata, self->cgroup);
+	idle = stats_settled(_metadata, self->cgroup).cgroup;
 
 	stats_say(_metadata, vmm.test);
 	ASSERT_EQ((ssize_t)sizeof(vm), read(vmm.test, &vm, sizeof(vm)));
@@ -647,16 +647,16 @@ TEST_F_TIMEOUT(memory, of_a_vm_is_returned_while_its_files_stay_open, 60)
 		stats_load(_metadata, file[i].fd, &file[i]);
 		stats_expect_fdinfo(_metadata, file[i].fd, "state", "dead");
 	}
-	closed = stats_settled_bytes(_metadata, self->cgroup);
+	closed = stats_settled(_metadata, self->cgroup).cgroup;
 
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
-	dead = stats_settled_bytes(_metadata, self->cgroup);
+	dead = stats_settled(_metadata, self->cgroup).cgroup;
 	for (i = 0; i < BIG_FILES; i++) {
 		EXPECT_EQ(0, stats_same(file[i].fd, &file[i]));
 		stats_unload(&file[i]);
 	}
-	gone = stats_settled_bytes(_metadata, self->cgroup);
+	gone = stats_settled(_metadata, self->cgroup).cgroup;
 
 	TH_LOG("kB: %ld idle, %ld with the VM, %ld closed, %ld dead, %ld gone",
 	       idle >> 10, full >> 10, closed >> 10, dead >> 10, gone >> 10);
@@ -741,7 +741,7 @@ static void many_files(struct __test_metadata *_metadata, void *worker)
 			  worker);
 }
 
-TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_vms, 60)
+TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_vms, 100)
 {
 	struct worker worker = {
 		.kvm = self->kvm,
@@ -755,7 +755,7 @@ TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_vms, 60)
 			       &worker);
 }
 
-TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_files, 60)
+TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_files, 100)
 {
 	struct worker worker = {
 		.kvm = self->kvm,
