@@ -29,7 +29,7 @@ phase == "known" {
 
 inside {
 	report = report $0 "\n"
-	if (/={60}/) {
+	if (/==========/) {
 		inside = 0
 		if (ours())
 			printf "%s", report
