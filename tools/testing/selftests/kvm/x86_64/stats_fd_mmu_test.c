@@ -9,6 +9,7 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
@@ -77,6 +78,8 @@ static bool write_text(const char *path, const char *text)
 }
 
 #define TDP_MMU_PARAMETER	"/sys/module/kvm/parameters/tdp_mmu"
+
+#define NX_PARAMETER		"/sys/module/kvm/parameters/nx_huge_pages"
 
 /* KVM looks at the parameter when a VM is created. */
 static void choose_mmu(struct __test_metadata *_metadata, bool tdp_mmu)
@@ -171,6 +174,7 @@ static void machine_destroy(struct machine *m)
 	guest_destroy(&m->guest);
 	close(m->kvm);
 	write_text(TDP_MMU_PARAMETER, "N");
+	write_text(NX_PARAMETER, "auto");
 }
 
 static void set_area_slot(struct __test_metadata *_metadata,
@@ -491,6 +495,34 @@ TEST_F(mmu, page_of_1_GB_is_mapped_as_the_mmu_can)
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
 
+TEST_F(mmu, huge_page_is_split_where_it_is_executed)
+{
+	const struct guest_vcpu *v = self->m.vcpu;
+	struct kvm_regs regs;
+
+	ASSERT_TRUE(write_text(NX_PARAMETER, "force"));
+	add_huge_area(_metadata, &self->m, HUGE, 1);
+	memcpy(self->m.area, touch_code, touch_code_end - touch_code);
+	warm_up(_metadata, &self->m, &self->faults);
+	write_pages(_metadata, &self->m, AREA + PAGE, 1);
+	expect_pages(_metadata, &self->m, 1, 1, 0);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
+
+	/* The code of the area writes to the page of the other code. */
+	start(_metadata, v, WRITE, GUEST_MEMORY, 1, 0);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	stats_arch_init_vcpu(_metadata, v->fd, AREA, 1);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
+	run_to_the_end(_metadata, self->m.vcpu);
+	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+	/* 5.10 does not account for those of shadow paging. */
+	EXPECT_EQ(self->m.mmu == SHADOW ? 0UL : 1UL,
+		  vm_read(_metadata, &self->m, "nx_lpage_splits"));
+
+	set_area_slot(_metadata, &self->m, 0, 0);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
+}
+
 TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
 {
 	const __u64 count = 4;
@@ -650,6 +682,18 @@ static void *run_writer(void *arg)
 	return NULL;
 }
 
+/* Without this no page is got asynchronously. */
+static void allow_interrupts(struct __test_metadata *_metadata,
+			     const struct guest_vcpu *v)
+{
+	const __u64 interrupt_flag = 0x200;
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	regs.rflags |= interrupt_flag;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
+}
+
 static void start_writers(struct __test_metadata *_metadata,
 			  struct machine *m, struct writer *writers,
 			  int count, pthread_barrier_t *gate)
@@ -664,6 +708,8 @@ static void start_writers(struct __test_metadata *_metadata,
 		w->vcpu = &m->guest.vcpu[i];
 		w->gate = gate;
 		start(_metadata, w->vcpu, WRITE, AREA, 1, 0);
+		if (m->guest.irqchip)
+			allow_interrupts(_metadata, w->vcpu);
 		ASSERT_EQ(0, pthread_create(&w->thread, NULL, run_writer, w));
 	}
 	pthread_barrier_wait(gate);
@@ -783,6 +829,101 @@ TEST_F(mmu, fault_is_retried_if_the_host_unmaps_memory_meanwhile)
 		      &(struct faults){ .retried = 1, .fixed = 1 });
 	close(uffd);
 	munmap(elsewhere, PAGE);
+}
+
+TEST_F(mmu, page_that_arrives_asynchronously_is_no_fault_that_was_fixed)
+{
+	pthread_barrier_t gate;
+	struct writer writer;
+	int uffd;
+
+	/* The vCPU can wait for the page in peace if KVM could interrupt it. */
+	machine_destroy(&self->m);
+	self->m = (struct machine){ .guest.irqchip = true };
+	machine_create(_metadata, &self->m, variant->tdp_mmu);
+	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+
+	/* KVM maps it when it is there, and the guest does not fault again. */
+	uffd = withhold_pages(_metadata, &self->m);
+	start_writers(_metadata, &self->m, &writer, 1, &gate);
+	wait_for_faults_of_the_host(_metadata, uffd, 1);
+	give_page(_metadata, &self->m, uffd);
+	wait_for_writers(_metadata, &writer, 1, &gate);
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .retried = 1 });
+	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+	close(uffd);
+}
+
+/* Times that a vCPU writes to its pages while the host takes them away. */
+#define ROUNDS			20
+
+/* A vCPU that writes to pages of its own, again and again. */
+struct hammer {
+	struct __test_metadata *metadata;
+	struct guest_vcpu *vcpu;
+	__u64 gpa;
+	bool done;
+	pthread_t thread;
+};
+
+static void hammer_once(struct hammer *h)
+{
+	start(h->metadata, h->vcpu, WRITE, h->gpa, AREA_PAGES / 2, PAGE);
+	run_to_the_end(h->metadata, h->vcpu);
+}
+
+static void *run_hammer(void *arg)
+{
+	struct hammer *h = arg;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++)
+		hammer_once(h);
+	__atomic_store_n(&h->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool hammer_is_done(const struct hammer *h)
+{
+	return __atomic_load_n(&h->done, __ATOMIC_ACQUIRE);
+}
+
+TEST_F(mmu, no_page_is_lost_between_vcpus_and_the_host)
+{
+	struct hammer hammers[2] = { };
+	struct machine *m = &self->m;
+	struct faults faults;
+	int i;
+
+	add_area(_metadata, m, AREA_PAGES * PAGE, 0);
+	for (i = 0; i < 2; i++) {
+		hammers[i].metadata = _metadata;
+		hammers[i].vcpu = &m->guest.vcpu[i];
+		hammers[i].gpa = AREA + i * AREA_PAGES / 2 * PAGE;
+		ASSERT_EQ(0, pthread_create(&hammers[i].thread, NULL,
+					    run_hammer, &hammers[i]));
+	}
+	while (!hammer_is_done(&hammers[0]) || !hammer_is_done(&hammers[1])) {
+		ASSERT_EQ(0, madvise(m->area, m->area_size, MADV_DONTNEED));
+		sched_yield();
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_join(hammers[i].thread, NULL));
+
+	ASSERT_EQ(0, madvise(m->area, m->area_size, MADV_DONTNEED));
+	expect_pages(_metadata, m, 1, 0, 0);
+	for (i = 0; i < 2; i++) {
+		hammer_once(&hammers[i]);
+		faults = faults_read(_metadata, &m->guest.vcpu[i]);
+		/* Some may have been retried, none ended in two ways. */
+		EXPECT_LE(0, (__s64)faults.retried);
+		EXPECT_EQ(0UL, faults.guest + faults.fast + faults.emulate);
+	}
+	expect_pages(_metadata, m, 1 + AREA_PAGES, 0, 0);
+	set_area_slot(_metadata, m, 0, 0);
+	expect_pages(_metadata, m, 0, 0, 0);
 }
 
 /* A guest in 64-bit mode, with page tables that KVM may have to shadow. */
@@ -914,6 +1055,58 @@ TEST_F(paging, writes_to_a_shadowed_page_table_are_emulated)
 	EXPECT_EQ(shadow ? 2UL : 0UL,
 		  vm_read(_metadata, &self->m, "mmu_pte_write"));
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_flooded"));
+}
+
+TEST_F(paging, third_write_in_a_row_to_a_page_table_zaps_its_shadow)
+{
+	bool shadow = self->m.mmu == SHADOW;
+	__u64 pages, zapped, missed;
+
+	lm_map(&self->tables, 0, AREA);
+	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
+	pages = vm_read(_metadata, &self->m, "mmu_shadow_pages");
+	zapped = vm_read(_metadata, &self->m, "mmu_shadow_zapped");
+	missed = vm_read(_metadata, &self->m, "mmu_cache_miss");
+
+	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, self->m.vcpu,
+					 lm_gpa(LM_PD) + 8, 3, 8));
+	EXPECT_EQ(shadow ? 3UL : 0UL,
+		  vm_read(_metadata, &self->m, "mmu_pte_write"));
+	EXPECT_EQ(shadow ? 1UL : 0UL,
+		  vm_read(_metadata, &self->m, "mmu_flooded"));
+	EXPECT_EQ(zapped + shadow,
+		  vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
+	EXPECT_EQ(pages - shadow,
+		  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+
+	/* The table below was kept, and is found again. */
+	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	EXPECT_EQ(missed + shadow,
+		  vm_read(_metadata, &self->m, "mmu_cache_miss"));
+	EXPECT_EQ(pages, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+}
+
+TEST_F(paging, lowest_table_that_the_guest_writes_to_is_out_of_step)
+{
+	bool shadow = self->m.mmu == SHADOW;
+	__u64 before;
+
+	lm_map(&self->tables, 0, AREA);
+	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
+	self->faults = faults_read(_metadata, self->m.vcpu);
+	/* The other one may be, for it was mapped around the code. */
+	before = vm_read(_metadata, &self->m, "mmu_unsync");
+
+	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, self->m.vcpu,
+					 lm_gpa(LM_PT) + 8, 10, 8));
+	expect_faults(_metadata, self->m.vcpu, &self->faults,
+		      &(struct faults){ .fixed = shadow ? 1 : 0 });
+	EXPECT_EQ(before + shadow, vm_read(_metadata, &self->m, "mmu_unsync"));
+
+	set_area_slot(_metadata, &self->m, 0, 0);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_unsync"));
 }
 
 TEST_HARNESS_MAIN
