@@ -77,18 +77,14 @@ static bool write_text(const char *path, const char *text)
 	return written == (ssize_t)strlen(text);
 }
 
-#define TDP_MMU_PARAMETER	"/sys/module/kvm/parameters/tdp_mmu"
-
-#define NX_PARAMETER		"/sys/module/kvm/parameters/nx_huge_pages"
-
-/* KVM looks at the parameter when a VM is created. */
-static void choose_mmu(struct __test_metadata *_metadata, bool tdp_mmu)
+/* A parameter of KVM's module. Other kernels may refuse to change it. */
+static bool set_parameter(const char *name, bool value)
 {
-	if (tdp_mmu && stats_arch_shadows())
-		SKIP_IN_SETUP("the TDP MMU needs nested paging");
-	ASSERT_TRUE(write_text(TDP_MMU_PARAMETER, tdp_mmu ? "Y" : "N")) {
-		TH_LOG("%s: %s", TDP_MMU_PARAMETER, strerror(errno));
-	}
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/kvm/parameters/%s", name);
+	write_text(path, value ? "Y" : "N");
+	return stats_parameter_is_off("kvm", name) != value;
 }
 
 static void hugepages_path(char path[128], size_t size)
@@ -129,6 +125,8 @@ static void set_hugepages(size_t size, unsigned long count)
 struct machine {
 	int kvm;
 	enum mmu mmu;
+	bool tdp_mmu_before;		/* the module's parameters */
+	bool nx_before;
 	struct guest guest;
 	struct guest_vcpu *vcpu;	/* the first one */
 	struct stats_file file;
@@ -144,10 +142,22 @@ static __u64 vm_read(struct __test_metadata *_metadata,
 	return stats_read(_metadata, &m->file, name);
 }
 
+/* KVM looks at the parameter when a VM is created. */
+static void choose_mmu(struct __test_metadata *_metadata, struct machine *m,
+		       bool tdp_mmu)
+{
+	if (tdp_mmu && stats_arch_shadows())
+		SKIP_IN_SETUP("the TDP MMU needs nested paging");
+	m->tdp_mmu_before = !stats_parameter_is_off("kvm", "tdp_mmu");
+	m->nx_before = !stats_parameter_is_off("kvm", "nx_huge_pages");
+	if (!set_parameter("tdp_mmu", tdp_mmu))
+		SKIP_IN_SETUP("KVM lets nobody choose its MMU");
+}
+
 static void machine_create(struct __test_metadata *_metadata,
 			   struct machine *m, bool tdp_mmu)
 {
-	choose_mmu(_metadata, tdp_mmu);
+	choose_mmu(_metadata, m, tdp_mmu);
 	m->mmu = tdp_mmu ? TDP : stats_arch_shadows() ? SHADOW : NESTED;
 	/*
 	 * fork() left this process with pages that it shares with its parent.
@@ -173,8 +183,8 @@ static void machine_destroy(struct machine *m)
 	stats_unload(&m->file);
 	guest_destroy(&m->guest);
 	close(m->kvm);
-	write_text(TDP_MMU_PARAMETER, "N");
-	write_text(NX_PARAMETER, "auto");
+	set_parameter("tdp_mmu", m->tdp_mmu_before);
+	set_parameter("nx_huge_pages", m->nx_before);
 }
 
 static void set_area_slot(struct __test_metadata *_metadata,
@@ -500,7 +510,7 @@ TEST_F(mmu, huge_page_is_split_where_it_is_executed)
 	const struct guest_vcpu *v = self->m.vcpu;
 	struct kvm_regs regs;
 
-	ASSERT_TRUE(write_text(NX_PARAMETER, "force"));
+	ASSERT_TRUE(set_parameter("nx_huge_pages", true));
 	add_huge_area(_metadata, &self->m, HUGE, 1);
 	memcpy(self->m.area, touch_code, touch_code_end - touch_code);
 	warm_up(_metadata, &self->m, &self->faults);
