@@ -15,6 +15,7 @@ DEFAULT_BASE := $(firstword $(BASE_VERSIONS))
 O := $(if $(filter $(DEFAULT_BASE),$(BASE)),5.10,$(BASE))
 export BASE LINUX_SRC T PROFILE V DEBUG
 
+comma := ,
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -74,6 +75,12 @@ lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims
 .PHONY: docs
 docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, against lists, headers, Sphinx, MAINTAINERS
 	scripts/docs
+
+.PHONY: mutants
+mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...)
+	vm/programs x86
+	vm/programs arm64
+	scripts/mutants $(subst $(comma), ,$(T))
 
 ##@ Housekeeping
 
