@@ -203,6 +203,12 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 		      sysconf(_SC_PAGESIZE));
 }
 
+/* Have the touch guest write to its page. */
+static inline int stats_arch_dirty(int vcpu, __u64 addr)
+{
+	return ioctl(vcpu, KVM_RUN, 0);
+}
+
 /* Have the touch guest write to another place than STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 				       int vcpu, __u64 data)

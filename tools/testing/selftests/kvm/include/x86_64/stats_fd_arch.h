@@ -329,6 +329,21 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
+/* Have KVM write to a page of the guest: a clock that it keeps there. */
+static inline int stats_arch_dirty(int vcpu, __u64 addr)
+{
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entry;
+	} msrs = {
+		.head.nmsrs = 1,
+		.entry.index = 0x4b564d00,	/* MSR_KVM_WALL_CLOCK_NEW */
+		.entry.data = addr,
+	};
+
+	return ioctl(vcpu, KVM_SET_MSRS, &msrs) == 1 ? 0 : -1;
+}
+
 /* Have the touch guest write to another place than STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 				       int vcpu, __u64 data)
