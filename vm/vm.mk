@@ -33,3 +33,19 @@ check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests t
 .PHONY: baseline
 baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in vm/baseline what the kernel without the series does
 	vm/record
+
+##@ Measuring, on the base and with the series
+
+.PHONY: kernel-base
+kernel-base: deps-source deps-kernel deps-arm64
+	VARIANT=base scripts/tree
+	VARIANT=base scripts/kernel x86
+	VARIANT=base scripts/kernel arm64
+
+.PHONY: bench
+bench: deps-vm deps-vm-arm64 kernel kernel-base ## instructions of exits, reads, debugfs against their limits, as recorded in vm/bench
+	vm/bench/run instructions x86-npt arm64-vhe
+
+.PHONY: memory
+memory: deps-vm deps-vm-arm64 kernel kernel-base ## bytes that vCPUs, VMs and statistics files take, against their limits
+	vm/bench/run memory x86-npt arm64-vhe
