@@ -165,12 +165,23 @@ static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
 	s->vcpu_id++;
 }
 
+/* The number of the next fd: the lowest that is not taken. */
+static int next_fd(struct __test_metadata *_metadata)
+{
+	int fd = dup(STDERR_FILENO);
+
+	ASSERT_LE(0, fd) TH_LOG("dup: %s", strerror(errno));
+	close(fd);
+	return fd;
+}
+
 /*
  * What a process has: its fds, its VMs in debugfs. And vCPUs without a VM that
  * the system has there.
  */
 struct belongings {
 	int fds;
+	int next_fd;		/* a number that is taken without a file is none */
 	int vms;
 	int strays;
 };
@@ -179,6 +190,7 @@ static struct belongings count_belongings(struct __test_metadata *_metadata)
 {
 	struct belongings b = {
 		.fds = count_entries(_metadata, "/proc/self/fd", ""),
+		.next_fd = next_fd(_metadata),
 	};
 	char begin[16];
 
@@ -197,6 +209,7 @@ static void expect_belongings(struct __test_metadata *_metadata,
 	struct belongings now = count_belongings(_metadata);
 
 	ASSERT_EQ(expected->fds, now.fds);
+	ASSERT_EQ(expected->next_fd, now.next_fd);
 	ASSERT_EQ(expected->vms, now.vms);
 	ASSERT_EQ(expected->strays, now.strays);
 }
@@ -358,7 +371,7 @@ struct nobody {
 static void try_as_nobody(struct __test_metadata *_metadata, void *arg)
 {
 	struct nobody *nobody = arg;
-	int i, fds;
+	int i, fd;
 
 	close(nobody->sock[0]);
 	site_create(_metadata, nobody->site);
@@ -369,6 +382,7 @@ static void try_as_nobody(struct __test_metadata *_metadata, void *arg)
 	}
 	ASSERT_EQ(0, stats_become_nobody());
 	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1));
+	fd = next_fd(_metadata);
 	stats_say(_metadata, nobody->sock[1]);
 	stats_hear(_metadata, nobody->sock[1]);
 	for (i = 0; i < REFUSALS; i++) {
@@ -379,10 +393,10 @@ static void try_as_nobody(struct __test_metadata *_metadata, void *arg)
 	stats_say(_metadata, nobody->sock[1]);
 	stats_hear(_metadata, nobody->sock[1]);
 
-	fds = count_entries(_metadata, "/proc/self/fd", "");
+	ASSERT_EQ(fd, next_fd(_metadata));
 	expect_call_works(_metadata, nobody->site);
 	expect_site_works(_metadata, nobody->site);
-	ASSERT_EQ(fds, count_entries(_metadata, "/proc/self/fd", ""));
+	ASSERT_EQ(fd, next_fd(_metadata));
 }
 
 TEST_F(no_fd_for, which_is_ENFILE_and_the_vm_goes_on)

@@ -29,7 +29,7 @@
  * The kernel puts off the return of some memory. It is settled when it has been
  * the same for that many rounds of waiting on each CPU, or at the last of all.
  */
-#define STATS_SETTLED_ROUNDS	4
+#define STATS_SETTLED_ROUNDS	8
 #define STATS_SETTLE_ROUNDS	200
 
 /* 0 or a negative errno. */
@@ -197,8 +197,23 @@ stats_settled(struct __test_metadata *_metadata, const char *cgroup)
  */
 #define STATS_CGROUP_NOISE	(16L << 10)
 #define STATS_SYSTEM_NOISE	(1024L << 10)
-/* Others may use memory meanwhile, but not as often as a leak shows. */
+/*
+ * Others may use memory meanwhile, or the machine be too busy to free it, but
+ * not as often as a leak shows.
+ */
 #define STATS_GROWTH_TRIES	3
+
+/* Bytes that the cgroup is charged, as soon as they are no more than @most. */
+static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
+				      const char *cgroup, long most)
+{
+	long bytes = LONG_MAX;
+	int try;
+
+	for (try = 0; try < STATS_GROWTH_TRIES && bytes > most; try++)
+		bytes = stats_settled(_metadata, cgroup).cgroup;
+	return bytes;
+}
 
 /*
  * Run @fn, which has run before, in whose children @cgroup is what is charged:
