@@ -231,9 +231,9 @@ TEST_F_TIMEOUT(race, of_two_cpus_loses_no_flush_request, RACE_TIMEOUT)
 #define MISALIGNMENTS		8
 #define READS			2000
 
-/* One value and what surrounds it. */
+/* Some values, or all of a file. */
 struct window {
-	char bytes[4 * MISALIGNMENTS];
+	char bytes[4096];
 };
 
 /*
@@ -244,6 +244,7 @@ static const char *read_shifted(struct __test_metadata *_metadata, int fd,
 				struct window *w, size_t shift, size_t count,
 				off_t pos)
 {
+	ASSERT_GE(sizeof(*w), shift + count);
 	ASSERT_EQ((ssize_t)count, pread(fd, w->bytes + shift, count, pos));
 	return w->bytes + shift;
 }
@@ -295,6 +296,8 @@ FIXTURE_TEARDOWN(counter)
 }
 
 /* Each time that a byte is carried over, parts of two values make a wrong one. */
+#define COUNTER_READS		5000
+
 TEST_F(counter, that_runs_is_never_seen_to_go_back)
 {
 	int fd = self->vcpu->file.fd;
@@ -304,7 +307,7 @@ TEST_F(counter, that_runs_is_never_seen_to_go_back)
 	int i;
 
 	first = read_value_from(_metadata, fd, 0, 0, pos);
-	for (i = 0; i < READS; i++) {
+	for (i = 0; i < COUNTER_READS; i++) {
 		for (shift = 0; shift < MISALIGNMENTS; shift++) {
 			for (skip = 0; skip < MISALIGNMENTS; skip++) {
 				value = read_value_from(_metadata, fd, shift,
@@ -402,6 +405,8 @@ TEST_F(gauge, that_alternates_between_0_and_minus_1_is_never_seen_torn)
 {
 	int fd = self->file.fd;
 	off_t pos = value_offset(_metadata, &self->file, "mmu_unsync");
+	int start = self->file.header.data_offset - pos;
+	int end = start + self->file.data_size;
 	__u64 seen[2] = { };
 	size_t shift;
 	int i, byte;
@@ -414,6 +419,8 @@ TEST_F(gauge, that_alternates_between_0_and_minus_1_is_never_seen_torn)
 
 	for (i = 0; i < READS; i++) {
 		for (shift = 0; shift < MISALIGNMENTS; shift++) {
+			expect_untorn(_metadata, fd, shift, pos, start, end,
+				      seen);
 			for (byte = 0; byte < MISALIGNMENTS; byte++) {
 				/* All of it, and its last and first bytes. */
 				expect_untorn(_metadata, fd, shift, pos, -byte,
