@@ -21,6 +21,13 @@
 
 #include "../../kselftest_harness.h"
 
+/*
+ * Seconds for a case. What takes less than one with hardware for virtualization
+ * takes many without it, on a kernel that checks locks and memory.
+ */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT		150
+
 #ifndef KVM_CAP_BINARY_STATS_FD
 #define KVM_CAP_BINARY_STATS_FD		203
 #endif
