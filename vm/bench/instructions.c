@@ -355,7 +355,7 @@ struct read {
 
 static void do_read(void *arg)
 {
-	static char buf[0x10000] __attribute__((aligned(64)));
+	static uint64_t buf[0x2000];
 	const struct read *r = arg;
 
 	if (pread(r->fd, buf, r->size, r->offset) < 0)
