@@ -648,7 +648,7 @@ static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 /* Over the same allocations, until enough of them were met. */
 #define MAX_SWEEPS		5
 
-TEST_F_TIMEOUT(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on, 150)
+TEST_F(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on)
 {
 	struct sweep *sweep = &self->sweep;
 
@@ -671,7 +671,7 @@ static void sweep_often(struct __test_metadata *_metadata, void *sweep)
 	sweep_all(_metadata, sweep, fail_often);
 }
 
-TEST_F_TIMEOUT(no_memory_for, which_leaves_nothing_behind, 150)
+TEST_F(no_memory_for, which_leaves_nothing_behind)
 {
 	self->sweep.rounds = 1;
 	sweep_often(_metadata, &self->sweep);

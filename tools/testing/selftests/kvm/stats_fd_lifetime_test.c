@@ -614,7 +614,7 @@ static void big_vmm_main(struct __test_metadata *_metadata, void *arg)
 }
 
 /* What a VMM of its own does, from its birth to its death. */
-TEST_F_TIMEOUT(memory, of_a_vm_is_returned_while_its_files_stay_open, 150)
+TEST_F(memory, of_a_vm_is_returned_while_its_files_stay_open)
 {
 	const long kept = BIG_FILES * KEPT_PER_FILE;
 	struct big_vmm vmm = { .kvm = self->kvm, .cgroup = self->cgroup };
@@ -743,7 +743,7 @@ static void many_files(struct __test_metadata *_metadata, void *worker)
 			  worker);
 }
 
-TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_vms, 150)
+TEST_F(memory, does_not_grow_over_thousands_of_vms)
 {
 	struct worker worker = {
 		.kvm = self->kvm,
@@ -758,7 +758,7 @@ TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_vms, 150)
 			       &worker);
 }
 
-TEST_F_TIMEOUT(memory, does_not_grow_over_thousands_of_files, 150)
+TEST_F(memory, does_not_grow_over_thousands_of_files)
 {
 	struct worker worker = {
 		.kvm = self->kvm,
