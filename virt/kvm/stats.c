@@ -87,26 +87,12 @@ enum {
 	CHECK_HIST(kvm_vcpu_stat, stat, type, num, width)
 #include <linux/kvm_stats_list.h>
 
-/* Values are dense: a reader sizes its buffer by adding up the descriptors. */
-enum {
-	KVM_VM_STATS_VALUES = 0
-#define KVM_VM_STAT(...)		+ 1
-#define KVM_VM_HIST(stat, type, unit, num, ...) + (num)
-#define KVM_VCPU_STAT(...)
-#define KVM_VCPU_HIST(...)
-#include <linux/kvm_stats_list.h>
-	,
-	KVM_VCPU_STATS_VALUES = 0
-#define KVM_VM_STAT(...)
-#define KVM_VM_HIST(...)
-#define KVM_VCPU_STAT(...)		+ 1
-#define KVM_VCPU_HIST(stat, type, unit, num, ...) + (num)
-#include <linux/kvm_stats_list.h>
-};
-static_assert(sizeof(struct kvm_vm_stat) ==
-	      KVM_VM_STATS_VALUES * sizeof(u64));
-static_assert(sizeof(struct kvm_vcpu_stat) ==
-	      KVM_VCPU_STATS_VALUES * sizeof(u64));
+/*
+ * Values are dense: a reader sizes its buffer by adding up the descriptors. With
+ * the sizes above nothing but an alignment could make a hole.
+ */
+static_assert(__alignof__(struct kvm_vm_stat) <= sizeof(u64));
+static_assert(__alignof__(struct kvm_vcpu_stat) <= sizeof(u64));
 
 /* One page holds the values of an object. */
 static_assert(sizeof(struct kvm_vm_stat) <= PAGE_SIZE);

@@ -51,15 +51,14 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
+	const u64 *from = values, *end = values + round_down(num, 8);
 	u64 __user *to = (u64 __user *)buf;
-	size_t i = 0;
 
 	if (!user_write_access_begin(to, num * sizeof(u64)))
 		return 0;
 
-#define COPY(n, fault)							\
-	unsafe_put_user(READ_ONCE(values[i + (n)]), &to[i + (n)], fault)
-	for (; i + 8 <= num; i += 8) {
+#define COPY(i, fault)	unsafe_put_user(READ_ONCE(from[i]), &to[i], fault)
+	for (; from != end; from += 8, to += 8) {
 		COPY(0, one_by_one);
 		COPY(1, one_by_one);
 		COPY(2, one_by_one);
@@ -70,12 +69,12 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 		COPY(7, one_by_one);
 	}
 one_by_one:
-	for (; i < num; i++)
+	for (end = values + num; from != end; from++, to++)
 		COPY(0, out);
 #undef COPY
 out:
 	user_write_access_end();
-	return i * sizeof(u64);
+	return (from - values) * sizeof(u64);
 }
 #endif
 
