@@ -203,6 +203,9 @@ stats_settled(struct __test_metadata *_metadata, const char *cgroup)
  */
 #define STATS_GROWTH_TRIES	3
 
+/* What is freed in the background is gone after some of these, a leak is not. */
+#define STATS_CGROUP_TRIES	30
+
 /* Bytes that the cgroup is charged, as soon as they are no more than @most. */
 static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
 				      const char *cgroup, long most)
@@ -210,7 +213,7 @@ static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
 	long bytes = LONG_MAX;
 	int try;
 
-	for (try = 0; try < STATS_GROWTH_TRIES && bytes > most; try++)
+	for (try = 0; try < STATS_CGROUP_TRIES && bytes > most; try++)
 		bytes = stats_settled(_metadata, cgroup).cgroup;
 	return bytes;
 }
