@@ -152,15 +152,7 @@ static inline long stats_system_bytes(struct __test_metadata *_metadata)
 /* Does memory come back when it is freed? KASAN keeps it, to see late users. */
 static inline bool stats_memory_is_exact(void)
 {
-	FILE *symbols = fopen("/proc/kallsyms", "re");
-	char line[STATS_LINE_SIZE];
-	bool kasan = false;
-
-	while (symbols && !kasan && fgets(line, sizeof(line), symbols))
-		kasan = strstr(line, " kasan_report\n");
-	if (symbols)
-		fclose(symbols);
-	return !kasan;
+	return !stats_kernel_has("kasan_report");
 }
 
 static inline void stats_lower(long *value, long now, int *same)

@@ -551,4 +551,19 @@ static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid,
 	snprintf(path, STATS_DEBUGFS_SIZE, STATS_DEBUGFS "/%d-%d", tid, vm);
 }
 
+/* Has the kernel this symbol? Root is told all of them. */
+static inline bool stats_kernel_has(const char *symbol)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "re");
+	char line[STATS_LINE_SIZE], name[STATS_LINE_SIZE];
+	bool found = false;
+
+	while (symbols && !found && fgets(line, sizeof(line), symbols))
+		found = sscanf(line, "%*s %*s %127s", name) == 1 &&
+			!strcmp(name, symbol);
+	if (symbols)
+		fclose(symbols);
+	return found;
+}
+
 #endif /* SELFTEST_KVM_STATS_FD_UTIL_H */
