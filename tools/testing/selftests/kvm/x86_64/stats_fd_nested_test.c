@@ -106,13 +106,7 @@ static void set_segment(struct vmcb_seg *seg, u16 selector, u16 attributes)
 /* What L1 maps for L2: the first 2 MB, where all is but NOWHERE. */
 static void write_nested_page_tables(const struct lm_tables *t)
 {
-	int i;
-
-	lm_set_pte(t, NESTED_PML4, 0, lm_gpa(NESTED_PDPT) | LM_PTE_FLAGS);
-	lm_set_pte(t, NESTED_PDPT, 0, lm_gpa(NESTED_PD) | LM_PTE_FLAGS);
-	lm_set_pte(t, NESTED_PD, 0, lm_gpa(NESTED_PT) | LM_PTE_FLAGS);
-	for (i = 0; i < 512; i++)
-		lm_set_pte(t, NESTED_PT, i, i * LM_PAGE | LM_PTE_FLAGS);
+	lm_map_low(t, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
 }
 
 /* L2 starts with the page tables of L1. */

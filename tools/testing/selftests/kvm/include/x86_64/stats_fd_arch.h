@@ -371,20 +371,32 @@ static inline void stats_map(void *tables, int table, __u32 addr)
 	entries[table][addr / STATS_PAGE % 1024] = (addr & -STATS_PAGE) | 7;
 }
 
-/* Have a vCPU start at @pc in 32-bit mode; %edi is a table entry of no use. */
-static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
-					  int vcpu, __u64 pc, void *tables)
+/* Segments of 4 GB, all with one selector. */
+static inline void stats_set_flat_segments(struct kvm_sregs *sregs,
+					   __u16 selector)
 {
-	const __u32 own_table = STATS_DATA + 2 * STATS_PAGE;
 	struct kvm_segment flat = {
 		.limit = 0xffffffff,
-		.selector = 8,
+		.selector = selector,
 		.type = 3,
 		.present = 1,
 		.db = 1,
 		.s = 1,
 		.g = 1,
 	};
+
+	sregs->ds = flat;
+	sregs->es = flat;
+	sregs->ss = flat;
+	sregs->cs = flat;
+	sregs->cs.type = 11;
+}
+
+/* Have a vCPU start at @pc in 32-bit mode; %edi is a table entry of no use. */
+static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
+					  int vcpu, __u64 pc, void *tables)
+{
+	const __u32 own_table = STATS_DATA + 2 * STATS_PAGE;
 	struct kvm_regs regs = {
 		.rip = pc,
 		.rdi = own_table + STATS_PAGE - sizeof(__u32),
@@ -396,11 +408,7 @@ static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
 	stats_map(tables, 1, pc);
 	stats_map(tables, 2, own_table);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	sregs.ds = flat;
-	sregs.es = flat;
-	sregs.ss = flat;
-	sregs.cs = flat;
-	sregs.cs.type = 11;
+	stats_set_flat_segments(&sregs, 8);
 	sregs.cr3 = STATS_DATA;
 	sregs.cr0 |= 0x80000001;
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));

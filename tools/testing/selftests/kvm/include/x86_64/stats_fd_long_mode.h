@@ -88,15 +88,22 @@ static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
 	lm_set_pte(t, LM_PT, page, gpa | LM_PTE_FLAGS);
 }
 
-static inline void lm_write_page_tables(const struct lm_tables *t)
+/* Map the first 2 MB to themselves, by these four tables. */
+static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt,
+			      int pd, int pt)
 {
 	int i;
 
-	lm_set_pte(t, LM_PML4, 0, lm_gpa(LM_PDPT) | LM_PTE_FLAGS);
-	lm_set_pte(t, LM_PDPT, 0, lm_gpa(LM_PD_LOW) | LM_PTE_FLAGS);
-	lm_set_pte(t, LM_PD_LOW, 0, lm_gpa(LM_PT_LOW) | LM_PTE_FLAGS);
+	lm_set_pte(t, pml4, 0, lm_gpa(pdpt) | LM_PTE_FLAGS);
+	lm_set_pte(t, pdpt, 0, lm_gpa(pd) | LM_PTE_FLAGS);
+	lm_set_pte(t, pd, 0, lm_gpa(pt) | LM_PTE_FLAGS);
 	for (i = 0; i < 512; i++)
-		lm_set_pte(t, LM_PT_LOW, i, i * LM_PAGE | LM_PTE_FLAGS);
+		lm_set_pte(t, pt, i, i * LM_PAGE | LM_PTE_FLAGS);
+}
+
+static inline void lm_write_page_tables(const struct lm_tables *t)
+{
+	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
 	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
 	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
 }
@@ -153,25 +160,12 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int kvm,
 static inline void lm_init_vcpu(struct __test_metadata *_metadata, int kvm,
 				int vcpu, __u64 efer)
 {
-	struct kvm_segment data = {
-		.limit = 0xffffffff,
-		.selector = 16,
-		.type = 3,
-		.present = 1,
-		.db = 1,
-		.s = 1,
-		.g = 1,
-	};
 	struct kvm_sregs sregs;
 
 	lm_set_cpuid(_metadata, kvm, vcpu);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	sregs.ds = data;
-	sregs.es = data;
-	sregs.ss = data;
-	sregs.cs = data;
+	stats_set_flat_segments(&sregs, 16);
 	sregs.cs.selector = LM_GDT_CODE;
-	sregs.cs.type = 11;
 	sregs.cs.db = 0;
 	sregs.cs.l = 1;
 	sregs.tr.type = 11;
