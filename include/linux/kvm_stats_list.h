@@ -29,6 +29,8 @@
 #error "Define KVM_{VM,VCPU}_{STAT,HIST} before including this file"
 #endif
 
+KVM_VM_STAT(u64, online_vcpus, INSTANT, COUNT,
+	    "vCPUs that the VM has, none of which is removed before the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
 	    "Flushes of the TLBs of other CPUs that run the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,

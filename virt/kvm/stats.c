@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
 #include <linux/mm.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -100,37 +101,70 @@ static_assert(sizeof(struct kvm_vcpu_stat) <= PAGE_SIZE);
 
 /* Readers rely on these bytes, see the uapi header. */
 static_assert(sizeof(struct kvm_stats_header) == 24);
+static_assert(sizeof(struct kvm_stats_ext) == 40);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_mmap_offset) == 8);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_id_offset) == 36);
 static_assert(sizeof(struct kvm_stats_desc) == 16);
 static_assert(offsetof(struct kvm_stats_record, name) == 16);
 static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 
 #define ID_OFFSET	sizeof(struct kvm_stats_header)
-#define DESC_OFFSET	(ID_OFFSET + KVM_STATS_NAME_SIZE)
+#define EXT_OFFSET	(ID_OFFSET + KVM_STATS_NAME_SIZE)
+#define DESC_OFFSET	(EXT_OFFSET + sizeof(struct kvm_stats_ext))
 
 /* The values start on a page boundary, zeros fill the gap before them. */
-#define DATA_OFFSET(all_records) PAGE_ALIGN(DESC_OFFSET + sizeof(all_records))
+#define VCPU_DATA_OFFSET						\
+	PAGE_ALIGN(DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
 
-#define FORMAT(all_records, container) {				\
-	.header = {							\
-		.name_size = KVM_STATS_NAME_SIZE,			\
-		.num_desc = ARRAY_SIZE(all_records),			\
-		.id_offset = ID_OFFSET,					\
-		.desc_offset = DESC_OFFSET,				\
-		.data_offset = DATA_OFFSET(all_records),		\
-	},								\
-	.records = all_records,						\
-	.file_size = DATA_OFFSET(all_records) + sizeof(struct container), \
+/* The file of a VM has more: what the vCPUs count, and their ids. */
+#define VM_VCPU_DESC_OFFSET	(DESC_OFFSET + sizeof(kvm_vm_stats_records))
+#define VM_VCPU_ID_OFFSET						\
+	(VM_VCPU_DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
+#define VM_DATA_OFFSET							\
+	PAGE_ALIGN(VM_VCPU_ID_OFFSET + sizeof_field(struct kvm_stats_vcpus, ids))
+
+#define HEADER(all_records, values_offset) {				\
+	.flags = KVM_STATS_HEADER_EXT,					\
+	.name_size = KVM_STATS_NAME_SIZE,				\
+	.num_desc = ARRAY_SIZE(all_records),				\
+	.id_offset = ID_OFFSET,						\
+	.desc_offset = DESC_OFFSET,					\
+	.data_offset = values_offset,					\
 }
 
-static const struct kvm_stats_format kvm_vm_stats_format =
-	FORMAT(kvm_vm_stats_records, kvm_vm_stat);
+static const struct kvm_stats_format kvm_vm_stats_format = {
+	.header = HEADER(kvm_vm_stats_records, VM_DATA_OFFSET),
+	.ext = {
+		.size = sizeof(struct kvm_stats_ext),
+		.data_size = sizeof(struct kvm_vm_stat),
+		.vcpu_mmap_offset = VM_DATA_OFFSET + PAGE_SIZE,
+		.vcpu_stride = PAGE_SIZE,
+		.vcpu_max = KVM_MAX_VCPUS,
+		.vcpu_num_desc = ARRAY_SIZE(kvm_vcpu_stats_records),
+		.vcpu_desc_offset = VM_VCPU_DESC_OFFSET,
+		.vcpu_data_size = sizeof(struct kvm_vcpu_stat),
+		.vcpu_id_offset = VM_VCPU_ID_OFFSET,
+	},
+	.records = kvm_vm_stats_records,
+	.vcpu_records = kvm_vcpu_stats_records,
+	.file_size = VM_DATA_OFFSET + sizeof(struct kvm_vm_stat),
+};
 
-static const struct kvm_stats_format kvm_vcpu_stats_format =
-	FORMAT(kvm_vcpu_stats_records, kvm_vcpu_stat);
+static const struct kvm_stats_format kvm_vcpu_stats_format = {
+	.header = HEADER(kvm_vcpu_stats_records, VCPU_DATA_OFFSET),
+	.ext = {
+		.size = sizeof(struct kvm_stats_ext),
+		.data_size = sizeof(struct kvm_vcpu_stat),
+	},
+	.records = kvm_vcpu_stats_records,
+	.file_size = VCPU_DATA_OFFSET + sizeof(struct kvm_vcpu_stat),
+};
 
 /*
  * Values live in a page of their own and not in a slab object: nothing else
- * shares its cache lines, and it can be shown to user space as it is. The page
+ * shares its cache lines, and it can be mapped into user space as it is. For the
+ * latter it is not charged to a memory cgroup, like kvm_run: PageKmemcg() of a
+ * page that is charged by the allocator stands where mapping counts. The page
  * comes from the node of the creator, which for a vCPU is the thread to run it.
  */
 static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
@@ -141,13 +175,14 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 	if (!stats)
 		return NULL;
 
-	stats->values = (u64 *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	stats->values = (u64 *)get_zeroed_page(GFP_KERNEL);
 	if (!stats->values) {
 		kfree(stats);
 		return NULL;
 	}
 
 	stats->format = format;
+	init_waitqueue_head(&stats->wait);
 	refcount_set(&stats->refs, 1);
 	return stats;
 }
@@ -159,6 +194,12 @@ int kvm_vm_stats_create(struct kvm *kvm)
 
 	if (!stats)
 		return -ENOMEM;
+
+	stats->vcpus = kvzalloc(sizeof(*stats->vcpus), GFP_KERNEL_ACCOUNT);
+	if (!stats->vcpus) {
+		kvm_stats_put(stats);
+		return -ENOMEM;
+	}
 
 	stats->vm_number = atomic64_inc_return(&vms_created);
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
@@ -184,11 +225,59 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	return 0;
 }
 
+/*
+ * Show the vCPU in the VM's file as well. Without a lock a reader who finds
+ * online_vcpus raised also finds the vCPU's id, window and values.
+ */
+void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
+{
+	struct kvm *kvm = vcpu->kvm;
+	struct kvm_stats_vcpus *vcpus = kvm->stats->vcpus;
+
+	lockdep_assert_held(&kvm->lock);
+
+	refcount_inc(&vcpu->stats->refs);
+	vcpus->ids[vcpu->vcpu_idx] = vcpu->vcpu_id;
+	/* Pairs with the READ_ONCE() of a fault on the vCPU's window. */
+	smp_store_release(&vcpus->stats[vcpu->vcpu_idx], vcpu->stats);
+	/* Pairs with kvm_stats_online_vcpus() and with readers in user space. */
+	smp_wmb();
+	WRITE_ONCE(kvm->stat->online_vcpus, vcpu->vcpu_idx + 1);
+
+	wake_up_poll(&kvm->stats->wait, EPOLLPRI);
+}
+
+/* How many vCPUs a VM's file shows, 0 for the file of a vCPU. */
+u64 kvm_stats_online_vcpus(const struct kvm_stats *stats)
+{
+	struct kvm_vm_stat *stat = (struct kvm_vm_stat *)stats->values;
+	u64 online_vcpus;
+
+	if (!stats->vcpus)
+		return 0;
+
+	online_vcpus = READ_ONCE(stat->online_vcpus);
+	/* Pairs with kvm_vcpu_stats_publish(). */
+	smp_rmb();
+	return online_vcpus;
+}
+
+static void put_vcpus(struct kvm_stats_vcpus *vcpus)
+{
+	int i;
+
+	for (i = 0; i < KVM_MAX_VCPUS && vcpus->stats[i]; i++)
+		kvm_stats_put(vcpus->stats[i]);
+	kvfree(vcpus);
+}
+
 void kvm_stats_put(struct kvm_stats *stats)
 {
 	if (!refcount_dec_and_test(&stats->refs))
 		return;
 
+	if (stats->vcpus)
+		put_vcpus(stats->vcpus);
 	free_page((unsigned long)stats->values);
 	kfree(stats);
 }
@@ -197,5 +286,6 @@ void kvm_stats_put(struct kvm_stats *stats)
 void kvm_stats_destroy(struct kvm_stats *stats)
 {
 	WRITE_ONCE(stats->dead, true);
+	wake_up_poll(&stats->wait, EPOLLHUP);
 	kvm_stats_put(stats);
 }

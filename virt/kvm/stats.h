@@ -6,12 +6,11 @@
 #ifndef __KVM_STATS_H__
 #define __KVM_STATS_H__
 
+#include <linux/kvm_host.h>
 #include <linux/kvm_stats.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
-
-struct kvm;
-struct kvm_vcpu;
+#include <linux/wait.h>
 
 /* Bytes of a statistic's name and of an id, NUL included. ABI. */
 #define KVM_STATS_NAME_SIZE	48
@@ -25,16 +24,24 @@ struct kvm_stats_record {
 /* All of a statistics file that is the same for every VM, or every vCPU. */
 struct kvm_stats_format {
 	struct kvm_stats_header header;
+	struct kvm_stats_ext ext;
 	const struct kvm_stats_record *records;
+	const struct kvm_stats_record *vcpu_records;	/* of a VM */
 	size_t file_size;		/* the values are its end */
+};
+
+/* The vCPUs of a VM in the order of their creation, kvm->online_vcpus of them. */
+struct kvm_stats_vcpus {
+	struct kvm_stats *stats[KVM_MAX_VCPUS];
+	u32 ids[KVM_MAX_VCPUS];
 };
 
 /*
  * The statistics of one VM or vCPU. VM and vCPU hold a reference on their own
- * object, every open file holds one on what it shows, and the object holds
- * nothing but memory: that of the VM is free while files are still open. For
- * the same reason all that is reached from here is in kvm.ko, the vendor module
- * may be gone.
+ * object, every open file holds one on what it shows, a VM's object one on
+ * those of its vCPUs, and none holds anything but memory: that of the VM is free
+ * while files are still open. For the same reason all that is reached from here
+ * is in kvm.ko, the vendor module may be gone.
  */
 struct kvm_stats {
 	refcount_t refs;
@@ -42,11 +49,15 @@ struct kvm_stats {
 	u64 vm_number;			/* the same for a VM and its vCPUs */
 	const struct kvm_stats_format *format;
 	u64 *values;			/* a page, what kvm->stat points to */
+	struct kvm_stats_vcpus *vcpus;	/* of a VM, NULL for a vCPU */
+	wait_queue_head_t wait;		/* for the end, or for more vCPUs */
 	char id[KVM_STATS_NAME_SIZE];
 };
 
 int kvm_vm_stats_create(struct kvm *kvm);
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu);
+void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu);
+u64 kvm_stats_online_vcpus(const struct kvm_stats *stats);
 void kvm_stats_destroy(struct kvm_stats *stats);
 void kvm_stats_put(struct kvm_stats *stats);
 

@@ -8,23 +8,31 @@
 #include <linux/fs.h>
 #include <linux/kvm_host.h>
 #include <linux/mm.h>
+#include <linux/poll.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "stats.h"
 #include "stats_fd.h"
+#include "stats_mmap.h"
 
 /**
  * DOC: layout of a statistics file
  *
  *	0		struct kvm_stats_header
  *	id_offset	id, KVM_STATS_NAME_SIZE bytes
+ *			struct kvm_stats_ext
  *	desc_offset	num_desc times struct kvm_stats_record
+ *	vcpu_desc_offset	VM: vcpu_num_desc times struct kvm_stats_record
+ *	vcpu_id_offset	VM: vcpu_max times u32, a vCPU's id or zero
  *			zeros up to a page boundary
  *	data_offset	data_size bytes of u64
+ *			end of the file, for read()
+ *	vcpu_mmap_offset	VM: vcpu_max windows, only for mmap()
  *
- * All but the last block is constant. Header, descriptors and offsets come from
- * the format, the id and the values from the object.
+ * All but ids of vCPUs and data is constant. Header, descriptors and offsets come
+ * from the format, ids and values from the object.
  */
 
 /* Copy part of one value, return the bytes copied. */
@@ -129,36 +137,46 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 }
 
 /*
- * As copy_values(), from the constant blocks and the zeros that follow them: less
- * than a page, copied because clear_user() of arm64 does not tell how far it came.
+ * As copy_values(), from the blocks before the values and the zeros that follow
+ * them: less than a page, copied because clear_user() of arm64 does not tell how
+ * far it came.
  */
-static noinline size_t copy_constants(char __user *buf, size_t count,
-				      const struct kvm_stats *stats,
-				      size_t pos)
+static noinline size_t copy_description(char __user *buf, size_t count,
+					const struct kvm_stats *stats,
+					size_t pos)
 {
 	const struct kvm_stats_format *format = stats->format;
 	const struct kvm_stats_header *header = &format->header;
+	const struct kvm_stats_ext *ext = &format->ext;
 	const struct {
-		size_t end;
+		size_t offset, size;
 		const void *bytes;
 	} blocks[] = {
-		{ header->id_offset, header },
-		{ header->desc_offset, stats->id },
-		{ header->desc_offset +
-		  header->num_desc * sizeof(*format->records), format->records },
-		{ header->data_offset, page_address(ZERO_PAGE(0)) },
+		{ 0, sizeof(*header), header },
+		{ header->id_offset, sizeof(stats->id), stats->id },
+		{ header->id_offset + sizeof(stats->id), ext->size, ext },
+		{ header->desc_offset,
+		  header->num_desc * sizeof(*format->records),
+		  format->records },
+		{ ext->vcpu_desc_offset,
+		  ext->vcpu_num_desc * sizeof(*format->vcpu_records),
+		  format->vcpu_records },
+		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(u32),
+		  stats->vcpus ? stats->vcpus->ids : NULL },
+		{ header->data_offset - PAGE_SIZE, PAGE_SIZE,
+		  page_address(ZERO_PAGE(0)) },
 	};
-	size_t start = 0, done = 0;
+	size_t done = 0;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(blocks); start = blocks[i++].end) {
-		size_t skip = pos + done - start;
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		size_t skip = pos + done - blocks[i].offset;
 		size_t n, left;
 
-		if (pos + done >= blocks[i].end)
+		if (pos + done >= blocks[i].offset + blocks[i].size)
 			continue;
 
-		n = min(blocks[i].end - (pos + done), count - done);
+		n = min(blocks[i].size - skip, count - done);
 		left = copy_to_user(buf + done, blocks[i].bytes + skip, n);
 		done += n - left;
 		if (left || done == count)
@@ -168,10 +186,40 @@ static noinline size_t copy_constants(char __user *buf, size_t count,
 	return done;
 }
 
+/* What an open file shows, and how many vCPUs its readers know of. */
+struct kvm_stats_file {
+	struct kvm_stats *stats;
+	u64 vcpus_seen;
+};
+
+/* Whether bytes from @pos to @end tell who reads them of new vCPUs. */
+static bool tells_vcpus(const struct kvm_stats_format *format, size_t pos,
+			size_t end)
+{
+	size_t ids = format->ext.vcpu_id_offset;
+	size_t ids_end = ids + format->ext.vcpu_max * sizeof(u32);
+
+	return pos < sizeof(format->header) || (pos < ids_end && end > ids);
+}
+
+static size_t read_description(struct kvm_stats_file *open, char __user *buf,
+			       size_t count, size_t pos)
+{
+	const struct kvm_stats *stats = open->stats;
+	/* Before ids are copied: one that comes meanwhile is not seen. */
+	u64 online_vcpus = kvm_stats_online_vcpus(stats);
+	size_t done = copy_description(buf, count, stats, pos);
+
+	if (done && tells_vcpus(stats->format, pos, pos + done))
+		WRITE_ONCE(open->vcpus_seen, online_vcpus);
+	return done;
+}
+
 static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
 			      loff_t *ppos)
 {
-	const struct kvm_stats *stats = file->private_data;
+	struct kvm_stats_file *open = file->private_data;
+	const struct kvm_stats *stats = open->stats;
 	const struct kvm_stats_format *format = stats->format;
 	size_t data_offset = format->header.data_offset;
 	size_t pos = *ppos;
@@ -185,7 +233,7 @@ static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
 	if (unlikely(pos < data_offset)) {
 		size_t n = min(count, data_offset - pos);
 
-		done = copy_constants(buf, n, stats, pos);
+		done = read_description(open, buf, n, pos);
 		if (done < n || done == count)
 			goto out;
 	}
@@ -197,18 +245,41 @@ out:
 	return done ?: -EFAULT;
 }
 
+static __poll_t kvm_stats_poll(struct file *file, poll_table *wait)
+{
+	struct kvm_stats_file *open = file->private_data;
+	struct kvm_stats *stats = open->stats;
+	__poll_t events = EPOLLIN | EPOLLRDNORM;
+
+	poll_wait(file, &stats->wait, wait);
+
+	if (READ_ONCE(stats->dead))
+		events |= EPOLLHUP;
+	if (kvm_stats_online_vcpus(stats) > READ_ONCE(open->vcpus_seen))
+		events |= EPOLLPRI;
+	return events;
+}
+
+static int kvm_stats_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct kvm_stats_file *open = file->private_data;
+
+	return kvm_stats_mmap(open->stats, vma);
+}
+
 static loff_t kvm_stats_llseek(struct file *file, loff_t offset, int whence)
 {
-	const struct kvm_stats *stats = file->private_data;
+	const struct kvm_stats_file *open = file->private_data;
 
 	return generic_file_llseek_size(file, offset, whence, MAX_LFS_FILESIZE,
-					stats->format->file_size);
+					open->stats->format->file_size);
 }
 
 #ifdef CONFIG_PROC_FS
 static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 {
-	const struct kvm_stats *stats = file->private_data;
+	const struct kvm_stats_file *open = file->private_data;
+	const struct kvm_stats *stats = open->stats;
 
 	seq_printf(m, "id:\t%s\n", stats->id);
 	seq_printf(m, "vm:\t%llu\n", stats->vm_number);
@@ -220,7 +291,10 @@ static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 
 static int kvm_stats_release(struct inode *inode, struct file *file)
 {
-	kvm_stats_put(file->private_data);
+	struct kvm_stats_file *open = file->private_data;
+
+	kvm_stats_put(open->stats);
+	kfree(open);
 	return 0;
 }
 
@@ -230,6 +304,8 @@ static const struct file_operations kvm_stats_fops = {
 	.release	= kvm_stats_release,
 	.read		= kvm_stats_read,
 	.llseek		= kvm_stats_llseek,
+	.poll		= kvm_stats_poll,
+	.mmap		= kvm_stats_file_mmap,
 #ifdef CONFIG_PROC_FS
 	.show_fdinfo	= kvm_stats_show_fdinfo,
 #endif
@@ -237,17 +313,27 @@ static const struct file_operations kvm_stats_fops = {
 
 static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 {
+	struct kvm_stats_file *open;
 	struct file *file;
-	int fd;
+	int fd, r;
 
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 
-	file = anon_inode_getfile(name, &kvm_stats_fops, stats, O_RDONLY);
+	open = kmalloc(sizeof(*open), GFP_KERNEL_ACCOUNT);
+	if (!open) {
+		r = -ENOMEM;
+		goto put_fd;
+	}
+
+	open->stats = stats;
+	open->vcpus_seen = kvm_stats_online_vcpus(stats);
+
+	file = anon_inode_getfile(name, &kvm_stats_fops, open, O_RDONLY);
 	if (IS_ERR(file)) {
-		put_unused_fd(fd);
-		return PTR_ERR(file);
+		r = PTR_ERR(file);
+		goto free_open;
 	}
 
 	refcount_inc(&stats->refs);
@@ -259,6 +345,12 @@ static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 	file->f_mode |= FMODE_LSEEK | FMODE_PREAD | FMODE_PWRITE;
 	fd_install(fd, file);
 	return fd;
+
+free_open:
+	kfree(open);
+put_fd:
+	put_unused_fd(fd);
+	return r;
 }
 
 int kvm_vm_stats_get_fd(struct kvm *kvm)

@@ -10,7 +10,7 @@
 
 /**
  * struct kvm_stats_header - what stands at offset 0 of a statistics file
- * @flags: room for growth, a reader ignores bits that it does not know
+ * @flags: KVM_STATS_HEADER_*, a reader ignores bits that it does not know
  * @name_size: bytes of the name of each descriptor and of the id, NUL included
  * @num_desc: number of descriptors
  * @id_offset: offset in the file of the id, a NUL-terminated string
@@ -18,7 +18,8 @@
  * @data_offset: offset in the file of the data block
  *
  * 24 bytes. Constant while the file exists, as everything outside of the data
- * block is. The blocks are aligned to 8 bytes, bytes between them are zero.
+ * block and of the vCPU ids is. The blocks are aligned to 8 bytes, bytes between
+ * them are zero.
  */
 struct kvm_stats_header {
 	__u32 flags;
@@ -27,6 +28,40 @@ struct kvm_stats_header {
 	__u32 id_offset;
 	__u32 desc_offset;
 	__u32 data_offset;
+};
+
+/* A struct kvm_stats_ext stands at id_offset + name_size. */
+#define KVM_STATS_HEADER_EXT		(1 << 0)
+
+/**
+ * struct kvm_stats_ext - the extension block of a statistics file
+ * @size: bytes of this block; it grows at its end, never shrinks, and a reader
+ *	ignores what it does not know
+ * @data_size: bytes of the data block, which can be mapped at
+ *	kvm_stats_header.data_offset
+ * @vcpu_mmap_offset: offset for mmap() of the first vCPU window: a page that
+ *	starts with the data block of the VM's first vCPU
+ * @vcpu_stride: bytes from one window to the next, a multiple of the page size
+ * @vcpu_max: number of windows; those of vCPUs that do not exist yet, as the
+ *	VM's statistic online_vcpus says, raise SIGBUS
+ * @vcpu_num_desc: number of the descriptors of a vCPU
+ * @vcpu_desc_offset: offset in the file of the first of them
+ * @vcpu_data_size: bytes of a vCPU's data block
+ * @vcpu_id_offset: offset in the file of a __u32 per window: the vCPU id, zero
+ *	for a window of a vCPU that does not exist yet
+ *
+ * 40 bytes. The vcpu_* fields are zero in the file of a vCPU.
+ */
+struct kvm_stats_ext {
+	__u32 size;
+	__u32 data_size;
+	__u64 vcpu_mmap_offset;
+	__u32 vcpu_stride;
+	__u32 vcpu_max;
+	__u32 vcpu_num_desc;
+	__u32 vcpu_desc_offset;
+	__u32 vcpu_data_size;
+	__u32 vcpu_id_offset;
 };
 
 /*

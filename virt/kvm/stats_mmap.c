@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics in the memory of those who read them: a statistics object's
+ * page of values, and in the mapping of a VM those of its vCPUs, one window each.
+ * The pages are ordinary ones with a reference count, for ever read-only, and
+ * hold nothing but values and zeros. They live as long as anyone maps them.
+ */
+#include <linux/kvm_host.h>
+#include <linux/mm.h>
+
+#include "stats.h"
+#include "stats_mmap.h"
+
+/* Page 0 is the object's own, from there on they are windows. */
+static unsigned long first_pgoff(const struct kvm_stats *stats)
+{
+	return stats->format->header.data_offset >> PAGE_SHIFT;
+}
+
+static unsigned long num_pages(const struct kvm_stats *stats)
+{
+	return 1 + stats->format->ext.vcpu_max;
+}
+
+static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
+{
+	struct kvm_stats *stats = vmf->vma->vm_private_data;
+	unsigned long page = vmf->pgoff - first_pgoff(stats);
+
+	if (page) {
+		stats = READ_ONCE(stats->vcpus->stats[page - 1]);
+		/* The vCPU may come later, and then this succeeds. */
+		if (!stats)
+			return VM_FAULT_SIGBUS;
+	}
+
+	vmf->page = virt_to_page(stats->values);
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct kvm_stats_vm_ops = {
+	.fault = kvm_stats_fault,
+};
+
+/*
+ * Map data block and windows, or any part that is whole pages. The mapping holds
+ * the file and thereby @stats.
+ */
+int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
+{
+	unsigned long skip = vma->vm_pgoff - first_pgoff(stats);
+
+	/*
+	 * A private mapping would have copies, which show no counting and which
+	 * a debugger may write. A shared one cannot be written, neither now nor
+	 * after mprotect(), because the file is not open for writing.
+	 */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+
+	if (vma->vm_pgoff < first_pgoff(stats) || skip >= num_pages(stats) ||
+	    vma_pages(vma) > num_pages(stats) - skip)
+		return -EINVAL;
+
+	/* mprotect() must not allow to execute, mremap() not to go further. */
+	vma->vm_flags &= ~VM_MAYEXEC;
+	vma->vm_flags |= VM_DONTEXPAND;
+	vma->vm_private_data = stats;
+	vma->vm_ops = &kvm_stats_vm_ops;
+	return 0;
+}
