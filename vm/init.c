@@ -91,6 +91,29 @@ static void mount_all(void)
 }
 
 /* The shell and what goes with it: for tests that are scripts. */
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die(path);
+	write_all(fd, text, strlen(text));
+	close(fd);
+}
+
+/*
+ * Tests run in a memory cgroup, as VMMs do: only there the kernel charges what it
+ * allocates for them, and marks the pages that it charged.
+ */
+#define CGROUP "/sys/fs/cgroup"
+
+static void make_cgroup(void)
+{
+	write_file(CGROUP "/cgroup.subtree_control", "+memory");
+	if (mkdir(CGROUP "/tests", 0755))
+		die(CGROUP "/tests");
+}
+
 static void install_busybox(void)
 {
 	pid_t pid = fork();
@@ -175,14 +198,10 @@ static int open_port(const char *wanted)
 /* Console and log say which test a kernel message belongs to. */
 static void log_kernel(const char *name)
 {
-	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	char text[256];
 
-	if (fd < 0)
-		die("/dev/kmsg");
-	/* not dprintf(): it wants to seek, which kmsg refuses */
-	write_all(fd, text, snprintf(text, sizeof(text), "init: test %.200s\n", name));
-	close(fd);
+	snprintf(text, sizeof(text), "init: test %.200s\n", name);
+	write_file("/dev/kmsg", text);
 }
 
 /*
@@ -227,6 +246,7 @@ static pid_t start(char *command, int terminal)
 	if (pid)
 		return pid;
 	setsid();
+	write_file(CGROUP "/tests/cgroup.procs", "0");
 	dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
 	dup2(terminal, 1);
 	dup2(terminal, 2);
@@ -362,16 +382,6 @@ static void check_leaks(void)
 	fprintf(verdict, "leaked-vms %d\n", count_vms());
 }
 
-static void scan_for_leaks(void)
-{
-	int fd = open(KMEMLEAK, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		die(KMEMLEAK);
-	write_all(fd, "scan", 4);
-	close(fd);
-}
-
 /* With kmemleak: what is not referred to in two scans is named in the output. */
 static void check_memory(void)
 {
@@ -382,9 +392,9 @@ static void check_memory(void)
 	if (access(KMEMLEAK, F_OK))
 		return;
 	sleep(KMEMLEAK_SECONDS);
-	scan_for_leaks();
+	write_file(KMEMLEAK, "scan");
 	sleep(KMEMLEAK_SECONDS);
-	scan_for_leaks();
+	write_file(KMEMLEAK, "scan");
 	file = fopen(KMEMLEAK, "re");
 	if (!file)
 		die(KMEMLEAK);
@@ -448,6 +458,7 @@ int main(int argc, char **argv)
 	open_console();
 	load_modules();
 	install_busybox();
+	make_cgroup();
 	if (argc > 1 && !strcmp(argv[1], "shell"))
 		run_shell();
 	else
