@@ -302,7 +302,7 @@ TEST_F(race, of_vm_file_and_vcpu_creation_gives_good_files)
 			stats_load(_metadata,
 				   stats_get_fd(_metadata, creator.vm), &file);
 			ASSERT_EQ(0, memcmp(first.bytes, file.bytes,
-					    first.header.data_offset));
+					    stats_constant_size(&first)));
 			stats_unload(&file);
 		} while (!done);
 		stats_unload(&first);

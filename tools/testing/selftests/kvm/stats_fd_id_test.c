@@ -75,7 +75,7 @@ FIXTURE_TEARDOWN(machine)
 	close(self->kvm);
 }
 
-/* Everything but id and data. QEMU caches the descriptors of the first vCPU. */
+/* Everything but ids and data. QEMU caches the descriptors of the first vCPU. */
 static void expect_same_format(struct __test_metadata *_metadata,
 			       const struct stats_file *a,
 			       const struct stats_file *b)
@@ -87,7 +87,7 @@ static void expect_same_format(struct __test_metadata *_metadata,
 		TH_LOG("headers of %s and %s", stats_id(a), stats_id(b));
 	}
 	EXPECT_EQ(0, memcmp(a->bytes + skip, b->bytes + skip,
-			    a->header.data_offset - skip)) {
+			    stats_constant_size(a) - skip)) {
 		TH_LOG("descriptors of %s and %s", stats_id(a), stats_id(b));
 	}
 }
@@ -126,7 +126,7 @@ TEST_F(machine, constant_part_is_the_same_after_vcpus_were_created)
 	stats_load(_metadata, stats_get_fd(_metadata, self->vm), &now);
 	EXPECT_EQ(self->vm_file.size, now.size);
 	EXPECT_EQ(0, memcmp(self->vm_file.bytes, now.bytes,
-			    now.header.data_offset));
+			    stats_constant_size(&now)));
 	stats_unload(&now);
 }
 

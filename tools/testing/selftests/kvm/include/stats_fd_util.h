@@ -122,6 +122,18 @@ struct stats_file {
 	char *bytes;
 };
 
+/* Bytes at the start of the file that never change; a VM gets more vCPU ids. */
+static inline size_t stats_constant_size(const struct stats_file *f)
+{
+	const struct kvm_stats_header *h = &f->header;
+	struct kvm_stats_ext ext;
+
+	if (!(h->flags & KVM_STATS_HEADER_EXT))
+		return h->data_offset;
+	memcpy(&ext, f->bytes + h->id_offset + h->name_size, sizeof(ext));
+	return ext.vcpu_id_offset ?: h->data_offset;
+}
+
 /* The result of a system call and its errno in one number. */
 static inline long result(long ret)
 {
