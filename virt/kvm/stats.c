@@ -237,7 +237,7 @@ void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 	lockdep_assert_held(&kvm->lock);
 
 	refcount_inc(&vcpu->stats->refs);
-	vcpus->ids[vcpu->vcpu_idx] = vcpu->vcpu_id;
+	WRITE_ONCE(vcpus->ids[vcpu->vcpu_idx], vcpu->vcpu_id);
 	/* Pairs with the READ_ONCE() of a fault on the vCPU's window. */
 	smp_store_release(&vcpus->stats[vcpu->vcpu_idx], vcpu->stats);
 	/* Pairs with kvm_stats_online_vcpus() and with readers in user space. */

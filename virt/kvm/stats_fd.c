@@ -177,7 +177,9 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 			continue;
 
 		n = min(blocks[i].size - skip, count - done);
-		left = copy_to_user(buf + done, blocks[i].bytes + skip, n);
+		/* An id that is just being written is not in online_vcpus. */
+		left = data_race(copy_to_user(buf + done,
+					      blocks[i].bytes + skip, n));
 		done += n - left;
 		if (left || done == count)
 			break;
