@@ -29,6 +29,20 @@ FIELD_AT(kvm_stats_header, id_offset, 12);
 FIELD_AT(kvm_stats_header, desc_offset, 16);
 FIELD_AT(kvm_stats_header, data_offset, 20);
 
+_Static_assert(KVM_STATS_HEADER_EXT == 1, "header flags");
+
+/* What may follow is read by its size. */
+_Static_assert(sizeof(struct kvm_stats_ext) >= 40, "extension block");
+FIELD_AT(kvm_stats_ext, size, 0);
+FIELD_AT(kvm_stats_ext, data_size, 4);
+FIELD_AT(kvm_stats_ext, vcpu_mmap_offset, 8);
+FIELD_AT(kvm_stats_ext, vcpu_stride, 16);
+FIELD_AT(kvm_stats_ext, vcpu_max, 20);
+FIELD_AT(kvm_stats_ext, vcpu_num_desc, 24);
+FIELD_AT(kvm_stats_ext, vcpu_desc_offset, 28);
+FIELD_AT(kvm_stats_ext, vcpu_data_size, 32);
+FIELD_AT(kvm_stats_ext, vcpu_id_offset, 36);
+
 _Static_assert(sizeof(struct kvm_stats_desc) == 16, "descriptor");
 FIELD_AT(kvm_stats_desc, flags, 0);
 FIELD_AT(kvm_stats_desc, exponent, 4);
@@ -188,31 +202,67 @@ TEST_F(format, header_has_the_fixed_numbers)
 {
 	const struct kvm_stats_header *header = &self->file.header;
 
-	EXPECT_EQ(0U, header->flags);
+	EXPECT_EQ(0U, header->flags & ~KVM_STATS_HEADER_EXT);
 	EXPECT_EQ(48U, header->name_size);
 	EXPECT_EQ(24U, header->id_offset);
 	EXPECT_LT(0U, header->num_desc);
 }
 
+struct block {
+	size_t offset;
+	size_t size;
+};
+
+/* All that stands in a file, in its order. */
+#define MAX_BLOCKS	7
+
+static unsigned int all_blocks(const struct stats_file *f,
+			       struct block block[MAX_BLOCKS])
+{
+	const struct kvm_stats_header *header = &f->header;
+	const struct kvm_stats_ext *ext = &f->ext;
+	const struct block all[MAX_BLOCKS] = {
+		{ 0, sizeof(*header) },
+		{ header->id_offset, header->name_size },
+		{ header->id_offset + header->name_size, ext->size },
+		{ header->desc_offset, header->num_desc * stats_stride(f) },
+		{ ext->vcpu_desc_offset, ext->vcpu_num_desc * stats_stride(f) },
+		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(__u32) },
+		{ header->data_offset, f->data_size },
+	};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MAX_BLOCKS; i++) {
+		if (all[i].size)
+			block[n++] = all[i];
+	}
+	return n;
+}
+
 TEST_F(format, blocks_are_aligned_to_8_bytes)
 {
-	const struct kvm_stats_header *header = &self->file.header;
+	struct block block[MAX_BLOCKS];
+	unsigned int i, n = all_blocks(&self->file, block);
 
-	EXPECT_EQ(0U, header->id_offset % 8);
-	EXPECT_EQ(0U, header->desc_offset % 8);
-	EXPECT_EQ(0U, header->data_offset % 8);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(0U, block[i].offset % 8) {
+			TH_LOG("block %u", i);
+		}
+	}
 	EXPECT_EQ(0U, stats_stride(&self->file) % 8);
 }
 
 TEST_F(format, blocks_follow_each_other_without_overlap)
 {
-	const struct kvm_stats_header *header = &self->file.header;
+	struct block block[MAX_BLOCKS];
+	unsigned int i, n = all_blocks(&self->file, block);
 
-	EXPECT_LE(sizeof(*header), header->id_offset);
-	EXPECT_LE(header->id_offset + header->name_size, header->desc_offset);
-	EXPECT_LE(header->desc_offset +
-		  header->num_desc * stats_stride(&self->file),
-		  header->data_offset);
+	for (i = 1; i < n; i++) {
+		EXPECT_LE(block[i - 1].offset + block[i - 1].size,
+			  block[i].offset) {
+			TH_LOG("blocks %u and %u", i - 1, i);
+		}
+	}
 }
 
 /* The offset of the first byte that is not zero, @to if all are. */
@@ -231,14 +281,13 @@ static void expect_zeros(struct __test_metadata *_metadata,
 
 TEST_F(format, gaps_between_blocks_read_as_zeros)
 {
-	const struct stats_file *f = &self->file;
-	const struct kvm_stats_header *header = &f->header;
+	struct block block[MAX_BLOCKS];
+	unsigned int i, n = all_blocks(&self->file, block);
 
-	expect_zeros(_metadata, f, sizeof(*header), header->id_offset);
-	expect_zeros(_metadata, f, header->id_offset + header->name_size,
-		     header->desc_offset);
-	expect_zeros(_metadata, f, header->desc_offset +
-		     header->num_desc * stats_stride(f), header->data_offset);
+	for (i = 1; i < n; i++)
+		expect_zeros(_metadata, &self->file,
+			     block[i - 1].offset + block[i - 1].size,
+			     block[i].offset);
 }
 
 TEST_F(format, file_ends_with_the_data)
@@ -467,6 +516,293 @@ TEST_F(format, everything_that_is_counted_is_described)
 		     variant->vcpu ? generic_vcpu : generic_vm);
 	expect_known(_metadata, &self->file,
 		     variant->vcpu ? stats_arch_vcpu : stats_arch_vm);
+}
+
+/*
+ * A reader from before the extension block: numbers instead of the kernel's
+ * header, and nothing but what stands where it always stood.
+ */
+struct old_client {
+	__u32 header[6];	/* flags, name_size, num_desc and three offsets */
+	unsigned int num_desc;
+	size_t data_size;
+	char descs[256][16 + 48];
+};
+
+enum { NUM_DESC = 2, ID_OFFSET, DESC_OFFSET, DATA_OFFSET };
+
+static void old_client_read(struct __test_metadata *_metadata, int fd,
+			    struct old_client *c)
+{
+	size_t size;
+	__u16 values;
+	unsigned int i;
+	char *data;
+
+	ASSERT_EQ(24, pread(fd, c->header, 24, 0));
+	c->num_desc = c->header[NUM_DESC];
+	ASSERT_GE(256U, c->num_desc);
+	size = c->num_desc * sizeof(c->descs[0]);
+	ASSERT_EQ((ssize_t)size,
+		  pread(fd, c->descs, size, c->header[DESC_OFFSET]));
+	for (i = 0, c->data_size = 0; i < c->num_desc; i++) {
+		memcpy(&values, c->descs[i] + 6, sizeof(values));
+		c->data_size += 8 * values;
+	}
+	data = malloc(c->data_size + 1);
+	ASSERT_NE(NULL, data);
+	/* The data is all that follows. */
+	EXPECT_EQ((ssize_t)c->data_size, pread(fd, data, c->data_size + 1,
+					       c->header[DATA_OFFSET]));
+	free(data);
+}
+
+static bool old_client_knows(const struct old_client *c, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->num_desc; i++) {
+		if (!strcmp(name, c->descs[i] + 16))
+			return true;
+	}
+	return false;
+}
+
+/* The flag, the block, and what it points to do not exist for such a client. */
+TEST_F(format, old_client_reads_the_statistics_of_its_file_and_no_others)
+{
+	const struct stats_known *own = variant->vcpu ? generic_vcpu :
+							generic_vm;
+	const struct stats_known *other = variant->vcpu ? generic_vm :
+							  generic_vcpu;
+	struct old_client client;
+	char id[48];
+
+	old_client_read(_metadata, self->file.fd, &client);
+	ASSERT_EQ(48, pread(self->file.fd, id, 48, 24));
+	EXPECT_STREQ(stats_id(&self->file), id);
+	for (; own->name; own++) {
+		EXPECT_TRUE(old_client_knows(&client, own->name)) {
+			TH_LOG("%s", own->name);
+		}
+	}
+	for (; other->name; other++) {
+		EXPECT_FALSE(old_client_knows(&client, other->name)) {
+			TH_LOG("%s", other->name);
+		}
+	}
+}
+
+/*
+ * The extension block: what one file tells of all. vCPU ids are sparse and do
+ * not ascend, so that they are no numbers of windows.
+ */
+#define EXT_VCPUS	5
+
+FIXTURE(extension)
+{
+	long page;
+	int kvm;
+	int vm;
+	int id[EXT_VCPUS];
+	int vcpu[EXT_VCPUS];
+	struct stats_file vm_file;	/* from before there were vCPUs */
+	struct stats_file vcpu_file;	/* of the first one */
+};
+
+FIXTURE_SETUP(extension)
+{
+	const int ids[EXT_VCPUS] = { 4, 3, 5, 0, 2 };
+	int i;
+
+	self->page = sysconf(_SC_PAGESIZE);
+	self->kvm = stats_open_kvm(_metadata);
+	self->vm = stats_create_vm(_metadata, self->kvm);
+	stats_load(_metadata, stats_get_fd(_metadata, self->vm),
+		   &self->vm_file);
+	if (!stats_has_ext(&self->vm_file))
+		SKIP_IN_SETUP("no extension block on this kernel");
+
+	memcpy(self->id, ids, sizeof(ids));
+	self->id[0] = ioctl(self->kvm, KVM_CHECK_EXTENSION,
+			    KVM_CAP_MAX_VCPUS) - 1;
+	ASSERT_LT(5, self->id[0]);
+	for (i = 0; i < EXT_VCPUS; i++)
+		self->vcpu[i] = stats_create_vcpu(_metadata, self->vm,
+						  self->id[i]);
+	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu[0]),
+		   &self->vcpu_file);
+}
+
+FIXTURE_TEARDOWN(extension)
+{
+	int i;
+
+	stats_unload(&self->vcpu_file);
+	stats_unload(&self->vm_file);
+	for (i = 0; i < EXT_VCPUS; i++)
+		close(self->vcpu[i]);
+	close(self->vm);
+	close(self->kvm);
+}
+
+/* Only the block itself can tell: its size is no less than what is released. */
+TEST_F(extension, stands_behind_the_id_and_begins_with_its_size)
+{
+	const struct stats_file *file[] = { &self->vm_file, &self->vcpu_file };
+	struct kvm_stats_ext ext;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(file); i++) {
+		EXPECT_EQ(1U, file[i]->header.flags);
+		EXPECT_EQ(40, pread(file[i]->fd, &ext, 40, 24 + 48));
+		EXPECT_LE(40U, ext.size);
+		EXPECT_EQ(0U, ext.size % 8);
+		EXPECT_LE(24 + 48 + ext.size, file[i]->header.desc_offset);
+	}
+}
+
+TEST_F(extension, data_size_is_the_sum_of_the_descriptors)
+{
+	EXPECT_EQ(self->vm_file.data_size, self->vm_file.ext.data_size);
+	EXPECT_EQ(self->vcpu_file.data_size, self->vcpu_file.ext.data_size);
+}
+
+TEST_F(extension, data_is_at_a_page_boundary)
+{
+	EXPECT_EQ(0U, self->vm_file.header.data_offset % self->page);
+	EXPECT_EQ(0U, self->vcpu_file.header.data_offset % self->page);
+}
+
+TEST_F(extension, of_a_vcpu_tells_of_no_vcpus)
+{
+	const struct kvm_stats_ext *ext = &self->vcpu_file.ext;
+
+	EXPECT_EQ(0U, ext->vcpu_mmap_offset);
+	EXPECT_EQ(0U, ext->vcpu_stride);
+	EXPECT_EQ(0U, ext->vcpu_max);
+	EXPECT_EQ(0U, ext->vcpu_num_desc);
+	EXPECT_EQ(0U, ext->vcpu_desc_offset);
+	EXPECT_EQ(0U, ext->vcpu_data_size);
+	EXPECT_EQ(0U, ext->vcpu_id_offset);
+}
+
+TEST_F(extension, windows_are_whole_pages_behind_the_data)
+{
+	const struct stats_file *f = &self->vm_file;
+	const struct kvm_stats_ext *ext = &f->ext;
+
+	EXPECT_EQ(0U, ext->vcpu_mmap_offset % self->page);
+	EXPECT_LE(f->size, ext->vcpu_mmap_offset);
+	EXPECT_LT(0U, ext->vcpu_stride);
+	EXPECT_EQ(0U, ext->vcpu_stride % self->page);
+	EXPECT_LE(ext->vcpu_data_size, ext->vcpu_stride);
+}
+
+TEST_F(extension, has_a_window_for_every_vcpu_that_a_vm_can_have)
+{
+	EXPECT_LE(ioctl(self->kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS),
+		  (int)self->vm_file.ext.vcpu_max);
+}
+
+TEST_F(extension, has_the_descriptors_of_a_vcpu)
+{
+	const struct stats_file *vm = &self->vm_file;
+	const struct stats_file *vcpu = &self->vcpu_file;
+
+	EXPECT_EQ(vcpu->data_size, vm->ext.vcpu_data_size);
+	ASSERT_EQ(vcpu->header.num_desc, vm->ext.vcpu_num_desc);
+	ASSERT_EQ(vcpu->header.name_size, vm->header.name_size);
+	EXPECT_EQ(0, memcmp(stats_desc(vcpu, 0), stats_vcpu_desc(vm, 0),
+			    vcpu->header.num_desc * stats_stride(vcpu)));
+}
+
+/* Of a file that was opened before there was any of them. */
+static void expect_ids(struct __test_metadata *_metadata,
+		       const struct stats_file *f, const int *ids, int num)
+{
+	struct stats_file now;
+	unsigned int i;
+
+	stats_load(_metadata, dup(f->fd), &now);
+	for (i = 0; i < f->ext.vcpu_max; i++) {
+		EXPECT_EQ(i < (unsigned int)num ? (__u32)ids[i] : 0,
+			  stats_vcpu_id(&now, i)) {
+			TH_LOG("window %u of %d vCPUs", i, num);
+		}
+	}
+	stats_unload(&now);
+}
+
+TEST_F(extension, has_the_vcpu_ids_in_the_order_of_creation)
+{
+	/* What was read when there was no vCPU yet. */
+	expect_zeros(_metadata, &self->vm_file,
+		     self->vm_file.ext.vcpu_id_offset,
+		     self->vm_file.ext.vcpu_id_offset +
+		     self->vm_file.ext.vcpu_max * sizeof(__u32));
+	expect_ids(_metadata, &self->vm_file, self->id, EXT_VCPUS);
+}
+
+TEST_F(extension, ids_of_one_vm_are_not_those_of_another)
+{
+	int vm = stats_create_vm(_metadata, self->kvm);
+	const int id = 1;
+	int vcpu = stats_create_vcpu(_metadata, vm, id);
+	struct stats_file file;
+
+	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
+	expect_ids(_metadata, &file, &id, 1);
+	expect_ids(_metadata, &self->vm_file, self->id, EXT_VCPUS);
+	stats_unload(&file);
+	close(vcpu);
+	close(vm);
+}
+
+static __u64 online_vcpus(struct __test_metadata *_metadata,
+			  const struct stats_file *f)
+{
+	return stats_read(_metadata, f, "online_vcpus");
+}
+
+TEST_F(extension, online_vcpus_is_instant_and_counts_every_vcpu)
+{
+	const struct kvm_stats_desc *desc = stats_find(&self->vm_file,
+						       "online_vcpus");
+	int vm = stats_create_vm(_metadata, self->kvm);
+	int vcpu[EXT_VCPUS], i;
+	struct stats_file file;
+
+	ASSERT_NE(NULL, desc);
+	EXPECT_EQ(0x001U, desc->flags);
+	EXPECT_EQ(1, desc->size);
+
+	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
+	for (i = 0; i < EXT_VCPUS; i++) {
+		EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+		vcpu[i] = stats_create_vcpu(_metadata, vm, self->id[i]);
+		expect_ids(_metadata, &file, self->id, i + 1);
+	}
+	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+	EXPECT_EQ((__u64)EXT_VCPUS, online_vcpus(_metadata, &self->vm_file));
+
+	/* They stay, and the last values do when the VM is gone. */
+	for (i = 0; i < EXT_VCPUS; i++)
+		close(vcpu[i]);
+	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+	close(vm);
+	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+	expect_ids(_metadata, &file, self->id, i);
+	stats_unload(&file);
+}
+
+TEST_F(extension, online_vcpus_does_not_count_a_vcpu_that_was_refused)
+{
+	EXPECT_EQ(-EEXIST, result(ioctl(self->vm, KVM_CREATE_VCPU,
+					self->id[0])));
+	EXPECT_EQ(-EINVAL, result(ioctl(self->vm, KVM_CREATE_VCPU, -1UL)));
+	EXPECT_EQ((__u64)EXT_VCPUS, online_vcpus(_metadata, &self->vm_file));
+	expect_ids(_metadata, &self->vm_file, self->id, EXT_VCPUS);
 }
 
 TEST_HARNESS_MAIN

@@ -133,6 +133,10 @@ static unsigned int interesting_offsets(const struct stats_file *f,
 		h->desc_offset, h->desc_offset + STATS_DESC_SIZE,
 		h->desc_offset + stats_stride(f),
 		h->desc_offset + h->num_desc * stats_stride(f),
+		f->ext.vcpu_desc_offset,
+		f->ext.vcpu_desc_offset + stats_stride(f),
+		f->ext.vcpu_id_offset, f->ext.vcpu_id_offset + 4,
+		f->ext.vcpu_id_offset + f->ext.vcpu_max * sizeof(__u32),
 		h->data_offset, h->data_offset + 8, f->size,
 	};
 	const off_t ends[] = {
@@ -352,16 +356,23 @@ TEST_F(file, read_after_lseek_continues_there)
 	}
 }
 
-#define BLOCKS		4
+#define BLOCKS		7
 
-/* The blocks that a kernel may copy in different ways: the third is the gap. */
+/*
+ * The blocks that a kernel may copy in different ways. Where there is none, the
+ * offset is 0.
+ */
 static void block_offsets(const struct stats_file *f, off_t offsets[BLOCKS])
 {
+	const struct kvm_stats_header *h = &f->header;
+
 	offsets[0] = 0;
-	offsets[1] = f->header.desc_offset;
-	offsets[2] = f->header.desc_offset +
-		     f->header.num_desc * stats_stride(f);
-	offsets[3] = f->header.data_offset;
+	offsets[1] = h->id_offset + h->name_size;
+	offsets[2] = h->desc_offset;
+	offsets[3] = h->desc_offset + h->num_desc * stats_stride(f);
+	offsets[4] = f->ext.vcpu_id_offset;
+	offsets[5] = f->ext.vcpu_id_offset + f->ext.vcpu_max * sizeof(__u32);
+	offsets[6] = h->data_offset;
 }
 
 TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)

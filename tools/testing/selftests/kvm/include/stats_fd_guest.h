@@ -61,10 +61,26 @@ static inline void guest_create_memory(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
 }
 
+/* Any @id, which need not be the number of the vCPU in @g. */
+static inline struct guest_vcpu *
+guest_add_vcpu(struct __test_metadata *_metadata, struct guest *g,
+	       unsigned long id)
+{
+	struct guest_vcpu *v = &g->vcpu[g->vcpus];
+
+	ASSERT_GT(STATS_MAX_VCPUS, g->vcpus);
+	v->fd = stats_create_vcpu(_metadata, g->vm, id);
+	v->run = mmap(NULL, g->run_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      v->fd, 0);
+	ASSERT_NE(MAP_FAILED, v->run);
+	stats_load(_metadata, stats_get_fd(_metadata, v->fd), &v->file);
+	g->vcpus++;
+	return v;
+}
+
 static inline void guest_create(struct __test_metadata *_metadata, int kvm,
 				struct guest *g, int vcpus)
 {
-	struct guest_vcpu *v;
 	int i;
 
 	g->vm = stats_create_vm(_metadata, kvm);
@@ -73,15 +89,9 @@ static inline void guest_create(struct __test_metadata *_metadata, int kvm,
 		stats_arch_create_irqchip(_metadata, g->vm);
 	guest_create_memory(_metadata, g);
 	g->run_size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
-	g->vcpus = vcpus;
-	for (i = 0; i < vcpus; i++) {
-		v = &g->vcpu[i];
-		v->fd = stats_create_vcpu(_metadata, g->vm, i);
-		v->run = mmap(NULL, g->run_size, PROT_READ | PROT_WRITE,
-			      MAP_SHARED, v->fd, 0);
-		ASSERT_NE(MAP_FAILED, v->run);
-		stats_load(_metadata, stats_get_fd(_metadata, v->fd), &v->file);
-	}
+	g->vcpus = 0;
+	for (i = 0; i < vcpus; i++)
+		guest_add_vcpu(_metadata, g, i);
 }
 
 /* The VM dies here. A mapping of kvm_run keeps it just as the vCPU's fd does. */

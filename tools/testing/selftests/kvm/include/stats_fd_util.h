@@ -45,6 +45,22 @@
 #define KVM_STATS_UNIT_BOOLEAN		(0x4 << KVM_STATS_UNIT_SHIFT)
 #endif
 
+#ifndef KVM_STATS_HEADER_EXT
+#define KVM_STATS_HEADER_EXT		0x1
+
+struct kvm_stats_ext {
+	__u32 size;
+	__u32 data_size;
+	__u64 vcpu_mmap_offset;
+	__u32 vcpu_stride;
+	__u32 vcpu_max;
+	__u32 vcpu_num_desc;
+	__u32 vcpu_desc_offset;
+	__u32 vcpu_data_size;
+	__u32 vcpu_id_offset;
+};
+#endif
+
 /* What clients have compiled in, whatever the header of this build says. */
 #define STATS_HEADER_SIZE		24U
 #define STATS_DESC_SIZE			16U
@@ -112,26 +128,27 @@ struct stats_activity {
 
 /*
  * One file as its reader sees it. @bytes is all of it, as of stats_load();
- * @data_size is the sum over the descriptors, which is what clients read.
+ * @data_size is the sum over the descriptors, which is what clients read. @ext is
+ * zero where there is none.
  */
 struct stats_file {
 	int fd;
 	struct kvm_stats_header header;
+	struct kvm_stats_ext ext;
 	size_t data_size;
 	size_t size;
 	char *bytes;
 };
 
+static inline bool stats_has_ext(const struct stats_file *f)
+{
+	return f->header.flags & KVM_STATS_HEADER_EXT;
+}
+
 /* Bytes at the start of the file that never change; a VM gets more vCPU ids. */
 static inline size_t stats_constant_size(const struct stats_file *f)
 {
-	const struct kvm_stats_header *h = &f->header;
-	struct kvm_stats_ext ext;
-
-	if (!(h->flags & KVM_STATS_HEADER_EXT))
-		return h->data_offset;
-	memcpy(&ext, f->bytes + h->id_offset + h->name_size, sizeof(ext));
-	return ext.vcpu_id_offset ?: h->data_offset;
+	return f->ext.vcpu_id_offset ?: f->header.data_offset;
 }
 
 /* The result of a system call and its errno in one number. */
@@ -235,6 +252,26 @@ stats_desc(const struct stats_file *f, unsigned int i)
 			      i * stats_stride(f));
 }
 
+/* Of a vCPU, in the file of a VM. NULL behind the last one. */
+static inline const struct kvm_stats_desc *
+stats_vcpu_desc(const struct stats_file *f, unsigned int i)
+{
+	if (i >= f->ext.vcpu_num_desc)
+		return NULL;
+	return (const void *)(f->bytes + f->ext.vcpu_desc_offset +
+			      i * stats_stride(f));
+}
+
+/* The id of the vCPU whose window is the @i-th, in the file of a VM. */
+static inline __u32 stats_vcpu_id(const struct stats_file *f, unsigned int i)
+{
+	__u32 id;
+
+	memcpy(&id, f->bytes + f->ext.vcpu_id_offset + i * sizeof(id),
+	       sizeof(id));
+	return id;
+}
+
 static inline bool stats_is_hist(const struct kvm_stats_desc *desc)
 {
 	unsigned int type = desc->flags & KVM_STATS_TYPE_MASK;
@@ -252,6 +289,23 @@ static inline __u64 stats_value(const struct stats_file *f,
 	memcpy(&value, f->bytes + f->header.data_offset + desc->offset + 8 * i,
 	       sizeof(value));
 	return value;
+}
+
+/* Take over the extension block; asserts as stats_load(). */
+static inline void stats_load_ext(struct __test_metadata *_metadata,
+				  struct stats_file *f)
+{
+	size_t at = f->header.id_offset + STATS_NAME_SIZE;
+	struct kvm_stats_ext *ext = &f->ext;
+
+	if (!stats_has_ext(f))
+		return;
+	ASSERT_GE(f->header.data_offset, at + sizeof(*ext));
+	memcpy(ext, f->bytes + at, sizeof(*ext));
+	ASSERT_GE(f->header.data_offset, ext->vcpu_desc_offset +
+		  ext->vcpu_num_desc * stats_stride(f));
+	ASSERT_GE(f->header.data_offset, ext->vcpu_id_offset +
+		  ext->vcpu_max * sizeof(__u32));
 }
 
 /*
@@ -279,6 +333,7 @@ static inline void stats_load(struct __test_metadata *_metadata, int fd,
 	ASSERT_NE(NULL, f->bytes);
 	ASSERT_EQ((ssize_t)f->header.data_offset,
 		  pread(fd, f->bytes, f->header.data_offset, 0));
+	stats_load_ext(_metadata, f);
 
 	for (i = 0; (desc = stats_desc(f, i)); i++)
 		f->data_size += 8 * desc->size;
