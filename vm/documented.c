@@ -1,31 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * documented COMMAND...: a VM whose statistics files are shown by the program of
- * Documentation/virt/kvm/stats.rst, which this file is linked with: two rounds each,
- * into /tmp/VM and /tmp/vCPU. Whenever the program reads, the vCPU has made EXITS
- * exits more. COMMAND runs while VM and files are still there.
+ * documented COMMAND...: VMs whose statistics files are read by the programs of
+ * Documentation/virt/kvm/stats.rst, which this file is linked with. Whenever they
+ * read, a vCPU has made EXITS exits more.
+ *
+ * /tmp/scan has what the second program finds in a mapping, while exits and vCPUs
+ * become more: number of vCPUs, sum of exits, sum that was found, by a process that
+ * is killed at its first system call. /tmp/VM and /tmp/vCPU have two rounds each of
+ * what the first program shows of another VM. COMMAND runs while that one and its
+ * files are still there.
  */
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/kvm.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void show(int fd, int rounds);
 
+/* As the second program has it. */
+struct vcpus {
+	const __u64 *online;
+	const char *first;
+	size_t stride;
+};
+
+void map_vcpus(struct vcpus *vcpus, int fd, const char *name);
+__u64 add_up(const struct vcpus *vcpus);
+
 #define PAGE 4096
 #define EXITS 1000
+#define VCPUS 4
+
+/* The scan has that many seconds to find a sum that stands there already. */
+#define PATIENCE 20
 
 /* From the reset vector on, a loop that does nothing but exit to user space. */
 #if defined(__x86_64__)
 #define GUEST_PAGE 0xfffff000UL
 #define GUEST_CODE 0xff0
+#define COUNTER "io_exits"
 static const unsigned char code[] = {
 	0xe6, 0x10,			/* 1: out %al, $0x10 */
 	0xeb, 0xfc,			/* jmp 1b */
@@ -39,6 +65,7 @@ static void init_vcpu(int vm, int vcpu)
 #elif defined(__aarch64__)
 #define GUEST_PAGE 0UL
 #define GUEST_CODE 0
+#define COUNTER "mmio_exit_user"
 static const unsigned int code[] = {
 	0xd2a00020,			/* mov x0, #0x10000 */
 	0xb9400001,			/* 1: ldr w1, [x0] */
@@ -70,15 +97,42 @@ static void add_memory(int vm)
 }
 
 static int vcpu;
+static __u64 exits;
 
-/* Takes the place of the C library's, for the program as well. */
-ssize_t pread(int fd, void *buf, size_t size, off_t offset)
+static void make_exits(int of_vcpu)
 {
 	for (int i = 0; i < EXITS; i++) {
-		if (ioctl(vcpu, KVM_RUN, 0))
+		if (ioctl(of_vcpu, KVM_RUN, 0))
 			err(1, "KVM_RUN");
 	}
+	exits += EXITS;
+}
+
+/* Takes the place of the C library's, for the programs as well. */
+ssize_t pread(int fd, void *buf, size_t size, off_t offset)
+{
+	make_exits(vcpu);
 	return pread64(fd, buf, size, offset);
+}
+
+static int create_vm(int kvm)
+{
+	int vm = ioctl(kvm, KVM_CREATE_VM, 0);
+
+	if (vm < 0)
+		err(1, "KVM_CREATE_VM");
+	add_memory(vm);
+	return vm;
+}
+
+static int create_vcpu(int vm, int id)
+{
+	int new = ioctl(vm, KVM_CREATE_VCPU, id);
+
+	if (new < 0)
+		err(1, "KVM_CREATE_VCPU");
+	init_vcpu(vm, new);
+	return new;
 }
 
 static void show_in(const char *path, int fd)
@@ -91,6 +145,88 @@ static void show_in(const char *path, int fd)
 	fflush(stdout);
 	if (dup2(out, STDOUT_FILENO) < 0)
 		err(1, "stdout");
+}
+
+/* What the process that scans is told and tells. */
+struct report {
+	volatile __u64 sum;
+	volatile int stop;
+};
+
+static void forbid_system_calls(void)
+{
+	struct sock_filter instructions[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog filter = {
+		.len = sizeof(instructions) / sizeof(*instructions),
+		.filter = instructions,
+	};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		err(1, "seccomp");
+}
+
+static pid_t start_scan(const struct vcpus *scan, struct report *report)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	if (pid)
+		return pid;
+	forbid_system_calls();
+	while (!report->stop)
+		report->sum = add_up(scan);
+	_exit(0);
+}
+
+static void wait_for_sum(const struct report *report, pid_t pid)
+{
+	time_t end = time(NULL) + PATIENCE;
+
+	while (report->sum != exits && time(NULL) < end) {
+		if (waitpid(pid, NULL, WNOHANG))
+			errx(1, "the scan made a system call or touched what is not there");
+		usleep(1000);
+	}
+}
+
+/* The ids are none of the order in which vCPUs are created. */
+static void scan_in(const char *path, int vm)
+{
+	struct report *report = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = ioctl(vm, KVM_GET_STATS_FD, 0);
+	FILE *out = fopen(path, "w");
+	int vcpus[VCPUS], status;
+	struct vcpus scan;
+	pid_t pid;
+
+	if (report == MAP_FAILED || !out)
+		err(1, "%s", path);
+	vcpu = create_vcpu(vm, VCPUS - 1);
+	vcpus[0] = vcpu;
+	map_vcpus(&scan, fd, COUNTER);
+	pid = start_scan(&scan, report);
+	for (int n = 2; n <= VCPUS; n++) {
+		vcpus[n - 1] = create_vcpu(vm, n - 2);
+		for (int i = 0; i < n; i++)
+			make_exits(vcpus[i]);
+		wait_for_sum(report, pid);
+		fprintf(out, "%d %llu %llu\n", n, exits, report->sum);
+	}
+	report->stop = 1;
+	if (waitpid(pid, &status, 0) != pid || status || fclose(out))
+		err(1, "%s", path);
+	for (int i = 0; i < VCPUS; i++)
+		close(vcpus[i]);
+	close(fd);
+	close(vm);
 }
 
 static int run(char **command)
@@ -109,13 +245,13 @@ static int run(char **command)
 
 int main(int argc, char **argv)
 {
-	int vm = ioctl(open("/dev/kvm", O_RDWR), KVM_CREATE_VM, 0);
+	int kvm = open("/dev/kvm", O_RDWR), vm;
 
-	vcpu = ioctl(vm, KVM_CREATE_VCPU, 0);
-	if (argc < 2 || vm < 0 || vcpu < 0)
+	if (argc < 2 || kvm < 0)
 		err(2, "usage: documented COMMAND...");
-	add_memory(vm);
-	init_vcpu(vm, vcpu);
+	scan_in("/tmp/scan", create_vm(kvm));
+	vm = create_vm(kvm);
+	vcpu = create_vcpu(vm, 0);
 	show_in("/tmp/VM", ioctl(vm, KVM_GET_STATS_FD, 0));
 	show_in("/tmp/vCPU", ioctl(vcpu, KVM_GET_STATS_FD, 0));
 	return run(argv + 1);
