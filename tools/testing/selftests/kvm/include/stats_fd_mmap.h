@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of KVM's statistics files know about mapping them: where data
+ * block and vCPU windows are, how a value is loaded from there, and what happens
+ * to a load for which there is no page.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_MMAP_H
+#define SELFTEST_KVM_STATS_FD_MMAP_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "stats_fd_util.h"
+
+/* The page of the data block and, of a VM, all windows. */
+static inline size_t stats_map_size(const struct stats_file *f)
+{
+	const struct kvm_stats_ext *ext = &f->ext;
+
+	if (!ext->vcpu_max)
+		return sysconf(_SC_PAGESIZE);
+	return ext->vcpu_mmap_offset - f->header.data_offset +
+	       (size_t)ext->vcpu_max * ext->vcpu_stride;
+}
+
+/* Map @size bytes from the data block on. */
+static inline const char *stats_map(struct __test_metadata *_metadata,
+				    const struct stats_file *f, size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd,
+			 f->header.data_offset);
+
+	ASSERT_NE(MAP_FAILED, map) {
+		TH_LOG("mmap of %zu bytes: %s", size, strerror(errno));
+	}
+	return map;
+}
+
+/* Where a mapping of all has the window of the VM's @i-th vCPU. */
+static inline const char *stats_window(const struct stats_file *f,
+				       const char *map, unsigned int i)
+{
+	return map + (f->ext.vcpu_mmap_offset - f->header.data_offset) +
+	       (size_t)i * f->ext.vcpu_stride;
+}
+
+/* A statistic of vCPUs, as the file of the VM describes it. */
+static inline const struct kvm_stats_desc *
+stats_find_vcpu(const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	for (i = 0; (desc = stats_vcpu_desc(f, i)); i++) {
+		if (!strncmp(name, desc->name, STATS_NAME_SIZE))
+			return desc;
+	}
+	return NULL;
+}
+
+/* What a counter is now, without a system call. @block is a data block. */
+static inline __u64 stats_mapped(const char *block,
+				 const struct kvm_stats_desc *desc)
+{
+	return __atomic_load_n((const __u64 *)(block + desc->offset),
+			       __ATOMIC_RELAXED);
+}
+
+/* So many windows can be read. */
+static inline __u64 stats_mapped_vcpus(const char *map,
+				       const struct kvm_stats_desc *online_vcpus)
+{
+	return __atomic_load_n((const __u64 *)(map + online_vcpus->offset),
+			       __ATOMIC_ACQUIRE);
+}
+
+static sigjmp_buf stats_fault;
+static siginfo_t stats_fault_info;
+
+static inline void stats_on_fault(int sig, siginfo_t *info, void *context)
+{
+	stats_fault_info = *info;
+	siglongjmp(stats_fault, sig);
+}
+
+/* The signal that an access of one byte raises, 0 if none. */
+static inline int stats_signal_of(const char *addr, bool store)
+{
+	struct sigaction action = {
+		.sa_sigaction = stats_on_fault,
+		.sa_flags = SA_SIGINFO,
+	};
+	struct sigaction bus, segv;
+	int sig;
+
+	sigaction(SIGBUS, &action, &bus);
+	sigaction(SIGSEGV, &action, &segv);
+	sig = sigsetjmp(stats_fault, 1);
+	if (!sig && store)
+		*(volatile char *)addr = 1;
+	else if (!sig)
+		*(const volatile char *)addr;
+	sigaction(SIGBUS, &bus, NULL);
+	sigaction(SIGSEGV, &segv, NULL);
+	return sig;
+}
+
+static inline int stats_signal_of_load(const char *addr)
+{
+	return stats_signal_of(addr, false);
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_MMAP_H */
