@@ -45,12 +45,12 @@ bisect: deps-kernel deps-arm64 tree ## build KVM for x86 and arm64 at every comm
 ##@ Building
 
 .PHONY: kernel
-kernel: kernel-x86 kernel-arm64 ## the kernels of both architectures (or kernel-x86, kernel-arm64)
+kernel: kernel-x86 kernel-arm64 kernel-arm64-64k ## the kernels of all profiles (or kernel-x86, kernel-arm64, kernel-arm64-64k)
 
-.PHONY: kernel-x86 kernel-arm64
-kernel-arm64: deps-arm64
-kernel-x86 kernel-arm64: kernel-%: deps-kernel tree
-	scripts/kernel $*
+.PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k
+kernel-arm64 kernel-arm64-64k: deps-arm64
+kernel-x86 kernel-arm64 kernel-arm64-64k: kernel-%: deps-kernel tree
+	scripts/kernel $(subst -, ,$*)
 
 .PHONY: deps
 deps: ## install the Debian packages that are missing

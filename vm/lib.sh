@@ -15,6 +15,8 @@ debug | kcsan) ;;
 *) die "DEBUG=$DEBUG is unknown, choose one of: 0 1 debug kcsan" ;;
 esac
 vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
+# Programs are the same for all kernels of an architecture.
+vm_programs=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
 
 # need COMMAND PACKAGE: what is missing is said before anything is started.
 need() {
@@ -22,10 +24,12 @@ need() {
 		die "$1 is missing: apt-get install $2 (or: make deps)"
 }
 
-# load_profile NAME: sets its variables, and cc, dir, kernel.
+# load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name a
+# kind of kernel: that of vm/config/$kind.config.
 # shellcheck disable=SC2034 # some are for the caller
 load_profile() {
 	profile=$1
+	kind=
 	[ -f "vm/profiles/${profile:-none}" ] ||
 		die "no profile '$profile', choose one of: $(profiles)"
 	# shellcheck source=vm/profiles/x86-npt
@@ -42,7 +46,7 @@ load_profile() {
 		image=arch/arm64/boot/Image
 		;;
 	esac
-	kernel=${KERNEL:-$out/kernel-$arch${DEBUG:+-$DEBUG}/$image}
+	kernel=${KERNEL:-$out/kernel-$arch${kind:+-$kind}${DEBUG:+-$DEBUG}/$image}
 	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
 	dir=$vm_build/$profile
 	mkdir -p "$dir"
