@@ -43,8 +43,15 @@ kernel-base: deps-source deps-kernel deps-arm64
 	VARIANT=base scripts/kernel arm64
 
 .PHONY: bench
-bench: deps-vm deps-vm-arm64 kernel kernel-base ## instructions of exits, reads, debugfs against their limits, as recorded in vm/bench
-	vm/bench/run instructions x86-npt arm64-vhe
+bench: bench-instructions bench-scan ## instructions of exits, reads, debugfs, of scans up to 10,240 vCPUs, against their limits
+
+.PHONY: bench-instructions bench-scan
+bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernel kernel-base
+	vm/bench/run $* x86-npt arm64-vhe
+
+.PHONY: plot
+plot: deps-plot ## vm/bench/scan.svg, of the figures that are recorded in vm/bench/scan.txt
+	vm/bench/plot
 
 .PHONY: memory
 memory: deps-vm deps-vm-arm64 kernel kernel-base ## bytes that vCPUs, VMs and statistics files take, against their limits

@@ -1,49 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What exits and statistics cost, in instructions of the CPU. Runs with the base
- * kernel as well and prints nothing there for what that one does not have.
- *
- * It wants a machine whose clock counts instructions: QEMU with -icount shift=0,
- * sleep=off and one CPU, where each instruction takes one nanosecond. The first
- * thing it does is to check that.
- *
- * A cost is a difference: of the time of 2n operations in a row and of n, so
- * that what happens once, as reading the clock, is out of it; and, for system
- * calls, of this and the same with an operation that does nothing, so that the
- * loop is out of it, too. Each of the times is the shortest of many: each one is
- * shorter than the time from one tick of the kernel to the next, so that many
- * of them, and the shortest, have no tick in it.
- *
- * The clock of arm64 has steps of 16 instructions. With n a multiple of 16 the
- * time of 2n and of n operations leave the same rest, and as each of the rounds
- * starts at another place within a step, the shortest ones are rounded down alike.
+ * What exits and statistics cost, in instructions of the CPU: see bench.h for how
+ * they are counted. Runs with the base kernel as well and prints nothing there for
+ * what that one does not have.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <linux/kvm.h>
-
-#define DEBUGFS		"/sys/kernel/debug/kvm"
-#define MAX_FILES	256
-
-/* How often a time is taken to find the shortest; as many as arm64's clock has steps. */
-#define ROUNDS		32
+#include "bench.h"
 
 /*
  * Of the comparison with and without a reader: exits in one run, and runs, which
@@ -52,49 +20,12 @@
 #define LONG_RUN	40000
 #define LONG_RUNS	5
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
-fail(const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "instructions: ");
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, ": %s\n", strerror(errno));
-	exit(1);
-}
-
-/* Of what must not fail. */
-static int sure(int result, const char *what)
-{
-	if (result < 0)
-		fail("%s", what);
-	return result;
-}
-
-/* A line of the result: its name in the table, its value, the values read. */
-static void print(const char *row, double value, int values)
-{
-	printf("row %s %.2f %d\n", row, value, values);
-}
-
 /* A guest's memory is one page, aligned to arm64's largest. */
 #define GUEST_MEMORY	0x10000UL
 #define KERNEL_EXITS	GUEST_MEMORY
 #define USER_EXITS	(GUEST_MEMORY + 0x100)
 
 #if defined(__x86_64__)
-
-static uint64_t now(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-static void three_instructions(uint64_t times)
-{
-	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (times) : : "cc");
-}
 
 /* In real mode: as many exits that KVM handles as %edi says, one that it does not. */
 static const uint8_t kernel_exits_code[] = {
@@ -110,11 +41,6 @@ static const uint8_t user_exits_code[] = {
 	0xe6, 0x10,		/* 1:	out %al, $0x10	*/
 	0xeb, 0xfc,		/*	jmp 1b		*/
 };
-
-static void arch_init_vm(int vm)
-{
-	sure(ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000UL), "KVM_SET_TSS_ADDR");
-}
 
 static void arch_init_vcpu(int vm, int vcpu, uint64_t pc)
 {
@@ -140,21 +66,6 @@ static void arch_set_count(int vcpu, uint32_t count)
 
 #elif defined(__aarch64__)
 
-/* The counter's frequency is not that of the instructions. */
-static uint64_t now(void)
-{
-	uint64_t ticks, frequency;
-
-	asm volatile("isb; mrs %0, cntvct_el0" : "=r" (ticks) : : "memory");
-	asm volatile("mrs %0, cntfrq_el0" : "=r" (frequency));
-	return ticks * (1000000000 / frequency);
-}
-
-static void three_instructions(uint64_t times)
-{
-	asm volatile("1: nop; subs %0, %0, #1; b.ne 1b" : "+r" (times) : : "cc");
-}
-
 /* As many exits that KVM handles as x19 says, one that it does not. */
 static const uint32_t kernel_exits_code[] = {
 	0xaa1303f4,		/* 1:	mov x20, x19	*/
@@ -170,11 +81,6 @@ static const uint32_t user_exits_code[] = {
 	0xb90002a1,		/* 1:	str w1, [x21]	*/
 	0x17ffffff,		/*	b 1b		*/
 };
-
-static void arch_init_vm(int vm)
-{
-	(void)vm;
-}
 
 static void set_reg(int vcpu, uint64_t offset, uint64_t value)
 {
@@ -205,77 +111,12 @@ static void arch_set_count(int vcpu, uint32_t count)
 
 #endif
 
-/* An operation of which the cost is asked. */
-typedef void operation(void *arg);
-
-/* Wait for the clock's next step, and @round times three instructions more. */
-static uint64_t start_clock(int round)
-{
-	uint64_t before = now();
-
-	while (now() == before)
-		;
-	three_instructions(round + 1);
-	return now();
-}
-
-static uint64_t shortest(operation *op, void *arg, int n)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start = start_clock(round), time;
-
-		for (int i = 0; i < n; i++)
-			op(arg);
-		time = now() - start;
-		if (time < best)
-			best = time;
-	}
-	return best;
-}
-
-static double difference(operation *op, void *arg, int n)
-{
-	uint64_t once = shortest(op, arg, n);
-
-	return (double)(shortest(op, arg, 2 * n) - once) / n;
-}
-
-static void do_nothing(void *arg)
-{
-	asm volatile("" : : "r" (arg) : "memory");
-}
-
-/* Instructions of one operation, without the loop around it. */
-static double cost(operation *op, void *arg, int n)
-{
-	return difference(op, arg, n) - difference(do_nothing, NULL, n);
-}
-
-static void do_known(void *arg)
-{
-	three_instructions(*(int *)arg);
-}
-
-static void check_clock(void)
-{
-	int more = 101, less = 1;
-	double found = difference(do_known, &more, 512) - difference(do_known, &less, 512);
-
-	errno = ERANGE;
-	if (found != 300)
-		fail("300 instructions take %g ns, the clock does not count instructions", found);
-}
-
 /* A VM with one page of memory and one vCPU. */
 struct guest {
 	int vm;
 	int vcpu;
 	struct kvm_run *run;
 };
-
-static int kvm;
 
 static void add_memory(int vm)
 {
@@ -295,14 +136,6 @@ static void add_memory(int vm)
 	region.userspace_addr = (uintptr_t)memory;
 	sure(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),
 	     "KVM_SET_USER_MEMORY_REGION");
-}
-
-static int create_vm(void)
-{
-	int vm = sure(ioctl(kvm, KVM_CREATE_VM, 0), "KVM_CREATE_VM");
-
-	arch_init_vm(vm);
-	return vm;
 }
 
 static void create_guest(struct guest *g, uint64_t pc)
@@ -346,22 +179,6 @@ static void measure_exits(struct guest *g)
 	print("user-exit", cost(run_guest, &user, n), 0);
 }
 
-/* What a pread() reads. */
-struct read {
-	int fd;
-	size_t size;
-	off_t offset;
-};
-
-static void do_read(void *arg)
-{
-	static uint64_t buf[0x2000];
-	const struct read *r = arg;
-
-	if (pread(r->fd, buf, r->size, r->offset) < 0)
-		fail("pread");
-}
-
 static void do_system_call(void *arg)
 {
 	(void)arg;
@@ -379,31 +196,18 @@ static void measure_references(void)
 	print("pread-null", cost(do_read, &null, 512), 0);
 }
 
-/* Read the descriptors for the size of the data and the place of one value of it. */
+/* What reads all values, and what one of them. */
 static void load_stats(int fd, struct read *all, struct read *one)
 {
 	struct kvm_stats_header header;
-	struct {
-		struct kvm_stats_desc desc;
-		char name[256];
-	} record = { };
-	size_t stride;
+	struct descs descs;
+	size_t found;
 
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
-		fail("header");
-	stride = sizeof(record.desc) + header.name_size;
-	if (stride > sizeof(record))
-		fail("descriptors of %zu bytes", stride);
+	read_bytes(fd, &header, sizeof(header), 0);
+	descs = (struct descs){ fd, header.name_size, header.num_desc, header.desc_offset };
 	*all = (struct read){ .fd = fd, .offset = header.data_offset };
-	*one = (struct read){ .fd = fd, .size = sizeof(uint64_t) };
-	for (unsigned int i = 0; i < header.num_desc; i++) {
-		if (pread(fd, &record, stride, header.desc_offset + i * stride) !=
-		    (ssize_t)stride)
-			fail("descriptor %u", i);
-		all->size += record.desc.size * sizeof(uint64_t);
-		if (!strcmp(record.desc.name, "exits"))
-			one->offset = header.data_offset + record.desc.offset;
-	}
+	found = find_stat(&descs, "exits", &all->size);
+	*one = (struct read){ fd, sizeof(uint64_t), header.data_offset + found };
 }
 
 static void do_get_fd(void *arg)
@@ -423,56 +227,71 @@ static void measure_stats(struct guest *g, struct read *all)
 	print("get-fd", cost(do_get_fd, &g->vcpu, 64), 0);
 }
 
-/* The files that debugfs has for a VM. */
-struct debugfs {
-	int dir;
-	int files;
-	char *name[MAX_FILES];
+/* Mapped values, and an array for those who want a copy. */
+struct values {
+	const volatile uint64_t *mapped;
+	size_t num;
+	uint64_t *copy;
 };
 
-static void list_debugfs(struct debugfs *d, int vm)
+static void load_all(void *arg)
 {
-	struct dirent *entry;
-	char path[512];
-	DIR *dir;
+	const struct values *v = arg;
 
-	snprintf(path, sizeof(path), "%s/%d-%d", DEBUGFS, getpid(), vm);
-	dir = opendir(path);
-	if (!dir)
-		fail("%s", path);
-	d->dir = dirfd(dir);
-	while ((entry = readdir(dir))) {
-		if (entry->d_type != DT_REG)
-			continue;
-		if (d->files == MAX_FILES)
-			fail("more files than expected in %s", path);
-		d->name[d->files++] = strdup(entry->d_name);
+	load_values(v->mapped, v->num);
+}
+
+/* One counter, that many times, eight in a round. */
+#define LOADS		512
+
+static void load_one(void *arg)
+{
+	const struct values *v = arg;
+
+	for (int i = 0; i < LOADS; i += 8) {
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
+		(void)v->mapped[0];
 	}
 }
 
-/* An open file gives its value once: it has no position to go back to. */
-static void read_file(int dir, const char *name)
+static void copy_all(void *arg)
 {
-	int fd = openat(dir, name, O_RDONLY);
-	char text[64];
+	const struct values *v = arg;
+	const volatile uint64_t *from = v->mapped, *end = from + v->num;
+	const volatile uint64_t *end_of_eights = from + v->num / 8 * 8;
+	uint64_t *to = v->copy;
 
-	if (fd < 0 || read(fd, text, sizeof(text)) <= 0 || close(fd))
-		fail("%s", name);
+	for (; from != end_of_eights; from += 8, to += 8) {
+		to[0] = from[0];
+		to[1] = from[1];
+		to[2] = from[2];
+		to[3] = from[3];
+		to[4] = from[4];
+		to[5] = from[5];
+		to[6] = from[6];
+		to[7] = from[7];
+	}
+	while (from != end)
+		*to++ = *from++;
 }
 
-static void read_debugfs_one(void *arg)
+static void measure_mapping(int fd, struct values *v)
 {
-	struct debugfs *d = arg;
+	struct mapping m = { };
 
-	read_file(d->dir, "exits");
-}
-
-static void read_debugfs_all(void *arg)
-{
-	struct debugfs *d = arg;
-
-	for (int i = 0; i < d->files; i++)
-		read_file(d->dir, d->name[i]);
+	map_stats(&m, fd);
+	v->mapped = (const volatile uint64_t *)m.data;
+	v->num = m.ext.data_size / sizeof(uint64_t);
+	v->copy = malloc(m.ext.data_size);
+	print("mmap-one", cost(load_one, v, 16) / LOADS, 1);
+	print("mmap-vcpu", cost(load_all, v, 512), v->num);
+	print("mmap-copy", cost(copy_all, v, 512), v->num);
 }
 
 static void measure_debugfs(struct guest *g)
@@ -522,48 +341,60 @@ static double thread_time(struct guest *g)
 	       LONG_RUNS / LONG_RUN;
 }
 
-static atomic_bool reader_stops;
-static atomic_int reads;
+/* A thread that reads all the time that the scheduler gives it. */
+struct reader {
+	operation *read;
+	void *arg;
+	atomic_int reads;
+	atomic_bool stops;
+};
 
-static void *reader(void *arg)
+static void *run_reader(void *arg)
 {
-	while (!atomic_load(&reader_stops)) {
-		do_read(arg);
-		atomic_fetch_add(&reads, 1);
+	struct reader *r = arg;
+
+	while (!atomic_load(&r->stops)) {
+		r->read(r->arg);
+		atomic_fetch_add(&r->reads, 1);
 	}
 	return NULL;
 }
 
-/*
- * The same exits twice, in the time of the vCPU's thread: alone and with a thread
- * that reads the vCPU's statistics all the time that the scheduler gives it.
- */
-static void measure_reader(struct guest *g, struct read *all)
+/* The same exits as alone, in the time of the vCPU's thread, beside a reader. */
+static void measure_reader(struct guest *g, const char *row, operation *read, void *arg)
 {
+	struct reader reader = { .read = read, .arg = arg };
 	pthread_t thread;
 	double time;
 	int before;
 
+	errno = pthread_create(&thread, NULL, run_reader, &reader);
+	if (errno)
+		fail("pthread_create");
+	before = atomic_load(&reader.reads);
+	time = thread_time(g);
+	print(row, time, atomic_load(&reader.reads) - before);
+	atomic_store(&reader.stops, true);
+	pthread_join(thread, NULL);
+	errno = ETIME;
+	if (reader.reads == before)
+		fail("the reader did not run");
+}
+
+static void measure_readers(struct guest *g, struct read *all, struct values *values)
+{
 	arch_set_count(g->vcpu, LONG_RUN);
 	run_guest(g);
 	print("exit-alone", thread_time(g), 0);
-	errno = pthread_create(&thread, NULL, reader, all);
-	if (errno)
-		fail("pthread_create");
-	before = atomic_load(&reads);
-	time = thread_time(g);
-	print("exit-with-reader", time, atomic_load(&reads) - before);
-	atomic_store(&reader_stops, true);
-	pthread_join(thread, NULL);
-	errno = ETIME;
-	if (reads == before)
-		fail("the reader did not run");
+	measure_reader(g, "exit-with-reader", do_read, all);
+	measure_reader(g, "exit-with-mapping", load_all, values);
 }
 
 int main(void)
 {
-	struct read all;
+	struct values values;
 	struct guest g;
+	struct read all;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	check_clock();
@@ -575,7 +406,8 @@ int main(void)
 	measure_create_vcpu();
 	if (ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD) > 0) {
 		measure_stats(&g, &all);
-		measure_reader(&g, &all);
+		measure_mapping(all.fd, &values);
+		measure_readers(&g, &all, &values);
 	}
 	return 0;
 }

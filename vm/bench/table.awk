@@ -4,13 +4,24 @@
 # with the limits. What exceeds its limit is named on stderr as well, and the exit
 # status is 1. `what` is the program that the rows are of.
 
+BEGIN {
+	last["instructions"] = "exit-with-mapping"
+	last["memory"] = "left"
+	last["scan"] = "first"
+	title["instructions"] = "instructions"
+	title["memory"] = "bytes"
+	title["scan"] = "a host of 10240 vCPUs in 40 VMs"
+}
+
 $1 == "row" {
 	kernel = FNR == NR ? "base" : "series"
+	if (kernel == "series" && $2 ~ /^debugfs-all-/)
+		size[++num_sizes] = substr($2, length("debugfs-all-") + 1)
 	cost[kernel, $2] = $3
 	values[kernel, $2] = $4
 }
 
-function number(x) { return x == "" ? "-" : sprintf("%.0f", x) }
+function number(x) { return x == "" ? "-" : sprintf(x < 10 && x != int(x) ? "%.2f" : "%.0f", x) }
 
 function percent(from, to) { return (to - from) / from * 100 }
 
@@ -44,7 +55,7 @@ function subtract(text, key, limit,    more) {
 
 # ... for the series alone.
 function show(text, key, limit) {
-	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%d")
+	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%.5g")
 }
 
 function count(key) {
@@ -53,7 +64,14 @@ function count(key) {
 	return values["base", key] " and " values["series", key]
 }
 
-function instructions(    x86, alone, more) {
+# The vCPU's time beside a thread that reads.
+function beside(text, key,    more) {
+	more = percent(cost["series", "exit-alone"], cost["series", key])
+	row("... beside " count(key) " " text, "", cost["series", key], sprintf("%+.2f %%", more),
+		2, more, "%.2f %%")
+}
+
+function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
 	compare("pread() of /dev/null", "pread-null")
@@ -63,15 +81,17 @@ function instructions(    x86, alone, more) {
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))
 	show("all " count("pread-vm") " values of a VM by pread()", "pread-vm")
+	show("one statistic by mmap()", "mmap-one", 2)
+	show("all " count("mmap-vcpu") " values of a vCPU by mmap()", "mmap-vcpu",
+		2 * values["series", "mmap-vcpu"])
+	show("... copied to an array", "mmap-copy")
 	show("one statistic by debugfs", "debugfs-one")
 	show("all " count("debugfs-all") " files of debugfs, VM and vCPUs", "debugfs-all")
 	show("KVM_GET_STATS_FD and close()", "get-fd")
 	compare("KVM_CREATE_VCPU", "create-vcpu")
-	alone = cost["series", "exit-alone"]
-	row("vCPU's time per exit", "", alone)
-	more = percent(alone, cost["series", "exit-with-reader"])
-	row("... beside " count("exit-with-reader") " reads by a thread", "",
-		cost["series", "exit-with-reader"], sprintf("%+.2f %%", more), 2, more, "%.2f %%")
+	row("vCPU's time per exit", "", cost["series", "exit-alone"])
+	beside("reads by a thread", "exit-with-reader")
+	beside("scans of a mapping", "exit-with-mapping")
 }
 
 function memory() {
@@ -82,15 +102,65 @@ function memory() {
 	show("... with all closed", "left", 64)
 }
 
+function per_vcpu(key, vcpus) {
+	return number(cost["series", key "-" vcpus] / vcpus)
+}
+
+# The sizes of hosts that were measured, in their order.
+function sizes_table(text, which,    i, n) {
+	printf "\n%s, instructions of a scan: %s\n", profile, text
+	printf "%6s %4s %10s %10s %10s %10s   %8s %8s %8s\n", "vCPUs", "VMs", "mapping",
+		"pread()", "debugfs", "on base", "mapping", "pread()", "debugfs"
+	printf "%54s   %26s\n", "", "per vCPU"
+	for (i = 1; i <= num_sizes; i++) {
+		n = size[i]
+		printf "%6d %4d %10s %10s %10s %10s   %8s %8s %8s\n", n, int((n + 255) / 256),
+			number(cost["series", "mapping-" which "-" n]),
+			number(cost["series", "pread-" which "-" n]),
+			number(cost["series", "debugfs-" which "-" n]),
+			number(cost["base", "debugfs-" which "-" n]),
+			per_vcpu("mapping-" which, n), per_vcpu("pread-" which, n),
+			per_vcpu("debugfs-" which, n)
+	}
+}
+
+function scan_tables(    smallest) {
+	smallest = size[1]
+	sizes_table("all " values["series", "mapping-all-" smallest] " values of each vCPU, " \
+		"by debugfs " values["series", "debugfs-all-" smallest] " sums of each VM", "all")
+	sizes_table("one value of each vCPU, added up; by debugfs one sum of each VM", "one")
+}
+
+function scan(    n, one, many) {
+	n = size[num_sizes]
+	show("system calls of a scan by mapping", "calls-mapping", 0)
+	show("... by pread()", "calls-pread")
+	show("... by debugfs", "calls-debugfs")
+	show("file descriptors that a mapping needs", "files-mapping", 0)
+	show("... that pread() needs", "files-pread")
+	show("... that debugfs needs, directories", "files-debugfs")
+	show("first scan by mapping, with page faults", "first")
+	one = cost["series", "mapping-all-" size[1]] / size[1]
+	many = cost["series", "mapping-all-" n] / n
+	row("all values of a vCPU by mapping, 1 vCPU", "", one, "",
+		2 * values["series", "mapping-all-" n], one, "%d")
+	row("... of " n " vCPUs, each", "", many, sprintf("%+.2f %%", percent(one, many)), 0,
+		percent(one, many), "%.2f %%")
+}
+
 END {
-	if (!((what == "memory" ? "series" SUBSEP "kept" : "series" SUBSEP "exit-with-reader") in cost)) {
+	if (!(("series", last[what]) in cost)) {
 		print profile ": no results" >"/dev/stderr"
 		exit 1
 	}
-	printf "\n%-44s %9s %9s %10s  %s\n", profile ", " (what == "memory" ? "bytes" : what),
-		"base", "series", "difference", "limit"
+	if (what == "scan")
+		scan_tables()
+	printf "\n%-44s %9s %9s %10s  %s\n", profile ", " title[what], "base", "series",
+		"difference", "limit"
 	if (what == "memory")
 		memory()
+	else if (what == "scan")
+		scan()
 	else
 		instructions()
 	exit failed
