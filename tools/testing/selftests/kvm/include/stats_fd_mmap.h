@@ -14,7 +14,7 @@
 #include "stats_fd_util.h"
 
 /* The page of the data block and, of a VM, all windows. */
-static inline size_t stats_map_size(const struct stats_file *f)
+static inline size_t stats_mmap_size(const struct stats_file *f)
 {
 	const struct kvm_stats_ext *ext = &f->ext;
 
@@ -25,8 +25,8 @@ static inline size_t stats_map_size(const struct stats_file *f)
 }
 
 /* Map @size bytes from the data block on. */
-static inline const char *stats_map(struct __test_metadata *_metadata,
-				    const struct stats_file *f, size_t size)
+static inline const char *stats_mmap(struct __test_metadata *_metadata,
+				     const struct stats_file *f, size_t size)
 {
 	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd,
 			 f->header.data_offset);
@@ -98,9 +98,9 @@ static inline int stats_signal_of(const char *addr, bool store)
 	sigaction(SIGSEGV, &action, &segv);
 	sig = sigsetjmp(stats_fault, 1);
 	if (!sig && store)
-		*(volatile char *)addr = 1;
+		__atomic_store_n((char *)addr, 1, __ATOMIC_RELAXED);
 	else if (!sig)
-		*(const volatile char *)addr;
+		__atomic_load_n(addr, __ATOMIC_RELAXED);
 	sigaction(SIGBUS, &bus, NULL);
 	sigaction(SIGSEGV, &segv, NULL);
 	return sig;
