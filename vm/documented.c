@@ -40,7 +40,6 @@ struct vcpus {
 void map_vcpus(struct vcpus *vcpus, int fd, const char *name);
 __u64 add_up(const struct vcpus *vcpus);
 
-#define PAGE 4096
 #define EXITS 1000
 #define VCPUS 4
 
@@ -84,10 +83,11 @@ static void init_vcpu(int vm, int vcpu)
 /* Shared: of private memory a fork() takes the guest's mapping away. */
 static void add_memory(int vm)
 {
-	char *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t size = sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct kvm_userspace_memory_region region = {
 		.guest_phys_addr = GUEST_PAGE,
-		.memory_size = PAGE,
+		.memory_size = size,
 		.userspace_addr = (unsigned long)memory,
 	};
 
@@ -199,7 +199,7 @@ static void wait_for_sum(const struct report *report, pid_t pid)
 /* The ids are none of the order in which vCPUs are created. */
 static void scan_in(const char *path, int vm)
 {
-	struct report *report = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+	struct report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int fd = ioctl(vm, KVM_GET_STATS_FD, 0);
 	FILE *out = fopen(path, "w");
