@@ -124,13 +124,24 @@ static inline __u64 vcpu_read(struct __test_metadata *_metadata,
 	return stats_read(_metadata, &v->file, name);
 }
 
-/* To be called before the first vCPU runs. */
+/*
+ * To be called before the first vCPU runs. More than one piece of code have each
+ * their place between GUEST_CODE and its end.
+ */
+static inline void guest_put_code_at(struct __test_metadata *_metadata,
+				     struct guest *g, __u64 addr,
+				     const char *code, const char *end)
+{
+	ASSERT_LE(GUEST_CODE, addr);
+	ASSERT_GE(GUEST_CODE + GUEST_CODE_SIZE, addr + (end - code));
+	memcpy(g->memory + (addr - GUEST_MEMORY), code, end - code);
+}
+
 static inline void guest_put_code(struct __test_metadata *_metadata,
 				  struct guest *g, const char *code,
 				  const char *end)
 {
-	ASSERT_GE(GUEST_CODE_SIZE, end - code);
-	memcpy(g->memory + (GUEST_CODE - GUEST_MEMORY), code, end - code);
+	guest_put_code_at(_metadata, g, GUEST_CODE, code, end);
 }
 
 /* Give a guest memory, or take it away with @flags and @size 0. */

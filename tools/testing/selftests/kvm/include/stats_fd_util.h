@@ -123,6 +123,13 @@ struct stats_activity {
 #define STATS_ACTIVITY(code_name)					\
 	.name = #code_name, .code = code_name, .end = code_name##_end
 
+/* What a guest saw of two statistics, and how often it would have looked on. */
+struct stats_look {
+	__u64 before[2];
+	__u64 after[2];
+	__u64 left;
+};
+
 /* Where guests have memory besides that of their code, if a test gives it. */
 #define STATS_DATA			0x1000000UL
 

@@ -89,6 +89,56 @@ STATS_GUEST_CODE(stats_sleep,
 		 "	str w1, [x2]\n"
 		 "	b 1b\n");
 
+/*
+ * Guests that look at statistics: one at x22, which mostly is exits, and another
+ * one at x23.
+ */
+#define STATS_GUEST_LOOK(name, code)					\
+	STATS_GUEST_CODE(name,						\
+		code							\
+		"	ldr x23, [x23]\n"				\
+		"	str w1, [x2]\n")
+
+/* As often as x19 says, as long as it does not move. */
+STATS_GUEST_LOOK(stats_look_still,
+		 "	ldr x24, [x22]\n"
+		 "1:	ldr x0, [x22]\n"
+		 "	cmp x0, x24\n"
+		 "	b.ne 2f\n"
+		 "	subs x19, x19, #1\n"
+		 "	b.ne 1b\n"
+		 "2:	mov x22, x0\n");
+
+/* Until it is at least x19. */
+STATS_GUEST_LOOK(stats_look_until,
+		 "1:	ldr x0, [x22]\n"
+		 "	cmp x0, x19\n"
+		 "	b.lo 1b\n"
+		 "	mov x22, x0\n");
+
+/* Before and after what is done, as often as x19 says. */
+#define STATS_GUEST_LOOK_AROUND(name, action)				\
+	STATS_GUEST_LOOK(name,						\
+		"	ldr x24, [x22]\n"				\
+		"	ldr x25, [x23]\n"				\
+		"1:	" action "\n"					\
+		"	subs x19, x19, #1\n"				\
+		"	b.ne 1b\n"					\
+		"	ldr x22, [x22]\n")
+
+STATS_GUEST_LOOK_AROUND(stats_look_hypercall, "mov w0, #0x84000000; hvc #0");
+STATS_GUEST_LOOK_AROUND(stats_look_mmio_write, "str w1, [x2]");
+STATS_GUEST_LOOK_AROUND(stats_look_mmio_read, "ldr w1, [x2]");
+
+/* Writes to a statistic, of all sizes: STATS_WRITE_SIZES. */
+STATS_GUEST_CODE(stats_write,
+		 "	strb w1, [x22]\n"
+		 "	strh w1, [x22]\n"
+		 "	str w1, [x22]\n"
+		 "	str x1, [x22]\n"
+		 "	str w1, [x2]\n");
+#define STATS_WRITE_SIZES	{ 1, 2, 4, 8 }
+
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"wfi_exit_stat"
 
@@ -124,6 +174,23 @@ static const struct stats_activity stats_arch_activities[] = {
 	}, {
 		STATS_ACTIVITY(stats_mmio_ioeventfd),
 		.moves = { "mmio_exit_kernel" },
+	},
+	{ }
+};
+
+/* What a guest does between two looks, and what moves by that. */
+static const struct stats_activity stats_arch_looked_at[] = {
+	{
+		STATS_ACTIVITY(stats_look_hypercall),
+		.moves = { "hvc_exit_stat" },
+	}, {
+		STATS_ACTIVITY(stats_look_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exit_user" },
+	}, {
+		STATS_ACTIVITY(stats_look_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exit_user" },
 	},
 	{ }
 };
@@ -165,8 +232,22 @@ static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
 	stats_irq_line(_metadata, vm, 0);
 }
 
+/*
+ * In the page of the code: a page table with pages of 1 GiB, of which the first is
+ * where it is, as ordinary memory that caches hold.
+ */
+#define STATS_TABLE		0x800
+#define STATS_TABLE_ENTRY	0x701	/* accessed, inner shareable, block */
+
+/* Where the guest finds it, the same for all VMs. */
+static __u64 stats_table;
+
 static inline void stats_arch_init_page(char *page, __u64 addr)
 {
+	const __u64 table[2] = { STATS_TABLE_ENTRY };
+
+	memcpy(page + STATS_TABLE, table, sizeof(table));
+	stats_table = addr + STATS_TABLE;
 }
 
 #define STATS_CORE_REG(reg)						\
@@ -214,6 +295,67 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 				       int vcpu, __u64 data)
 {
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]), data);
+}
+
+/*
+ * Have a guest use the table: what the host counts is in caches, which a guest
+ * without page tables does not look into. Addresses have 31 bits.
+ */
+static inline void stats_arch_init_mmu(struct __test_metadata *_metadata,
+				       int vcpu)
+{
+	const __u64 tcr = 33		/* T0SZ: 64 - 31 */
+			| 1 << 8	/* IRGN0: write-back */
+			| 1 << 10	/* ORGN0: write-back */
+			| 3 << 12	/* SH0: inner shareable */
+			| 1 << 23;	/* EPD1: no other table */
+	const __u64 sctlr = 0x30d00800	/* what is always set */
+			  | 1 << 0	/* M */
+			  | 1 << 2	/* C */
+			  | 1 << 12;	/* I */
+
+	/* MAIR_EL1, TCR_EL1, TTBR0_EL1, SCTLR_EL1 */
+	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 10, 2, 0), 0xff);
+	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 2, 0, 2), tcr);
+	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 2, 0, 0),
+		      stats_table);
+	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 1, 0, 0), sctlr);
+}
+
+static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu,
+				   int nr)
+{
+	__u64 value;
+	struct kvm_one_reg reg = {
+		.id = STATS_CORE_REG(regs.regs[nr]),
+		.addr = (unsigned long)&value,
+	};
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_ONE_REG, &reg)) {
+		TH_LOG("x%d: %s", nr, strerror(errno));
+	}
+	return value;
+}
+
+/* Have a guest look at two statistics, and write @value if it writes. */
+static inline void stats_arch_set_look(struct __test_metadata *_metadata,
+				       int vcpu, const __u64 addr[2],
+				       __u32 value)
+{
+	stats_arch_init_mmu(_metadata, vcpu);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[1]), value);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[22]), addr[0]);
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[23]), addr[1]);
+}
+
+static inline void stats_arch_get_look(struct __test_metadata *_metadata,
+				       int vcpu, struct stats_look *look)
+{
+	look->before[0] = stats_get_core(_metadata, vcpu, 24);
+	look->before[1] = stats_get_core(_metadata, vcpu, 25);
+	look->after[0] = stats_get_core(_metadata, vcpu, 22);
+	look->after[1] = stats_get_core(_metadata, vcpu, 23);
+	look->left = stats_get_core(_metadata, vcpu, 19);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */

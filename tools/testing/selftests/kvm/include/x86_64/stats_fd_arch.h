@@ -137,6 +137,69 @@ STATS_GUEST_CODE(stats_sleep,
 		 ".code64\n");
 
 /*
+ * Guests that look at statistics: one at (%ebx), which mostly is exits, and another
+ * one at (%edi). They are 64 bits wide, and what is counted here fits in 32.
+ */
+#define STATS_GUEST_LOOK(name, code)					\
+	STATS_GUEST_CODE(name,						\
+		".code16\n"						\
+		code							\
+		"	mov (%edi), %edi\n"				\
+		"	out %al, (%dx)\n"				\
+		".code64\n")
+
+/* As often as %esi says, as long as it does not move. */
+STATS_GUEST_LOOK(stats_look_still,
+		 "	mov (%ebx), %ecx\n"
+		 "1:	mov (%ebx), %eax\n"
+		 "	cmp %eax, %ecx\n"
+		 "	jne 2f\n"
+		 "	dec %esi\n"
+		 "	jnz 1b\n"
+		 "2:	mov %eax, %ebx\n");
+
+/* Until it is at least %esi. */
+STATS_GUEST_LOOK(stats_look_until,
+		 "1:	mov (%ebx), %eax\n"
+		 "	cmp %esi, %eax\n"
+		 "	jb 1b\n"
+		 "	mov %eax, %ebx\n");
+
+/* Before and after what is done, as often as %esi says. */
+#define STATS_GUEST_LOOK_AROUND(name, action)				\
+	STATS_GUEST_LOOK(name,						\
+		"	mov (%ebx), %ecx\n"				\
+		"	mov (%edi), %ebp\n"				\
+		"1:	" action "\n"					\
+		"	dec %esi\n"					\
+		"	jnz 1b\n"					\
+		"	mov (%ebx), %ebx\n")
+
+/* No hypercall has the number 0. */
+STATS_GUEST_LOOK_AROUND(stats_look_hypercall, "xor %eax, %eax; vmmcall");
+STATS_GUEST_LOOK_AROUND(stats_look_port, "out %al, $0x80");
+STATS_GUEST_LOOK_AROUND(stats_look_mmio_write, "mov %al, 0x2000");
+STATS_GUEST_LOOK_AROUND(stats_look_mmio_read, "mov 0x2000, %al");
+
+/* Writes to a statistic, of all sizes: STATS_WRITE_SIZES. */
+STATS_GUEST_CODE(stats_write,
+		 ".code16\n"
+		 "	mov %al, (%ebx)\n"
+		 "	mov %ax, (%ebx)\n"
+		 "	mov %eax, (%ebx)\n"
+		 "	out %al, (%dx)\n"
+		 ".code64\n");
+#define STATS_WRITE_SIZES	{ 1, 2, 4 }
+
+/* Reads it and writes what becomes of it, with and without locking the bus. */
+STATS_GUEST_CODE(stats_increment,
+		 ".code16\n"
+		 "	incl (%ebx)\n"
+		 "	lock incl (%ebx)\n"
+		 "	out %al, (%dx)\n"
+		 ".code64\n");
+
+/*
  * 32-bit code with paging: writes to one of its page tables and loads CR3, all
  * the time. The first time it exits to user space in between.
  */
@@ -255,6 +318,27 @@ static const struct stats_activity stats_arch_activities[] = {
 	{ }
 };
 
+/* What a guest does between two looks, and what moves by that. */
+static const struct stats_activity stats_arch_looked_at[] = {
+	{
+		STATS_ACTIVITY(stats_look_hypercall),
+		.moves = { "hypercalls" },
+	}, {
+		STATS_ACTIVITY(stats_look_port),
+		.exit_reason = KVM_EXIT_IO,
+		.moves = { "io_exits" },
+	}, {
+		STATS_ACTIVITY(stats_look_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits" },
+	}, {
+		STATS_ACTIVITY(stats_look_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits" },
+	},
+	{ }
+};
+
 /* Intel needs a place for its TSS to run real mode without a page table. */
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
@@ -355,6 +439,33 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
+/* Have a guest look at two statistics, and write @value if it writes. */
+static inline void stats_arch_set_look(struct __test_metadata *_metadata,
+				       int vcpu, const __u64 addr[2],
+				       __u32 value)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
+	regs.rax = value;
+	regs.rbx = addr[0];
+	regs.rdi = addr[1];
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
+}
+
+static inline void stats_arch_get_look(struct __test_metadata *_metadata,
+				       int vcpu, struct stats_look *look)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
+	look->before[0] = regs.rcx;
+	look->before[1] = regs.rbp;
+	look->after[0] = regs.rbx;
+	look->after[1] = regs.rdi;
+	look->left = regs.rsi;
+}
+
 /*
  * Page tables at STATS_DATA: a directory, the table of the code's page and the
  * one of their own pages.
@@ -363,7 +474,7 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata,
 #define STATS_TABLES_SIZE	(3 * STATS_PAGE)
 
 /* Map the page of @addr where it is, as user's and writable. */
-static inline void stats_map(void *tables, int table, __u32 addr)
+static inline void stats_map_page(void *tables, int table, __u32 addr)
 {
 	__u32 (*entries)[STATS_PAGE / sizeof(__u32)] = tables;
 
@@ -405,8 +516,8 @@ static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
 	};
 	struct kvm_sregs sregs;
 
-	stats_map(tables, 1, pc);
-	stats_map(tables, 2, own_table);
+	stats_map_page(tables, 1, pc);
+	stats_map_page(tables, 2, own_table);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
 	stats_set_flat_segments(&sregs, 8);
 	sregs.cr3 = STATS_DATA;
