@@ -26,7 +26,8 @@ int usage_error(const char *format, ...)
 	return STATUS_USAGE;
 }
 
-int option_error(int option, char **argv)
+/* What getopt_long() refused. */
+static int option_error(int option, char **argv)
 {
 	const char *name = argv[optind - 1];
 
@@ -38,14 +39,22 @@ int option_error(int option, char **argv)
 	return usage_error("unknown option %s", name);
 }
 
-int parse_pid(const char *text, pid_t *pid)
+int parse_process_option(int option, char **argv, struct process_options *options)
 {
 	uint64_t number;
 
-	if (parse_number(text, 1, INT_MAX, &number))
-		return usage_error("'%s' is not a pid", text);
-	*pid = number;
-	return 0;
+	switch (option) {
+	case 'p':
+		if (parse_number(optarg, 1, INT_MAX, &number))
+			return usage_error("'%s' is not a pid", optarg);
+		options->pid = number;
+		return STATUS_OK;
+	case 'h':
+		options->help = true;
+		return STATUS_OK;
+	default:
+		return option_error(option, argv);
+	}
 }
 
 int open_inventory(struct inventory *inventory)
@@ -58,7 +67,7 @@ int open_inventory(struct inventory *inventory)
 			    this_host.proc);
 		return STATUS_ERROR;
 	}
-	/* One statistics file per vCPU; the hard limit is the one that is meant. */
+	/* It may take a file per vCPU; the hard limit is the one that is meant. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

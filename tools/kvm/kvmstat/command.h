@@ -22,11 +22,22 @@ int command_version(int argc, char **argv);
 __printf(1, 2)
 int usage_error(const char *format, ...);
 
-/* What getopt_long() refused: @option is what it returned. */
-int option_error(int option, char **argv);
+/* The options that every command on a process has. */
+struct process_options {
+	pid_t pid;
+	bool help;		/* asked for: then nothing else counts */
+};
 
-/* For -p: 0, or STATUS_USAGE after an error line. */
-int parse_pid(const char *text, pid_t *pid);
+#define PROCESS_OPTIONS "p:h"
+#define PROCESS_LONG_OPTIONS \
+	{ "pid", required_argument, NULL, 'p', }, \
+	{ "help", no_argument, NULL, 'h', }
+
+/*
+ * For what getopt_long() returned, if the command does not know the option itself.
+ * STATUS_OK, or STATUS_USAGE after an error line.
+ */
+int parse_process_option(int option, char **argv, struct process_options *options);
 
 /* An inventory of this host, with nothing in it; or an error line and STATUS_ERROR. */
 int open_inventory(struct inventory *inventory);

@@ -23,8 +23,10 @@ static void free_vm(struct vm *vm)
 {
 	size_t i;
 
-	for (i = 0; i < vm->num_vcpus; i++)
-		statsfile_close(&vm->vcpu[i].file);
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i].file.schema)
+			statsfile_close(&vm->vcpu[i].file);
+	}
 	free(vm->vcpu);
 	if (vm_has_statistics(vm))
 		statsfile_close(&vm->file);
@@ -36,7 +38,7 @@ static void free_process(struct process *process)
 	close(process->dir);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
-	free(process->seen);
+	free(process->fds.entry);
 	free(process);
 }
 
@@ -50,10 +52,10 @@ void inventory_free(struct inventory *inventory)
 		free_process(inventory->process[i]);
 	for (i = 0; i < inventory->num_problems; i++)
 		free(inventory->problem[i]);
-	if (inventory->vm_schema)
-		statsfile_schema_put(inventory->vm_schema);
-	if (inventory->vcpu_schema)
-		statsfile_schema_put(inventory->vcpu_schema);
+	if (inventory->known.vm)
+		statsfile_schema_put(inventory->known.vm);
+	if (inventory->known.vcpu)
+		statsfile_schema_put(inventory->known.vcpu);
 	free(inventory->vm);
 	free(inventory->process);
 	free(inventory->problem);
@@ -81,22 +83,18 @@ static void add_process_problem(struct inventory *inventory, const struct proces
 	free(text);
 }
 
-static bool is_seen(const struct process *process, const struct proc_fd *fd)
+/* What was looked at and is still the same. Both are in the order of the numbers. */
+static void keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 {
-	size_t i;
+	size_t i = 0, j;
 
-	for (i = 0; i < process->num_seen; i++) {
-		if (process->seen[i].fd == fd->fd && process->seen[i].link == fd->link)
-			return true;
+	for (j = 0; j < fds->count; j++) {
+		while (i < last->count && last->entry[i].fd < fds->entry[j].fd)
+			i++;
+		if (i < last->count && last->entry[i].fd == fds->entry[j].fd &&
+		    last->entry[i].link == fds->entry[j].link)
+			fds->entry[j].seen = last->entry[i].seen;
 	}
-	return false;
-}
-
-static void mark_seen(struct process *process, const struct proc_fd *fd)
-{
-	process->seen = xreallocarray(process->seen, process->num_seen + 1,
-				      sizeof(*process->seen));
-	process->seen[process->num_seen++] = *fd;
 }
 
 /* The same reason for each of a thousand vCPUs is one problem. */
@@ -159,43 +157,91 @@ struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
 	return NULL;
 }
 
-static void remember_schema(struct statsfile_schema **like, struct statsfile_schema *schema)
+struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)
 {
-	if (*like == schema)
-		return;
-	if (*like)
-		statsfile_schema_put(*like);
-	*like = statsfile_schema_get(schema);
+	if (statsfile_has_windows(&vm->file))
+		return vm->file.vcpu_schema;
+	return vm->num_vcpus ? vm->vcpu[0].file.schema : NULL;
 }
 
-/* Both take over the file, or close it if its object is known by another fd already. */
+int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
+		 struct statsfile_error *error)
+{
+	if (statsfile_has_windows(&vm->file))
+		return statsfile_read_vcpu(&vm->file, index, values, error);
+	return statsfile_read(&vm->vcpu[index].file, values, error);
+}
+
+static void remember_schema(struct statsfile_schema **known, struct statsfile_schema *schema)
+{
+	if (*known == schema)
+		return;
+	if (*known)
+		statsfile_schema_put(*known);
+	*known = statsfile_schema_get(schema);
+}
+
+static void add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number)
+{
+	vm->vcpu = xreallocarray(vm->vcpu, vm->num_vcpus + 1, sizeof(*vm->vcpu));
+	vm->vcpu[vm->num_vcpus++] = (struct vcpu) { .number = number, .file = *file, };
+}
+
+void discover_vcpus(struct inventory *inventory, struct vm *vm)
+{
+	static const struct statsfile none = { .source.fd = -1, };
+	uint32_t online_vcpus = statsfile_online_vcpus(&vm->file);
+	uint32_t first = vm->num_vcpus;
+	struct statsfile_error error;
+	uint32_t *ids;
+	size_t i;
+
+	if (online_vcpus <= first || vm->hides_vcpus)
+		return;
+	ids = xcalloc(online_vcpus - first, sizeof(*ids));
+	if (!statsfile_read_vcpu_ids(&vm->file, first, online_vcpus - first, ids, &error)) {
+		for (i = 0; i < online_vcpus - first; i++)
+			add_vcpu(vm, &none, ids[i]);
+	} else {
+		vm->hides_vcpus = true;
+		add_process_problem(inventory, vm->process, "new vCPUs are left out: %s",
+				    error.text);
+	}
+	free(ids);
+}
+
+/* From the file of the VM it is known whether those of the vCPUs are needed. */
+static void note_vm(struct process *process, const struct vm *vm)
+{
+	if (statsfile_has_windows(&vm->file))
+		process->has_whole_vm = true;
+	else
+		process->has_split_vm = true;
+}
+
+static bool needs_vcpu_files(const struct process *process)
+{
+	return process->has_split_vm || !process->has_whole_vm;
+}
+
+/* Both take over the file. */
 static void take_vm(struct inventory *inventory, struct process *process,
 		    struct statsfile *file, uint64_t number)
 {
-	struct vm *vm;
+	struct vm *vm = add_vm(inventory, process);
 
-	if (find_vm(inventory, number)) {
-		statsfile_close(file);
-		return;
-	}
-	remember_schema(&inventory->vm_schema, file->schema);
-	vm = add_vm(inventory, process);
 	vm->file = *file;
 	vm->number = number;
+	remember_schema(&inventory->known.vm, file->schema);
+	if (file->vcpu_schema)
+		remember_schema(&inventory->known.vcpu, file->vcpu_schema);
+	note_vm(process, vm);
+	discover_vcpus(inventory, vm);
 }
 
-static void take_vcpu(struct inventory *inventory, struct process *process,
-		      struct statsfile *file, uint64_t vm_number, unsigned int number)
+static void take_vcpu(struct inventory *inventory, struct process *process, struct vm *vm,
+		      struct statsfile *file, unsigned int number)
 {
-	struct vm *vm = find_vm(inventory, vm_number);
-
-	if (!vm || vm_find_vcpu(vm, number)) {
-		if (!vm)
-			add_process_problem(inventory, process,
-					    "vCPU %u is left out, no process has its VM", number);
-		statsfile_close(file);
-		return;
-	}
 	if (vm->num_vcpus && vm->vcpu[0].file.schema != file->schema) {
 		add_process_problem(inventory, process,
 				    "vCPU %u is left out, it has other statistics than vCPU %u",
@@ -203,41 +249,52 @@ static void take_vcpu(struct inventory *inventory, struct process *process,
 		statsfile_close(file);
 		return;
 	}
-	remember_schema(&inventory->vcpu_schema, file->schema);
-	vm->vcpu = xreallocarray(vm->vcpu, vm->num_vcpus + 1, sizeof(*vm->vcpu));
-	vm->vcpu[vm->num_vcpus++] = (struct vcpu) { .file = *file, .number = number, };
+	remember_schema(&inventory->known.vcpu, file->schema);
+	add_vcpu(vm, file, number);
+}
+
+/* Whether the object of a file was found before, by another file descriptor or in its VM. */
+static bool is_known(const struct vm *vm, const struct proc_fd *fd)
+{
+	if (!vm || fd->link == LINK_VM)
+		return vm;
+	return statsfile_has_windows(&vm->file) || vm_find_vcpu(vm, fd->link);
 }
 
 static void open_statistics(struct inventory *inventory, struct process *process,
 			    const struct proc_fd *fd, int stats)
 {
-	bool is_vm = fd->link == LINK_VM;
-	struct statsfile_source source = { .fd = stats, };
+	struct statsfile_source source = { .fd = stats, .access = inventory->host->access, };
+	uint64_t number = proc_vm_number(inventory->host->proc, stats);
+	struct vm *vm = number ? find_vm(inventory, number) : NULL;
 	struct statsfile_error error;
-	struct stats_info info;
 	struct statsfile file;
 
-	if (proc_stats_info(inventory->host->proc, stats, &info)) {
+	if (vm && fd->link == LINK_VM)
+		note_vm(process, vm);
+	if (is_known(vm, fd)) {
+		close(stats);
+	} else if (!number) {
 		add_process_problem(inventory, process,
 				    "its statistics file has an fdinfo without VM; " NEEDED_KERNEL);
 		close(stats);
-		return;
-	}
-	if (statsfile_open(&file, &source, is_vm ? inventory->vm_schema : inventory->vcpu_schema,
-			   &error)) {
+	} else if (!vm && fd->link != LINK_VM) {
+		add_process_problem(inventory, process,
+				    "vCPU %d is left out, no process has its VM", fd->link);
+		close(stats);
+	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
 		add_process_problem(inventory, process, "malformed statistics file: %s",
 				    error.text);
 		close(stats);
-		return;
+	} else if (vm) {
+		take_vcpu(inventory, process, vm, &file, fd->link);
+	} else {
+		take_vm(inventory, process, &file, number);
 	}
-	if (is_vm)
-		take_vm(inventory, process, &file, info.vm);
-	else
-		take_vcpu(inventory, process, &file, info.vm, fd->link);
 }
 
 static void look_at(struct inventory *inventory, struct process *process,
-		    const struct proc_fd *fd)
+		    struct proc_fd *fd)
 {
 	struct vm *closed = find_closed_vm(inventory, process);
 	struct host_error error;
@@ -245,7 +302,7 @@ static void look_at(struct inventory *inventory, struct process *process,
 
 	/* What its VM refuses, a vCPU refuses too. */
 	if (closed) {
-		mark_seen(process, fd);
+		fd->seen = true;
 		closed->num_vcpus_counted += fd->link != LINK_VM;
 		return;
 	}
@@ -255,30 +312,40 @@ static void look_at(struct inventory *inventory, struct process *process,
 	stats = inventory->host->get_stats(process->pidfd, fd->fd, fd->link, &error);
 	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
 		return;
-	mark_seen(process, fd);
+	fd->seen = true;
 	if (stats >= 0) {
 		open_statistics(inventory, process, fd, stats);
 		return;
 	}
 	report_host_error(inventory, process, &error);
 	if (fd->link == LINK_VM)
-		add_vm(inventory, process);
+		note_vm(process, add_vm(inventory, process));
 }
 
-static void look_at_all(struct inventory *inventory, struct process *process,
-			const struct proc_fds *fds)
+static void look_at_new(struct inventory *inventory, struct process *process, bool vms)
 {
+	struct proc_fd *fd;
 	size_t i;
 
+	for (i = 0; i < process->fds.count; i++) {
+		fd = &process->fds.entry[i];
+		if ((fd->link == LINK_VM) == vms && !fd->seen)
+			look_at(inventory, process, fd);
+	}
+}
+
+/* Takes over the list. */
+static void look_at_all(struct inventory *inventory, struct process *process,
+			struct proc_fds fds)
+{
+	keep_seen(&process->fds, &fds);
+	free(process->fds.entry);
+	process->fds = fds;
+
 	/* A vCPU needs its VM. */
-	for (i = 0; i < fds->count; i++) {
-		if (fds->entry[i].link == LINK_VM && !is_seen(process, &fds->entry[i]))
-			look_at(inventory, process, &fds->entry[i]);
-	}
-	for (i = 0; i < fds->count; i++) {
-		if (fds->entry[i].link != LINK_VM && !is_seen(process, &fds->entry[i]))
-			look_at(inventory, process, &fds->entry[i]);
-	}
+	look_at_new(inventory, process, true);
+	if (needs_vcpu_files(process))
+		look_at_new(inventory, process, false);
 }
 
 /* Owns @dir on success. NULL and @error on failure. */
@@ -347,12 +414,12 @@ static void discover_pid(struct inventory *inventory, pid_t pid)
 	}
 	process = fds.count ? add_process(inventory, pid, dir, &error) : NULL;
 	if (process) {
-		look_at_all(inventory, process, &fds);
-	} else {
-		if (fds.count && error.err != ESRCH)
-			report_pid_error(inventory, pid, &error);
-		close(dir);
+		look_at_all(inventory, process, fds);
+		return;
 	}
+	if (fds.count && error.err != ESRCH)
+		report_pid_error(inventory, pid, &error);
+	close(dir);
 	free(fds.entry);
 }
 
@@ -401,25 +468,25 @@ struct process *discover_process(struct inventory *inventory, pid_t pid)
 int discover_again(struct inventory *inventory, struct process *process)
 {
 	struct proc_fds fds;
+	size_t i;
 	int ret;
 
+	for (i = 0; i < inventory->num_vms; i++)
+		discover_vcpus(inventory, inventory->vm[i]);
 	ret = proc_list_fds(process->dir, &fds);
 	if (ret)
 		return is_gone(-ret) ? -ESRCH : ret;
-	look_at_all(inventory, process, &fds);
-	free(fds.entry);
+	look_at_all(inventory, process, fds);
 	return 0;
 }
 
 bool vm_is_dead(const struct inventory *inventory, struct vm *vm)
 {
-	struct stats_info info;
-
 	if (!vm->dead && vm_has_statistics(vm) &&
-	    !proc_stats_info(inventory->host->proc, vm->file.source.fd, &info) && info.dead) {
+	    inventory->host->is_dead(vm->file.source.fd)) {
 		vm->dead = true;
 		/* Its file descriptors are closed: their numbers may stand for others soon. */
-		vm->process->num_seen = 0;
+		vm->process->fds.count = 0;
 	}
 	return vm->dead;
 }

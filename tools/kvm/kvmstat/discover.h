@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Finds VMs and their vCPUs and opens a statistics file of each. Needs no help
- * from the VMM and leaves nothing behind in it.
+ * Finds VMs and their vCPUs and opens their statistics files: one per VM if that
+ * shows its vCPUs, or else one more per vCPU. Needs no help from the VMM and
+ * leaves nothing behind in it.
  *
- * What belongs together is told by the number of the VM that the kernel gives in
- * the fdinfo of a statistics file. The ids cannot tell: they name the thread that
- * created the object, which for a vCPU is another one than for its VM, and one
- * thread can create many VMs.
+ * Which vCPU belongs to which VM is then told by the number of the VM that the
+ * kernel gives in the fdinfo of a statistics file. The ids cannot tell: they name
+ * the thread that created the object, which for a vCPU is another one than for its
+ * VM, and one thread can create many VMs.
  */
 #ifndef KVMSTAT_DISCOVER_H
 #define KVMSTAT_DISCOVER_H
@@ -21,8 +22,8 @@
 #include "statsfile.h"
 
 struct vcpu {
-	struct statsfile file;
 	unsigned int number;
+	struct statsfile file;		/* has no schema if its VM's file shows it */
 };
 
 /*
@@ -37,6 +38,7 @@ struct vm {
 	size_t num_vcpus;
 	size_t num_vcpus_counted;
 	bool dead;
+	bool hides_vcpus;		/* those to come: their ids cannot be read */
 };
 
 struct process {
@@ -44,8 +46,9 @@ struct process {
 	int pidfd;
 	int dir;
 	char name[64];
-	struct proc_fd *seen;		/* file descriptors that need no second look */
-	size_t num_seen;
+	struct proc_fds fds;		/* at the last look */
+	bool has_whole_vm;		/* one whose file shows its vCPUs */
+	bool has_split_vm;		/* one whose file does not */
 	struct host_error reported;
 };
 
@@ -59,8 +62,7 @@ struct inventory {
 	size_t num_problems;
 	size_t num_printed;		/* for who prints them */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
-	/* The latest ones: most files have the same. */
-	struct statsfile_schema *vm_schema, *vcpu_schema;
+	struct statsfile_known known;	/* the latest ones: most files have the same */
 };
 
 void inventory_init(struct inventory *inventory, const struct host *host);
@@ -81,6 +83,12 @@ struct process *discover_process(struct inventory *inventory, pid_t pid);
  */
 int discover_again(struct inventory *inventory, struct process *process);
 
+/*
+ * Looks for vCPUs in the VM's file, if that shows them: a load if there are no new
+ * ones. The others do it, too.
+ */
+void discover_vcpus(struct inventory *inventory, struct vm *vm);
+
 /* Whether the VM is gone; the last values of its statistics stay readable. */
 bool vm_is_dead(const struct inventory *inventory, struct vm *vm);
 
@@ -90,5 +98,12 @@ static inline bool vm_has_statistics(const struct vm *vm)
 }
 
 struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number);
+
+/* What is described of the vCPUs; NULL if nothing is, before there is one. */
+struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
+
+/* All values of the VM's @index-th vCPU: see statsfile_read(). */
+int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
+		 struct statsfile_error *error);
 
 #endif /* KVMSTAT_DISCOVER_H */

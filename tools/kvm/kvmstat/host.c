@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,10 +78,19 @@ static int get_stats(int process, int fd, int link, struct host_error *error)
 	return stats < 0 ? fail(error, STEP_STATS, err) : stats;
 }
 
+static bool is_dead(int stats)
+{
+	struct pollfd file = { .fd = stats, };
+
+	return poll(&file, 1, 0) == 1 && file.revents & POLLHUP;
+}
+
 const struct host this_host = {
 	.proc = "/proc",
 	.open_process = open_process,
 	.get_stats = get_stats,
+	.is_dead = is_dead,
+	.access = STATSFILE_AUTO,
 };
 
 /* Of KVM_CAP_BINARY_STATS_FD: its value, or -1 if /dev/kvm cannot be asked. */

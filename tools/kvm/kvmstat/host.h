@@ -6,8 +6,11 @@
 #ifndef KVMSTAT_HOST_H
 #define KVMSTAT_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "statsfile.h"
 
 /* What could not be done, and the errno. */
 struct host_error {
@@ -27,6 +30,12 @@ struct host {
 	 * should it be another one by now, the error is EBADF.
 	 */
 	int (*get_stats)(int process, int fd, int link, struct host_error *error);
+
+	/* Whether the VM of this statistics file is gone. */
+	bool (*is_dead)(int stats);
+
+	/* How the statistics files are read. */
+	enum statsfile_access access;
 };
 
 extern const struct host this_host;

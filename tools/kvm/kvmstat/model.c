@@ -51,6 +51,7 @@ static void group_init(struct group *group, struct statsfile_schema *schema)
 		.value = alloc_values(schema),
 		.delta = alloc_values(schema),
 		.watched = alloc_values(schema),
+		.now = alloc_values(schema),
 	};
 }
 
@@ -62,6 +63,7 @@ void group_free(struct group *group)
 	free(group->value);
 	free(group->delta);
 	free(group->watched);
+	free(group->now);
 	*group = (struct group) {};
 }
 
@@ -69,7 +71,7 @@ static void group_begin(struct group *group)
 {
 	if (!group->schema)
 		return;
-	group->num_files = 0;
+	group->num_members = 0;
 	clear_values(group->schema, group->value);
 	clear_values(group->schema, group->delta);
 }
@@ -90,22 +92,31 @@ static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t
 	return now >= last ? now - last : now;
 }
 
-/* Adds one file to the sample and leaves its values in @last. */
-static void group_add(struct group *group, const uint64_t *now, uint64_t *last)
+/*
+ * Adds what was read to the sample and leaves it in *@last, which is NULL if this
+ * member was not there at the last sample.
+ */
+static void group_add(struct group *group, uint64_t **last, bool from_zero)
 {
 	const struct statsfile_schema *schema = group->schema;
+	const uint64_t *now = group->now;
 	const struct statsfile_desc *desc;
 	unsigned int i, index;
 
-	group->num_files++;
+	if (!*last) {
+		*last = alloc_values(schema);
+		if (!from_zero)
+			memcpy(*last, now, schema->num_values * sizeof(*now));
+	}
+	group->num_members++;
 	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
 		for (i = 0; i < desc->size; i++) {
 			index = desc->first + i;
 			add_value(desc, &group->value[index], now[index]);
-			group->delta[index] += change(desc, now[index], last[index]);
+			group->delta[index] += change(desc, now[index], (*last)[index]);
 		}
 	}
-	memcpy(last, now, schema->num_values * sizeof(*last));
+	memcpy(*last, now, schema->num_values * sizeof(*now));
 }
 
 static void group_end(struct group *group)
@@ -136,49 +147,44 @@ void model_free(struct model *model)
 		group_free(&model->group[i]);
 }
 
-/* *@last is NULL if the file was not there at the last sample. */
-static int sample_file(struct group *group, const struct statsfile *file, uint64_t **last,
-		       bool from_zero, struct statsfile_error *error)
-{
-	uint64_t *now = alloc_values(file->schema);
-	int ret;
-
-	ret = statsfile_read(file, now, error);
-	if (!ret) {
-		if (!*last) {
-			*last = alloc_values(file->schema);
-			if (!from_zero)
-				memcpy(*last, now, file->schema->num_values * sizeof(*now));
-		}
-		group_add(group, now, *last);
-	}
-	free(now);
-	return ret;
-}
-
 static void track_new_vcpus(struct model *model)
 {
 	const struct vm *vm = model->vm;
 
-	if (vm->num_vcpus && !model->group[SCOPE_VCPU].schema)
-		group_init(&model->group[SCOPE_VCPU], vm->vcpu[0].file.schema);
+	if (model->num_vcpus == vm->num_vcpus)
+		return;
+	if (!model->group[SCOPE_VCPU].schema)
+		group_init(&model->group[SCOPE_VCPU], vm_vcpu_schema(vm));
 	model->vcpu_last = xreallocarray(model->vcpu_last, vm->num_vcpus,
 					 sizeof(*model->vcpu_last));
 	for (; model->num_vcpus < vm->num_vcpus; model->num_vcpus++)
 		model->vcpu_last[model->num_vcpus] = NULL;
 }
 
-static int sample_files(struct model *model, bool from_zero, struct statsfile_error *error)
+static int sample_vm(struct model *model, bool from_zero, struct statsfile_error *error)
 {
-	const struct vm *vm = model->vm;
+	struct group *group = &model->group[SCOPE_VM];
+	int ret;
+
+	ret = statsfile_read(&model->vm->file, group->now, error);
+	if (!ret)
+		group_add(group, &model->vm_last, from_zero);
+	return ret;
+}
+
+static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_error *error)
+{
+	struct group *group = &model->group[SCOPE_VCPU];
 	size_t i;
 	int ret;
 
-	ret = sample_file(&model->group[SCOPE_VM], &vm->file, &model->vm_last, from_zero, error);
-	for (i = 0; !ret && i < vm->num_vcpus; i++)
-		ret = sample_file(&model->group[SCOPE_VCPU], &vm->vcpu[i].file,
-				  &model->vcpu_last[i], from_zero, error);
-	return ret;
+	for (i = 0; i < model->num_vcpus; i++) {
+		ret = vm_read_vcpu(model->vm, i, group->now, error);
+		if (ret)
+			return ret;
+		group_add(group, &model->vcpu_last[i], from_zero);
+	}
+	return 0;
 }
 
 int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
@@ -195,7 +201,9 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 	track_new_vcpus(model);
 	for (scope = 0; scope < NUM_SCOPES; scope++)
 		group_begin(&model->group[scope]);
-	ret = sample_files(model, from_zero, error);
+	ret = sample_vm(model, from_zero, error);
+	if (!ret)
+		ret = sample_vcpus(model, from_zero, error);
 	if (ret)
 		return ret;
 	for (scope = 0; scope < NUM_SCOPES; scope++)
@@ -203,16 +211,30 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 	return 0;
 }
 
+/* @ret is what reading into group->now returned. */
+static int group_of_one(struct group *group, int ret)
+{
+	uint64_t *last = NULL;
+
+	if (ret) {
+		group_free(group);
+		return ret;
+	}
+	group_add(group, &last, true);
+	free(last);
+	return 0;
+}
+
 int group_of_file(struct group *group, const struct statsfile *file,
 		  struct statsfile_error *error)
 {
-	uint64_t *last = NULL;
-	int ret;
-
 	group_init(group, file->schema);
-	ret = sample_file(group, file, &last, true, error);
-	free(last);
-	if (ret)
-		group_free(group);
-	return ret;
+	return group_of_one(group, statsfile_read(file, group->now, error));
+}
+
+int group_of_vcpu(struct group *group, const struct vm *vm, size_t index,
+		  struct statsfile_error *error)
+{
+	group_init(group, vm_vcpu_schema(vm));
+	return group_of_one(group, vm_read_vcpu(vm, index, group->now, error));
 }

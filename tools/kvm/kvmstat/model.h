@@ -14,15 +14,15 @@
 #include "statsfile.h"
 
 /*
- * The statistics of one file, or of several with the same descriptors. All arrays
+ * The statistics of a VM, or of several vCPUs with the same descriptors. All arrays
  * have one entry per value of the schema: for a histogram that is one per bucket.
  *
- * Counters (CUMULATIVE and histograms) add up over the files, as do INSTANT values;
+ * Counters (CUMULATIVE and histograms) add up over the vCPUs, as do INSTANT values;
  * of PEAK values the highest stands for all.
  */
 struct group {
 	struct statsfile_schema *schema;
-	size_t num_files;
+	size_t num_members;
 	uint64_t *value;
 	/*
 	 * Of counters what was counted since the last sample, and since the first.
@@ -30,6 +30,8 @@ struct group {
 	 */
 	uint64_t *delta;
 	uint64_t *watched;
+	/* private: of one member, as they were read */
+	uint64_t *now;
 };
 
 /* The scope of a statistic, and which group of a model counts it. */
@@ -45,7 +47,7 @@ struct model {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t elapsed_ns;		/* between the last two samples */
-	/* private: the values of each file at the last sample */
+	/* private: the values of each at the last sample */
 	uint64_t *vm_last;
 	uint64_t **vcpu_last;
 	size_t num_vcpus;
@@ -56,15 +58,19 @@ void model_init(struct model *model, const struct vm *vm);
 void model_free(struct model *model);
 
 /*
- * Reads all files of the VM. @from_zero: files that were not there at the last
- * sample are new and counted from zero. Without it they were counting before, and
- * what they counted until now is in no delta. 0 or -errno and @error.
+ * Reads all statistics of the VM, those of the vCPUs that were discovered.
+ * @from_zero: what was not there at the last sample is new and counted from zero.
+ * Without it it was counting before, and what it counted until now is in no delta. 0
+ * or -errno and @error. No system call if the VM's file shows its vCPUs and all of
+ * them were there at the last sample.
  */
 int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 		 struct statsfile_error *error);
 
-/* A group of one file and one sample, to show the values of that file alone. */
+/* Groups of one sample, to show the values of a file, or of the index-th vCPU, alone. */
 int group_of_file(struct group *group, const struct statsfile *file,
+		  struct statsfile_error *error);
+int group_of_vcpu(struct group *group, const struct vm *vm, size_t index,
 		  struct statsfile_error *error);
 void group_free(struct group *group);
 

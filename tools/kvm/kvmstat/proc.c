@@ -227,8 +227,8 @@ void proc_name(int dir, char *name, size_t size)
 	make_printable(name);
 }
 
-/* The text after "@key:\t" in a file of such lines, NULL if there is none. */
-static const char *find_field(const char *text, const char *key)
+/* The number that follows @key in a file of such lines, 0 if there is none. */
+static uint64_t field_number(const char *text, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -237,15 +237,7 @@ static const char *find_field(const char *text, const char *key)
 		if (text)
 			text++;
 	}
-	return text ? text + length : NULL;
-}
-
-/* The number in such a line, 0 if there is none. */
-static uint64_t field_number(const char *text, const char *key)
-{
-	const char *value = find_field(text, key);
-
-	return value ? strtoull(value, NULL, 10) : 0;
+	return text ? strtoull(text + length, NULL, 10) : 0;
 }
 
 pid_t proc_thread_group(const char *proc, pid_t pid)
@@ -276,18 +268,12 @@ bool proc_is_ours(const char *proc)
 	return !parse_number(target, 1, INT_MAX, &pid) && (pid_t)pid == getpid();
 }
 
-int proc_stats_info(const char *proc, int fd, struct stats_info *info)
+uint64_t proc_vm_number(const char *proc, int fd)
 {
 	char path[PATH_MAX];
 	char text[1024];
-	const char *state;
 
 	snprintf(path, sizeof(path), "%s/self/fdinfo/%d", proc, fd);
 	read_file(AT_FDCWD, path, text, sizeof(text));
-	info->vm = field_number(text, "vm:\t");
-	state = find_field(text, "state:\t");
-	if (!info->vm || !state)
-		return -ENODATA;
-	info->dead = !strncmp(state, "dead", strlen("dead"));
-	return 0;
+	return field_number(text, "vm:\t");
 }

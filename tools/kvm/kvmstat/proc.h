@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Reads /proc: which processes there are, which of their file descriptors are
- * KVM's, what a process is called, what a statistics file of our own says about
- * itself. The directory is a parameter, so that tests bring their own.
+ * KVM's, what a process is called, which VM a statistics file of our own belongs
+ * to. The directory is a parameter, so that tests bring their own.
  */
 #ifndef KVMSTAT_PROC_H
 #define KVMSTAT_PROC_H
@@ -23,9 +23,10 @@ int parse_kvm_link(const char *target);
 struct proc_fd {
 	int fd;
 	int link;
+	bool seen;		/* for the caller, false at first */
 };
 
-/* The KVM file descriptors of a process, in their order. */
+/* The KVM file descriptors of a process, lowest first. */
 struct proc_fds {
 	struct proc_fd *entry;
 	size_t count;
@@ -52,13 +53,10 @@ pid_t proc_thread_group(const char *proc, pid_t pid);
 /* False if the pids in @proc are not those that system calls of this process take. */
 bool proc_is_ours(const char *proc);
 
-/* What the kernel says about a statistics file. */
-struct stats_info {
-	uint64_t vm;	/* number of the VM, same for all its files */
-	bool dead;	/* the VM is gone */
-};
-
-/* For file descriptor @fd of this process: 0, -errno, or -ENODATA if the kernel says nothing. */
-int proc_stats_info(const char *proc, int fd, struct stats_info *info);
+/*
+ * The number of the VM whose statistics file descriptor @fd of this process shows,
+ * the same for all files of a VM; 0 if the kernel gives none.
+ */
+uint64_t proc_vm_number(const char *proc, int fd);
 
 #endif /* KVMSTAT_PROC_H */

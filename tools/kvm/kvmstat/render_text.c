@@ -42,8 +42,7 @@ static void render_vm(FILE *out, const struct vm *vm)
 	else
 		fprintf(out, "%7d  %-16s %6zu %9u %11u  %s\n", process->pid, vm->file.id,
 			vm->num_vcpus, num_statistics(vm->file.schema),
-			vm->num_vcpus ? num_statistics(vm->vcpu[0].file.schema) : 0,
-			process->name);
+			num_statistics(vm_vcpu_schema(vm)), process->name);
 }
 
 void render_vms(const struct text_output *output, const struct inventory *inventory)

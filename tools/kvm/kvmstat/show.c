@@ -17,15 +17,21 @@
 #define ALL_VCPUS (-1)
 
 struct show_options {
-	pid_t pid;
+	struct process_options process;
 	int fd;
 	int vcpu;
-	bool help;
 };
+
+static void show_group(struct group *group)
+{
+	struct text_output output = { .file = stdout, };
+
+	render_group(&output, group);
+	group_free(group);
+}
 
 static int show_file(const struct statsfile *file)
 {
-	struct text_output output = { .file = stdout, };
 	struct statsfile_error error;
 	struct group group;
 
@@ -34,8 +40,7 @@ static int show_file(const struct statsfile *file)
 		return STATUS_ERROR;
 	}
 	printf("%s:\n", file->id);
-	render_group(&output, &group);
-	group_free(&group);
+	show_group(&group);
 	return STATUS_OK;
 }
 
@@ -80,8 +85,17 @@ static int show_whole_vm(const struct vm *vm)
 
 static int show_vcpu(const struct vm *vm, const struct vcpu *vcpu)
 {
-	printf("%s, pid %d, VM %s, vCPU ", vm->process->name, vm->process->pid, vm->file.id);
-	return show_file(&vcpu->file);
+	struct statsfile_error error;
+	struct group group;
+
+	if (group_of_vcpu(&group, vm, vcpu - vm->vcpu, &error)) {
+		print_error("%s, vCPU %u: %s", vm->file.id, vcpu->number, error.text);
+		return STATUS_ERROR;
+	}
+	printf("%s, pid %d, VM %s, vCPU %u:\n", vm->process->name, vm->process->pid,
+	       vm->file.id, vcpu->number);
+	show_group(&group);
+	return STATUS_OK;
 }
 
 static int show_vms(const struct inventory *inventory, int vcpu)
@@ -118,7 +132,7 @@ static int show_process(const struct show_options *options)
 	status = open_inventory(&inventory);
 	if (status != STATUS_OK)
 		return status;
-	process = discover_process(&inventory, options->pid);
+	process = discover_process(&inventory, options->process.pid);
 	print_problems(&inventory);
 	status = process ? look_for_vms(&inventory, process, NULL) : STATUS_ERROR;
 	if (status == STATUS_OK)
@@ -130,21 +144,17 @@ static int show_process(const struct show_options *options)
 static int parse_options(int argc, char **argv, struct show_options *options)
 {
 	static const struct option long_options[] = {
-		{ "pid", required_argument, NULL, 'p', },
 		{ "vcpu", required_argument, NULL, 'c', },
 		{ "fd", required_argument, NULL, 'f', },
-		{ "help", no_argument, NULL, 'h', },
+		PROCESS_LONG_OPTIONS,
 		{},
 	};
+	int option, status;
 	uint64_t number;
-	int option;
 
-	while ((option = getopt_long(argc, argv, ":p:c:f:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":c:f:" PROCESS_OPTIONS, long_options,
+				     NULL)) != -1) {
 		switch (option) {
-		case 'p':
-			if (parse_pid(optarg, &options->pid))
-				return STATUS_USAGE;
-			break;
 		case 'c':
 			if (parse_number(optarg, 0, INT_MAX, &number))
 				return usage_error("'%s' is not a vCPU's number", optarg);
@@ -155,16 +165,15 @@ static int parse_options(int argc, char **argv, struct show_options *options)
 				return usage_error("'%s' is not a file descriptor", optarg);
 			options->fd = number;
 			break;
-		case 'h':
-			options->help = true;
-			return STATUS_OK;
 		default:
-			return option_error(option, argv);
+			status = parse_process_option(option, argv, &options->process);
+			if (status != STATUS_OK || options->process.help)
+				return status;
 		}
 	}
 	if (optind < argc)
 		return usage_error("show: unexpected argument '%s'", argv[optind]);
-	if (options->pid ? options->fd >= 0 : options->fd < 0)
+	if (options->process.pid ? options->fd >= 0 : options->fd < 0)
 		return usage_error("show needs either -p PID or --fd N");
 	if (options->fd >= 0 && options->vcpu != ALL_VCPUS)
 		return usage_error("--vcpu goes with -p PID only");
@@ -179,7 +188,7 @@ int command_show(int argc, char **argv)
 	status = parse_options(argc, argv, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (options.help)
+	if (options.process.help)
 		return command_help(1, argv);
 	return options.fd >= 0 ? show_fd(options.fd) : show_process(&options);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parser of a KVM statistics file. All sizes and offsets are 32 bits wide in the
- * file and are added up in 64 bits, so no sum can wrap before it is checked.
+ * Parser of a KVM statistics file. Sizes and offsets are 32 bits wide in the file
+ * and are added up in 64 bits, so no sum can wrap before it is checked; the one
+ * offset of 64 bits is checked before it is added to.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -9,11 +10,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "statsfile.h"
 
 #define VALUE_SIZE sizeof(uint64_t)
+
+/* Every page size is a multiple of it. */
+#define SMALLEST_PAGE 4096
+
+/* With two loads a value could be seen half changed: then nothing is mapped. */
+#if __GCC_ATOMIC_LLONG_LOCK_FREE == 2
+#define HAS_LOAD true
+#define load_value(value) __atomic_load_n(value, __ATOMIC_RELAXED)
+#else
+#define HAS_LOAD false
+#define load_value(value) (*(value))
+#endif
 
 struct block {
 	const char *name;
@@ -141,7 +156,7 @@ static int read_id(struct statsfile *file, const struct block *block,
 }
 
 static int parse_desc(struct statsfile_schema *schema, unsigned int index,
-		      struct statsfile_error *error)
+		      const struct block *block, struct statsfile_error *error)
 {
 	size_t stride = sizeof(struct kvm_stats_desc) + schema->name_size;
 	const char *raw = (const char *)schema->raw + index * stride;
@@ -154,8 +169,8 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	memcpy(&packed, raw, sizeof(packed));
 	if (!valid_name(name, schema->name_size))
 		return fail(error, -EINVAL,
-			    "the name of statistic %u is empty, not terminated or not printable",
-			    index);
+			    "the name of statistic %u in the %s is empty, not terminated or not printable",
+			    index, block->name);
 
 	*desc = (struct statsfile_desc) {
 		.name = name,
@@ -212,41 +227,160 @@ static bool same_descriptors(const struct statsfile_schema *a, const struct stat
 	       !memcmp(a->raw, b->raw, a->raw_size);
 }
 
-static int read_schema(struct statsfile *file, const struct block *block,
-		       const struct kvm_stats_header *header, struct statsfile_schema *like,
+static struct statsfile_schema *find_known(const struct statsfile_known *known,
+					   const struct statsfile_schema *schema)
+{
+	if (known && known->vm && same_descriptors(known->vm, schema))
+		return known->vm;
+	if (known && known->vcpu && same_descriptors(known->vcpu, schema))
+		return known->vcpu;
+	return NULL;
+}
+
+/* *@to is to be discarded by the caller on failure, too. */
+static int read_schema(const struct statsfile_source *source, const struct block *block,
+		       unsigned int num_desc, uint32_t name_size,
+		       const struct statsfile_known *known, struct statsfile_schema **to,
 		       struct statsfile_error *error)
 {
-	struct statsfile_schema *schema;
+	struct statsfile_schema *schema, *same;
 	unsigned int i;
 	int ret;
 
-	schema = schema_alloc(header->num_desc, header->name_size, block->size);
+	schema = schema_alloc(num_desc, name_size, block->size);
 	if (!schema)
 		return fail(error, -ENOMEM, "out of memory");
-	file->schema = schema;
-	ret = read_block(&file->source, block, schema->raw, error);
+	*to = schema;
+	ret = read_block(source, block, schema->raw, error);
 	if (ret)
 		return ret;
-	if (like && same_descriptors(schema, like)) {
-		file->schema = statsfile_schema_get(like);
+	same = find_known(known, schema);
+	if (same) {
+		*to = statsfile_schema_get(same);
 		statsfile_schema_put(schema);
 		return 0;
 	}
 	for (i = 0; i < schema->num_desc; i++) {
-		ret = parse_desc(schema, i, error);
+		ret = parse_desc(schema, i, block, error);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-enum { HEADER, ID, DESCRIPTORS, DATA, NUM_BLOCKS };
+/* As far as it goes: fields beyond its end are zero. */
+static int read_ext(const struct statsfile_source *source, struct block *block,
+		    struct kvm_stats_ext *ext, struct statsfile_error *error)
+{
+	uint32_t size;
+	int ret;
+
+	block->size = sizeof(size);
+	ret = read_block(source, block, &size, error);
+	if (ret)
+		return ret;
+	if (size < sizeof(size))
+		return fail(error, -EINVAL, "the extension block has %u bytes", size);
+
+	block->size = size < sizeof(*ext) ? size : sizeof(*ext);
+	ret = read_block(source, block, ext, error);
+	if (ret)
+		return ret;
+	block->size = size;
+	/* Those of the vCPUs are of use together only. */
+	if (size < sizeof(*ext))
+		*ext = (struct kvm_stats_ext) { .size = size, .data_size = ext->data_size, };
+	return 0;
+}
+
+static bool has_data_size(const struct kvm_stats_ext *ext)
+{
+	return ext->size >= offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
+}
+
+static int check_data_size(const struct block *block, uint32_t size,
+			   const struct statsfile_schema *schema, struct statsfile_error *error)
+{
+	if (size > STATSFILE_MAX_DATA)
+		return fail(error, -EINVAL, "a %s of %u bytes, %u are possible", block->name, size,
+			    STATSFILE_MAX_DATA);
+	if (size < block->size || size % VALUE_SIZE)
+		return fail(error, -EINVAL, "a %s of %u bytes for %u values", block->name, size,
+			    schema->num_values);
+	return 0;
+}
+
+static int check_paged(const char *name, uint64_t number, unsigned long page,
+		       struct statsfile_error *error)
+{
+	if (number % page)
+		return fail(error, -EINVAL, "the %s is %llu, not a multiple of the page size (%lu)",
+			    name, (unsigned long long)number, page);
+	return 0;
+}
+
+/* Whatever is to be mapped begins with a page. */
+static int check_pages(const struct kvm_stats_header *header, const struct kvm_stats_ext *ext,
+		       unsigned long page, struct statsfile_error *error)
+{
+	int ret;
+
+	ret = check_paged("offset of the data block", header->data_offset, page, error);
+	if (ret || !ext->vcpu_max)
+		return ret;
+	ret = check_paged("offset of the vCPU windows", ext->vcpu_mmap_offset, page, error);
+	if (ret)
+		return ret;
+	return check_paged("distance of the vCPU windows", ext->vcpu_stride, page, error);
+}
+
+/* What has to hold before the sizes of the vCPU blocks can be computed. */
+static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_error *error)
+{
+	if (ext->vcpu_max > STATSFILE_MAX_VCPUS)
+		return fail(error, -EINVAL, "windows of %u vCPUs, %u are possible", ext->vcpu_max,
+			    STATSFILE_MAX_VCPUS);
+	if (ext->vcpu_num_desc > STATSFILE_MAX_DESC)
+		return fail(error, -EINVAL, "%u vCPU statistics, %u are possible",
+			    ext->vcpu_num_desc, STATSFILE_MAX_DESC);
+	if (ext->vcpu_mmap_offset > INT64_MAX - ext->vcpu_max * (uint64_t)ext->vcpu_stride)
+		return fail(error, -EINVAL, "the vCPU windows end beyond what a file can have");
+	return 0;
+}
+
+static int find_online_vcpus(struct statsfile *file, struct statsfile_error *error)
+{
+	const struct statsfile_schema *schema = file->schema;
+	unsigned int i;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		if (!strcmp(schema->desc[i].name, "online_vcpus") && schema->desc[i].size == 1) {
+			file->online_vcpus = schema->desc[i].first;
+			return 0;
+		}
+	}
+	return fail(error, -EINVAL, "windows of vCPUs, but no statistic online_vcpus");
+}
+
+enum {
+	HEADER, ID, EXT, DESCRIPTORS, DATA,
+	VCPU_DESCRIPTORS, VCPU_IDS, VCPU_WINDOWS, VCPU_DATA,
+	NUM_BLOCKS,
+};
+
+/* What was read of the file, all in one place while it is checked. */
+struct layout {
+	struct kvm_stats_header header;
+	struct kvm_stats_ext ext;
+	struct block block[NUM_BLOCKS];
+};
 
 static int check_blocks(const struct block *blocks, struct statsfile_error *error)
 {
 	int ret, i, j;
 
-	for (i = 0; i < NUM_BLOCKS; i++) {
+	/* The last one is not in the file but at the start of each window. */
+	for (i = 0; i < VCPU_DATA; i++) {
 		ret = check_aligned(&blocks[i], error);
 		for (j = 0; !ret && j < i; j++)
 			ret = check_apart(&blocks[i], &blocks[j], error);
@@ -256,60 +390,207 @@ static int check_blocks(const struct block *blocks, struct statsfile_error *erro
 	return 0;
 }
 
-static int parse(struct statsfile *file, struct statsfile_schema *like,
-		 struct statsfile_error *error)
+static uint64_t desc_block_size(const struct kvm_stats_header *header, uint32_t num_desc)
 {
-	struct kvm_stats_header header;
-	struct block blocks[] = {
-		[HEADER] = { .name = "header", .size = sizeof(header), },
-		[ID] = { .name = "id", },
-		[DESCRIPTORS] = { .name = "descriptor block", },
-		[DATA] = { .name = "data block", },
-	};
+	return num_desc * (uint64_t)(sizeof(struct kvm_stats_desc) + header->name_size);
+}
+
+/* What the VM's file shows of its vCPUs. */
+static int parse_vcpus(struct statsfile *file, struct layout *layout,
+		       const struct statsfile_known *known, struct statsfile_error *error)
+{
+	const struct kvm_stats_ext *ext = &layout->ext;
+	struct block *block = layout->block;
 	int ret;
 
-	ret = read_block(&file->source, &blocks[HEADER], &header, error);
+	ret = check_vcpu_limits(ext, error);
+	if (ret)
+		return ret;
+	block[VCPU_DESCRIPTORS].start = ext->vcpu_desc_offset;
+	block[VCPU_DESCRIPTORS].size = desc_block_size(&layout->header, ext->vcpu_num_desc);
+	block[VCPU_IDS].start = ext->vcpu_id_offset;
+	block[VCPU_IDS].size = ext->vcpu_max * sizeof(uint32_t);
+	block[VCPU_WINDOWS].start = ext->vcpu_mmap_offset;
+	block[VCPU_WINDOWS].size = ext->vcpu_max * (uint64_t)ext->vcpu_stride;
+
+	ret = read_schema(&file->source, &block[VCPU_DESCRIPTORS], ext->vcpu_num_desc,
+			  layout->header.name_size, known, &file->vcpu_schema, error);
+	if (ret)
+		return ret;
+	block[VCPU_DATA].size = file->vcpu_schema->num_values * VALUE_SIZE;
+	ret = check_data_size(&block[VCPU_DATA], ext->vcpu_data_size, file->vcpu_schema, error);
+	if (ret)
+		return ret;
+	if (ext->vcpu_stride < ext->vcpu_data_size)
+		return fail(error, -EINVAL, "vCPU windows of %u bytes for %u bytes of data",
+			    ext->vcpu_stride, ext->vcpu_data_size);
+	file->vcpu_max = ext->vcpu_max;
+	file->vcpu_stride = ext->vcpu_stride;
+	file->vcpu_id_offset = ext->vcpu_id_offset;
+	return find_online_vcpus(file, error);
+}
+
+static int parse_ext(struct statsfile *file, struct layout *layout,
+		     const struct statsfile_known *known, struct statsfile_error *error)
+{
+	struct block *block = layout->block;
+	int ret;
+
+	block[EXT].start = block[ID].start + block[ID].size;
+	ret = read_ext(&file->source, &block[EXT], &layout->ext, error);
+	if (ret || !has_data_size(&layout->ext))
+		return ret;
+	ret = check_data_size(&block[DATA], layout->ext.data_size, file->schema, error);
+	if (ret)
+		return ret;
+	block[DATA].size = layout->ext.data_size;
+	if (layout->ext.vcpu_max)
+		ret = parse_vcpus(file, layout, known, error);
+	if (ret)
+		return ret;
+	return check_pages(&layout->header, &layout->ext, SMALLEST_PAGE, error);
+}
+
+static int parse(struct statsfile *file, struct layout *layout,
+		 const struct statsfile_known *known, struct statsfile_error *error)
+{
+	struct kvm_stats_header *header = &layout->header;
+	struct block *block = layout->block;
+	int ret;
+
+	ret = read_block(&file->source, &block[HEADER], header, error);
 	if (!ret)
-		ret = check_header(&header, error);
+		ret = check_header(header, error);
 	if (ret)
 		return ret;
 
-	blocks[ID].start = header.id_offset;
-	blocks[ID].size = header.name_size;
-	blocks[DESCRIPTORS].start = header.desc_offset;
-	blocks[DESCRIPTORS].size = header.num_desc *
-		(uint64_t)(sizeof(struct kvm_stats_desc) + header.name_size);
-	blocks[DATA].start = header.data_offset;
-	file->data_offset = header.data_offset;
+	block[ID].start = header->id_offset;
+	block[ID].size = header->name_size;
+	block[DESCRIPTORS].start = header->desc_offset;
+	block[DESCRIPTORS].size = desc_block_size(header, header->num_desc);
+	block[DATA].start = header->data_offset;
+	file->data_offset = header->data_offset;
 
-	ret = read_id(file, &blocks[ID], error);
+	ret = read_id(file, &block[ID], error);
 	if (!ret)
-		ret = read_schema(file, &blocks[DESCRIPTORS], &header, like, error);
+		ret = read_schema(&file->source, &block[DESCRIPTORS], header->num_desc,
+				  header->name_size, known, &file->schema, error);
 	if (ret)
 		return ret;
-	blocks[DATA].size = file->schema->num_values * VALUE_SIZE;
-	return check_blocks(blocks, error);
+	block[DATA].size = file->schema->num_values * VALUE_SIZE;
+	if (header->flags & KVM_STATS_HEADER_EXT)
+		ret = parse_ext(file, layout, known, error);
+	if (ret)
+		return ret;
+	return check_blocks(block, error);
+}
+
+/*
+ * A file that someone truncates raises SIGBUS where it is mapped. KVM's own cannot
+ * be, and are told by having no type, as nothing has that is found by a path.
+ */
+static bool is_safe_to_map(const struct statsfile_source *source)
+{
+	struct stat info;
+
+	if (source->fd < 0 || !HAS_LOAD)
+		return false;
+	if (source->access == STATSFILE_AUTO)
+		return !fstat(source->fd, &info) && !(info.st_mode & S_IFMT);
+	return source->access == STATSFILE_MMAP;
+}
+
+/* NULL if that is refused, for whatever reason. */
+static const void *map_block(int fd, const struct block *block)
+{
+	void *start;
+
+	if (!block->size || (size_t)block->size != block->size)
+		return NULL;
+	start = mmap(NULL, block->size, PROT_READ, MAP_SHARED, fd, block->start);
+	return start == MAP_FAILED ? NULL : start;
+}
+
+static void unmap(const void *start, size_t size)
+{
+	if (start)
+		munmap((void *)start, size);
+}
+
+static size_t data_size(const struct statsfile *file)
+{
+	return file->schema->num_values * VALUE_SIZE;
+}
+
+static size_t windows_size(const struct statsfile *file)
+{
+	return (size_t)file->vcpu_max * file->vcpu_stride;
+}
+
+/* Nothing is touched yet: not all of it need be there. */
+static int map(struct statsfile *file, const struct layout *layout, struct statsfile_error *error)
+{
+	struct block data = { .start = file->data_offset, .size = data_size(file), };
+	int ret;
+
+	if (!has_data_size(&layout->ext) || !is_safe_to_map(&file->source))
+		return 0;
+	ret = check_pages(&layout->header, &layout->ext, sysconf(_SC_PAGESIZE), error);
+	if (ret)
+		return ret;
+	file->data = map_block(file->source.fd, &data);
+	if (file->data)
+		file->windows = map_block(file->source.fd, &layout->block[VCPU_WINDOWS]);
+	return 0;
 }
 
 static void discard(struct statsfile *file)
 {
 	free(file->id);
-	if (file->schema)
+	if (file->schema) {
+		unmap(file->data, data_size(file));
+		unmap(file->windows, windows_size(file));
 		statsfile_schema_put(file->schema);
+	}
+	if (file->vcpu_schema)
+		statsfile_schema_put(file->vcpu_schema);
 }
 
 int statsfile_open(struct statsfile *file, const struct statsfile_source *source,
-		   struct statsfile_schema *like, struct statsfile_error *error)
+		   const struct statsfile_known *known, struct statsfile_error *error)
 {
+	struct layout layout = {
+		.block = {
+			[HEADER] = { .name = "header", .size = sizeof(layout.header), },
+			[ID] = { .name = "id", },
+			[EXT] = { .name = "extension block", },
+			[DESCRIPTORS] = { .name = "descriptor block", },
+			[DATA] = { .name = "data block", },
+			[VCPU_DESCRIPTORS] = { .name = "vCPU descriptor block", },
+			[VCPU_IDS] = { .name = "vCPU id block", },
+			[VCPU_WINDOWS] = { .name = "vCPU window block", },
+			[VCPU_DATA] = { .name = "vCPU data block", },
+		},
+	};
 	int ret;
 
 	*file = (struct statsfile) { .source = *source };
-	ret = parse(file, like, error);
+	ret = parse(file, &layout, known, error);
+	if (!ret)
+		ret = map(file, &layout, error);
 	if (ret) {
 		discard(file);
 		*file = (struct statsfile) { .source.fd = -1 };
 	}
 	return ret;
+}
+
+static void load_values(uint64_t *values, const uint64_t *from, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		values[i] = load_value(&from[i]);
 }
 
 int statsfile_read(const struct statsfile *file, uint64_t *values,
@@ -318,10 +599,54 @@ int statsfile_read(const struct statsfile *file, uint64_t *values,
 	struct block data = {
 		.name = "data block",
 		.start = file->data_offset,
-		.size = file->schema->num_values * VALUE_SIZE,
+		.size = data_size(file),
 	};
 
-	return read_block(&file->source, &data, values, error);
+	if (!file->data)
+		return read_block(&file->source, &data, values, error);
+	load_values(values, file->data, file->schema->num_values);
+	return 0;
+}
+
+uint32_t statsfile_online_vcpus(const struct statsfile *file)
+{
+	uint64_t online_vcpus;
+
+	if (!file->windows)
+		return 0;
+	online_vcpus = load_value(&file->data[file->online_vcpus]);
+	/* What the kernel did before it counted a vCPU is seen from here on. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return online_vcpus < file->vcpu_max ? online_vcpus : file->vcpu_max;
+}
+
+int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
+			struct statsfile_error *error)
+{
+	size_t offset = (size_t)index * file->vcpu_stride;
+	uint32_t online_vcpus = statsfile_online_vcpus(file);
+
+	/* A window without its vCPU would raise SIGBUS. */
+	if (index >= online_vcpus)
+		return fail(error, -EINVAL, "vCPU %u of %u", index, online_vcpus);
+	load_values(values, (const uint64_t *)(file->windows + offset),
+		    file->vcpu_schema->num_values);
+	return 0;
+}
+
+int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
+			    uint32_t *ids, struct statsfile_error *error)
+{
+	struct block block = {
+		.name = "vCPU id block",
+		.start = file->vcpu_id_offset + first * (uint64_t)sizeof(*ids),
+		.size = count * (uint64_t)sizeof(*ids),
+	};
+
+	if (first > file->vcpu_max || count > file->vcpu_max - first)
+		return fail(error, -EINVAL, "ids of vCPUs %u to %llu, of %u", first,
+			    (unsigned long long)first + count, file->vcpu_max);
+	return read_block(&file->source, &block, ids, error);
 }
 
 void statsfile_close(struct statsfile *file)

@@ -22,19 +22,30 @@
  *		       values[file.schema->desc[i].first]);
  *	statsfile_close(&file);
  *
+ * Values are loaded from a mapping of the file, without a system call, where the
+ * kernel allows that (KVM_STATS_HEADER_EXT), and read by pread() elsewhere. A VM's
+ * mapping has the values of its vCPUs, too:
+ *
+ *	for (i = 0; i < statsfile_online_vcpus(&file); i++)
+ *		statsfile_read_vcpu(&file, i, vcpu_values, &error);
+ *
  * Refused: blocks that overlap, are not aligned to 8 bytes or go past the end of
  * the file, names and ids that are empty, not terminated or not printable,
- * scalars that are not one value, linear histograms without a bucket size, and
- * sizes beyond STATSFILE_MAX_*.
+ * scalars that are not one value, linear histograms without a bucket size, sizes
+ * beyond STATSFILE_MAX_*, data blocks smaller than what they are described to
+ * hold, what is to be mapped and does not begin with a page, windows of vCPUs
+ * without online_vcpus, which says how many of them exist.
  *
- * Ignored, so that newer kernels can add to the format: header flags, descriptor
- * flags beyond type, unit and base, gaps between blocks and what stands there.
- * A type, unit or base that is not known yet is kept as it is; callers
- * treat it as a plain number.
+ * Ignored, so that newer kernels can add to the format: header flags, fields of
+ * the extension block, descriptor flags beyond type, unit and base, gaps between
+ * blocks and what stands there. Fields that the extension block is too short for
+ * are not there. A type, unit or base that is not known yet is kept as it is;
+ * callers treat it as a plain number.
  */
 #ifndef KVMSTAT_STATSFILE_H
 #define KVMSTAT_STATSFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,19 +59,36 @@
 #define STATSFILE_MAX_NAME 1024
 #define STATSFILE_MAX_DESC 16384
 #define STATSFILE_MAX_DATA (16u << 20)
+#define STATSFILE_MAX_VCPUS 65536
 
 struct statsfile_error {
 	char text[192];
 };
 
 /**
+ * enum statsfile_access - how values are had
+ * @STATSFILE_AUTO: from a mapping if the file is KVM's own and can be mapped, or
+ *	else by pread()
+ * @STATSFILE_PREAD: by pread()
+ * @STATSFILE_MMAP: as @STATSFILE_AUTO, but of every file that can be mapped: for
+ *	callers that know that nobody truncates it, which would raise SIGBUS here
+ */
+enum statsfile_access {
+	STATSFILE_AUTO,
+	STATSFILE_PREAD,
+	STATSFILE_MMAP,
+};
+
+/**
  * struct statsfile_source - where a statistics file is read from
  * @fd: file descriptor, or -1 for memory
+ * @access: how, if it is a file descriptor
  * @memory: the file's content if @fd is -1, used by the later reads too
  * @size: bytes of @memory
  */
 struct statsfile_source {
 	int fd;
+	enum statsfile_access access;
 	const void *memory;
 	size_t size;
 };
@@ -104,30 +132,49 @@ struct statsfile_schema {
 };
 
 /**
+ * struct statsfile_known - schemas that a file probably has and then shares
+ * @vm: what VMs have, or NULL
+ * @vcpu: what vCPUs have, or NULL
+ */
+struct statsfile_known {
+	struct statsfile_schema *vm;
+	struct statsfile_schema *vcpu;
+};
+
+/**
  * struct statsfile - an open statistics file
  * @source: where it is read from
  * @id: printable, never empty
  * @schema: what it describes
- * @data_offset: where its values are
+ * @vcpu_schema: what it describes of vCPUs, NULL if nothing
+ * @vcpu_max: how many vCPUs it can show, 0 without @vcpu_schema
  */
 struct statsfile {
 	struct statsfile_source source;
 	char *id;
 	struct statsfile_schema *schema;
+	struct statsfile_schema *vcpu_schema;
+	uint32_t vcpu_max;
+	/* private */
 	uint32_t data_offset;
+	uint32_t vcpu_id_offset;
+	uint32_t vcpu_stride;
+	uint32_t online_vcpus;		/* index of the value */
+	const uint64_t *data;		/* mapped, or NULL */
+	const char *windows;		/* mapped, or NULL; not without data */
 };
 
 /**
  * statsfile_open() - read and check everything but the values
  * @file: filled in on success
  * @source: copied; after success @file owns the file descriptor
- * @like: a schema that the file probably has too and then shares, or NULL
+ * @known: or NULL
  * @error: filled in on failure
  *
  * Return: 0, -EINVAL for a malformed file, -ENOMEM, or the errno of pread().
  */
 int statsfile_open(struct statsfile *file, const struct statsfile_source *source,
-		   struct statsfile_schema *like, struct statsfile_error *error);
+		   const struct statsfile_known *known, struct statsfile_error *error);
 
 /**
  * statsfile_read() - read all values
@@ -135,14 +182,61 @@ int statsfile_open(struct statsfile *file, const struct statsfile_source *source
  * @values: room for file->schema->num_values
  * @error: filled in on failure
  *
- * One system call. Works after the VM is gone: the last values stay.
+ * No system call if the file is mapped, and then no failure; otherwise one. Works
+ * after the VM is gone: the last values stay.
  *
  * Return: as statsfile_open().
  */
 int statsfile_read(const struct statsfile *file, uint64_t *values,
 		   struct statsfile_error *error);
 
-/* Frees what statsfile_open() made and closes the file descriptor. */
+/* Whether it is mapped, and whether its vCPUs are, too. */
+static inline bool statsfile_is_mapped(const struct statsfile *file)
+{
+	return file->data;
+}
+
+static inline bool statsfile_has_windows(const struct statsfile *file)
+{
+	return file->windows;
+}
+
+/*
+ * How many vCPUs can be read here, those that exist: never fewer than before. 0 of
+ * a file without windows. No system call.
+ */
+uint32_t statsfile_online_vcpus(const struct statsfile *file);
+
+/**
+ * statsfile_read_vcpu() - read all values of a vCPU
+ * @file: the file of its VM
+ * @index: in the order in which the vCPUs were created
+ * @values: room for file->vcpu_schema->num_values
+ * @error: filled in on failure
+ *
+ * No system call.
+ *
+ * Return: 0, or -EINVAL if @index is not below statsfile_online_vcpus().
+ */
+int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
+			struct statsfile_error *error);
+
+/**
+ * statsfile_read_vcpu_ids() - read the ids of vCPUs
+ * @file: the file of their VM
+ * @first: index of the first
+ * @count: how many
+ * @ids: room for @count
+ * @error: filled in on failure
+ *
+ * One system call.
+ *
+ * Return: as statsfile_open(); -EINVAL also beyond file->vcpu_max.
+ */
+int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
+			    uint32_t *ids, struct statsfile_error *error);
+
+/* Unmaps and frees what statsfile_open() made and closes the file descriptor. */
 void statsfile_close(struct statsfile *file);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);

@@ -29,9 +29,8 @@
 #define DEFAULT_WIDTH 80
 
 struct watch_options {
-	pid_t pid;
+	struct process_options process;
 	bool wait;
-	bool help;
 	uint64_t interval_ns;
 	uint64_t count;			/* 0: without end */
 };
@@ -262,7 +261,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 	bool none_yet;
 	int status;
 
-	watch->process = discover_process(&watch->inventory, options->pid);
+	watch->process = discover_process(&watch->inventory, options->process.pid);
 	print_problems(&watch->inventory);
 	if (!watch->process)
 		return STATUS_ERROR;
@@ -274,7 +273,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 			return status;
 		switch (pause_until(watch, monotonic_ns() + LOOK_AGAIN)) {
 		case EVENT_PROCESS_ENDED:
-			print_error("pid %d ended without a VM", options->pid);
+			print_error("pid %d ended without a VM", options->process.pid);
 			return STATUS_ERROR;
 		case EVENT_INTERRUPTED:
 			watch->stopped = true;
@@ -289,30 +288,25 @@ static int attach(struct watch *watch, const struct watch_options *options)
 static int parse_options(int argc, char **argv, struct watch_options *options)
 {
 	static const struct option long_options[] = {
-		{ "pid", required_argument, NULL, 'p', },
 		{ "wait", no_argument, NULL, 'w', },
-		{ "help", no_argument, NULL, 'h', },
+		PROCESS_LONG_OPTIONS,
 		{},
 	};
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, ":p:wh", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":w" PROCESS_OPTIONS, long_options,
+				     NULL)) != -1) {
 		switch (option) {
-		case 'p':
-			if (parse_pid(optarg, &options->pid))
-				return STATUS_USAGE;
-			break;
 		case 'w':
 			options->wait = true;
 			break;
-		case 'h':
-			options->help = true;
-			return STATUS_OK;
 		default:
-			return option_error(option, argv);
+			status = parse_process_option(option, argv, &options->process);
+			if (status != STATUS_OK || options->process.help)
+				return status;
 		}
 	}
-	if (!options->pid)
+	if (!options->process.pid)
 		return usage_error("-p PID is missing");
 	if (optind < argc &&
 	    parse_seconds(argv[optind], MIN_INTERVAL, MAX_INTERVAL, &options->interval_ns))
@@ -346,7 +340,7 @@ int command_watch(int argc, char **argv)
 	status = parse_options(argc, argv, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (options.help)
+	if (options.process.help)
 		return command_help(1, argv);
 	status = open_inventory(&watch.inventory);
 	if (status != STATUS_OK)

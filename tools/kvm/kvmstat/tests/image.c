@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Builds statistics files in memory, as a kernel with the series lays them out:
- * the data block starts on a page of its own.
+ * Builds statistics files in memory, as kernels lay them out: the data block starts
+ * on a page of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../util.h"
 #include "image.h"
 
-#define PAGE 4096
 #define STRIDE (sizeof(struct kvm_stats_desc) + IMAGE_NAME_SIZE)
+
+/* It has to be possible to map the image here. */
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t size)
+{
+	return (size + page_size() - 1) / page_size() * page_size();
+}
 
 struct kvm_stats_header *image_header(const struct image *image)
 {
@@ -34,53 +46,143 @@ uint64_t *image_values(const struct image *image)
 	return (uint64_t *)(image->bytes + image_header(image)->data_offset);
 }
 
+struct kvm_stats_ext *image_ext(const struct image *image)
+{
+	return (struct kvm_stats_ext *)(image_id(image) + IMAGE_NAME_SIZE);
+}
+
+struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index)
+{
+	return (struct kvm_stats_desc *)(image->bytes + image_ext(image)->vcpu_desc_offset +
+					 index * STRIDE);
+}
+
+uint32_t *image_vcpu_ids(const struct image *image)
+{
+	return (uint32_t *)(image->bytes + image_ext(image)->vcpu_id_offset);
+}
+
+uint64_t *image_vcpu_values(const struct image *image, unsigned int window)
+{
+	const struct kvm_stats_ext *ext = image_ext(image);
+
+	return (uint64_t *)(image->bytes + ext->vcpu_mmap_offset +
+			    (size_t)window * ext->vcpu_stride);
+}
+
 static unsigned int num_values(const struct image_stat *stat)
 {
 	return stat->size ? stat->size : 1;
+}
+
+static unsigned int count_stats(const struct image_stat *stats)
+{
+	unsigned int count = 0;
+
+	while (stats[count].name)
+		count++;
+	return count;
+}
+
+static uint32_t bytes_of_values(const struct image_stat *stats)
+{
+	uint32_t bytes = 0;
+
+	for (; stats->name; stats++)
+		bytes += num_values(stats) * sizeof(uint64_t);
+	return bytes;
+}
+
+static void describe(struct kvm_stats_desc *desc, const struct image_stat *stats)
+{
+	uint32_t offset = 0;
+
+	for (; stats->name; stats++) {
+		*desc = (struct kvm_stats_desc) {
+			.flags = stats->flags,
+			.exponent = stats->exponent,
+			.size = num_values(stats),
+			.offset = offset,
+			.bucket_size = stats->bucket_size,
+		};
+		snprintf(desc->name, IMAGE_NAME_SIZE, "%s", stats->name);
+		offset += num_values(stats) * sizeof(uint64_t);
+		desc = (struct kvm_stats_desc *)((char *)desc + STRIDE);
+	}
+}
+
+/* Without @ext the image ends with its data. */
+static struct image build(const char *id, const struct image_stat *stats,
+			  const struct kvm_stats_header *header, const struct kvm_stats_ext *ext)
+{
+	struct image image = {
+		.size = ext && ext->vcpu_max ?
+			ext->vcpu_mmap_offset + (size_t)ext->vcpu_max * ext->vcpu_stride :
+			header->data_offset + bytes_of_values(stats),
+	};
+
+	image.bytes = xcalloc(1, image.size);
+	*image_header(&image) = *header;
+	snprintf(image_id(&image), IMAGE_NAME_SIZE, "%s", id);
+	if (ext)
+		*image_ext(&image) = *ext;
+	describe(image_desc(&image, 0), stats);
+	return image;
 }
 
 struct image image_build(const char *id, const struct image_stat *stats)
 {
 	struct kvm_stats_header header = {
 		.name_size = IMAGE_NAME_SIZE,
+		.num_desc = count_stats(stats),
 		.id_offset = sizeof(header),
 		.desc_offset = sizeof(header) + IMAGE_NAME_SIZE,
 	};
-	const struct image_stat *stat;
-	struct kvm_stats_desc *desc;
+
+	header.data_offset = whole_pages(header.desc_offset + header.num_desc * STRIDE);
+	return build(id, stats, &header, NULL);
+}
+
+struct image image_build_ext(const char *id, const struct image_stat *stats,
+			     const struct image_stat *vcpu_stats, unsigned int vcpu_max)
+{
+	struct kvm_stats_ext ext = {
+		.size = sizeof(ext),
+		.data_size = bytes_of_values(stats),
+	};
+	struct kvm_stats_header header = {
+		.flags = KVM_STATS_HEADER_EXT,
+		.name_size = IMAGE_NAME_SIZE,
+		.num_desc = count_stats(stats),
+		.id_offset = sizeof(header),
+		.desc_offset = sizeof(header) + IMAGE_NAME_SIZE + sizeof(ext),
+	};
+	size_t end = header.desc_offset + header.num_desc * STRIDE;
 	struct image image;
-	uint32_t offset = 0;
 
-	for (stat = stats; stat->name; stat++) {
-		header.num_desc++;
-		offset += num_values(stat) * sizeof(uint64_t);
+	if (!vcpu_stats) {
+		header.data_offset = whole_pages(end);
+		return build(id, stats, &header, &ext);
 	}
-	header.data_offset = header.desc_offset + header.num_desc * STRIDE;
-	header.data_offset = (header.data_offset + PAGE - 1) / PAGE * PAGE;
-
-	image.size = header.data_offset + offset;
-	image.bytes = xcalloc(1, image.size);
-	memcpy(image.bytes, &header, sizeof(header));
-	snprintf(image_id(&image), IMAGE_NAME_SIZE, "%s", id);
-	offset = 0;
-	for (stat = stats; stat->name; stat++) {
-		desc = image_desc(&image, stat - stats);
-		*desc = (struct kvm_stats_desc) {
-			.flags = stat->flags,
-			.exponent = stat->exponent,
-			.size = num_values(stat),
-			.offset = offset,
-			.bucket_size = stat->bucket_size,
-		};
-		snprintf(desc->name, IMAGE_NAME_SIZE, "%s", stat->name);
-		offset += num_values(stat) * sizeof(uint64_t);
-	}
+	ext.vcpu_stride = page_size();
+	ext.vcpu_max = vcpu_max;
+	ext.vcpu_num_desc = count_stats(vcpu_stats);
+	ext.vcpu_desc_offset = end;
+	ext.vcpu_data_size = bytes_of_values(vcpu_stats);
+	ext.vcpu_id_offset = ext.vcpu_desc_offset + ext.vcpu_num_desc * STRIDE;
+	header.data_offset = whole_pages(ext.vcpu_id_offset + vcpu_max * sizeof(uint32_t));
+	ext.vcpu_mmap_offset = header.data_offset + whole_pages(ext.data_size);
+	image = build(id, stats, &header, &ext);
+	describe(image_vcpu_desc(&image, 0), vcpu_stats);
 	return image;
 }
 
 void image_free(struct image *image)
 {
-	free(image->bytes);
+	if (image->mapped)
+		munmap(image->bytes, image->size);
+	else
+		free(image->bytes);
 	*image = (struct image) {};
 }
 
@@ -93,15 +195,51 @@ struct statsfile_source image_source(const struct image *image)
 	};
 }
 
-struct statsfile image_open(const struct image *image)
+void image_set_windows(const struct image *image, int fd, unsigned int vcpus)
 {
-	struct statsfile_source source = image_source(image);
+	const struct kvm_stats_ext *ext = image_ext(image);
+
+	if (ftruncate(fd, ext->vcpu_mmap_offset + (off_t)vcpus * ext->vcpu_stride))
+		abort();
+}
+
+struct statsfile_source image_to_file(struct image *image, unsigned int vcpus,
+				      enum statsfile_access access)
+{
+	struct statsfile_source source = {
+		.fd = memfd_create("stats", MFD_CLOEXEC),
+		.access = access,
+	};
+	unsigned char *bytes;
+
+	if (source.fd < 0 || write(source.fd, image->bytes, image->size) != (ssize_t)image->size)
+		abort();
+	bytes = mmap(NULL, image->size, PROT_READ | PROT_WRITE, MAP_SHARED, source.fd, 0);
+	if (bytes == MAP_FAILED)
+		abort();
+	free(image->bytes);
+	image->bytes = bytes;
+	image->mapped = true;
+	if (image_header(image)->flags & KVM_STATS_HEADER_EXT && image_ext(image)->vcpu_max)
+		image_set_windows(image, source.fd, vcpus);
+	return source;
+}
+
+struct statsfile image_open_source(const struct statsfile_source *source)
+{
 	struct statsfile_error error;
 	struct statsfile file;
 
-	if (statsfile_open(&file, &source, NULL, &error)) {
+	if (statsfile_open(&file, source, NULL, &error)) {
 		printf("Bail out! a well-formed file is refused: %s\n", error.text);
 		exit(1);
 	}
 	return file;
+}
+
+struct statsfile image_open(const struct image *image)
+{
+	struct statsfile_source source = image_source(image);
+
+	return image_open_source(&source);
 }

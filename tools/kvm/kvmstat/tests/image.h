@@ -5,6 +5,7 @@
 #ifndef KVMSTAT_TESTS_IMAGE_H
 #define KVMSTAT_TESTS_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,10 +24,18 @@ struct image_stat {
 struct image {
 	unsigned char *bytes;
 	size_t size;
+	bool mapped;		/* see image_to_file() */
 };
 
-/* @stats ends with one without a name. */
+/* @stats ends with one without a name. As kernels have it that know no extension block. */
 struct image image_build(const char *id, const struct image_stat *stats);
+
+/*
+ * With an extension block: of a VM that shows its vCPUs, or of a vCPU if
+ * @vcpu_stats is NULL. The windows are behind what read() would see, all of them.
+ */
+struct image image_build_ext(const char *id, const struct image_stat *stats,
+			     const struct image_stat *vcpu_stats, unsigned int vcpu_max);
 void image_free(struct image *image);
 
 struct kvm_stats_header *image_header(const struct image *image);
@@ -34,9 +43,25 @@ char *image_id(const struct image *image);
 struct kvm_stats_desc *image_desc(const struct image *image, unsigned int index);
 uint64_t *image_values(const struct image *image);
 
+struct kvm_stats_ext *image_ext(const struct image *image);
+struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index);
+uint32_t *image_vcpu_ids(const struct image *image);
+uint64_t *image_vcpu_values(const struct image *image, unsigned int window);
+
 struct statsfile_source image_source(const struct image *image);
+
+/*
+ * The source is then a file, which the image is a view of: what is written there
+ * is read here. It has windows for @vcpus, and SIGBUS beyond.
+ */
+struct statsfile_source image_to_file(struct image *image, unsigned int vcpus,
+				      enum statsfile_access access);
+
+/* From now on there are that many. */
+void image_set_windows(const struct image *image, int fd, unsigned int vcpus);
 
 /* Opens it; ends the test if that fails. */
 struct statsfile image_open(const struct image *image);
+struct statsfile image_open_source(const struct statsfile_source *source);
 
 #endif /* KVMSTAT_TESTS_IMAGE_H */

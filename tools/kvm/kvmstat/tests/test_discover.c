@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Discovery, on a host of the test's own: a directory that looks like /proc, and
- * statistics files in memfds. Processes die, file descriptors are closed and reused,
- * permission is missing, exactly where a test wants it.
+ * statistics files in memfds, which show the vCPUs of a VM or do not. Processes die,
+ * file descriptors are closed and reused, permission is missing, exactly where a test
+ * wants it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +22,10 @@
 
 #define MAX_OBJECTS 16
 #define MAX_FDS 1024
+#define VCPU_MAX 8
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "remote_tlb_flush", },
+	{ .name = "online_vcpus", },
 	{},
 };
 
@@ -43,6 +45,7 @@ struct object {
 	unsigned int vm;	/* number in fdinfo; 0: the kernel gives none */
 	int err;		/* of KVM_GET_STATS_FD */
 	bool malformed;
+	unsigned int windows;	/* more than 0: it shows its vCPUs, these of them exist */
 };
 
 static struct {
@@ -50,6 +53,7 @@ static struct {
 	struct object object[MAX_OBJECTS];
 	size_t num_objects;
 	pid_t pid_of[MAX_FDS];		/* by the "pidfd" */
+	bool dead[MAX_FDS];		/* by the statistics file */
 	unsigned int num_asked;
 	pid_t dies_when_asked;
 } fake;
@@ -151,14 +155,14 @@ static struct object *add_object(pid_t pid, int fd, int link, const char *id, un
 	return object;
 }
 
-static void set_state(int stats, unsigned int vm, const char *state)
+static void write_fdinfo(int stats, unsigned int vm)
 {
 	char text[128] = "pos:\t0\nflags:\t02000000\nmnt_id:\t15\n";
 	size_t length = strlen(text);
 
 	if (vm)
 		snprintf(text + length, sizeof(text) - length,
-			 "id:\tx\nvm:\t%u\nstatistics:\t1\nstate:\t%s\n", vm, state);
+			 "id:\tx\nvm:\t%u\nstatistics:\t1\nstate:\talive\n", vm);
 	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
 }
 
@@ -176,18 +180,57 @@ static int fake_open_process(pid_t pid, struct host_error *error)
 	return fd;
 }
 
+/* The ids are 10 times the index. */
+static struct image build_image(const struct object *object)
+{
+	struct image image;
+	unsigned int i;
+
+	if (!object->windows)
+		return image_build(object->id, object->stats);
+	image = image_build_ext(object->id, object->stats, vcpu_stats, VCPU_MAX);
+	image_values(&image)[0] = object->windows;
+	for (i = 0; i < object->windows; i++) {
+		image_vcpu_ids(&image)[i] = 10 * i;
+		image_vcpu_values(&image, i)[0] = 100 + i;
+	}
+	return image;
+}
+
 static int make_stats(const struct object *object)
 {
-	struct image image = image_build(object->id, object->stats);
-	int fd = memfd_create("stats", MFD_CLOEXEC);
+	struct image image = build_image(object);
+	struct statsfile_source source;
 
 	if (object->malformed)
 		image_header(&image)->num_desc = 100;
-	if (write(fd, image.bytes, image.size) != (ssize_t)image.size)
-		abort();
+	source = image_to_file(&image, object->windows, STATSFILE_MMAP);
 	image_free(&image);
-	set_state(fd, object->vm, "alive");
-	return fd;
+	write_fdinfo(source.fd, object->vm);
+	fake.dead[source.fd] = false;
+	return source.fd;
+}
+
+/* What a kernel does: window, id and values are there before they are counted. */
+static void add_windows(const struct vm *vm, unsigned int count)
+{
+	uint64_t online_vcpus = vm->num_vcpus + count;
+	const struct statsfile *file = &vm->file;
+	uint32_t id;
+	size_t i;
+
+	if (ftruncate(file->source.fd, file->data_offset +
+		      (1 + online_vcpus) * file->vcpu_stride))
+		abort();
+	for (i = vm->num_vcpus; i < online_vcpus; i++) {
+		id = 10 * i;
+		if (pwrite(file->source.fd, &id, sizeof(id),
+			   file->vcpu_id_offset + i * sizeof(id)) != sizeof(id))
+			abort();
+	}
+	if (pwrite(file->source.fd, &online_vcpus, sizeof(online_vcpus),
+		   file->data_offset) != sizeof(online_vcpus))
+		abort();
 }
 
 static int fake_get_stats(int process, int fd, int link, struct host_error *error)
@@ -217,10 +260,17 @@ static int fake_get_stats(int process, int fd, int link, struct host_error *erro
 	return -1;
 }
 
+static bool fake_is_dead(int stats)
+{
+	return fake.dead[stats];
+}
+
 static const struct host fake_host = {
 	.proc = fake.proc,
 	.open_process = fake_open_process,
 	.get_stats = fake_get_stats,
+	.is_dead = fake_is_dead,
+	.access = STATSFILE_MMAP,
 };
 
 static void set_up(struct inventory *inventory)
@@ -375,6 +425,154 @@ static void test_many_fds(void)
 	tear_down(&inventory);
 }
 
+/* The vCPUs are in the VM's file: nothing else is taken or opened. */
+static void test_whole_vm(void)
+{
+	unsigned int fds = count_own_fds();
+	struct statsfile_error error;
+	struct inventory inventory;
+	uint64_t values[2];
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 8, 0, "kvm-101/vcpu-0", 5);
+	add_object(100, 9, 10, "kvm-102/vcpu-10", 5);
+	add_object(100, 10, LINK_VM, "kvm-100", 5)->windows = 2;
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 1,
+	      "whole VM: only its own file is taken");
+	/* And two that stand for the process. */
+	check_number(count_own_fds(), fds + 3, "whole VM: one file");
+	vm = inventory.vm[0];
+	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 10,
+	      "whole VM: its vCPUs, by their ids");
+	check(vm_vcpu_schema(vm) && vm_vcpu_schema(vm)->num_desc == 2,
+	      "whole VM: statistics of its vCPUs");
+	check(!vm_read_vcpu(vm, 1, values, &error) && values[0] == 101,
+	      "whole VM: values of a vCPU");
+
+	close_fd(100, 8);
+	close_fd(100, 9);
+	add_windows(vm, 1);
+	discover_vcpus(&inventory, vm);
+	check(vm->num_vcpus == 3 && vm->vcpu[2].number == 20 && fake.num_asked == 1,
+	      "whole VM: a vCPU appears in the file");
+	add_windows(vm, 2);
+	check(!discover_again(&inventory, vm->process) && vm->num_vcpus == 5 &&
+	      vm->vcpu[4].number == 40 && fake.num_asked == 1,
+	      "whole VM: another look finds more in the file");
+	remove_process(100);
+	add_windows(vm, 1);
+	check(discover_again(&inventory, vm->process) == -ESRCH && vm->num_vcpus == 6,
+	      "whole VM: also when its process is gone");
+	tear_down(&inventory);
+	check_number(count_own_fds(), fds, "whole VM: all file descriptors are closed in the end");
+}
+
+/* A child inherited the files; another VM has no windows. */
+static void test_whole_and_split_vms(void)
+{
+	struct inventory inventory;
+	const struct vm *whole, *split;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_object(200, 4, 0, "kvm-100/vcpu-0", 5);
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 2,
+	      "whole VM in two processes: no vCPU's file is taken");
+
+	add_object(200, 5, LINK_VM, "kvm-200", 6);
+	add_object(200, 6, 3, "kvm-200/vcpu-3", 6);
+	discover_again(&inventory, inventory.process[1]);
+	check(inventory.num_vms == 2 && !inventory.num_problems, "whole and split VM");
+	whole = inventory.vm[0];
+	split = inventory.vm[1];
+	check(whole->num_vcpus == 1 && split->num_vcpus == 1 && split->vcpu[0].number == 3,
+	      "whole and split VM: each has its vCPUs");
+	tear_down(&inventory);
+}
+
+static void test_refused_mapping(void)
+{
+	struct host host = fake_host;
+	struct statsfile_error error;
+	struct inventory inventory;
+	uint64_t values[2];
+	struct vm *vm;
+
+	set_up(&inventory);
+	host.access = STATSFILE_PREAD;
+	inventory.host = &host;
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 2;
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
+	discover_all(&inventory);
+	vm = inventory.vm[0];
+	check(vm->num_vcpus == 1 && fake.num_asked == 2 && vm->vcpu[0].file.schema,
+	      "mapping refused: a file per vCPU");
+	check(vm->vcpu[0].file.schema == vm->file.vcpu_schema,
+	      "mapping refused: the descriptors are shared");
+	check(!vm_read_vcpu(vm, 0, values, &error) && !values[0],
+	      "mapping refused: values of a vCPU");
+	tear_down(&inventory);
+}
+
+static void test_unreadable_ids(void)
+{
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	discover_all(&inventory);
+	vm = inventory.vm[0];
+	add_windows(vm, 1);
+	vm->file.vcpu_id_offset = 1 << 30;
+	discover_vcpus(&inventory, vm);
+	discover_vcpus(&inventory, vm);
+	check(vm->num_vcpus == 1 && inventory.num_problems == 1, "unreadable ids: said once");
+	check_contains(inventory.problem[0], "pid 100 (vmm): new vCPUs are left out: the file ends",
+		       "unreadable ids: why");
+	tear_down(&inventory);
+}
+
+/* A file descriptor that was closed is looked at again when there is one once more. */
+static void test_reused_fd(void)
+{
+	struct inventory inventory;
+	struct process *process;
+	int fd;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	for (fd = 10; fd < 20; fd += 2)
+		add_object(100, fd, fd, "kvm-100/vcpu", 5);
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	process = discover_process(&inventory, 100);
+	discover_again(&inventory, process);
+	check_number(fake.num_asked, 6, "reused: all were looked at");
+	/* One in front of those that are known, one between, one behind. */
+	for (fd = 9; fd < 22; fd += 6)
+		add_object(100, fd, fd, "kvm-100/vcpu", 5);
+	discover_again(&inventory, process);
+	check_number(fake.num_asked, 9, "reused: then those that are new");
+	close_fd(100, 14);
+	discover_again(&inventory, process);
+	check_number(fake.num_asked, 9, "reused: none is new when one is closed");
+	add_object(100, 14, 30, "kvm-100/vcpu", 5);
+	discover_again(&inventory, process);
+	check(fake.num_asked == 10 && vm_find_vcpu(inventory.vm[0], 30),
+	      "reused: another vCPU under the same number");
+	tear_down(&inventory);
+}
+
 static void test_growth(void)
 {
 	struct inventory inventory;
@@ -416,7 +614,7 @@ static void test_death(void)
 	      "death: alive at first");
 
 	/* The next VM has the same file descriptors. */
-	set_state(inventory.vm[0]->file.source.fd, 5, "dead");
+	fake.dead[inventory.vm[0]->file.source.fd] = true;
 	fake.num_objects = 0;
 	close_fd(100, 3);
 	close_fd(100, 4);
@@ -624,6 +822,11 @@ int main(void)
 	test_duplicates();
 	test_vms_of_one_thread();
 	test_many_fds();
+	test_whole_vm();
+	test_whole_and_split_vms();
+	test_refused_mapping();
+	test_unreadable_ids();
+	test_reused_fd();
 	test_growth();
 	test_death();
 	test_races();

@@ -1,33 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Discovery of real VMs: a child plays a VMM with two VMs that one thread created,
- * vCPUs of other threads and duplicated file descriptors. On a kernel that does not
- * give out statistics files, that this is said.
+ * vCPUs of other threads and duplicated file descriptors. Its vCPUs are seen in the
+ * mapped file of their VM, and once more with a file per vCPU and pread(). On a kernel
+ * that does not give out statistics files, that this is said.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../discover.h"
 #include "../model.h"
 #include "../util.h"
+#include "sandbox.h"
 #include "tap.h"
 
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)
 #define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
 #define KVM_CREATE_VCPU _IO(0xae, 0x41)
+#define KVM_SET_USER_MEMORY_REGION _IOW(0xae, 0x46, struct memory_region)
+#define KVM_RUN _IO(0xae, 0x80)
 #define KVM_CAP_BINARY_STATS_FD 203
+
+struct memory_region {
+	uint32_t slot;
+	uint32_t flags;
+	uint64_t guest_address;
+	uint64_t size;
+	uint64_t address;
+};
 
 /* What the child is told to do; it answers with the same. */
 #define CLOSE_FIRST_VM 'c'
+#define ADD_VCPU 'a'
 #define READY 'r'
+
+/* The ids of the first VM's vCPUs, in the order of their creation. */
+#define IDLE_VCPU 5
+#define RUNNING_VCPU 2
+#define ADDED_VCPU 3
 
 struct vmm {
 	pid_t pid;
@@ -43,9 +63,10 @@ static void answer(int answers, char what)
 		exit(1);
 }
 
-static void *create_vcpu(void *vm)
+/* The id is not an argument of its own. */
+static void *create_idle_vcpu(void *vm)
 {
-	return (void *)(intptr_t)ioctl(*(int *)vm, KVM_CREATE_VCPU, 0);
+	return (void *)(intptr_t)ioctl(*(int *)vm, KVM_CREATE_VCPU, IDLE_VCPU);
 }
 
 static int create_vcpu_in_thread(int vm)
@@ -53,9 +74,67 @@ static int create_vcpu_in_thread(int vm)
 	pthread_t thread;
 	void *vcpu;
 
-	if (pthread_create(&thread, NULL, create_vcpu, &vm) || pthread_join(thread, &vcpu))
+	if (pthread_create(&thread, NULL, create_idle_vcpu, &vm) || pthread_join(thread, &vcpu))
 		return -1;
 	return (intptr_t)vcpu;
+}
+
+#ifdef __aarch64__
+struct vcpu_init {
+	uint32_t target;
+	uint32_t features[7];
+};
+
+#define KVM_ARM_VCPU_INIT _IOW(0xae, 0xae, struct vcpu_init)
+#define KVM_ARM_PREFERRED_TARGET _IOR(0xae, 0xaf, struct vcpu_init)
+
+static bool init_vcpu(int vm, int vcpu)
+{
+	struct vcpu_init init;
+
+	return !ioctl(vm, KVM_ARM_PREFERRED_TARGET, &init) &&
+	       !ioctl(vcpu, KVM_ARM_VCPU_INIT, &init);
+}
+#else
+static bool init_vcpu(int vm, int vcpu)
+{
+	(void)vm;
+	(void)vcpu;
+	return true;
+}
+#endif
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* Zeros, of the largest page size, where x86 starts; arm64 starts at 0 and finds nothing. */
+static bool add_memory(int vm)
+{
+	static char memory[0x10000] __attribute__((__aligned__(0x10000)));
+	struct memory_region region = {
+		.guest_address = 0xffff0000,
+		.size = sizeof(memory),
+		.address = (uintptr_t)memory,
+	};
+
+	return !ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region);
+}
+
+/* That goes nowhere, but it counts; the signal ends what does not end itself. */
+static bool run_vcpu(int vm, int vcpu)
+{
+	struct itimerval timer = { .it_value.tv_usec = 100000, .it_interval.tv_usec = 100000, };
+	struct sigaction action = { .sa_handler = ignore, };
+	int ret;
+
+	if (!add_memory(vm) || !init_vcpu(vm, vcpu) || sigaction(SIGALRM, &action, NULL) ||
+	    setitimer(ITIMER_REAL, &timer, NULL))
+		return false;
+	ret = ioctl(vcpu, KVM_RUN, 0);
+	timer = (struct itimerval) {};
+	return (!ret || errno == EINTR) && !setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 static void run_vmm(int commands, int answers)
@@ -66,9 +145,10 @@ static void run_vmm(int commands, int answers)
 	int fds[] = {
 		first,
 		create_vcpu_in_thread(first),
-		ioctl(first, KVM_CREATE_VCPU, 1),
+		ioctl(first, KVM_CREATE_VCPU, RUNNING_VCPU),
 		dup(first),
 	};
+	int added = -1;
 	char command;
 	size_t i;
 
@@ -78,10 +158,19 @@ static void run_vmm(int commands, int answers)
 		if (fds[i] < 0)
 			exit(1);
 	}
+	if (!run_vcpu(first, fds[2]))
+		exit(1);
 	answer(answers, READY);
 	while (read(commands, &command, 1) == 1) {
-		for (i = 0; i < ARRAY_SIZE(fds); i++)
-			close(fds[i]);
+		if (command == ADD_VCPU) {
+			added = ioctl(first, KVM_CREATE_VCPU, ADDED_VCPU);
+			if (added < 0)
+				exit(1);
+		} else {
+			for (i = 0; i < ARRAY_SIZE(fds); i++)
+				close(fds[i]);
+			close(added);
+		}
 		answer(answers, command);
 	}
 	exit(0);
@@ -134,15 +223,187 @@ static unsigned int count_own_fds(void)
 	return count;
 }
 
-static bool is_readable(const struct statsfile *file)
+/* The number that the file descriptor of a vCPU, or of the VM, has in the VMM. */
+static int find_fd(const struct process *process, int link)
+{
+	size_t i;
+
+	for (i = 0; i < process->fds.count; i++) {
+		if (process->fds.entry[i].link == link)
+			return process->fds.entry[i].fd;
+	}
+	return -1;
+}
+
+/* A file of its own for the first VM, or for one of its vCPUs. */
+static bool open_again(struct statsfile *file, const struct process *process, int link,
+		       enum statsfile_access access)
+{
+	struct statsfile_source source = { .access = access, };
+	struct statsfile_error error;
+	struct host_error host_error;
+
+	source.fd = this_host.get_stats(process->pidfd, find_fd(process, link), link,
+					&host_error);
+	return source.fd >= 0 && !statsfile_open(file, &source, NULL, &error);
+}
+
+/* Whether these are the values that pread() of that file gives. */
+static bool agree_with(const struct process *process, int link, const uint64_t *values,
+		       const struct statsfile_schema *schema)
+{
+	struct statsfile_error error;
+	struct statsfile file;
+	uint64_t *same;
+	bool agree;
+
+	if (!open_again(&file, process, link, STATSFILE_PREAD))
+		return false;
+	same = xcalloc(file.schema->num_values, sizeof(*same));
+	agree = !statsfile_is_mapped(&file) && !statsfile_read(&file, same, &error) &&
+		file.schema->num_values == schema->num_values &&
+		!memcmp(values, same, schema->num_values * sizeof(*same));
+	free(same);
+	statsfile_close(&file);
+	return agree;
+}
+
+static bool vm_agrees(const struct vm *vm)
+{
+	uint64_t *values = xcalloc(vm->file.schema->num_values, sizeof(*values));
+	struct statsfile_error error;
+	bool agrees;
+
+	agrees = !statsfile_read(&vm->file, values, &error) &&
+		 agree_with(vm->process, LINK_VM, values, vm->file.schema);
+	free(values);
+	return agrees;
+}
+
+/* -1 if there is none of that name, or they cannot be read. */
+static uint64_t vcpu_value(const struct vm *vm, size_t index, const char *name)
+{
+	struct statsfile_error error;
+	struct group group;
+	uint64_t value = -1;
+	unsigned int i;
+
+	if (group_of_vcpu(&group, vm, index, &error))
+		return -1;
+	for (i = 0; i < group.schema->num_desc; i++) {
+		if (!strcmp(group.schema->desc[i].name, name))
+			value = group_total(&group.schema->desc[i], group.value);
+	}
+	group_free(&group);
+	return value;
+}
+
+static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
+{
+	uint64_t exits = vcpu_value(vm, vcpu - vm->vcpu, "exits");
+
+	return exits && exits != (uint64_t)-1;
+}
+
+static bool vcpu_agrees(const struct vm *vm, size_t index)
+{
+	struct statsfile_error error;
+	struct group group;
+	bool agrees;
+
+	if (group_of_vcpu(&group, vm, index, &error))
+		return false;
+	agrees = agree_with(vm->process, vm->vcpu[index].number, group.value, group.schema);
+	group_free(&group);
+	return agrees;
+}
+
+static bool take_sample(void *model)
+{
+	struct statsfile_error error;
+
+	return !model_sample(model, 0, true, &error);
+}
+
+/* By the mapped file of the VM. */
+static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
+{
+	struct vm *vm = inventory->vm[0];
+	struct statsfile_error error;
+	uint64_t values[1024];
+	struct statsfile file;
+	struct model model;
+
+	check(statsfile_has_windows(&vm->file) && statsfile_has_windows(&inventory->vm[1]->file),
+	      "mapping: VMs and their vCPUs");
+	check(open_again(&file, vm->process, IDLE_VCPU, STATSFILE_AUTO) &&
+	      statsfile_is_mapped(&file), "mapping: the file of a vCPU");
+	statsfile_close(&file);
+	check(vm->vcpu[0].number == IDLE_VCPU && vm->vcpu[1].number == RUNNING_VCPU,
+	      "mapping: ids in the order of creation");
+	check_number(vcpu_value(vm, 0, "exits"), 0, "mapping: exits of the vCPU that did not run");
+	check(has_run(vm, &vm->vcpu[1]), "mapping: exits of the one that ran");
+	check(vm_agrees(vm) && vcpu_agrees(vm, 0) && vcpu_agrees(vm, 1),
+	      "mapping: the same values as by pread() of their own files");
+
+	model_init(&model, vm);
+	check(take_sample(&model) && without_system_calls(take_sample, &model),
+	      "mapping: a sample makes no system call");
+
+	check(vm_vcpu_schema(vm)->num_values <= ARRAY_SIZE(values) &&
+	      statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: no third vCPU yet");
+	tell_vmm(vmm, ADD_VCPU);
+	check(!statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: a vCPU appears there");
+	discover_vcpus(inventory, vm);
+	check(vm->num_vcpus == 3 && vm->vcpu[2].number == ADDED_VCPU, "mapping: its id");
+	check(take_sample(&model) && model.group[SCOPE_VCPU].num_members == 3,
+	      "mapping: its values are in the next sample");
+	discover_again(inventory, vm->process);
+	check(vm->num_vcpus == 3 && vcpu_agrees(vm, 2), "mapping: the same values as by pread()");
+	check(without_system_calls(take_sample, &model),
+	      "mapping: then a sample makes no system call");
+	model_free(&model);
+}
+
+/* The same where nothing can be mapped. */
+static void test_files(const struct vmm *vmm)
+{
+	unsigned int fds = count_own_fds();
+	struct host host = this_host;
+	struct inventory inventory;
+	struct process *process;
+	struct model model;
+	const struct vm *vm;
+
+	host.access = STATSFILE_PREAD;
+	inventory_init(&inventory, &host);
+	process = discover_process(&inventory, vmm->pid);
+	discover_again(&inventory, process);
+	vm = inventory.vm[0];
+	check(inventory.num_vms == 2 && vm->num_vcpus == 3 && !inventory.num_problems,
+	      "not mapped: VMs and vCPUs");
+	check_number(count_own_fds(), fds + 2 + 2 + 4, "not mapped: a file each");
+	check(vm_find_vcpu(vm, RUNNING_VCPU) && vm_find_vcpu(vm, ADDED_VCPU),
+	      "not mapped: numbers of the vCPUs");
+	check(has_run(vm, vm_find_vcpu(vm, RUNNING_VCPU)),
+	      "not mapped: exits of the vCPU that ran");
+	check(vm_agrees(vm) && vcpu_agrees(vm, 0), "not mapped: values");
+	model_init(&model, vm);
+	check(take_sample(&model) && with_system_calls(take_sample, &model),
+	      "not mapped: a sample makes system calls");
+	model_free(&model);
+	inventory_free(&inventory);
+}
+
+static bool is_readable(const struct vm *vm)
 {
 	struct statsfile_error error;
 	struct group group;
 
-	if (group_of_file(&group, file, &error))
+	if (group_of_file(&group, &vm->file, &error))
 		return false;
 	group_free(&group);
-	return true;
+	return vcpu_value(vm, 0, "exits") != (uint64_t)-1;
 }
 
 static void test_lives(struct inventory *inventory, const struct vmm *vmm)
@@ -153,19 +414,19 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	snprintf(id, sizeof(id), "kvm-%d", vmm->pid);
 	check_text(first->file.id, id, "id of the first VM");
 	check_text(second->file.id, id, "id of the second VM, created by the same thread");
-	check(first->num_vcpus == 2 && second->num_vcpus == 1, "vCPUs of each VM");
-	check(first->file.schema->num_desc && first->vcpu[0].file.schema->num_desc,
+	check(first->num_vcpus == 3 && second->num_vcpus == 1, "vCPUs of each VM");
+	check(first->file.schema->num_desc && vm_vcpu_schema(first)->num_desc,
 	      "statistics of VM and vCPU");
-	check(is_readable(&first->file) && is_readable(&first->vcpu[1].file), "values");
+	check(is_readable(first) && is_readable(second), "values");
 
 	check(!vm_is_dead(inventory, first) && !vm_is_dead(inventory, second), "both live");
 	tell_vmm(vmm, CLOSE_FIRST_VM);
 	check(vm_is_dead(inventory, first), "the statistics files keep no VM alive");
 	check(!vm_is_dead(inventory, second), "the other VM lives");
-	check(is_readable(&first->file) && is_readable(&first->vcpu[0].file),
-	      "values of the dead VM");
+	check(is_readable(first), "values of the dead VM");
 	end_vmm(vmm);
 	check(vm_is_dead(inventory, second), "the other VM ends with its process");
+	check(is_readable(second), "and leaves its values");
 }
 
 static bool finds_vm_of(const struct vmm *vmm)
@@ -195,7 +456,7 @@ static void test_refused(const struct inventory *inventory, int capability)
 
 int main(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds, first_fds = count_own_fds();
 	struct inventory inventory;
 	struct process *process;
 	int kvm, capability;
@@ -215,15 +476,20 @@ int main(void)
 
 	inventory_init(&inventory, &this_host);
 	process = discover_process(&inventory, vmm.pid);
+	fds = count_own_fds();
 	check(process && !discover_again(&inventory, process), "the VMM is looked into");
+	if (inventory.num_vms == 2)
+		check_number(count_own_fds(), fds + 2, "one file per VM");
 	check(finds_vm_of(&vmm), "a scan of the host finds it too");
 	if (inventory.num_vms == 2) {
+		test_mapping(&inventory, &vmm);
+		test_files(&vmm);
 		test_lives(&inventory, &vmm);
 	} else {
 		test_refused(&inventory, capability);
 		end_vmm(&vmm);
 	}
 	inventory_free(&inventory);
-	check_number(count_own_fds(), fds, "all file descriptors are closed in the end");
+	check_number(count_own_fds(), first_fds, "all file descriptors are closed in the end");
 	return tap_end();
 }

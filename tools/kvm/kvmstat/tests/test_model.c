@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The model: what counts as moved, by type; sums over vCPUs; vCPUs that appear
- * while the VM is watched; counters that are reset.
+ * while the VM is watched; counters that are reset; samples without a system call.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../model.h"
 #include "../util.h"
 #include "image.h"
+#include "sandbox.h"
 #include "tap.h"
 
 enum { EXITS, PAGES, PEAK, HIST, NEW_TYPE, NUM_STATS };
@@ -132,7 +134,7 @@ static void test_counters(void)
 	sample_at(&fixture, 13, true);
 	check_number(delta(&fixture, EXITS), 0, "delta: nothing moved");
 	check_number(watched(&fixture, EXITS), 42, "watched: all deltas since the first sample");
-	check(fixture.model.group[SCOPE_VCPU].num_files == 2, "number of vCPUs");
+	check(fixture.model.group[SCOPE_VCPU].num_members == 2, "number of vCPUs");
 
 	*vcpu_values(&fixture, 0, EXITS) = 5;
 	sample_at(&fixture, 14, true);
@@ -229,6 +231,86 @@ static void test_new_vm(void)
 	tear_down(&fixture);
 }
 
+/* A VM whose file shows its vCPUs. */
+struct whole_fixture {
+	struct image image;
+	struct process process;
+	struct vcpu vcpu[3];
+	struct vm vm;
+	struct model model;
+};
+
+static bool sample_whole(void *argument)
+{
+	struct whole_fixture *fixture = argument;
+	struct statsfile_error error;
+
+	return !model_sample(&fixture->model, 2 * NSEC_PER_SEC, true, &error);
+}
+
+static void set_up_whole(struct whole_fixture *fixture, enum statsfile_access access)
+{
+	static const struct image_stat stats[] = {
+		{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+		{},
+	};
+	struct statsfile_source source;
+
+	*fixture = (struct whole_fixture) { .image = image_build_ext("kvm-1", stats, vcpu_stats, 3), };
+	source = image_to_file(&fixture->image, 2, access);
+	image_values(&fixture->image)[0] = 2;
+	fixture->vm = (struct vm) {
+		.process = &fixture->process,
+		.file = image_open_source(&source),
+		.vcpu = fixture->vcpu,
+	};
+	model_init(&fixture->model, &fixture->vm);
+}
+
+static void tear_down_whole(struct whole_fixture *fixture)
+{
+	model_free(&fixture->model);
+	statsfile_close(&fixture->vm.file);
+	image_free(&fixture->image);
+}
+
+static void test_whole_vm(void)
+{
+	struct whole_fixture fixture;
+	struct statsfile_error error;
+	struct group group;
+	const struct group *vcpus = &fixture.model.group[SCOPE_VCPU];
+
+	set_up_whole(&fixture, STATSFILE_MMAP);
+	sample_whole(&fixture);
+	check(!vcpus->schema, "whole VM: none of its vCPUs before it was discovered");
+
+	fixture.vm.num_vcpus = 2;
+	image_vcpu_values(&fixture.image, 0)[EXITS] = 100;
+	image_vcpu_values(&fixture.image, 1)[EXITS] = 10;
+	check(sample_whole(&fixture) && vcpus->value[EXITS] == 110 && vcpus->delta[EXITS] == 110,
+	      "whole VM: sum over the vCPUs");
+	image_vcpu_values(&fixture.image, 1)[EXITS] = 15;
+	check(sample_whole(&fixture) && vcpus->value[EXITS] == 115 && vcpus->delta[EXITS] == 5 &&
+	      vcpus->num_members == 2, "whole VM: what moved");
+	check(!group_of_vcpu(&group, &fixture.vm, 1, &error) && group.value[EXITS] == 15,
+	      "whole VM: one vCPU alone");
+	group_free(&group);
+	check(without_system_calls(sample_whole, &fixture), "whole VM: sampled without a system call");
+
+	/* Never done by discovery: the third vCPU does not exist. */
+	fixture.vm.num_vcpus = 3;
+	check(!sample_whole(&fixture), "whole VM: a vCPU without values is an error");
+	check(group_of_vcpu(&group, &fixture.vm, 2, &error) == -EINVAL && !group.schema,
+	      "whole VM: and alone, too");
+	tear_down_whole(&fixture);
+
+	set_up_whole(&fixture, STATSFILE_PREAD);
+	sample_whole(&fixture);
+	check(with_system_calls(sample_whole, &fixture), "not mapped: sampled by system calls");
+	tear_down_whole(&fixture);
+}
+
 static void test_read_error(void)
 {
 	struct statsfile_error error;
@@ -263,6 +345,7 @@ int main(void)
 	test_histograms();
 	test_new_vcpus();
 	test_new_vm();
+	test_whole_vm();
 	test_read_error();
 	test_single_file();
 	return tap_end();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parser: well-formed files, what it has to ignore, each way in which a file
- * can be malformed, and random damage. Run with sanitizers this also shows that
- * nothing is read beyond the end.
+ * The parser: well-formed files, mapped and not, what it has to ignore, each way in
+ * which a file can be malformed, and random damage. Run with sanitizers this also
+ * shows that nothing is read beyond the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,18 @@
 #include "../statsfile.h"
 #include "../util.h"
 #include "image.h"
+#include "sandbox.h"
 #include "tap.h"
+
+/* Of VMs, where an extension block is tested. */
+static const struct image_stat vm_stats[] = {
+	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{},
+};
+
+#define ONLINE_VCPUS 1
+#define VCPU_MAX 4
 
 static const struct image_stat stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
@@ -80,13 +91,11 @@ static void test_memory(void)
 
 static void test_fd(void)
 {
-	struct statsfile_source source = { .fd = memfd_create("stats", 0), };
 	struct image image = build();
+	struct statsfile_source source = image_to_file(&image, 0, STATSFILE_AUTO);
 	struct statsfile_error error;
 	struct statsfile file;
 
-	if (write(source.fd, image.bytes, image.size) != (ssize_t)image.size)
-		abort();
 	check(!statsfile_open(&file, &source, NULL, &error), "fd: opened");
 	check_file(&file, "fd");
 	statsfile_close(&file);
@@ -100,16 +109,17 @@ static void test_sharing(void)
 {
 	struct image one = build(), same = build(), other = build();
 	struct statsfile first = image_open(&one), second, third;
+	struct statsfile_known known = { .vcpu = first.schema, };
 	struct statsfile_source source = image_source(&same);
 	struct statsfile_error error;
 
 	memcpy(image_id(&same), "kvm-2", sizeof("kvm-2"));
 	image_desc(&other, 3)->name[0] = 'x';
-	check(!statsfile_open(&second, &source, first.schema, &error) &&
+	check(!statsfile_open(&second, &source, &known, &error) &&
 	      second.schema == first.schema && !strcmp(second.id, "kvm-2"),
 	      "equal descriptors are shared");
 	source = image_source(&other);
-	check(!statsfile_open(&third, &source, first.schema, &error) &&
+	check(!statsfile_open(&third, &source, &known, &error) &&
 	      third.schema != first.schema, "other descriptors are not");
 	statsfile_close(&first);
 	check(!strcmp(second.schema->desc[0].name, "exits"),
@@ -121,11 +131,202 @@ static void test_sharing(void)
 	image_free(&other);
 }
 
+/* A VM with room for VCPU_MAX vCPUs and none yet. */
+static struct image build_vm(void)
+{
+	struct image image = image_build_ext("kvm-1", vm_stats, stats, VCPU_MAX);
+
+	image_values(&image)[0] = 7;
+	return image;
+}
+
+/* Makes it in the order in which a kernel does. */
+static void add_vcpu(const struct image *image, int fd, uint32_t id, uint64_t value)
+{
+	uint64_t *online_vcpus = &image_values(image)[ONLINE_VCPUS];
+
+	image_set_windows(image, fd, *online_vcpus + 1);
+	image_vcpu_ids(image)[*online_vcpus] = id;
+	image_vcpu_values(image, *online_vcpus)[0] = value;
+	++*online_vcpus;
+}
+
+struct vcpu_read {
+	const struct statsfile *file;
+	uint32_t index;
+	uint64_t *values;
+};
+
+static bool read_vcpu(void *argument)
+{
+	struct vcpu_read *read = argument;
+	struct statsfile_error error;
+
+	return !statsfile_read_vcpu(read->file, read->index, read->values, &error);
+}
+
+static bool read_vm(void *argument)
+{
+	struct vcpu_read *read = argument;
+	struct statsfile_error error;
+
+	return !statsfile_read(read->file, read->values, &error);
+}
+
+static void test_windows(void)
+{
+	struct image image = build_vm();
+	struct statsfile_source source = image_to_file(&image, 0, STATSFILE_MMAP);
+	struct statsfile file = image_open_source(&source);
+	struct statsfile_error error;
+	uint64_t values[38] = {};
+	struct vcpu_read read = { .file = &file, .values = values, };
+	uint32_t ids[2] = {};
+
+	check(statsfile_is_mapped(&file) && statsfile_has_windows(&file), "windows: mapped");
+	check(file.vcpu_max == VCPU_MAX && file.vcpu_schema->num_values == 38,
+	      "windows: vCPUs are described");
+	check(!statsfile_read(&file, values, &error) && values[0] == 7, "windows: values of the VM");
+	check_number(statsfile_online_vcpus(&file), 0, "windows: no vCPU yet");
+	check(!read_vcpu(&read), "windows: none of them is touched");
+
+	add_vcpu(&image, source.fd, 5, 100);
+	check_number(statsfile_online_vcpus(&file), 1, "windows: a vCPU appears in the mapping");
+	check(read_vcpu(&read) && values[0] == 100, "windows: its values");
+	image_vcpu_values(&image, 0)[0] = 101;
+	image_vcpu_values(&image, 0)[37] = 38;
+	check(read_vcpu(&read) && values[0] == 101 && values[37] == 38,
+	      "windows: its values, as they are now");
+
+	add_vcpu(&image, source.fd, 2, 200);
+	read.index = 1;
+	check(read_vcpu(&read) && values[0] == 200, "windows: the next vCPU");
+	check(!statsfile_read_vcpu_ids(&file, 0, 2, ids, &error) && ids[0] == 5 && ids[1] == 2,
+	      "windows: ids");
+	check(!statsfile_read_vcpu_ids(&file, 1, 1, ids, &error) && ids[0] == 2,
+	      "windows: id of a new one");
+	check(statsfile_read_vcpu_ids(&file, 3, 2, ids, &error) == -EINVAL &&
+	      statsfile_read_vcpu_ids(&file, UINT32_MAX, 2, ids, &error) == -EINVAL,
+	      "windows: no ids beyond the last window");
+
+	read.index = 2;
+	check(statsfile_read_vcpu(&file, 2, values, &error) == -EINVAL,
+	      "windows: one without a vCPU is not touched");
+	check_text(error.text, "vCPU 2 of 2", "windows: one without a vCPU, said");
+	image_values(&image)[ONLINE_VCPUS] = UINT64_MAX;
+	check_number(statsfile_online_vcpus(&file), VCPU_MAX, "windows: never more than there are");
+	read.index = VCPU_MAX;
+	check(!read_vcpu(&read), "windows: nothing behind the last is touched");
+
+	image_values(&image)[ONLINE_VCPUS] = 2;
+	read.index = 1;
+	check(without_system_calls(read_vcpu, &read) && without_system_calls(read_vm, &read),
+	      "windows: no system call");
+	statsfile_close(&file);
+	check(close(source.fd) && errno == EBADF, "windows: closed with the file");
+	image_free(&image);
+}
+
+static void test_mapped_vcpu(void)
+{
+	struct image image = image_build_ext("kvm-1/vcpu-0", stats, NULL, 0);
+	struct statsfile_source source = image_to_file(&image, 0, STATSFILE_MMAP);
+	struct statsfile file = image_open_source(&source);
+	unsigned int i;
+
+	for (i = 0; i < 38; i++)
+		image_values(&image)[i] = i + 1;
+	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file) && !file.vcpu_schema &&
+	      !statsfile_online_vcpus(&file), "mapped vCPU: no windows");
+	check_file(&file, "mapped vCPU");
+	statsfile_close(&file);
+	image_free(&image);
+}
+
+/* What is not mapped is read, and then shows no vCPUs. */
+static void check_not_mapped(const struct statsfile *file, const char *name)
+{
+	struct statsfile_error error;
+	uint64_t values[38] = {};
+	struct vcpu_read read = { .file = file, .values = values, };
+	uint32_t id = 0;
+
+	check(!statsfile_is_mapped(file) && !statsfile_has_windows(file), "%s: not mapped", name);
+	check(read_vm(&read) && values[0] == 7 && values[ONLINE_VCPUS] == 1, "%s: values", name);
+	check(!statsfile_online_vcpus(file) && !read_vcpu(&read), "%s: no vCPUs", name);
+	check(!statsfile_read_vcpu_ids(file, 0, 1, &id, &error) && id == 5, "%s: ids", name);
+}
+
+static void test_not_mapped(void)
+{
+	static const struct {
+		const char *name;
+		enum statsfile_access access;
+	} cases[] = {
+		{ "file that can be truncated", STATSFILE_AUTO, },
+		{ "file by pread()", STATSFILE_PREAD, },
+	};
+	struct statsfile_source source;
+	struct vcpu_read read;
+	struct statsfile file;
+	struct image image;
+	uint64_t values[2];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		image = build_vm();
+		source = image_to_file(&image, 0, cases[i].access);
+		add_vcpu(&image, source.fd, 5, 100);
+		file = image_open_source(&source);
+		check_not_mapped(&file, cases[i].name);
+		read = (struct vcpu_read) { .file = &file, .values = values, };
+		check(with_system_calls(read_vm, &read), "%s: by system calls", cases[i].name);
+		if (ftruncate(source.fd, image_header(&image)->data_offset))
+			abort();
+		check(!read_vm(&read), "%s: truncated meanwhile", cases[i].name);
+		statsfile_close(&file);
+		image_free(&image);
+	}
+
+	image = build_vm();
+	image_values(&image)[ONLINE_VCPUS] = 1;
+	image_vcpu_ids(&image)[0] = 5;
+	source = image_source(&image);
+	source.access = STATSFILE_MMAP;
+	file = image_open_source(&source);
+	check_not_mapped(&file, "memory");
+	statsfile_close(&file);
+	image_free(&image);
+}
+
+/* No address space is that large. */
+static void test_windows_refused(void)
+{
+	struct image image = build_vm();
+	struct statsfile_source source;
+	struct statsfile file;
+	uint64_t values[2];
+	struct vcpu_read read = { .file = &file, .values = values, };
+
+	image_ext(&image)->vcpu_id_offset = 1 << 20;
+	image_ext(&image)->vcpu_mmap_offset = 1 << 30;
+	image_ext(&image)->vcpu_max = STATSFILE_MAX_VCPUS;
+	image_ext(&image)->vcpu_stride = 0x80000000;
+	image_values(&image)[ONLINE_VCPUS] = 1;
+	source = image_to_file(&image, 0, STATSFILE_MMAP);
+	file = image_open_source(&source);
+	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file), "windows too large");
+	check(without_system_calls(read_vm, &read) && !read_vcpu(&read),
+	      "windows too large: the VM is still mapped");
+	statsfile_close(&file);
+	image_free(&image);
+}
+
 /* All of these are well-formed: made for readers to ignore, or rare. */
 
 static void set_header_flags(struct image *image)
 {
-	image_header(image)->flags = ~0u;
+	image_header(image)->flags = ~KVM_STATS_HEADER_EXT;
 }
 
 static void set_desc_flags(struct image *image)
@@ -189,6 +390,114 @@ static void test_tolerance(void)
 		check(!ret, "accepted: %s", cases[i].name);
 		if (!ret)
 			statsfile_close(&file);
+		image_free(&image);
+	}
+}
+
+/* As a newer kernel might have it: what is behind moves. */
+static void grow_ext(struct image *image)
+{
+	struct kvm_stats_header *header = image_header(image);
+	struct kvm_stats_ext *ext = image_ext(image);
+	unsigned char *from = image->bytes + header->desc_offset;
+	unsigned int more = 24;
+
+	memmove(from + more, from, header->data_offset - header->desc_offset - more);
+	memset(from, 0xff, more);
+	header->desc_offset += more;
+	ext->vcpu_desc_offset += more;
+	ext->vcpu_id_offset += more;
+	ext->size += more;
+}
+
+static void grow_ext_unaligned(struct image *image)
+{
+	grow_ext(image);
+	image_ext(image)->size--;
+}
+
+static void cut_last_field(struct image *image)
+{
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_id_offset);
+	image_ext(image)->vcpu_id_offset = 1;
+}
+
+static void cut_within_field(struct image *image)
+{
+	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
+}
+
+static void cut_vcpus(struct image *image)
+{
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
+	memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
+}
+
+static void cut_data_size(struct image *image)
+{
+	image_ext(image)->size = 7;
+	image_ext(image)->data_size = 1;
+}
+
+static void leave_no_window(struct image *image)
+{
+	memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
+	image_ext(image)->vcpu_max = 0;
+}
+
+static void leave_room_in_data(struct image *image)
+{
+	image_ext(image)->data_size += 8;
+	image_ext(image)->vcpu_data_size += 8;
+}
+
+static void describe_no_vcpu(struct image *image)
+{
+	image_ext(image)->vcpu_num_desc = 0;
+}
+
+static void test_ext_tolerance(void)
+{
+	static const struct {
+		const char *name;
+		void (*change)(struct image *image);
+		bool data, windows;
+	} cases[] = {
+		{ "larger extension block", grow_ext, true, true, },
+		{ "larger extension block of an odd size", grow_ext_unaligned, true, true, },
+		{ "extension block without the last field", cut_last_field, true, false, },
+		{ "extension block that cuts off a field", cut_within_field, true, false, },
+		{ "extension block without vCPUs", cut_vcpus, true, false, },
+		{ "extension block without data size", cut_data_size, false, false, },
+		{ "no windows", leave_no_window, true, false, },
+		{ "data blocks with room", leave_room_in_data, true, true, },
+		{ "no statistics of vCPUs", describe_no_vcpu, true, true, },
+	};
+	struct statsfile_source source;
+	struct statsfile_error error;
+	uint64_t values[38];
+	struct vcpu_read read = { .values = values, };
+	struct statsfile file;
+	struct image image;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		image = build_vm();
+		cases[i].change(&image);
+		/* Not what the image says, for that may be wrong. */
+		source = image_to_file(&image, VCPU_MAX, STATSFILE_MMAP);
+		if (ftruncate(source.fd, image.size))
+			abort();
+		error.text[0] = '\0';
+		check(!statsfile_open(&file, &source, NULL, &error), "accepted: %s (%s)",
+		      cases[i].name, error.text);
+		read.file = &file;
+		check(statsfile_is_mapped(&file) == cases[i].data &&
+		      statsfile_has_windows(&file) == cases[i].windows &&
+		      !file.vcpu_schema == !cases[i].windows, "accepted: %s: what is mapped",
+		      cases[i].name);
+		check(read_vm(&read) && values[0] == 7, "accepted: %s: values", cases[i].name);
+		statsfile_close(&file);
 		image_free(&image);
 	}
 }
@@ -311,13 +620,31 @@ static void grow_offset(struct image *image)
 	image_desc(image, 1)->offset = 0xfffffff8;
 }
 
+struct malformed {
+	const char *name;
+	void (*change)(struct image *image);
+	const char *error;
+};
+
+static void check_malformed(struct image (*make)(void), const struct malformed *malformed)
+{
+	struct statsfile_error error = {};
+	struct image image = make();
+	struct statsfile file;
+	int ret;
+
+	malformed->change(&image);
+	ret = open_image(&image, &file, &error);
+	check(ret == -EINVAL && strstr(error.text, malformed->error),
+	      "refused: %s (%s)", malformed->name, error.text);
+	if (!ret)
+		statsfile_close(&file);
+	image_free(&image);
+}
+
 static void test_malformed(void)
 {
-	static const struct {
-		const char *name;
-		void (*change)(struct image *image);
-		const char *error;
-	} cases[] = {
+	static const struct malformed cases[] = {
 		{ "names of no bytes", clear_name_size, "names of 0 bytes", },
 		{ "names too large", grow_name_size, "names of 1025 bytes", },
 		{ "too many statistics", grow_num_desc, "16385 statistics", },
@@ -347,23 +674,164 @@ static void test_malformed(void)
 		  "size_hist: a linear histogram", },
 		{ "value far away", grow_offset, "pages: ends at 4294967296", },
 	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_malformed(build, &cases[i]);
+}
+
+/* The same for each field of the extension block: what is set, and what is said. */
+#define SET_EXT(name, field, set) \
+	static void name(struct image *image) \
+	{ \
+		image_ext(image)->field = set; \
+	}
+
+SET_EXT(clear_ext_size, size, 0)
+SET_EXT(leave_no_ext_size, size, 3)
+SET_EXT(grow_ext_size, size, sizeof(struct kvm_stats_ext) + 8)
+SET_EXT(wrap_ext_size, size, UINT32_MAX)
+SET_EXT(clear_data_size, data_size, 0)
+SET_EXT(shrink_data_size, data_size, 8)
+SET_EXT(misalign_data_size, data_size, 20)
+SET_EXT(grow_data_size, data_size, STATSFILE_MAX_DATA + 8)
+SET_EXT(move_end_of_data, data_size, image_ext(image)->vcpu_stride + 8)
+SET_EXT(clear_mmap_offset, vcpu_mmap_offset, 0)
+SET_EXT(map_vcpus_on_data, vcpu_mmap_offset, image_header(image)->data_offset)
+SET_EXT(misalign_mmap_offset, vcpu_mmap_offset, image_ext(image)->vcpu_mmap_offset + 8)
+SET_EXT(wrap_mmap_offset, vcpu_mmap_offset, UINT64_MAX - 4095)
+SET_EXT(grow_mmap_offset, vcpu_mmap_offset, INT64_MAX - 4095)
+SET_EXT(clear_stride, vcpu_stride, 0)
+SET_EXT(shrink_stride, vcpu_stride, 37 * 8)
+SET_EXT(misalign_stride, vcpu_stride, image_ext(image)->vcpu_stride + 8)
+SET_EXT(grow_vcpu_max, vcpu_max, STATSFILE_MAX_VCPUS + 1)
+SET_EXT(have_ids_on_data, vcpu_max, STATSFILE_MAX_VCPUS)
+SET_EXT(wrap_vcpu_max, vcpu_max, UINT32_MAX)
+SET_EXT(grow_vcpu_num_desc, vcpu_num_desc, STATSFILE_MAX_DESC + 1)
+SET_EXT(describe_more_of_vcpus, vcpu_num_desc, STATSFILE_MAX_DESC)
+SET_EXT(wrap_vcpu_num_desc, vcpu_num_desc, UINT32_MAX)
+SET_EXT(move_vcpu_desc_to_end, vcpu_desc_offset, UINT32_MAX - 7)
+SET_EXT(move_vcpu_desc_onto_desc, vcpu_desc_offset, image_header(image)->desc_offset)
+SET_EXT(move_vcpu_desc_to_start, vcpu_desc_offset, 0)
+SET_EXT(clear_vcpu_data_size, vcpu_data_size, 0)
+SET_EXT(shrink_vcpu_data_size, vcpu_data_size, 37 * 8)
+SET_EXT(misalign_vcpu_data_size, vcpu_data_size, 38 * 8 + 4)
+SET_EXT(grow_vcpu_data_size, vcpu_data_size, image_ext(image)->vcpu_stride + 8)
+SET_EXT(wrap_vcpu_data_size, vcpu_data_size, UINT32_MAX)
+SET_EXT(clear_id_offset, vcpu_id_offset, 0)
+SET_EXT(misalign_id_offset, vcpu_id_offset, image_ext(image)->vcpu_id_offset + 4)
+SET_EXT(move_ids_onto_desc, vcpu_id_offset, image_ext(image)->vcpu_desc_offset)
+SET_EXT(move_ids_onto_data, vcpu_id_offset, image_header(image)->data_offset)
+SET_EXT(move_ids_onto_windows, vcpu_id_offset, image_ext(image)->vcpu_mmap_offset)
+
+static void misalign_vcpu_desc(struct image *image)
+{
+	struct kvm_stats_ext *ext = image_ext(image);
+	unsigned char *from = image->bytes + ext->vcpu_desc_offset;
+
+	memmove(from + 4, from, 4 * (16 + IMAGE_NAME_SIZE));
+	ext->vcpu_desc_offset += 4;
+	ext->vcpu_id_offset += 8;
+}
+
+static void misalign_data_page(struct image *image)
+{
+	image_header(image)->data_offset += 8;
+}
+
+static void clear_vcpu_name(struct image *image)
+{
+	image_vcpu_desc(image, 2)->name[0] = '\0';
+}
+
+static void rename_online_vcpus(struct image *image)
+{
+	image_desc(image, ONLINE_VCPUS)->name[0] = 'O';
+}
+
+static void test_malformed_ext(void)
+{
+	static const struct malformed cases[] = {
+		{ "size 0", clear_ext_size, "the extension block has 0 bytes", },
+		{ "size smaller than itself", leave_no_ext_size, "the extension block has 3 bytes", },
+		{ "size into the descriptors", grow_ext_size,
+		  "the descriptor block and the extension block overlap", },
+		{ "size that wraps", wrap_ext_size,
+		  "the descriptor block and the extension block overlap", },
+		{ "data_size 0", clear_data_size, "a data block of 0 bytes for 2 values", },
+		{ "data_size too small", shrink_data_size, "a data block of 8 bytes for 2 values", },
+		{ "data_size not aligned", misalign_data_size, "a data block of 20 bytes", },
+		{ "data_size too large", grow_data_size, "a data block of 16777224 bytes", },
+		{ "data_size into the windows", move_end_of_data,
+		  "the vCPU window block and the data block overlap", },
+		{ "vcpu_mmap_offset 0", clear_mmap_offset,
+		  "the vCPU window block and the header overlap", },
+		{ "vcpu_mmap_offset on the data", map_vcpus_on_data,
+		  "the vCPU window block and the data block overlap", },
+		{ "vcpu_mmap_offset not aligned", misalign_mmap_offset,
+		  "the offset of the vCPU windows is", },
+		{ "vcpu_mmap_offset that wraps", wrap_mmap_offset, "windows end beyond", },
+		{ "vcpu_mmap_offset too large", grow_mmap_offset, "windows end beyond", },
+		{ "vcpu_stride 0", clear_stride, "vCPU windows of 0 bytes for 304 bytes", },
+		{ "vcpu_stride too small", shrink_stride, "vCPU windows of 296 bytes for 304 bytes", },
+		{ "vcpu_stride not aligned", misalign_stride,
+		  "the distance of the vCPU windows is", },
+		{ "vcpu_max too large", grow_vcpu_max, "windows of 65537 vCPUs", },
+		{ "vcpu_max too large for the ids", have_ids_on_data,
+		  "the vCPU id block and the data block overlap", },
+		{ "vcpu_max that wraps", wrap_vcpu_max, "windows of 4294967295 vCPUs", },
+		{ "vcpu_num_desc too large", grow_vcpu_num_desc, "16385 vCPU statistics", },
+		{ "vcpu_num_desc more than the file holds", describe_more_of_vcpus,
+		  "ends inside of the vCPU descriptor block", },
+		{ "vcpu_num_desc that wraps", wrap_vcpu_num_desc, "4294967295 vCPU statistics", },
+		{ "vcpu_desc_offset past the end", move_vcpu_desc_to_end,
+		  "ends inside of the vCPU descriptor block", },
+		{ "vcpu_desc_offset on the descriptors", move_vcpu_desc_onto_desc,
+		  "the vCPU descriptor block and the descriptor block overlap", },
+		{ "vcpu_desc_offset 0", move_vcpu_desc_to_start, "is not a multiple of 8", },
+		{ "vcpu_desc_offset not aligned", misalign_vcpu_desc,
+		  "the vCPU descriptor block is at", },
+		{ "vcpu_data_size 0", clear_vcpu_data_size,
+		  "a vCPU data block of 0 bytes for 38 values", },
+		{ "vcpu_data_size too small", shrink_vcpu_data_size,
+		  "a vCPU data block of 296 bytes for 38 values", },
+		{ "vcpu_data_size not aligned", misalign_vcpu_data_size,
+		  "a vCPU data block of 308 bytes for 38 values", },
+		{ "vcpu_data_size beyond the window", grow_vcpu_data_size, "vCPU windows of", },
+		{ "vcpu_data_size that wraps", wrap_vcpu_data_size,
+		  "a vCPU data block of 4294967295 bytes", },
+		{ "vcpu_id_offset 0", clear_id_offset, "the vCPU id block and the header overlap", },
+		{ "vcpu_id_offset not aligned", misalign_id_offset, "the vCPU id block is at", },
+		{ "vcpu_id_offset on the descriptors", move_ids_onto_desc,
+		  "the vCPU id block and the vCPU descriptor block overlap", },
+		{ "vcpu_id_offset on the data", move_ids_onto_data,
+		  "the vCPU id block and the data block overlap", },
+		{ "vcpu_id_offset on the windows", move_ids_onto_windows,
+		  "the vCPU window block and the vCPU id block overlap", },
+		{ "data_offset not a page's", misalign_data_page, "the offset of the data block is", },
+		{ "vCPU statistic without a name", clear_vcpu_name,
+		  "name of statistic 2 in the vCPU descriptor block", },
+		{ "windows without online_vcpus", rename_online_vcpus, "no statistic online_vcpus", },
+	};
 	struct statsfile_error error;
 	struct statsfile file;
 	struct image image;
+	uint32_t id;
 	size_t i;
-	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		image = build();
-		cases[i].change(&image);
-		error.text[0] = '\0';
-		ret = open_image(&image, &file, &error);
-		check(ret == -EINVAL && strstr(error.text, cases[i].error),
-		      "refused: %s (%s)", cases[i].name, error.text);
-		if (!ret)
-			statsfile_close(&file);
-		image_free(&image);
-	}
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_malformed(build_vm, &cases[i]);
+
+	/* It is not read before there are vCPUs. */
+	image = build_vm();
+	image_ext(&image)->vcpu_id_offset = UINT32_MAX - 7;
+	file = image_open(&image);
+	check(statsfile_read_vcpu_ids(&file, 0, 1, &id, &error) == -EINVAL,
+	      "refused: vcpu_id_offset past the end, when ids are read");
+	check_contains(error.text, "ends inside of the vCPU id block",
+		       "refused: vcpu_id_offset past the end, said");
+	statsfile_close(&file);
+	image_free(&image);
 }
 
 /* A file that ends anywhere before the data is refused, and later the data is missing. */
@@ -395,6 +863,24 @@ static void test_truncated(void)
 	image_free(&image);
 }
 
+static void test_truncated_vm(void)
+{
+	struct image image = build_vm(), part;
+	struct statsfile_error error;
+	struct statsfile file;
+	bool refused = true;
+	size_t end = image_ext(&image)->vcpu_id_offset;
+
+	for (part.size = 0; part.size < end; part.size++) {
+		part.bytes = malloc(part.size);
+		memcpy(part.bytes, image.bytes, part.size);
+		refused &= open_image(&part, &file, &error) == -EINVAL;
+		free(part.bytes);
+	}
+	check(refused, "truncated before the end of the vCPU descriptors: refused");
+	image_free(&image);
+}
+
 /* Always the same sequence: a failure can be repeated. */
 static uint32_t next_random(uint32_t *state)
 {
@@ -404,15 +890,15 @@ static uint32_t next_random(uint32_t *state)
 	return *state;
 }
 
-static void test_random_damage(void)
+static void check_random_damage(struct image good, size_t used, const char *name)
 {
-	struct image good = build(), image = build();
-	size_t used = image_header(&good)->desc_offset + 4 * (16 + IMAGE_NAME_SIZE);
+	struct image image = { .bytes = malloc(good.size), .size = good.size, };
 	unsigned int round, i, accepted = 0;
 	struct statsfile_error error;
 	struct statsfile file;
 	uint32_t state = 1;
 	uint64_t *values;
+	uint32_t id;
 
 	for (round = 0; round < 20000; round++) {
 		memcpy(image.bytes, good.bytes, good.size);
@@ -422,13 +908,23 @@ static void test_random_damage(void)
 			continue;
 		values = xcalloc(file.schema->num_values, sizeof(*values));
 		accepted += !statsfile_read(&file, values, &error);
+		statsfile_read_vcpu_ids(&file, next_random(&state) % 8, 1, &id, &error);
 		free(values);
 		statsfile_close(&file);
 	}
-	check(accepted && accepted < round, "random damage: %u of %u files readable, no crash",
-	      accepted, round);
+	check(accepted && accepted < round, "random damage: %u of %u %s readable, no crash",
+	      accepted, round, name);
 	image_free(&good);
 	image_free(&image);
+}
+
+static void test_random_damage(void)
+{
+	struct image image = build(), vm = build_vm();
+
+	check_random_damage(image, image_header(&image)->desc_offset + 4 * (16 + IMAGE_NAME_SIZE),
+			    "files");
+	check_random_damage(vm, image_header(&vm)->desc_offset, "files with an extension block");
 }
 
 int main(void)
@@ -436,9 +932,16 @@ int main(void)
 	test_memory();
 	test_fd();
 	test_sharing();
+	test_windows();
+	test_mapped_vcpu();
+	test_not_mapped();
+	test_windows_refused();
 	test_tolerance();
+	test_ext_tolerance();
 	test_malformed();
+	test_malformed_ext();
 	test_truncated();
+	test_truncated_vm();
 	test_random_damage();
 	return tap_end();
 }
