@@ -48,6 +48,7 @@ __u64 add_up(const struct vcpus *vcpus);
 
 /* From the reset vector on, a loop that does nothing but exit to user space. */
 #if defined(__x86_64__)
+#define PAGE 0x1000
 #define GUEST_PAGE 0xfffff000UL
 #define GUEST_CODE 0xff0
 #define COUNTER "io_exits"
@@ -62,6 +63,8 @@ static void init_vcpu(int vm, int vcpu)
 	(void)vcpu;
 }
 #elif defined(__aarch64__)
+/* Whole pages of every host; the load is behind it. */
+#define PAGE 0x10000
 #define GUEST_PAGE 0UL
 #define GUEST_CODE 0
 #define COUNTER "mmio_exit_user"

@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The smallest page of all hosts; it stands at the guest's address 0. */
-#define TINY_VM_MEMORY 4096
+/* Whole pages of every host; it stands at the guest's address 0. */
+#define TINY_VM_MEMORY 0x10000
 
 struct tiny_vm {
 	int fd;
