@@ -83,8 +83,8 @@ static void lender_create(struct __test_metadata *_metadata, int kvm,
 	guest_put_code_at(_metadata, g, CODE_ACTIVITY, activity->code,
 			  activity->end);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &l->file);
-	l->size = stats_map_size(&l->file);
-	l->map = stats_map(_metadata, &l->file, l->size);
+	l->size = stats_mmap_size(&l->file);
+	l->map = stats_mmap(_metadata, &l->file, l->size);
 	lend(_metadata, l, KVM_MEM_READONLY);
 }
 
@@ -364,7 +364,7 @@ TEST_F(guest, has_only_its_own_page_if_lent_that_of_its_file)
 	struct stats_look look;
 	const char *page;
 
-	page = stats_map(_metadata, f, g->page);
+	page = stats_mmap(_metadata, f, g->page);
 	guest_set_slot(_metadata, g, LENT_PAGE_SLOT, KVM_MEM_READONLY,
 		       LENT_PAGE, (void *)page, g->page);
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
@@ -531,6 +531,45 @@ TEST_F(guest, that_has_KVM_write_there_changes_nothing)
 	ASSERT_EQ(0, stats_arch_dirty(self->vcpu->fd, addr));
 	EXPECT_EQ(0, stats_same(before.fd, &before));
 	stats_unload(&before);
+}
+#endif
+
+#ifdef __aarch64__
+/* KVM cannot tell the VMM what these would write. */
+static void expect_not_written(struct __test_metadata *_metadata, int kvm,
+			       const struct stats_activity *writer)
+{
+	struct guest_vcpu *v;
+	struct lender l;
+
+	lender_create(_metadata, kvm, &l, writer);
+	v = &l.guest.vcpu[0];
+	vcpu_exit_to_user(_metadata, v, TIMES);
+	start_write(_metadata, v, CODE_ACTIVITY,
+		    guest_at(_metadata, &l, 0, STATS_USER_EXITS));
+	EXPECT_EQ(-ENOSYS, result(ioctl(v->fd, KVM_RUN, 0))) {
+		TH_LOG("%s", writer->name);
+	}
+	expect_unchanged(_metadata, &l, 0, STATS_USER_EXITS, TIMES);
+	lender_destroy(&l);
+}
+
+TEST(guest_that_writes_by_other_instructions_changes_nothing)
+{
+	static const struct stats_activity writers[] = {
+		{ STATS_ACTIVITY(stats_write_pair) },
+		{ STATS_ACTIVITY(stats_write_zeros) },
+		{ STATS_ACTIVITY(stats_write_exclusive) },
+	};
+	unsigned int i;
+	int kvm;
+
+	if (!has_readonly_memory(_metadata))
+		SKIP(return, "no KVM_CAP_READONLY_MEM");
+	kvm = stats_open_kvm(_metadata);
+	for (i = 0; i < ARRAY_SIZE(writers); i++)
+		expect_not_written(_metadata, kvm, &writers[i]);
+	close(kvm);
 }
 #endif
 

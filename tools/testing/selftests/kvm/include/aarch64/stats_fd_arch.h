@@ -139,6 +139,13 @@ STATS_GUEST_CODE(stats_write,
 		 "	str w1, [x2]\n");
 #define STATS_WRITE_SIZES	{ 1, 2, 4, 8 }
 
+/* Those that a processor does not describe to its hypervisor. */
+STATS_GUEST_CODE(stats_write_pair, "stp x1, x1, [x22]\n");
+STATS_GUEST_CODE(stats_write_zeros, "dc zva, x22\n");
+STATS_GUEST_CODE(stats_write_exclusive,
+		 "	ldxr x0, [x22]\n"
+		 "	stxr w3, x1, [x22]\n");
+
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"wfi_exit_stat"
 

@@ -474,7 +474,7 @@ static inline void stats_arch_get_look(struct __test_metadata *_metadata,
 #define STATS_TABLES_SIZE	(3 * STATS_PAGE)
 
 /* Map the page of @addr where it is, as user's and writable. */
-static inline void stats_map_page(void *tables, int table, __u32 addr)
+static inline void stats_map(void *tables, int table, __u32 addr)
 {
 	__u32 (*entries)[STATS_PAGE / sizeof(__u32)] = tables;
 
@@ -516,8 +516,8 @@ static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
 	};
 	struct kvm_sregs sregs;
 
-	stats_map_page(tables, 1, pc);
-	stats_map_page(tables, 2, own_table);
+	stats_map(tables, 1, pc);
+	stats_map(tables, 2, own_table);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
 	stats_set_flat_segments(&sregs, 8);
 	sregs.cr3 = STATS_DATA;
