@@ -286,6 +286,7 @@ void kvm_stats_put(struct kvm_stats *stats)
 void kvm_stats_destroy(struct kvm_stats *stats)
 {
 	WRITE_ONCE(stats->dead, true);
-	wake_up_poll(&stats->wait, EPOLLHUP);
+	/* All, also of several that wait with EPOLLEXCLUSIVE: it is the end. */
+	wake_up_all(&stats->wait);
 	kvm_stats_put(stats);
 }
