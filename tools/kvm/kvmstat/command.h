@@ -29,9 +29,8 @@ struct process_options {
 };
 
 #define PROCESS_OPTIONS "p:h"
-#define PROCESS_LONG_OPTIONS \
-	{ "pid", required_argument, NULL, 'p', }, \
-	{ "help", no_argument, NULL, 'h', }
+#define PID_OPTION { .name = "pid", .has_arg = required_argument, .val = 'p', }
+#define HELP_OPTION { .name = "help", .has_arg = no_argument, .val = 'h', }
 
 /*
  * For what getopt_long() returned, if the command does not know the option itself.

@@ -325,11 +325,13 @@ static void look_at(struct inventory *inventory, struct process *process,
 static void look_at_new(struct inventory *inventory, struct process *process, bool vms)
 {
 	struct proc_fd *fd;
+	bool is_vm;
 	size_t i;
 
 	for (i = 0; i < process->fds.count; i++) {
 		fd = &process->fds.entry[i];
-		if ((fd->link == LINK_VM) == vms && !fd->seen)
+		is_vm = fd->link == LINK_VM;
+		if (is_vm == vms && !fd->seen)
 			look_at(inventory, process, fd);
 	}
 }

@@ -60,9 +60,9 @@ void model_free(struct model *model);
 /*
  * Reads all statistics of the VM, those of the vCPUs that were discovered.
  * @from_zero: what was not there at the last sample is new and counted from zero.
- * Without it it was counting before, and what it counted until now is in no delta. 0
- * or -errno and @error. No system call if the VM's file shows its vCPUs and all of
- * them were there at the last sample.
+ * If not, it was counting before, and what it counted until now is in no delta. 0 or
+ * -errno and @error. No system call if the VM's file shows its vCPUs and all of them
+ * were there at the last sample.
  */
 int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 		 struct statsfile_error *error);

@@ -146,7 +146,8 @@ static int parse_options(int argc, char **argv, struct show_options *options)
 	static const struct option long_options[] = {
 		{ "vcpu", required_argument, NULL, 'c', },
 		{ "fd", required_argument, NULL, 'f', },
-		PROCESS_LONG_OPTIONS,
+		PID_OPTION,
+		HELP_OPTION,
 		{},
 	};
 	int option, status;

@@ -289,7 +289,8 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 {
 	static const struct option long_options[] = {
 		{ "wait", no_argument, NULL, 'w', },
-		PROCESS_LONG_OPTIONS,
+		PID_OPTION,
+		HELP_OPTION,
 		{},
 	};
 	int option, status;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,14 +113,12 @@ static void ignore(int signal)
 /* Zeros, of the largest page size, where x86 starts; arm64 starts at 0 and finds nothing. */
 static bool add_memory(int vm)
 {
-	static char memory[0x10000] __attribute__((__aligned__(0x10000)));
-	struct memory_region region = {
-		.guest_address = 0xffff0000,
-		.size = sizeof(memory),
-		.address = (uintptr_t)memory,
-	};
+	struct memory_region region = { .guest_address = 0xffff0000, .size = 0x10000, };
+	void *memory = mmap(NULL, region.size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return !ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region);
+	region.address = (uintptr_t)memory;
+	return memory != MAP_FAILED && !ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region);
 }
 
 /* That goes nowhere, but it counts; the signal ends what does not end itself. */

@@ -256,7 +256,8 @@ static void set_up_whole(struct whole_fixture *fixture, enum statsfile_access ac
 	};
 	struct statsfile_source source;
 
-	*fixture = (struct whole_fixture) { .image = image_build_ext("kvm-1", stats, vcpu_stats, 3), };
+	*fixture = (struct whole_fixture) {};
+	fixture->image = image_build_ext("kvm-1", stats, vcpu_stats, 3);
 	source = image_to_file(&fixture->image, 2, access);
 	image_values(&fixture->image)[0] = 2;
 	fixture->vm = (struct vm) {
@@ -296,7 +297,8 @@ static void test_whole_vm(void)
 	check(!group_of_vcpu(&group, &fixture.vm, 1, &error) && group.value[EXITS] == 15,
 	      "whole VM: one vCPU alone");
 	group_free(&group);
-	check(without_system_calls(sample_whole, &fixture), "whole VM: sampled without a system call");
+	check(without_system_calls(sample_whole, &fixture),
+	      "whole VM: sampled without a system call");
 
 	/* Never done by discovery: the third vCPU does not exist. */
 	fixture.vm.num_vcpus = 3;

@@ -186,7 +186,8 @@ static void test_windows(void)
 	check(statsfile_is_mapped(&file) && statsfile_has_windows(&file), "windows: mapped");
 	check(file.vcpu_max == VCPU_MAX && file.vcpu_schema->num_values == 38,
 	      "windows: vCPUs are described");
-	check(!statsfile_read(&file, values, &error) && values[0] == 7, "windows: values of the VM");
+	check(!statsfile_read(&file, values, &error) && values[0] == 7,
+	      "windows: values of the VM");
 	check_number(statsfile_online_vcpus(&file), 0, "windows: no vCPU yet");
 	check(!read_vcpu(&read), "windows: none of them is touched");
 
@@ -680,50 +681,6 @@ static void test_malformed(void)
 		check_malformed(build, &cases[i]);
 }
 
-/* The same for each field of the extension block: what is set, and what is said. */
-#define SET_EXT(name, field, set) \
-	static void name(struct image *image) \
-	{ \
-		image_ext(image)->field = set; \
-	}
-
-SET_EXT(clear_ext_size, size, 0)
-SET_EXT(leave_no_ext_size, size, 3)
-SET_EXT(grow_ext_size, size, sizeof(struct kvm_stats_ext) + 8)
-SET_EXT(wrap_ext_size, size, UINT32_MAX)
-SET_EXT(clear_data_size, data_size, 0)
-SET_EXT(shrink_data_size, data_size, 8)
-SET_EXT(misalign_data_size, data_size, 20)
-SET_EXT(grow_data_size, data_size, STATSFILE_MAX_DATA + 8)
-SET_EXT(move_end_of_data, data_size, image_ext(image)->vcpu_stride + 8)
-SET_EXT(clear_mmap_offset, vcpu_mmap_offset, 0)
-SET_EXT(map_vcpus_on_data, vcpu_mmap_offset, image_header(image)->data_offset)
-SET_EXT(misalign_mmap_offset, vcpu_mmap_offset, image_ext(image)->vcpu_mmap_offset + 8)
-SET_EXT(wrap_mmap_offset, vcpu_mmap_offset, UINT64_MAX - 4095)
-SET_EXT(grow_mmap_offset, vcpu_mmap_offset, INT64_MAX - 4095)
-SET_EXT(clear_stride, vcpu_stride, 0)
-SET_EXT(shrink_stride, vcpu_stride, 37 * 8)
-SET_EXT(misalign_stride, vcpu_stride, image_ext(image)->vcpu_stride + 8)
-SET_EXT(grow_vcpu_max, vcpu_max, STATSFILE_MAX_VCPUS + 1)
-SET_EXT(have_ids_on_data, vcpu_max, STATSFILE_MAX_VCPUS)
-SET_EXT(wrap_vcpu_max, vcpu_max, UINT32_MAX)
-SET_EXT(grow_vcpu_num_desc, vcpu_num_desc, STATSFILE_MAX_DESC + 1)
-SET_EXT(describe_more_of_vcpus, vcpu_num_desc, STATSFILE_MAX_DESC)
-SET_EXT(wrap_vcpu_num_desc, vcpu_num_desc, UINT32_MAX)
-SET_EXT(move_vcpu_desc_to_end, vcpu_desc_offset, UINT32_MAX - 7)
-SET_EXT(move_vcpu_desc_onto_desc, vcpu_desc_offset, image_header(image)->desc_offset)
-SET_EXT(move_vcpu_desc_to_start, vcpu_desc_offset, 0)
-SET_EXT(clear_vcpu_data_size, vcpu_data_size, 0)
-SET_EXT(shrink_vcpu_data_size, vcpu_data_size, 37 * 8)
-SET_EXT(misalign_vcpu_data_size, vcpu_data_size, 38 * 8 + 4)
-SET_EXT(grow_vcpu_data_size, vcpu_data_size, image_ext(image)->vcpu_stride + 8)
-SET_EXT(wrap_vcpu_data_size, vcpu_data_size, UINT32_MAX)
-SET_EXT(clear_id_offset, vcpu_id_offset, 0)
-SET_EXT(misalign_id_offset, vcpu_id_offset, image_ext(image)->vcpu_id_offset + 4)
-SET_EXT(move_ids_onto_desc, vcpu_id_offset, image_ext(image)->vcpu_desc_offset)
-SET_EXT(move_ids_onto_data, vcpu_id_offset, image_header(image)->data_offset)
-SET_EXT(move_ids_onto_windows, vcpu_id_offset, image_ext(image)->vcpu_mmap_offset)
-
 static void misalign_vcpu_desc(struct image *image)
 {
 	struct kvm_stats_ext *ext = image_ext(image);
@@ -749,69 +706,109 @@ static void rename_online_vcpus(struct image *image)
 	image_desc(image, ONLINE_VCPUS)->name[0] = 'O';
 }
 
+#define FIELD(name) .field = #name, .offset = offsetof(struct kvm_stats_ext, name)
+
+static void set_field(const struct image *image, size_t field, uint64_t value)
+{
+	if (field == offsetof(struct kvm_stats_ext, vcpu_mmap_offset))
+		image_ext(image)->vcpu_mmap_offset = value;
+	else
+		*(uint32_t *)((char *)image_ext(image) + field) = value;
+}
+
+/* Each field of the extension block: what is set, and what is said. */
+static void test_malformed_fields(void)
+{
+	struct image image = build_vm();
+	const struct kvm_stats_header header = *image_header(&image);
+	const struct kvm_stats_ext ext = *image_ext(&image);
+	const struct {
+		const char *field;
+		size_t offset;
+		uint64_t value;
+		const char *error;
+	} cases[] = {
+		{ FIELD(size), 0, "the extension block has 0 bytes", },
+		{ FIELD(size), 3, "the extension block has 3 bytes", },
+		{ FIELD(size), sizeof(struct kvm_stats_ext) + 8,
+		  "the descriptor block and the extension block overlap", },
+		{ FIELD(size), UINT32_MAX,
+		  "the descriptor block and the extension block overlap", },
+		{ FIELD(data_size), 0, "a data block of 0 bytes for 2 values", },
+		{ FIELD(data_size), 8, "a data block of 8 bytes for 2 values", },
+		{ FIELD(data_size), 20, "a data block of 20 bytes", },
+		{ FIELD(data_size), STATSFILE_MAX_DATA + 8, "a data block of 16777224 bytes", },
+		{ FIELD(data_size), ext.vcpu_stride + 8,
+		  "the vCPU window block and the data block overlap", },
+		{ FIELD(vcpu_mmap_offset), 0, "the vCPU window block and the header overlap", },
+		{ FIELD(vcpu_mmap_offset), header.data_offset,
+		  "the vCPU window block and the data block overlap", },
+		{ FIELD(vcpu_mmap_offset), ext.vcpu_mmap_offset + 8,
+		  "the offset of the vCPU windows is", },
+		{ FIELD(vcpu_mmap_offset), UINT64_MAX - 4095, "windows end beyond", },
+		{ FIELD(vcpu_mmap_offset), INT64_MAX - 4095, "windows end beyond", },
+		{ FIELD(vcpu_stride), 0, "vCPU windows of 0 bytes for 304 bytes", },
+		{ FIELD(vcpu_stride), 37 * 8, "vCPU windows of 296 bytes for 304 bytes", },
+		{ FIELD(vcpu_stride), ext.vcpu_stride + 8,
+		  "the distance of the vCPU windows is", },
+		{ FIELD(vcpu_max), STATSFILE_MAX_VCPUS + 1, "windows of 65537 vCPUs", },
+		{ FIELD(vcpu_max), STATSFILE_MAX_VCPUS,
+		  "the vCPU id block and the data block overlap", },
+		{ FIELD(vcpu_max), UINT32_MAX, "windows of 4294967295 vCPUs", },
+		{ FIELD(vcpu_num_desc), STATSFILE_MAX_DESC + 1, "16385 vCPU statistics", },
+		{ FIELD(vcpu_num_desc), STATSFILE_MAX_DESC,
+		  "ends inside of the vCPU descriptor block", },
+		{ FIELD(vcpu_num_desc), UINT32_MAX, "4294967295 vCPU statistics", },
+		{ FIELD(vcpu_desc_offset), UINT32_MAX - 7,
+		  "ends inside of the vCPU descriptor block", },
+		{ FIELD(vcpu_desc_offset), header.desc_offset,
+		  "the vCPU descriptor block and the descriptor block overlap", },
+		{ FIELD(vcpu_desc_offset), 0, "is not a multiple of 8", },
+		{ FIELD(vcpu_data_size), 0, "a vCPU data block of 0 bytes for 38 values", },
+		{ FIELD(vcpu_data_size), 37 * 8,
+		  "a vCPU data block of 296 bytes for 38 values", },
+		{ FIELD(vcpu_data_size), 38 * 8 + 4,
+		  "a vCPU data block of 308 bytes for 38 values", },
+		{ FIELD(vcpu_data_size), ext.vcpu_stride + 8, "vCPU windows of", },
+		{ FIELD(vcpu_data_size), UINT32_MAX, "a vCPU data block of 4294967295 bytes", },
+		{ FIELD(vcpu_id_offset), 0, "the vCPU id block and the header overlap", },
+		{ FIELD(vcpu_id_offset), ext.vcpu_id_offset + 4, "the vCPU id block is at", },
+		{ FIELD(vcpu_id_offset), ext.vcpu_desc_offset,
+		  "the vCPU id block and the vCPU descriptor block overlap", },
+		{ FIELD(vcpu_id_offset), header.data_offset,
+		  "the vCPU id block and the data block overlap", },
+		{ FIELD(vcpu_id_offset), ext.vcpu_mmap_offset,
+		  "the vCPU window block and the vCPU id block overlap", },
+	};
+	struct statsfile_error error = {};
+	struct statsfile file;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		*image_ext(&image) = ext;
+		set_field(&image, cases[i].offset, cases[i].value);
+		ret = open_image(&image, &file, &error);
+		check(ret == -EINVAL && strstr(error.text, cases[i].error),
+		      "refused: %s %llu (%s)", cases[i].field,
+		      (unsigned long long)cases[i].value, error.text);
+		if (!ret)
+			statsfile_close(&file);
+	}
+	image_free(&image);
+}
+
 static void test_malformed_ext(void)
 {
 	static const struct malformed cases[] = {
-		{ "size 0", clear_ext_size, "the extension block has 0 bytes", },
-		{ "size smaller than itself", leave_no_ext_size, "the extension block has 3 bytes", },
-		{ "size into the descriptors", grow_ext_size,
-		  "the descriptor block and the extension block overlap", },
-		{ "size that wraps", wrap_ext_size,
-		  "the descriptor block and the extension block overlap", },
-		{ "data_size 0", clear_data_size, "a data block of 0 bytes for 2 values", },
-		{ "data_size too small", shrink_data_size, "a data block of 8 bytes for 2 values", },
-		{ "data_size not aligned", misalign_data_size, "a data block of 20 bytes", },
-		{ "data_size too large", grow_data_size, "a data block of 16777224 bytes", },
-		{ "data_size into the windows", move_end_of_data,
-		  "the vCPU window block and the data block overlap", },
-		{ "vcpu_mmap_offset 0", clear_mmap_offset,
-		  "the vCPU window block and the header overlap", },
-		{ "vcpu_mmap_offset on the data", map_vcpus_on_data,
-		  "the vCPU window block and the data block overlap", },
-		{ "vcpu_mmap_offset not aligned", misalign_mmap_offset,
-		  "the offset of the vCPU windows is", },
-		{ "vcpu_mmap_offset that wraps", wrap_mmap_offset, "windows end beyond", },
-		{ "vcpu_mmap_offset too large", grow_mmap_offset, "windows end beyond", },
-		{ "vcpu_stride 0", clear_stride, "vCPU windows of 0 bytes for 304 bytes", },
-		{ "vcpu_stride too small", shrink_stride, "vCPU windows of 296 bytes for 304 bytes", },
-		{ "vcpu_stride not aligned", misalign_stride,
-		  "the distance of the vCPU windows is", },
-		{ "vcpu_max too large", grow_vcpu_max, "windows of 65537 vCPUs", },
-		{ "vcpu_max too large for the ids", have_ids_on_data,
-		  "the vCPU id block and the data block overlap", },
-		{ "vcpu_max that wraps", wrap_vcpu_max, "windows of 4294967295 vCPUs", },
-		{ "vcpu_num_desc too large", grow_vcpu_num_desc, "16385 vCPU statistics", },
-		{ "vcpu_num_desc more than the file holds", describe_more_of_vcpus,
-		  "ends inside of the vCPU descriptor block", },
-		{ "vcpu_num_desc that wraps", wrap_vcpu_num_desc, "4294967295 vCPU statistics", },
-		{ "vcpu_desc_offset past the end", move_vcpu_desc_to_end,
-		  "ends inside of the vCPU descriptor block", },
-		{ "vcpu_desc_offset on the descriptors", move_vcpu_desc_onto_desc,
-		  "the vCPU descriptor block and the descriptor block overlap", },
-		{ "vcpu_desc_offset 0", move_vcpu_desc_to_start, "is not a multiple of 8", },
 		{ "vcpu_desc_offset not aligned", misalign_vcpu_desc,
 		  "the vCPU descriptor block is at", },
-		{ "vcpu_data_size 0", clear_vcpu_data_size,
-		  "a vCPU data block of 0 bytes for 38 values", },
-		{ "vcpu_data_size too small", shrink_vcpu_data_size,
-		  "a vCPU data block of 296 bytes for 38 values", },
-		{ "vcpu_data_size not aligned", misalign_vcpu_data_size,
-		  "a vCPU data block of 308 bytes for 38 values", },
-		{ "vcpu_data_size beyond the window", grow_vcpu_data_size, "vCPU windows of", },
-		{ "vcpu_data_size that wraps", wrap_vcpu_data_size,
-		  "a vCPU data block of 4294967295 bytes", },
-		{ "vcpu_id_offset 0", clear_id_offset, "the vCPU id block and the header overlap", },
-		{ "vcpu_id_offset not aligned", misalign_id_offset, "the vCPU id block is at", },
-		{ "vcpu_id_offset on the descriptors", move_ids_onto_desc,
-		  "the vCPU id block and the vCPU descriptor block overlap", },
-		{ "vcpu_id_offset on the data", move_ids_onto_data,
-		  "the vCPU id block and the data block overlap", },
-		{ "vcpu_id_offset on the windows", move_ids_onto_windows,
-		  "the vCPU window block and the vCPU id block overlap", },
-		{ "data_offset not a page's", misalign_data_page, "the offset of the data block is", },
+		{ "data_offset not a page's", misalign_data_page,
+		  "the offset of the data block is", },
 		{ "vCPU statistic without a name", clear_vcpu_name,
 		  "name of statistic 2 in the vCPU descriptor block", },
-		{ "windows without online_vcpus", rename_online_vcpus, "no statistic online_vcpus", },
+		{ "windows without online_vcpus", rename_online_vcpus,
+		  "no statistic online_vcpus", },
 	};
 	struct statsfile_error error;
 	struct statsfile file;
@@ -939,6 +936,7 @@ int main(void)
 	test_tolerance();
 	test_ext_tolerance();
 	test_malformed();
+	test_malformed_fields();
 	test_malformed_ext();
 	test_truncated();
 	test_truncated_vm();
