@@ -16,6 +16,7 @@ debug | kcsan) ;;
 esac
 vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
 # Programs are the same for all kernels of an architecture.
+# shellcheck disable=SC2034 # for the scripts
 vm_programs=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
 
 # need COMMAND PACKAGE: what is missing is said before anything is started.

@@ -31,7 +31,7 @@ struct kvm_stats_header {
 };
 
 /* A struct kvm_stats_ext stands at id_offset + name_size. */
-#define KVM_STATS_HEADER_EXT		(1 << 0)
+#define KVM_STATS_HEADER_EXT		0x1
 
 /**
  * struct kvm_stats_ext - the extension block of a statistics file
