@@ -489,6 +489,8 @@ static void test_whole_and_split_vms(void)
 
 	add_object(200, 5, LINK_VM, "kvm-200", 6);
 	add_object(200, 6, 3, "kvm-200/vcpu-3", 6);
+	/* Its VM's file does not show it yet. */
+	add_object(200, 7, 10, "kvm-100/vcpu-10", 5);
 	discover_again(&inventory, inventory.process[1]);
 	check(inventory.num_vms == 2 && !inventory.num_problems, "whole and split VM");
 	whole = inventory.vm[0];
@@ -570,6 +572,11 @@ static void test_reused_fd(void)
 	discover_again(&inventory, process);
 	check(fake.num_asked == 10 && vm_find_vcpu(inventory.vm[0], 30),
 	      "reused: another vCPU under the same number");
+	close_fd(100, 16);
+	add_object(100, 16, 31, "kvm-100/vcpu", 5);
+	discover_again(&inventory, process);
+	check(fake.num_asked == 11 && vm_find_vcpu(inventory.vm[0], 31),
+	      "reused: another vCPU under the same number, in between");
 	tear_down(&inventory);
 }
 

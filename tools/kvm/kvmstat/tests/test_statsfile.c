@@ -79,13 +79,19 @@ static struct image build(void)
 	return image;
 }
 
+static void check_open_file(const struct image *image, const char *name)
+{
+	struct statsfile file = image_open(image);
+
+	check_file(&file, name);
+	statsfile_close(&file);
+}
+
 static void test_memory(void)
 {
 	struct image image = build();
-	struct statsfile file = image_open(&image);
 
-	check_file(&file, "memory");
-	statsfile_close(&file);
+	check_open_file(&image, "memory");
 	image_free(&image);
 }
 
@@ -209,6 +215,8 @@ static void test_windows(void)
 	check(statsfile_read_vcpu_ids(&file, 3, 2, ids, &error) == -EINVAL &&
 	      statsfile_read_vcpu_ids(&file, UINT32_MAX, 2, ids, &error) == -EINVAL,
 	      "windows: no ids beyond the last window");
+	check_text(error.text, "ids of vCPUs 4294967295 to 4294967297, of 4",
+		   "windows: no ids beyond the last window, said");
 
 	read.index = 2;
 	check(statsfile_read_vcpu(&file, 2, values, &error) == -EINVAL,
@@ -226,6 +234,8 @@ static void test_windows(void)
 	statsfile_close(&file);
 	check(close(source.fd) && errno == EBADF, "windows: closed with the file");
 	image_free(&image);
+	check(!system("[ \"$(grep -c memfd:stats /proc/$PPID/maps)\" = 0 ]"),
+	      "windows: unmapped with the file");
 }
 
 static void test_mapped_vcpu(void)
@@ -501,6 +511,26 @@ static void test_ext_tolerance(void)
 		statsfile_close(&file);
 		image_free(&image);
 	}
+}
+
+/* A block that is shorter than what is known of it, and nothing behind. */
+static void test_short_ext_at_end(void)
+{
+	const struct kvm_stats_ext ext = { .size = 8, .data_size = 38 * 8, };
+	struct image image = build(), longer = { .size = image.size + IMAGE_NAME_SIZE + ext.size, };
+	unsigned char *end;
+
+	longer.bytes = malloc(longer.size);
+	memcpy(longer.bytes, image.bytes, image.size);
+	end = longer.bytes + image.size;
+	memcpy(end, image_id(&image), IMAGE_NAME_SIZE);
+	memcpy(end + IMAGE_NAME_SIZE, &ext, ext.size);
+	image_header(&longer)->id_offset = image.size;
+	image_header(&longer)->flags = KVM_STATS_HEADER_EXT;
+	image_free(&image);
+
+	check_open_file(&longer, "short extension block at the end");
+	image_free(&longer);
 }
 
 /* One function per way to break a file. */
@@ -935,6 +965,7 @@ int main(void)
 	test_windows_refused();
 	test_tolerance();
 	test_ext_tolerance();
+	test_short_ext_at_end();
 	test_malformed();
 	test_malformed_fields();
 	test_malformed_ext();
