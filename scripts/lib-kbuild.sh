@@ -43,6 +43,14 @@ kbuild() {
 	kbuild_in "$tree" "$@"
 }
 
+# kbuild_boot SOURCE ARCH OBJ: what a boot needs.
+kbuild_boot() {
+	case $2 in
+	x86) kbuild_in "$@" bzImage modules ;;
+	arm64) kbuild_in "$@" Image ;;
+	esac
+}
+
 # check_config CONFIG FRAGMENT...: names every symbol that did not survive.
 check_config() {
 	local config=$1 line lost=0
