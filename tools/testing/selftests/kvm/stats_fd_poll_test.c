@@ -20,7 +20,7 @@
 #include "stats_fd_util.h"
 
 /* An event that is not there after so many milliseconds is lost. */
-#define LOST_MS			(60 * 1000)
+#define LOST_MS			(120 * 1000)
 
 /* Looks at a thread that is about to sleep; each gives up the CPU. */
 #define MAX_LOOKS		(1000 * 1000)
