@@ -523,7 +523,7 @@ TEST_F(format, everything_that_is_counted_is_described)
  * header, and nothing but what stands where it always stood.
  */
 struct old_client {
-	__u32 header[6];	/* flags, name_size, num_desc and three offsets */
+	__u32 header[6];	/* flags, name_size, num_desc, three offsets */
 	unsigned int num_desc;
 	size_t data_size;
 	char descs[256][16 + 48];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mapping KVM's statistics files: the data block of VM and vCPU, and through the
- * file of a VM the windows of its vCPUs. A mapping shows what pread() reads,
- * lives as long as it is there, and can never be written or executed.
+ * Mapping KVM's statistics files: the data block of VM and vCPU, and through
+ * the file of a VM the windows of its vCPUs. A mapping shows what pread() reads,
+ * outlives file and VM, and can never be written or executed.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -92,6 +92,16 @@ static struct guest_vcpu *machine_grow(struct __test_metadata *_metadata,
 	return v;
 }
 
+/* All that hold the objects of statistics, once the guest is dead. */
+static void close_files(struct machine *m)
+{
+	int i;
+
+	close(m->vm_file.fd);
+	for (i = 0; i < m->guest.vcpus; i++)
+		close(m->guest.vcpu[i].file.fd);
+}
+
 /* What memory that was freed would be used for. */
 static void run_other_vms(struct __test_metadata *_metadata, int kvm)
 {
@@ -175,8 +185,8 @@ FIXTURE_SETUP(data)
 	self->d.offset = self->d.f->header.data_offset;
 	self->d.map = stats_mmap(_metadata, self->d.f, self->d.m.page);
 	self->d.size = stats_mmap_size(self->d.f);
-	self->d.counter = stats_find(self->d.f, variant->vcpu ? STATS_USER_EXITS :
-							    "online_vcpus");
+	self->d.counter = stats_find(self->d.f, variant->vcpu ?
+				     STATS_USER_EXITS : "online_vcpus");
 	ASSERT_NE(NULL, self->d.counter);
 }
 
@@ -254,15 +264,16 @@ TEST_F(data, writable_mapping_is_EACCES)
 		PROT_WRITE, PROT_READ | PROT_WRITE, PROT_WRITE | PROT_EXEC,
 		PROT_READ | PROT_WRITE | PROT_EXEC,
 	};
+	const struct data *d = &self->d;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(prots); i++) {
-		EXPECT_EQ(-EACCES, try_map(self->d.f, self->d.m.page, prots[i],
-					   MAP_SHARED, self->d.offset)) {
+		EXPECT_EQ(-EACCES, try_map(d->f, d->m.page, prots[i],
+					   MAP_SHARED, d->offset)) {
 			TH_LOG("prot %#x", prots[i]);
 		}
-		EXPECT_EQ(-EACCES, try_map(self->d.f, self->d.m.page, prots[i],
-					   MAP_SHARED_VALIDATE, self->d.offset)) {
+		EXPECT_EQ(-EACCES, try_map(d->f, d->m.page, prots[i],
+					   MAP_SHARED_VALIDATE, d->offset)) {
 			TH_LOG("prot %#x", prots[i]);
 		}
 	}
@@ -270,10 +281,16 @@ TEST_F(data, writable_mapping_is_EACCES)
 
 TEST_F(data, executable_mapping_is_EPERM)
 {
-	EXPECT_EQ(-EPERM, try_map(self->d.f, self->d.m.page, PROT_EXEC, MAP_SHARED,
-				  self->d.offset));
-	EXPECT_EQ(-EPERM, try_map(self->d.f, self->d.m.page, PROT_READ | PROT_EXEC,
-				  MAP_SHARED, self->d.offset));
+	const int prots[] = { PROT_EXEC, PROT_READ | PROT_EXEC };
+	const struct data *d = &self->d;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(prots); i++) {
+		EXPECT_EQ(-EPERM, try_map(d->f, d->m.page, prots[i], MAP_SHARED,
+					  d->offset)) {
+			TH_LOG("prot %#x", prots[i]);
+		}
+	}
 }
 
 static int map_with_read_implies_exec(void *arg)
@@ -469,13 +486,12 @@ TEST_F(data, mremap_that_moves_shows_the_same)
 /* It would give a mapping another part of the file; of writable ones only. */
 TEST_F(data, remap_file_pages_is_EINVAL)
 {
+	const size_t pgoff = self->d.offset / self->d.m.page;
+	const size_t size = self->d.m.page;
 	void *map = (void *)self->d.map;
 
-	EXPECT_EQ(-EINVAL, result(remap_file_pages(map, self->d.m.page, 0, 0,
-						   0)));
-	EXPECT_EQ(-EINVAL, result(remap_file_pages(map, self->d.m.page, 0,
-						   self->d.offset / self->d.m.page,
-						   0)));
+	EXPECT_EQ(-EINVAL, result(remap_file_pages(map, size, 0, 0, 0)));
+	EXPECT_EQ(-EINVAL, result(remap_file_pages(map, size, 0, pgoff, 0)));
 	expect_alive(_metadata, &self->d, self->d.map);
 }
 
@@ -570,7 +586,7 @@ TEST_F(data, debugger_can_read_but_not_write)
 	expect_alive(_metadata, &self->d, self->d.map);
 }
 
-/* Up to the last one of this kernel; those that destroy memory are from 100 on. */
+/* Up to the last one of this kernel. From 100 on they destroy memory. */
 #define LAST_ADVICE	25
 
 TEST_F(data, madvise_does_no_harm)
@@ -685,11 +701,10 @@ TEST_F(data, page_lives_as_long_as_anyone_refers_to_it)
 	ASSERT_EQ((ssize_t)size, vmsplice(pipes[1], &iov, 1, 0));
 	guest_kill(&self->d.m.guest);
 	last = expected_page(_metadata, self->d.f);
-	EXPECT_EQ(0, munmap((void *)self->d.map, size));
-	machine_destroy(_metadata, &self->d.m);
+	ASSERT_EQ(0, munmap((void *)self->d.map, size));
+	self->d.map = NULL;
+	close_files(&self->d.m);
 
-	self->d.m.cgroup[0] = '\0';
-	self->d.m.kvm = stats_open_kvm(_metadata);
 	run_other_vms(_metadata, self->d.m.kvm);
 	EXPECT_EQ((ssize_t)size, read(pipes[0], piped, size));
 	EXPECT_EQ(0, memcmp(last, piped, size));
@@ -697,7 +712,6 @@ TEST_F(data, page_lives_as_long_as_anyone_refers_to_it)
 	close(pipes[1]);
 	free(piped);
 	free(last);
-	_exit(!_metadata->passed);
 }
 
 struct receiver {
@@ -829,6 +843,13 @@ static const char *window(const struct windows *w, unsigned int i)
 	return stats_window(w->f, w->map, i);
 }
 
+/* In its place in the mapping of all. */
+static void expect_window(struct __test_metadata *_metadata,
+			  const struct windows *w, unsigned int i)
+{
+	expect_page(_metadata, &w->m.guest.vcpu[i].file, window(w, i));
+}
+
 TEST_F(windows, and_data_in_one_mapping)
 {
 	expect_range(_metadata, &self->w, 0, self->w.size);
@@ -836,7 +857,8 @@ TEST_F(windows, and_data_in_one_mapping)
 
 TEST_F(windows, all_in_one_mapping)
 {
-	expect_range(_metadata, &self->w, self->w.first, self->w.size - self->w.first);
+	expect_range(_metadata, &self->w, self->w.first,
+		     self->w.size - self->w.first);
 }
 
 /* At the beginning, at the end of those that exist, at the very end. */
@@ -991,13 +1013,14 @@ TEST_F(windows, can_be_unmapped_one_by_one)
 	EXPECT_EQ(0, result(munmap(middle, self->w.f->ext.vcpu_stride)));
 	EXPECT_EQ(SIGSEGV, stats_signal_of_load(middle));
 	expect_page(_metadata, self->w.f, self->w.map);
-	expect_page(_metadata, &self->w.m.guest.vcpu[0].file, window(&self->w, 0));
-	expect_page(_metadata, &self->w.m.guest.vcpu[2].file, window(&self->w, 2));
+	expect_window(_metadata, &self->w, 0);
+	expect_window(_metadata, &self->w, 2);
 	/* Each part on its own is as the whole was. */
 	EXPECT_EQ(-EACCES, result(mprotect((void *)window(&self->w, 2),
 					   self->w.m.page, PROT_WRITE)));
 	EXPECT_EQ(-EFAULT, result((long)mremap((void *)window(&self->w, 0),
-					       self->w.m.page, 2 * self->w.m.page,
+					       self->w.m.page,
+					       2 * self->w.m.page,
 					       MREMAP_MAYMOVE)));
 }
 
@@ -1018,7 +1041,7 @@ TEST_F(windows, can_be_moved_and_cut_off)
 				       MREMAP_FIXED, room));
 	expect_page(_metadata, &self->w.m.guest.vcpu[1].file, room);
 	EXPECT_EQ(SIGSEGV, stats_signal_of_load(window(&self->w, 1)));
-	expect_page(_metadata, &self->w.m.guest.vcpu[0].file, window(&self->w, 0));
+	expect_window(_metadata, &self->w, 0);
 	EXPECT_EQ(0, munmap(room, stride));
 }
 
@@ -1032,12 +1055,12 @@ TEST_F(windows, survive_the_vm_and_its_file_with_their_last_values)
 	for (i = 0; i < VCPUS; i++) {
 		last[i] = expected_page(_metadata,
 					&self->w.m.guest.vcpu[i].file);
-		close(self->w.m.guest.vcpu[i].file.fd);
 	}
-	close(self->w.f->fd);
+	close_files(&self->w.m);
 	run_other_vms(_metadata, self->w.m.kvm);
 	for (i = 0; i < VCPUS; i++) {
-		EXPECT_EQ(0, memcmp(last[i], window(&self->w, i), self->w.m.page)) {
+		EXPECT_EQ(0, memcmp(last[i], window(&self->w, i),
+				    self->w.m.page)) {
 			TH_LOG("window %d", i);
 		}
 		free(last[i]);

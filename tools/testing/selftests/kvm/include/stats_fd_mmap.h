@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the tests of KVM's statistics files know about mapping them: where data
- * block and vCPU windows are, how a value is loaded from there, and what happens
- * to a load for which there is no page.
+ * block and vCPU windows are, how a value is loaded from there, and which signal
+ * a load raises where there is no page.
  */
 #ifndef SELFTEST_KVM_STATS_FD_MMAP_H
 #define SELFTEST_KVM_STATS_FD_MMAP_H
@@ -69,9 +69,9 @@ static inline __u64 stats_mapped(const char *block,
 
 /* So many windows can be read. */
 static inline __u64 stats_mapped_vcpus(const char *map,
-				       const struct kvm_stats_desc *online_vcpus)
+				       const struct kvm_stats_desc *online)
 {
-	return __atomic_load_n((const __u64 *)(map + online_vcpus->offset),
+	return __atomic_load_n((const __u64 *)(map + online->offset),
 			       __ATOMIC_ACQUIRE);
 }
 
