@@ -97,6 +97,43 @@ static inline long stats_read_number(struct __test_metadata *_metadata,
 	return value;
 }
 
+/* The cgroup of this process, as a directory. */
+static inline void stats_own_cgroup(struct __test_metadata *_metadata,
+				    char own[PATH_MAX])
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[PATH_MAX];
+
+	ASSERT_NE(NULL, file);
+	own[0] = '\0';
+	while (!own[0] && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(own, PATH_MAX, STATS_CGROUPS "%s", line + 3);
+	}
+	fclose(file);
+	ASSERT_NE('\0', own[0]) TH_LOG("no cgroup2 in /proc/self/cgroup");
+}
+
+/*
+ * Of objects that are freed the cgroup gets whole pages back, what is over is put
+ * together when one of its objects is freed next: have one, for a moment.
+ */
+static inline void stats_settle_objects(struct __test_metadata *_metadata,
+					const char *cgroup)
+{
+	char own[PATH_MAX];
+	int fds[2];
+
+	stats_own_cgroup(_metadata, own);
+	stats_cgroup_enter(_metadata, cgroup);
+	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
+	close(fds[0]);
+	close(fds[1]);
+	ASSERT_EQ(0, stats_write_file(own, "cgroup.procs", "0"));
+}
+
 /*
  * Take back what the kernel keeps on this CPU: what waits for a grace period of
  * RCU, for the callbacks of one CPU are called in their order, and what is in
@@ -106,6 +143,7 @@ static inline void stats_settle_cpu(struct __test_metadata *_metadata,
 				    const char *cgroup)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0);
+	stats_settle_objects(_metadata, cgroup);
 	ASSERT_EQ(0, stats_write_file(cgroup, "memory.high", "0"));
 	ASSERT_EQ(0, stats_write_file(cgroup, "memory.high", "max"));
 }
