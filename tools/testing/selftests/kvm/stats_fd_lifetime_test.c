@@ -543,13 +543,13 @@ FIXTURE_TEARDOWN(memory)
 /* Address space without memory: KVM's dirty bitmap of it is 2 bits per page. */
 #define BIG_SLOT		(16L << 30)
 #define BIG_SLOT_AT		0x100000000
-#define BIG_SLOT_BITMAPS	(BIG_SLOT / 4096 * 2 / 8)
+#define BIG_SLOT_BITMAPS	(BIG_SLOT / sysconf(_SC_PAGESIZE) * 2 / 8)
 
 /*
- * What a file may keep: the page of the values, and beside it the objects of
- * statistics, struct file and its name.
+ * What a file may keep of the cgroup's: the objects of statistics, struct file
+ * and its name. The page of the values is charged to no cgroup.
  */
-#define KEPT_PER_FILE		(sysconf(_SC_PAGESIZE) + 1024)
+#define KEPT_PER_FILE		2048
 
 /* What a VMM's own heap may have grown by. */
 #define VMM_HEAP		(256L << 10)

@@ -225,7 +225,7 @@ stats_settled(struct __test_metadata *_metadata, const char *cgroup)
  * Bytes that the use of memory varies by while nothing is leaked: few pages in
  * the cgroup, and in the system what its CPUs have in stock.
  */
-#define STATS_CGROUP_NOISE	(16L << 10)
+#define STATS_CGROUP_NOISE	(4 * sysconf(_SC_PAGESIZE))
 #define STATS_SYSTEM_NOISE	(1024L << 10)
 /*
  * Others may use memory meanwhile, or the machine be too busy to free it, but
