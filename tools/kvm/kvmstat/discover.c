@@ -61,9 +61,17 @@ void inventory_free(struct inventory *inventory)
 	free(inventory->problem);
 }
 
-/* Takes over the text. */
+/* Takes over the text. The same problem at every look is one problem. */
 static void add_problem(struct inventory *inventory, char *text)
 {
+	size_t i;
+
+	for (i = 0; i < inventory->num_problems; i++) {
+		if (!strcmp(inventory->problem[i], text)) {
+			free(text);
+			return;
+		}
+	}
 	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
 					   sizeof(*inventory->problem));
 	inventory->problem[inventory->num_problems++] = text;
@@ -425,6 +433,75 @@ static void discover_pid(struct inventory *inventory, pid_t pid)
 	free(fds.entry);
 }
 
+static struct process *find_process(const struct inventory *inventory, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		if (inventory->process[i]->pid == pid && !inventory->process[i]->gone)
+			return inventory->process[i];
+	}
+	return NULL;
+}
+
+static int look_again(struct inventory *inventory, struct process *process)
+{
+	struct proc_fds fds;
+	int ret;
+
+	ret = proc_list_fds(process->dir, &fds);
+	if (!ret) {
+		look_at_all(inventory, process, fds);
+		return 0;
+	}
+	process->gone = is_gone(-ret);
+	return process->gone ? -ESRCH : ret;
+}
+
+/* Its directory is its own: another process under the same pid is told from it. */
+static void look_again_or_discover(struct inventory *inventory, pid_t pid)
+{
+	struct process *process = find_process(inventory, pid);
+	int ret = process ? look_again(inventory, process) : -ESRCH;
+
+	if (ret == -ESRCH)
+		discover_pid(inventory, pid);
+	else if (ret == -EACCES || ret == -EPERM)
+		inventory->num_denied++;
+}
+
+static bool is_listed(pid_t pid, const pid_t *pids, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && pids[i] <= pid; i++) {
+		if (pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* What is known of a VM without a statistics file is that a process has it. */
+static void mark_dead(struct inventory *inventory, const pid_t *pids, size_t count)
+{
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		if (!is_listed(inventory->process[i]->pid, pids, count))
+			inventory->process[i]->gone = true;
+	}
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (vm_has_statistics(vm)) {
+			discover_vcpus(inventory, vm);
+			vm_is_dead(inventory, vm);
+		} else {
+			vm->dead |= vm->process->gone;
+		}
+	}
+}
+
 int discover_all(struct inventory *inventory)
 {
 	pid_t *pids;
@@ -432,10 +509,46 @@ int discover_all(struct inventory *inventory)
 	int ret;
 
 	ret = proc_list_pids(inventory->host->proc, &pids, &count);
-	for (i = 0; !ret && i < count; i++)
-		discover_pid(inventory, pids[i]);
+	if (!ret) {
+		inventory->num_denied = 0;
+		mark_dead(inventory, pids, count);
+		for (i = 0; i < count; i++)
+			look_again_or_discover(inventory, pids[i]);
+	}
 	free(pids);
 	return ret;
+}
+
+static bool has_vms(const struct inventory *inventory, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->process == process)
+			return true;
+	}
+	return false;
+}
+
+void discover_forget_dead(struct inventory *inventory)
+{
+	size_t i, kept;
+
+	for (i = kept = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->dead)
+			free_vm(inventory->vm[i]);
+		else
+			inventory->vm[kept++] = inventory->vm[i];
+	}
+	inventory->num_vms = kept;
+	/* Its VMs may live on: in a child that has their file descriptors. */
+	for (i = kept = 0; i < inventory->num_processes; i++) {
+		if (inventory->process[i]->gone && !has_vms(inventory, inventory->process[i]))
+			free_process(inventory->process[i]);
+		else
+			inventory->process[kept++] = inventory->process[i];
+	}
+	inventory->num_processes = kept;
 }
 
 struct process *discover_process(struct inventory *inventory, pid_t pid)
@@ -469,17 +582,11 @@ struct process *discover_process(struct inventory *inventory, pid_t pid)
 
 int discover_again(struct inventory *inventory, struct process *process)
 {
-	struct proc_fds fds;
 	size_t i;
-	int ret;
 
 	for (i = 0; i < inventory->num_vms; i++)
 		discover_vcpus(inventory, inventory->vm[i]);
-	ret = proc_list_fds(process->dir, &fds);
-	if (ret)
-		return is_gone(-ret) ? -ESRCH : ret;
-	look_at_all(inventory, process, fds);
-	return 0;
+	return look_again(inventory, process);
 }
 
 bool vm_is_dead(const struct inventory *inventory, struct vm *vm)

@@ -47,6 +47,7 @@ struct process {
 	int dir;
 	char name[64];
 	struct proc_fds fds;		/* at the last look */
+	bool gone;
 	bool has_whole_vm;		/* one whose file shows its vCPUs */
 	bool has_split_vm;		/* one whose file does not */
 	struct host_error reported;
@@ -56,7 +57,7 @@ struct inventory {
 	const struct host *host;
 	struct process **process;
 	size_t num_processes;
-	struct vm **vm;			/* pointers stay valid until inventory_free() */
+	struct vm **vm;			/* pointers stay valid until a function frees them */
 	size_t num_vms;
 	char **problem;			/* one line each, for a person */
 	size_t num_problems;
@@ -68,8 +69,15 @@ struct inventory {
 void inventory_init(struct inventory *inventory, const struct host *host);
 void inventory_free(struct inventory *inventory);
 
-/* All processes of the host. 0 or -errno if there are none to be read at all. */
+/*
+ * All processes of the host, and the next time whatever is new since: VMs come at the
+ * end, those that are gone are marked dead. 0 or -errno if there are none to be read
+ * at all.
+ */
 int discover_all(struct inventory *inventory);
+
+/* Frees the VMs that are dead, and processes that are gone. */
+void discover_forget_dead(struct inventory *inventory);
 
 /*
  * One process, which need not have a VM yet. NULL and a line among the problems

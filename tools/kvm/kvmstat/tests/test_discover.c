@@ -639,6 +639,58 @@ static void test_death(void)
 	tear_down(&inventory);
 }
 
+/* VMs come and go while the host is looked at again and again. */
+static void test_host(void)
+{
+	unsigned int fds = count_own_fds();
+	struct inventory inventory;
+	const struct vm *stays;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_process(300, "closed\n");
+	add_object(300, 3, LINK_VM, "kvm-300", 7)->err = EIO;
+	add_process(400, "idle\n");
+	discover_all(&inventory);
+	check(inventory.num_vms == 2 && inventory.num_processes == 2 &&
+	      inventory.num_problems == 1, "host: two VMs, one without statistics");
+	stays = inventory.vm[0];
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_object(200, 4, 0, "kvm-200/vcpu-0", 6);
+	add_object(400, 3, LINK_VM, "kvm-400", 8);
+	discover_all(&inventory);
+	check(inventory.num_vms == 4 && inventory.vm[0] == stays &&
+	      inventory.vm[2]->number == 6 && inventory.vm[2]->num_vcpus == 1 &&
+	      inventory.vm[3]->number == 8,
+	      "host: new VMs, of a new process and of one that had none");
+	check(inventory.num_problems == 1 && fake.num_asked == 5,
+	      "host: what is known is not asked for again");
+	discover_forget_dead(&inventory);
+	check(inventory.num_vms == 4 && inventory.num_processes == 4,
+	      "host: nothing is forgotten that lives");
+
+	/* The pid is another process' by the next look. */
+	remove_process(300);
+	remove_process(200);
+	fake.dead[inventory.vm[2]->file.source.fd] = true;
+	add_process(200, "next\n");
+	add_object(200, 5, LINK_VM, "kvm-200", 9);
+	discover_all(&inventory);
+	check(!inventory.vm[0]->dead && inventory.vm[1]->dead && inventory.vm[2]->dead &&
+	      !inventory.vm[3]->dead, "host: dead ones are marked");
+	check(inventory.num_vms == 5 && inventory.vm[4]->number == 9 &&
+	      inventory.vm[4]->process != inventory.vm[2]->process &&
+	      !strcmp(inventory.vm[4]->process->name, "next"), "host: a pid that is used again");
+	discover_forget_dead(&inventory);
+	check(inventory.num_vms == 3 && inventory.vm[0] == stays &&
+	      inventory.vm[1]->number == 8 && inventory.vm[2]->number == 9 &&
+	      inventory.num_processes == 3, "host: dead ones are forgotten");
+	tear_down(&inventory);
+	check_number(count_own_fds(), fds, "host: all file descriptors are closed in the end");
+}
+
 static void test_races(void)
 {
 	struct inventory inventory;
@@ -836,6 +888,7 @@ int main(void)
 	test_reused_fd();
 	test_growth();
 	test_death();
+	test_host();
 	test_races();
 	test_missing_support();
 	test_no_permission();
