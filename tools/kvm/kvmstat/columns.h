@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few numbers that a VM or vCPU is judged by at a glance, the same on every
+ * architecture: exits, halts, injections per second, and the reason that most exits had.
+ * Which statistics they are made of is looked up once per schema.
+ */
+#ifndef KVMSTAT_COLUMNS_H
+#define KVMSTAT_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "statsfile.h"
+
+enum rate {
+	RATE_EXITS,
+	RATE_HALTS,
+	RATE_INJECTIONS,
+	NUM_RATES,
+};
+
+/* Room for all statistics that count in one of the rates. */
+#define COLUMNS_MAX 128
+
+struct column_source {
+	const struct statsfile_desc *desc;
+	unsigned int counts;		/* private: in what */
+};
+
+struct columns {
+	struct column_source source[COLUMNS_MAX];
+	size_t num_sources;
+	bool known[NUM_RATES];		/* whether the architecture counts it */
+};
+
+struct rates {
+	bool known[NUM_RATES];
+	double per_second[NUM_RATES];	/* 0 of what is not known */
+	/* The reason for exits that was counted most, NULL if none was. */
+	const struct statsfile_desc *top;
+	double top_per_second;
+};
+
+/*
+ * What the schema of a VM's vCPUs has for the columns; it has to live as long as they
+ * are used. Nothing is known without a schema.
+ */
+void columns_find(struct columns *columns, const struct statsfile_schema *schema);
+
+/* @delta: what was counted in @elapsed_ns, an entry per value of the schema. */
+void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
+		   struct rates *rates);
+
+#endif /* KVMSTAT_COLUMNS_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The columns: what counts in each on architectures that count differently.
+ */
+#include <stdio.h>
+
+#include "../columns.h"
+#include "../model.h"
+#include "../util.h"
+#include "image.h"
+#include "tap.h"
+
+#define MAX_VALUES 16
+
+static const struct image_stat x86_stats[] = {
+	{ .name = "pf_taken", },
+	{ .name = "mmio_exits", },
+	{ .name = "exits", },
+	{ .name = "halt_exits", },
+	{ .name = "irq_injections", },
+	{ .name = "nmi_injections", },
+	{ .name = "halt_successful_poll", },
+	{ .name = "insn_emulation", },
+	{},
+};
+
+static const struct image_stat arm64_stats[] = {
+	{ .name = "exits", },
+	{ .name = "wfi_exit_stat", },
+	{},
+};
+
+static const struct image_stat s390_stats[] = {
+	{ .name = "exit_userspace", },
+	{ .name = "exit_instruction", },
+	{ .name = "exit_null", },
+	{ .name = "exit_wait_state", },
+	{ .name = "deliver_io", },
+	{ .name = "deliver_ckc", },
+	{},
+};
+
+static const struct image_stat powerpc_stats[] = {
+	{ .name = "sum_exits", },
+	{ .name = "syscall_exits", },
+	{ .name = "halt_successful_poll", },
+	{
+		.name = "halt_wait_hist",
+		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+	},
+	{},
+};
+
+static const struct image_stat other_stats[] = {
+	{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "pages", },
+	{},
+};
+
+struct result {
+	struct rates rates;
+	char top[IMAGE_NAME_SIZE];	/* the name is the schema's */
+};
+
+/* What was counted in half a second: an expectation of 2 is a count of 1. */
+static struct result rates_of(const struct image_stat *stats, const uint64_t delta[MAX_VALUES])
+{
+	struct image image = image_build("kvm-1/vcpu-0", stats);
+	struct statsfile file = image_open(&image);
+	struct columns columns;
+	struct result result;
+
+	columns_find(&columns, file.schema);
+	columns_rates(&columns, delta, NSEC_PER_SEC / 2, &result.rates);
+	snprintf(result.top, sizeof(result.top), "%s",
+		 result.rates.top ? result.rates.top->name : "none");
+	statsfile_close(&file);
+	image_free(&image);
+	return result;
+}
+
+static bool is_rate(const struct result *result, enum rate rate, double per_second)
+{
+	return result->rates.known[rate] && result->rates.per_second[rate] == per_second;
+}
+
+static void test_x86(void)
+{
+	struct result result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) {
+		30, 30, 100, 20, 5, 2, 1000, 90,
+	});
+
+	check(is_rate(&result, RATE_EXITS, 200), "x86: exits");
+	check(is_rate(&result, RATE_HALTS, 40), "x86: halts, not those that polled once more");
+	check(is_rate(&result, RATE_INJECTIONS, 14), "x86: injections are interrupts and NMIs");
+	check_text(result.top, "mmio_exits", "x86: MMIO says more than page fault");
+	check(result.rates.top_per_second == 60, "x86: rate of the top reason");
+	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) { 31, 30, 100, 20, });
+	check_text(result.top, "pf_taken", "x86: most are page faults");
+	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) {});
+	check_text(result.top, "none", "nothing moved: no reason");
+	check(is_rate(&result, RATE_EXITS, 0), "nothing moved: 0 exits");
+}
+
+static void test_arm64(void)
+{
+	struct result result = rates_of(arm64_stats, (const uint64_t[MAX_VALUES]) { 7, 3, });
+
+	check(is_rate(&result, RATE_EXITS, 14), "arm64: exits");
+	check(is_rate(&result, RATE_HALTS, 6), "arm64: halts are WFI");
+	check(!result.rates.known[RATE_INJECTIONS], "arm64: injections are not counted");
+	check_text(result.top, "wfi_exit_stat", "arm64: top reason");
+}
+
+static void test_s390(void)
+{
+	struct result result = rates_of(s390_stats, (const uint64_t[MAX_VALUES]) {
+		50, 4, 3, 2, 1, 1,
+	});
+
+	check(is_rate(&result, RATE_EXITS, 14), "s390: exits are the sum of intercepts");
+	check(is_rate(&result, RATE_HALTS, 4), "s390: halts are waits");
+	check(is_rate(&result, RATE_INJECTIONS, 4), "s390: injections are deliveries");
+	check_text(result.top, "exit_instruction", "s390: top reason");
+}
+
+static void test_powerpc(void)
+{
+	struct result result = rates_of(powerpc_stats, (const uint64_t[MAX_VALUES]) {
+		10, 6, 1, 2, 3, 4,
+	});
+
+	check(is_rate(&result, RATE_EXITS, 20), "powerpc: exits, no reason is added");
+	check(is_rate(&result, RATE_HALTS, 20), "powerpc: halts that polled, halts that blocked");
+}
+
+static void test_unknown(void)
+{
+	struct result result = rates_of(other_stats, (const uint64_t[MAX_VALUES]) { 1, 1, });
+	struct columns columns;
+	struct rates rates;
+	enum rate rate;
+
+	for (rate = 0; rate < NUM_RATES; rate++)
+		check(!result.rates.known[rate], "other statistics: rate %d is not known", rate);
+	check_text(result.top, "none", "other statistics: no reason");
+
+	columns_find(&columns, NULL);
+	columns_rates(&columns, NULL, NSEC_PER_SEC, &rates);
+	check(!rates.known[RATE_EXITS] && !rates.top, "no schema: nothing is known");
+	columns_find(&columns, NULL);
+	columns_rates(&columns, NULL, 0, &rates);
+	check(rates.per_second[RATE_EXITS] == 0, "no time has passed: 0");
+}
+
+int main(void)
+{
+	test_x86();
+	test_arm64();
+	test_s390();
+	test_powerpc();
+	test_unknown();
+	return tap_end();
+}
