@@ -26,6 +26,12 @@ int usage_error(const char *format, ...)
 	return STATUS_USAGE;
 }
 
+int library_error(const char *what, const char *library)
+{
+	print_error("no %s: kvmstat was built without %s", what, library);
+	return STATUS_ERROR;
+}
+
 /* What getopt_long() refused. */
 static int option_error(int option, char **argv)
 {

@@ -18,6 +18,25 @@ int command_show(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 
+/*
+ * Commands that need a library have no function where kvmstat was built without it,
+ * see main.c.
+ */
+#ifdef HAVE_HTTP
+#define WITH_HTTP(run) (run)
+#else
+#define WITH_HTTP(run) NULL
+#endif
+
+#ifdef HAVE_CURSES
+#define WITH_CURSES(run) (run)
+#else
+#define WITH_CURSES(run) NULL
+#endif
+
+/* An error line that @what is missing because of @library; returns STATUS_ERROR. */
+int library_error(const char *what, const char *library);
+
 /* One line on stderr and where to find help; returns STATUS_USAGE. */
 __printf(1, 2)
 int usage_error(const char *format, ...);

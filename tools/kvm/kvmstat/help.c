@@ -39,10 +39,23 @@ int command_help(int argc, char **argv)
 	return STATUS_OK;
 }
 
+/* What the program was built with: tells why a command is missing. */
+static const char libraries[] = ""
+#ifdef HAVE_JSON
+	" json-c"
+#endif
+#ifdef HAVE_HTTP
+	" libmicrohttpd"
+#endif
+#ifdef HAVE_CURSES
+	" ncurses"
+#endif
+	;
+
 int command_version(int argc, char **argv)
 {
 	if (argc > 1)
 		return usage_error("%s: unexpected argument '%s'", argv[0], argv[1]);
-	puts("kvmstat " KVMSTAT_VERSION);
+	printf("kvmstat " KVMSTAT_VERSION "\nlibraries:%s\n", *libraries ? libraries : " none");
 	return STATUS_OK;
 }

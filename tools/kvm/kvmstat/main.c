@@ -13,26 +13,30 @@
 
 static const struct command {
 	const char *name;
-	int (*run)(int argc, char **argv);
+	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
+	const char *needs;
 } commands[] = {
-	{ "list", command_list, },
-	{ "show", command_show, },
-	{ "help", command_help, },
-	{ "-h", command_help, },
-	{ "--help", command_help, },
-	{ "-V", command_version, },
-	{ "--version", command_version, },
+	{ .name = "list", .run = command_list, },
+	{ .name = "show", .run = command_show, },
+	{ .name = "help", .run = command_help, },
+	{ .name = "-h", .run = command_help, },
+	{ .name = "--help", .run = command_help, },
+	{ .name = "-V", .run = command_version, },
+	{ .name = "--version", .run = command_version, },
 };
 
 static int run_command(int argc, char **argv)
 {
-	size_t i;
+	const struct command *command;
 
 	if (argc < 2)
 		return command_list(argc, argv);
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	for (command = commands; command < commands + ARRAY_SIZE(commands); command++) {
+		if (strcmp(argv[1], command->name))
+			continue;
+		if (!command->run)
+			return library_error(command->name, command->needs);
+		return command->run(argc - 1, argv + 1);
 	}
 	/* Watching has no name: -p PID is enough. */
 	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
