@@ -12,7 +12,10 @@
 #include <sys/resource.h>
 
 #include "command.h"
+#include "render.h"
 #include "util.h"
+
+const struct renderer *render = &text_renderer;
 
 int usage_error(const char *format, ...)
 {
@@ -88,6 +91,15 @@ bool print_problems(struct inventory *inventory)
 	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
 		print_error("%s", inventory->problem[inventory->num_printed]);
 	return any;
+}
+
+void print_denied(const struct inventory *inventory)
+{
+	if (inventory->num_denied)
+		print_error("%zu processes may not be looked into; " NEEDED_PERMISSION,
+			    inventory->num_denied);
+	else if (!inventory->num_vms && !inventory->num_problems)
+		print_error("no process has a VM");
 }
 
 static bool has_statistics(const struct inventory *inventory)

@@ -15,6 +15,7 @@
 int command_list(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_show(int argc, char **argv);
+int command_hist(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 
@@ -62,6 +63,9 @@ int open_inventory(struct inventory *inventory);
 
 /* The problems that were not printed yet on stderr; true if there were any. */
 bool print_problems(struct inventory *inventory);
+
+/* That processes may not be looked into, or that there is no VM, on stderr. */
+void print_denied(const struct inventory *inventory);
 
 /*
  * Looks for VMs of a process that discover_process() found. STATUS_OK if there is

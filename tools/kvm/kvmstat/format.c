@@ -80,10 +80,15 @@ static void format_prefixed(char text[FORMAT_SIZE], double value, const struct p
 	snprintf(text + length, FORMAT_SIZE - length, " %s", prefix[i].unit);
 }
 
+static bool has_prefixes(const struct statsfile_desc *desc)
+{
+	return statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS ||
+	       statsfile_unit(desc) == KVM_STATS_UNIT_BYTES;
+}
+
 static bool is_prefixed(const struct statsfile_desc *desc)
 {
-	return !is_histogram(desc) && (statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS ||
-				       statsfile_unit(desc) == KVM_STATS_UNIT_BYTES);
+	return !is_histogram(desc) && has_prefixes(desc);
 }
 
 static void format_unit_prefixed(char text[FORMAT_SIZE], const struct statsfile_desc *desc,
@@ -119,10 +124,23 @@ void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, doub
 	}
 	if (!is_histogram(desc))
 		rate = scale_value(desc, rate);
+	format_count_rate(text, rate);
+}
+
+void format_count_rate(char text[FORMAT_SIZE], double rate)
+{
 	if (rate < 1e7)
 		format_number(text, rate);
 	else
 		format_prefixed(text, rate, count_prefixes, ARRAY_SIZE(count_prefixes));
+}
+
+void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound)
+{
+	if (has_prefixes(desc))
+		format_unit_prefixed(text, desc, bound);
+	else
+		snprintf(text, FORMAT_SIZE, "%.6g", scale_value(desc, bound));
 }
 
 void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc)

@@ -24,6 +24,12 @@ void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 /* What accrues per second: "12034", "1.5 MiB", "20.3 ms". */
 void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate);
 
+/* The same of a number of events. */
+void format_count_rate(char text[FORMAT_SIZE], double rate);
+
+/* The bound of a histogram's bucket, in its unit. */
+void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound);
+
 /* Whether format_value() says more than the number in the file does. */
 bool is_scaled(const struct statsfile_desc *desc);
 

@@ -12,10 +12,13 @@
 
 static const char help_text[] =
 	"Usage:\n"
-	"  kvmstat [list]                           the VMs of this host\n"
+	"  kvmstat [INTERVAL [COUNT]]               what the VMs of this host do, per second\n"
+	"  kvmstat list                             the VMs of this host and their statistics files\n"
 	"  kvmstat -p PID [-w] [INTERVAL [COUNT]]   what moves in the VMs of a process, per second\n"
 	"  kvmstat show -p PID [-c N]               every statistic of the VMs of a process\n"
 	"  kvmstat show --fd N                      every statistic in an open statistics file\n"
+	"  kvmstat hist -p PID [-c N] [NAME...]     histograms of the VMs of a process, with percentiles\n"
+	"  kvmstat hist --fd N [NAME...]            histograms in an open statistics file\n"
 	"  kvmstat help\n"
 	"\n"
 	"Options:\n"
@@ -27,7 +30,8 @@ static const char help_text[] =
 	"  -V, --version    print the version\n"
 	"\n"
 	"INTERVAL is in seconds, by default 1, and may have decimals. Without COUNT kvmstat\n"
-	"goes on until the VM ends or it is interrupted, and then prints totals. It needs\n"
+	"goes on until it is interrupted, with -p PID also until the VM ends, and then prints\n"
+	"totals of that. Without any argument it watches all VMs for one second. It needs\n"
 	"root or CAP_SYS_PTRACE for VMs of others, and a kernel that gives out statistics\n"
 	"files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor.\n";
 

@@ -6,21 +6,12 @@
 #include <string.h>
 
 #include "command.h"
-#include "render_text.h"
+#include "render.h"
 #include "util.h"
-
-static void print_denied(const struct inventory *inventory)
-{
-	if (inventory->num_denied)
-		print_error("%zu processes may not be looked into; " NEEDED_PERMISSION,
-			    inventory->num_denied);
-	else if (!inventory->num_vms && !inventory->num_problems)
-		print_error("no process has a VM");
-}
 
 static int list(struct inventory *inventory)
 {
-	struct text_output output = { .file = stdout, };
+	struct output output = { .file = stdout, };
 	int ret;
 
 	ret = discover_all(inventory);
@@ -28,7 +19,7 @@ static int list(struct inventory *inventory)
 		print_error("%s: %s", inventory->host->proc, strerror(-ret));
 		return STATUS_ERROR;
 	}
-	render_vms(&output, inventory);
+	render->vms(&output, inventory);
 	print_denied(inventory);
 	return print_problems(inventory) ? STATUS_ERROR : STATUS_OK;
 }

@@ -18,6 +18,7 @@ static const struct command {
 } commands[] = {
 	{ .name = "list", .run = command_list, },
 	{ .name = "show", .run = command_show, },
+	{ .name = "hist", .run = command_hist, },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },
@@ -29,8 +30,9 @@ static int run_command(int argc, char **argv)
 {
 	const struct command *command;
 
+	/* Watching has no name: an interval or -p PID is enough, or nothing at all. */
 	if (argc < 2)
-		return command_list(argc, argv);
+		return command_watch(argc, argv);
 	for (command = commands; command < commands + ARRAY_SIZE(commands); command++) {
 		if (strcmp(argv[1], command->name))
 			continue;
@@ -38,7 +40,6 @@ static int run_command(int argc, char **argv)
 			return library_error(command->name, command->needs);
 		return command->run(argc - 1, argv + 1);
 	}
-	/* Watching has no name: -p PID is enough. */
 	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
 		return command_watch(argc, argv);
 	return usage_error("unknown command '%s'", argv[1]);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format.h"
-#include "render_text.h"
+#include "render.h"
 #include "util.h"
 
 static const char * const scope_names[NUM_SCOPES] = {
@@ -45,7 +45,7 @@ static void render_vm(FILE *out, const struct vm *vm)
 			num_statistics(vm_vcpu_schema(vm)), process->name);
 }
 
-void render_vms(const struct text_output *output, const struct inventory *inventory)
+static void render_vms(struct output *output, const struct inventory *inventory)
 {
 	FILE *out = output->file;
 	size_t i;
@@ -56,6 +56,54 @@ void render_vms(const struct text_output *output, const struct inventory *invent
 		"VM STATS", "VCPU STATS", "NAME");
 	for (i = 0; i < inventory->num_vms; i++)
 		render_vm(out, inventory->vm[i]);
+}
+
+/* As often as a header is repeated, so that one is on the screen. */
+#define HEADER_INTERVAL 20
+
+static void format_per_second(char text[FORMAT_SIZE], const struct rates *rates, enum rate rate)
+{
+	if (rates->known[rate])
+		format_count_rate(text, rates->per_second[rate]);
+	else
+		strcpy(text, "-");
+}
+
+static void render_overview(FILE *out, const char *time, const struct overview *overview)
+{
+	char exits[FORMAT_SIZE], halts[FORMAT_SIZE], injections[FORMAT_SIZE];
+	const struct rates *rates = &overview->rates;
+	double share = overview_share(rates);
+	const struct vm *vm = overview->vm;
+	char percent[FORMAT_SIZE] = "-";
+
+	format_per_second(exits, rates, RATE_EXITS);
+	format_per_second(halts, rates, RATE_HALTS);
+	format_per_second(injections, rates, RATE_INJECTIONS);
+	if (share >= 0)
+		snprintf(percent, sizeof(percent), "%.0f%%", 100 * share);
+	fprintf(out, "%s %7d %5zu %9s %9s %9s  %-18s %5s  %s%s\n", time, vm->process->pid,
+		vm_has_statistics(vm) ? vm->num_vcpus : vm->num_vcpus_counted, exits, halts,
+		injections, rates->top ? rates->top->name : "-", percent,
+		vm->process->name, vm->dead ? " (ended)" : "");
+}
+
+static void render_overviews(struct output *output, const struct overviews *overviews)
+{
+	FILE *out = output->file;
+	char time[16];
+	struct tm tm;
+	size_t i;
+
+	localtime_r(&overviews->time.tv_sec, &tm);
+	strftime(time, sizeof(time), "%H:%M:%S", &tm);
+	for (i = 0; i < overviews->num_vms; i++) {
+		if (output->num_shown++ % HEADER_INTERVAL == 0)
+			fprintf(out, "%-8s %7s %5s %9s %9s %9s  %-18s %5s  %s\n", "TIME", "PID",
+				"VCPUS", "EXITS/S", "HALTS/S", "INJECT/S", "TOP REASON",
+				"SHARE", "NAME");
+		render_overview(out, time, &overviews->vm[i]);
+	}
 }
 
 /* A statistic that is about to be printed. */
@@ -201,7 +249,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / NSEC_PER_SEC;
 }
 
-void render_sample(const struct text_output *output, const struct model *model)
+static void render_sample(struct output *output, const struct model *model)
 {
 	struct rows rows[NUM_SCOPES];
 	FILE *out = output->file;
@@ -251,8 +299,8 @@ static void render_totals(FILE *out, const char *scope, const struct rows *rows,
 	}
 }
 
-void render_summary(const struct text_output *output, const struct model *model,
-		    const char *ending)
+static void render_summary(struct output *output, const struct model *model,
+			   const char *ending)
 {
 	uint64_t watched_ns = model->last_ns - model->first_ns;
 	int name_width = strlen("statistic");
@@ -318,16 +366,131 @@ static void render_statistic(FILE *out, const struct group *group,
 	fputc('\n', out);
 }
 
-void render_group(const struct text_output *output, const struct group *group)
+static void render_subject(FILE *out, const struct subject *subject)
+{
+	const struct vm *vm = subject->vm;
+
+	if (!vm) {
+		fputs(subject->id, out);
+		return;
+	}
+	fprintf(out, "%s, pid %d, ", vm->process->name, vm->process->pid);
+	if (subject->scope == SCOPE_VM)
+		fprintf(out, "VM %s", subject->id);
+	else if (subject->vcpu)
+		fprintf(out, "VM %s, vCPU %u", subject->id, subject->vcpu->number);
+	else
+		fprintf(out, "sum of %zu vCPUs", vm->num_vcpus);
+}
+
+static void render_group(struct output *output, const struct subject *subject,
+			 const struct group *group)
 {
 	int name_width = strlen("statistic");
 	FILE *out = output->file;
 	unsigned int i;
 
-	for (i = 0; i < num_statistics(group->schema); i++)
+	if (output->num_shown++)
+		fputc('\n', out);
+	render_subject(out, subject);
+	fputs(":\n", out);
+	if (!group->schema)
+		return;
+	for (i = 0; i < group->schema->num_desc; i++)
 		name_width = longer(name_width, group->schema->desc[i].name);
 	fprintf(out, "%-*s %20s  %-11s  %-13s  %s\n", name_width, "statistic", "raw value",
 		"type", "unit", "value");
-	for (i = 0; i < num_statistics(group->schema); i++)
+	for (i = 0; i < group->schema->num_desc; i++)
 		render_statistic(out, group, &group->schema->desc[i], name_width);
 }
+
+/* Of characters: what the fullest bucket gets. */
+#define BAR_WIDTH 40
+#define BOUND_WIDTH 10
+
+static void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
+			  const struct statsfile_desc *desc, unsigned int bucket)
+{
+	format_bound(lower, desc, bucket_lower(desc, bucket));
+	if (bucket_is_open(desc, bucket))
+		strcpy(upper, "-");
+	else
+		format_bound(upper, desc, bucket_upper(desc, bucket));
+}
+
+static void render_percentiles(FILE *out, const struct histogram *histogram)
+{
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	unsigned int bucket;
+	int i;
+
+	for (i = 0; i < NUM_PERCENTILES; i++) {
+		bucket = histogram->percentile[i];
+		format_bounds(lower, upper, histogram->desc, bucket);
+		fprintf(out, "  %s  from %s", percentile_names[i], lower);
+		if (bucket_is_open(histogram->desc, bucket))
+			fputs(" on\n", out);
+		else
+			fprintf(out, " to %s\n", upper);
+	}
+}
+
+static void render_bar(FILE *out, uint64_t count, uint64_t highest)
+{
+	/* What was counted at all is seen. */
+	int length = count ? (int)((double)count / highest * BAR_WIDTH + 0.5) : 0;
+
+	if (count && !length)
+		length = 1;
+	while (length--)
+		fputc('#', out);
+}
+
+static uint64_t highest_count(const struct histogram *histogram)
+{
+	uint64_t highest = 0;
+	unsigned int i;
+
+	for (i = 0; i < histogram->desc->size; i++) {
+		if (highest < histogram->count[i])
+			highest = histogram->count[i];
+	}
+	return highest;
+}
+
+static void render_histogram(struct output *output, const struct subject *subject,
+			     const struct histogram *histogram)
+{
+	const struct statsfile_desc *desc = histogram->desc;
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	FILE *out = output->file;
+	unsigned int i;
+
+	if (output->num_shown++)
+		fputc('\n', out);
+	render_subject(out, subject);
+	fprintf(out, ": %s, %llu value%s\n", desc->name, (unsigned long long)histogram->total,
+		PLURAL(histogram->total));
+	if (!histogram->total)
+		return;
+	render_percentiles(out, histogram);
+	fprintf(out, "%*s %*s %20s  %6s\n", BOUND_WIDTH, "from", BOUND_WIDTH, "to", "count",
+		"share");
+	for (i = histogram->first; i <= histogram->percentile[PMAX]; i++) {
+		format_bounds(lower, upper, desc, i);
+		fprintf(out, "%*s %*s %20llu  %5.1f%%  ", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
+			(unsigned long long)histogram->count[i],
+			100.0 * histogram->count[i] / histogram->total);
+		render_bar(out, histogram->count[i], highest_count(histogram));
+		fputc('\n', out);
+	}
+}
+
+const struct renderer text_renderer = {
+	.vms = render_vms,
+	.overviews = render_overviews,
+	.sample = render_sample,
+	.summary = render_summary,
+	.group = render_group,
+	.histogram = render_histogram,
+};

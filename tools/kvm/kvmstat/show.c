@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: every statistic, with what describes it.
+ * kvmstat show: every statistic, with what describes it. And what other commands have
+ * in common with it: which values of which VM, vCPU or file are meant.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -11,27 +12,31 @@
 
 #include "command.h"
 #include "model.h"
-#include "render_text.h"
+#include "render.h"
+#include "show.h"
 #include "util.h"
 
 #define ALL_VCPUS (-1)
 
-struct show_options {
+struct show {
 	struct process_options process;
 	int fd;
 	int vcpu;
+	struct output output;
+	struct wanted *wanted;
+	void (*group)(struct output *output, const struct subject *subject,
+		      const struct group *group, struct wanted *wanted);
 };
 
-static void show_group(struct group *group)
+static void show_group(struct show *show, const struct subject *subject,
+		       const struct group *group)
 {
-	struct text_output output = { .file = stdout, };
-
-	render_group(&output, group);
-	group_free(group);
+	show->group(&show->output, subject, group, show->wanted);
 }
 
-static int show_file(const struct statsfile *file)
+static int show_file(struct show *show, const struct statsfile *file)
 {
+	const struct subject subject = { .id = file->id, };
 	struct statsfile_error error;
 	struct group group;
 
@@ -39,30 +44,31 @@ static int show_file(const struct statsfile *file)
 		print_error("%s: %s", file->id, error.text);
 		return STATUS_ERROR;
 	}
-	printf("%s:\n", file->id);
-	show_group(&group);
+	show_group(show, &subject, &group);
+	group_free(&group);
 	return STATUS_OK;
 }
 
-static int show_fd(int fd)
+static int show_fd(struct show *show)
 {
-	struct statsfile_source source = { .fd = fd, };
+	struct statsfile_source source = { .fd = show->fd, };
 	struct statsfile_error error;
 	struct statsfile file;
 	int status;
 
 	if (statsfile_open(&file, &source, NULL, &error)) {
-		print_error("file descriptor %d is not a statistics file: %s", fd, error.text);
+		print_error("file descriptor %d is not a statistics file: %s", show->fd,
+			    error.text);
 		return STATUS_ERROR;
 	}
-	status = show_file(&file);
+	status = show_file(show, &file);
 	statsfile_close(&file);
 	return status;
 }
 
-static int show_whole_vm(const struct vm *vm)
+static int show_whole_vm(struct show *show, const struct vm *vm)
 {
-	struct text_output output = { .file = stdout, };
+	struct subject subject = { .vm = vm, .id = vm->file.id, };
 	struct statsfile_error error;
 	struct model model;
 	int status = STATUS_OK;
@@ -72,19 +78,22 @@ static int show_whole_vm(const struct vm *vm)
 		print_error("%s: %s", vm->file.id, error.text);
 		status = STATUS_ERROR;
 	} else {
-		printf("%s, pid %d, VM %s:\n", vm->process->name, vm->process->pid, vm->file.id);
-		render_group(&output, &model.group[SCOPE_VM]);
-		printf("\n%s, pid %d, sum of %zu vCPUs:\n", vm->process->name, vm->process->pid,
-		       vm->num_vcpus);
-		if (vm->num_vcpus)
-			render_group(&output, &model.group[SCOPE_VCPU]);
+		show_group(show, &subject, &model.group[SCOPE_VM]);
+		subject.scope = SCOPE_VCPU;
+		show_group(show, &subject, &model.group[SCOPE_VCPU]);
 	}
 	model_free(&model);
 	return status;
 }
 
-static int show_vcpu(const struct vm *vm, const struct vcpu *vcpu)
+static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *vcpu)
 {
+	const struct subject subject = {
+		.vm = vm,
+		.id = vm->file.id,
+		.scope = SCOPE_VCPU,
+		.vcpu = vcpu,
+	};
 	struct statsfile_error error;
 	struct group group;
 
@@ -92,13 +101,12 @@ static int show_vcpu(const struct vm *vm, const struct vcpu *vcpu)
 		print_error("%s, vCPU %u: %s", vm->file.id, vcpu->number, error.text);
 		return STATUS_ERROR;
 	}
-	printf("%s, pid %d, VM %s, vCPU %u:\n", vm->process->name, vm->process->pid,
-	       vm->file.id, vcpu->number);
-	show_group(&group);
+	show_group(show, &subject, &group);
+	group_free(&group);
 	return STATUS_OK;
 }
 
-static int show_vms(const struct inventory *inventory, int vcpu)
+static int show_vms(struct show *show, const struct inventory *inventory)
 {
 	const struct vcpu *found = NULL;
 	int status = STATUS_OK;
@@ -108,22 +116,20 @@ static int show_vms(const struct inventory *inventory, int vcpu)
 
 	for (i = 0; i < inventory->num_vms && status == STATUS_OK; i++) {
 		vm = inventory->vm[i];
-		if (vcpu != ALL_VCPUS)
-			found = vm_find_vcpu(vm, vcpu);
-		if (!vm_has_statistics(vm) || (vcpu != ALL_VCPUS && !found))
+		if (show->vcpu != ALL_VCPUS)
+			found = vm_find_vcpu(vm, show->vcpu);
+		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found))
 			continue;
-		if (any)
-			putchar('\n');
 		any = true;
-		status = found ? show_vcpu(vm, found) : show_whole_vm(vm);
+		status = found ? show_vcpu(show, vm, found) : show_whole_vm(show, vm);
 	}
 	if (any)
 		return status;
-	print_error("pid %d has no vCPU %d", inventory->process[0]->pid, vcpu);
+	print_error("pid %d has no vCPU %d", inventory->process[0]->pid, show->vcpu);
 	return STATUS_ERROR;
 }
 
-static int show_process(const struct show_options *options)
+static int show_process(struct show *show)
 {
 	struct inventory inventory;
 	struct process *process;
@@ -132,16 +138,28 @@ static int show_process(const struct show_options *options)
 	status = open_inventory(&inventory);
 	if (status != STATUS_OK)
 		return status;
-	process = discover_process(&inventory, options->process.pid);
+	process = discover_process(&inventory, show->process.pid);
 	print_problems(&inventory);
 	status = process ? look_for_vms(&inventory, process, NULL) : STATUS_ERROR;
 	if (status == STATUS_OK)
-		status = show_vms(&inventory, options->vcpu);
+		status = show_vms(show, &inventory);
 	inventory_free(&inventory);
 	return status;
 }
 
-static int parse_options(int argc, char **argv, struct show_options *options)
+static int parse_names(int argc, char **argv, struct wanted *wanted)
+{
+	if (!wanted)
+		return argc > optind ?
+			usage_error("%s: unexpected argument '%s'", argv[0], argv[optind]) :
+			STATUS_OK;
+	wanted->name = argv + optind;
+	wanted->num_names = argc - optind;
+	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
+	return STATUS_OK;
+}
+
+static int parse_options(int argc, char **argv, struct show *show)
 {
 	static const struct option long_options[] = {
 		{ "vcpu", required_argument, NULL, 'c', },
@@ -159,37 +177,55 @@ static int parse_options(int argc, char **argv, struct show_options *options)
 		case 'c':
 			if (parse_number(optarg, 0, INT_MAX, &number))
 				return usage_error("'%s' is not a vCPU's number", optarg);
-			options->vcpu = number;
+			show->vcpu = number;
 			break;
 		case 'f':
 			if (parse_number(optarg, 0, INT_MAX, &number))
 				return usage_error("'%s' is not a file descriptor", optarg);
-			options->fd = number;
+			show->fd = number;
 			break;
 		default:
-			status = parse_process_option(option, argv, &options->process);
-			if (status != STATUS_OK || options->process.help)
+			status = parse_process_option(option, argv, &show->process);
+			if (status != STATUS_OK || show->process.help)
 				return status;
 		}
 	}
-	if (optind < argc)
-		return usage_error("show: unexpected argument '%s'", argv[optind]);
-	if (options->process.pid ? options->fd >= 0 : options->fd < 0)
-		return usage_error("show needs either -p PID or --fd N");
-	if (options->fd >= 0 && options->vcpu != ALL_VCPUS)
+	if (show->process.pid ? show->fd >= 0 : show->fd < 0)
+		return usage_error("%s needs either -p PID or --fd N", argv[0]);
+	if (show->fd >= 0 && show->vcpu != ALL_VCPUS)
 		return usage_error("--vcpu goes with -p PID only");
-	return STATUS_OK;
+	return parse_names(argc, argv, show->wanted);
+}
+
+int show_groups(int argc, char **argv, struct wanted *wanted,
+		void (*group)(struct output *output, const struct subject *subject,
+			      const struct group *group, struct wanted *wanted))
+{
+	struct show show = {
+		.fd = -1,
+		.vcpu = ALL_VCPUS,
+		.output = { .file = stdout, },
+		.wanted = wanted,
+		.group = group,
+	};
+	int status;
+
+	status = parse_options(argc, argv, &show);
+	if (status != STATUS_OK)
+		return status;
+	if (show.process.help)
+		return command_help(1, argv);
+	return show.fd >= 0 ? show_fd(&show) : show_process(&show);
+}
+
+static void show_statistics(struct output *output, const struct subject *subject,
+			    const struct group *group, struct wanted *wanted)
+{
+	(void)wanted;
+	render->group(output, subject, group);
 }
 
 int command_show(int argc, char **argv)
 {
-	struct show_options options = { .fd = -1, .vcpu = ALL_VCPUS, };
-	int status;
-
-	status = parse_options(argc, argv, &options);
-	if (status != STATUS_OK)
-		return status;
-	if (options.process.help)
-		return command_help(1, argv);
-	return options.fd >= 0 ? show_fd(options.fd) : show_process(&options);
+	return show_groups(argc, argv, NULL, show_statistics);
 }

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat -p PID: what moves in the VMs of a process, interval by interval, and
+ * kvmstat -p PID [INTERVAL [COUNT]]: what moves in the VMs of a process, interval by interval, and
  * totals when they end.
  */
 #include <getopt.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "interval.h"
 #include "model.h"
-#include "render_text.h"
+#include "render.h"
+#include "stream.h"
 #include "util.h"
-
-#define MSEC UINT64_C(1000000)
-#define MIN_INTERVAL (10 * MSEC)
-#define MAX_INTERVAL (UINT64_C(86400) * NSEC_PER_SEC)
 
 /* How long to wait for the first VM, and for a VM's next vCPU while they appear. */
 #define LOOK_AGAIN (20 * MSEC)
@@ -31,8 +25,7 @@
 struct watch_options {
 	struct process_options process;
 	bool wait;
-	uint64_t interval_ns;
-	uint64_t count;			/* 0: without end */
+	struct interval interval;
 };
 
 struct watched_vm {
@@ -50,42 +43,9 @@ struct watch {
 	bool stopped;
 };
 
-enum event {
-	EVENT_TIME,
-	EVENT_PROCESS_ENDED,
-	EVENT_INTERRUPTED,
-};
-
-/* Returns a file descriptor that is readable once the user wants an end, or -1. */
-static int catch_signals(void)
+static enum event pause_watch(const struct watch *watch, uint64_t end_ns)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
-static enum event pause_until(const struct watch *watch, uint64_t end_ns)
-{
-	struct pollfd fds[] = {
-		{ .fd = watch->signals, .events = POLLIN, },
-		{ .fd = watch->process->pidfd, .events = POLLIN, },
-	};
-	struct timespec timeout;
-	uint64_t now_ns, left_ns;
-
-	do {
-		now_ns = monotonic_ns();
-		left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
-		timeout.tv_sec = left_ns / NSEC_PER_SEC;
-		timeout.tv_nsec = left_ns % NSEC_PER_SEC;
-		if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) > 0)
-			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_PROCESS_ENDED;
-	} while (left_ns);
-	return EVENT_TIME;
+	return pause_until(watch->signals, watch->process->pidfd, end_ns);
 }
 
 static size_t count_objects(const struct inventory *inventory)
@@ -124,7 +84,7 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns)
 		step_ns = growing ? monotonic_ns() + LOOK_AGAIN : end_ns;
 		if (step_ns > end_ns)
 			step_ns = end_ns;
-		event = pause_until(watch, step_ns);
+		event = pause_watch(watch, step_ns);
 		if (event == EVENT_PROCESS_ENDED)
 			return event;
 		/* If it may not be looked into any more, what is known is watched on. */
@@ -184,16 +144,16 @@ static unsigned int output_width(void)
 
 static void end_vm(struct watched_vm *watched, const char *ending)
 {
-	struct text_output output = { .file = stdout, };
+	struct output output = { .file = stdout, };
 
-	render_summary(&output, &watched->model, ending);
+	render->summary(&output, &watched->model, ending);
 	watched->ended = true;
 }
 
 /* Whether there is any left to watch. */
 static bool print_samples(struct watch *watch)
 {
-	struct text_output output = { .file = stdout, .width = output_width(), };
+	struct output output = { .file = stdout, .width = output_width(), };
 	bool any = false;
 	size_t i;
 
@@ -203,7 +163,7 @@ static bool print_samples(struct watch *watch)
 		if (watch->vm[i].model.vm->dead) {
 			end_vm(&watch->vm[i], "ended");
 		} else {
-			render_sample(&output, &watch->vm[i].model);
+			render->sample(&output, &watch->vm[i].model);
 			any = true;
 		}
 	}
@@ -220,15 +180,6 @@ static void print_endings(struct watch *watch, const char *ending)
 	}
 }
 
-/* The end of the next interval; intervals that were slept through are left out. */
-static uint64_t next_end(uint64_t end_ns, uint64_t interval_ns)
-{
-	uint64_t now_ns = monotonic_ns();
-
-	end_ns += interval_ns;
-	return end_ns > now_ns ? end_ns : now_ns + interval_ns;
-}
-
 static int watch_vms(struct watch *watch, const struct watch_options *options)
 {
 	uint64_t end_ns = monotonic_ns();
@@ -238,8 +189,8 @@ static int watch_vms(struct watch *watch, const struct watch_options *options)
 
 	/* A VM that was waited for is new: what it has counted was counted since. */
 	status = sample(watch, watch->waited);
-	for (i = 0; status == STATUS_OK && (!options->count || i < options->count); i++) {
-		end_ns = next_end(end_ns, options->interval_ns);
+	for (i = 0; status == STATUS_OK && (!options->interval.count || i < options->interval.count); i++) {
+		end_ns = next_end(end_ns, options->interval.ns);
 		event = wait_interval(watch, end_ns);
 		status = sample(watch, true);
 		if (status != STATUS_OK || event != EVENT_TIME)
@@ -271,7 +222,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 				      options->wait ? &none_yet : NULL);
 		if (!none_yet)
 			return status;
-		switch (pause_until(watch, monotonic_ns() + LOOK_AGAIN)) {
+		switch (pause_watch(watch, monotonic_ns() + LOOK_AGAIN)) {
 		case EVENT_PROCESS_ENDED:
 			print_error("pid %d ended without a VM", options->process.pid);
 			return STATUS_ERROR;
@@ -307,18 +258,9 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 				return status;
 		}
 	}
-	if (!options->process.pid)
+	if (!options->process.pid && options->wait)
 		return usage_error("-p PID is missing");
-	if (optind < argc &&
-	    parse_seconds(argv[optind], MIN_INTERVAL, MAX_INTERVAL, &options->interval_ns))
-		return usage_error("'%s' is not an interval of 0.01 to 86400 seconds",
-				   argv[optind]);
-	if (optind + 1 < argc &&
-	    parse_number(argv[optind + 1], 1, INT_MAX, &options->count))
-		return usage_error("'%s' is not a number of reports", argv[optind + 1]);
-	if (optind + 2 < argc)
-		return usage_error("unexpected argument '%s'", argv[optind + 2]);
-	return STATUS_OK;
+	return parse_interval(argc - optind, argv + optind, &options->interval);
 }
 
 static void free_watch(struct watch *watch)
@@ -334,7 +276,7 @@ static void free_watch(struct watch *watch)
 
 int command_watch(int argc, char **argv)
 {
-	struct watch_options options = { .interval_ns = NSEC_PER_SEC, };
+	struct watch_options options = { .interval = { .ns = NSEC_PER_SEC, }, };
 	struct watch watch = {};
 	int status;
 
@@ -343,6 +285,12 @@ int command_watch(int argc, char **argv)
 		return status;
 	if (options.process.help)
 		return command_help(1, argv);
+	if (!options.process.pid) {
+		/* Without an interval it is one report, and no stream. */
+		if (optind == argc)
+			options.interval.count = 1;
+		return stream_all(&options.interval);
+	}
 	status = open_inventory(&watch.inventory);
 	if (status != STATUS_OK)
 		return status;

@@ -8,7 +8,7 @@
 
 #include "../format.h"
 #include "../model.h"
-#include "../render_text.h"
+#include "../render.h"
 #include "../util.h"
 #include "image.h"
 #include "tap.h"
@@ -114,7 +114,7 @@ struct fixture {
 	struct model model;
 	char *text;
 	size_t size;
-	struct text_output output;
+	struct output output;
 };
 
 static void set_up(struct fixture *fixture)
@@ -184,7 +184,7 @@ static void test_list(void)
 	struct inventory inventory = { .vm = vms, .num_vms = 2, };
 
 	set_up(&fixture);
-	render_vms(&fixture.output, &inventory);
+	text_renderer.vms(&fixture.output, &inventory);
 	expect(&fixture,
 	       "    PID  VM                VCPUS  VM STATS  VCPU STATS  NAME\n"
 	       "    312  kvm-312               1         2           5  guest\n"
@@ -202,7 +202,7 @@ static void test_sample(void)
 	move_values(&fixture);
 	sample_at(&fixture, 102);
 	fixture.output.width = 80;
-	render_sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.model);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -211,7 +211,7 @@ static void test_sample(void)
 	       "vm    remote_tlb_flush         0.5/s   lpages                     =12\n",
 	       "sample: two columns in 80 characters");
 	fixture.output.width = 1;
-	render_sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.model);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -223,7 +223,7 @@ static void test_sample(void)
 	       "      lpages                     =12\n",
 	       "sample: one column at least");
 	sample_at(&fixture, 103);
-	render_sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.model);
 	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
 	       "sample: nothing moved");
 	tear_down(&fixture);
@@ -239,7 +239,7 @@ static void test_summary(void)
 	sample_at(&fixture, 100);
 	move_values(&fixture);
 	sample_at(&fixture, 104);
-	render_summary(&fixture.output, &fixture.model, "ended");
+	text_renderer.summary(&fixture.output, &fixture.model, "ended");
 	expect(&fixture,
 	       "\n"
 	       "guest, pid 312, kvm-312, 1 vCPU: ended, watched for 4.0 s. Everything that moved:\n"
@@ -259,12 +259,18 @@ static void test_summary(void)
 static void test_group(void)
 {
 	struct fixture fixture;
+	const struct subject subject = {
+		.vm = &fixture.vm,
+		.id = "kvm-312",
+		.scope = SCOPE_VCPU,
+	};
 
 	set_up(&fixture);
 	move_values(&fixture);
 	sample_at(&fixture, 1);
-	render_group(&fixture.output, &fixture.model.group[SCOPE_VCPU]);
+	text_renderer.group(&fixture.output, &subject, &fixture.model.group[SCOPE_VCPU]);
 	expect(&fixture,
+	       "guest, pid 312, sum of 1 vCPUs:\n"
 	       "statistic               raw value  type         unit           value\n"
 	       "exits                       24068  cumulative   -\n"
 	       "io_exits                  1000000  cumulative   -\n"
@@ -272,6 +278,54 @@ static void test_group(void)
 	       "halt_poll_ns             40600000  cumulative   seconds*10^-9  40.6 ms\n"
 	       "wait_hist                       3  log-hist     seconds*10^-9  2:3\n",
 	       "every statistic");
+	tear_down(&fixture);
+}
+
+static void test_overviews(void)
+{
+	static const struct statsfile_desc top = { .name = "halt_exits", };
+	struct overview vm[3] = {};
+	const struct overviews overviews = {
+		/* 1970-01-01 02:03:04 UTC */
+		.time = { .tv_sec = 7384, },
+		.vm = vm,
+		.num_vms = ARRAY_SIZE(vm),
+	};
+	struct fixture fixture;
+	struct vm ended;
+	int i;
+
+	setenv("TZ", "UTC", 1);
+	set_up(&fixture);
+	vm[0] = (struct overview) {
+		.vm = &fixture.vm,
+		.rates = {
+			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
+			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 17.24, },
+			.top = &top,
+			.top_per_second = 125,
+		},
+	};
+	vm[1].vm = &fixture.closed_vm;
+	ended = fixture.vm;
+	ended.dead = true;
+	vm[2].vm = &ended;
+	vm[2].rates.known[RATE_EXITS] = true;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "TIME         PID VCPUS   EXITS/S   HALTS/S  INJECT/S"
+	       "  TOP REASON         SHARE  NAME\n"
+	       "02:03:04     312     1       500         -      17.2"
+	       "  halt_exits           25%  guest\n"
+	       "02:03:04     312     3         -         -         -"
+	       "  -                      -  guest\n"
+	       "02:03:04     312     1         0         -         -"
+	       "  -                      -  guest (ended)\n",
+	       "overviews: with and without statistics, ended");
+	for (i = 0; i < 7; i++)
+		text_renderer.overviews(&fixture.output, &overviews);
+	fflush(fixture.output.file);
+	check(strstr(fixture.text, "TIME"), "overviews: the header comes again");
 	tear_down(&fixture);
 }
 
@@ -298,6 +352,7 @@ int main(void)
 	test_sample();
 	test_summary();
 	test_group();
+	test_overviews();
 	test_words();
 	return tap_end();
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a histogram tells: the bounds of its buckets, how many values it has counted,
+ * and in which bucket the median and other percentiles are. Where in the bucket is not
+ * known: a percentile is a range.
+ */
+#ifndef KVMSTAT_HISTOGRAM_H
+#define KVMSTAT_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model.h"
+
+enum percentile {
+	P50,
+	P90,
+	P99,
+	PMAX,
+	NUM_PERCENTILES,
+};
+
+extern const char * const percentile_names[NUM_PERCENTILES];
+
+struct histogram {
+	const struct statsfile_desc *desc;
+	const uint64_t *count;			/* by bucket: desc->size of them */
+	uint64_t total;
+	/* If total is not 0: buckets. */
+	unsigned int first;
+	unsigned int percentile[NUM_PERCENTILES];	/* the last is the highest of all */
+};
+
+/* @values: the group's array that holds the histogram, which has to stay. */
+struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t *values);
+
+/*
+ * A bucket counts values from its lower bound up to, but not including, its upper
+ * bound. The last one is open and has none. In the file's numbers; what is too large
+ * for them is UINT64_MAX.
+ */
+uint64_t bucket_lower(const struct statsfile_desc *desc, unsigned int bucket);
+uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket);
+bool bucket_is_open(const struct statsfile_desc *desc, unsigned int bucket);
+
+#endif /* KVMSTAT_HISTOGRAM_H */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Intervals: what the command line says of them, and waiting for their end, which a
+ * signal or the end of a process may come before.
+ */
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "command.h"
+#include "interval.h"
+#include "util.h"
+
+#define MIN_INTERVAL (10 * MSEC)
+#define MAX_INTERVAL (UINT64_C(86400) * NSEC_PER_SEC)
+
+int parse_interval(int argc, char **argv, struct interval *interval)
+{
+	if (argc > 0 && parse_seconds(argv[0], MIN_INTERVAL, MAX_INTERVAL, &interval->ns))
+		return usage_error("'%s' is not an interval of 0.01 to 86400 seconds", argv[0]);
+	if (argc > 1 && parse_number(argv[1], 1, INT_MAX, &interval->count))
+		return usage_error("'%s' is not a number of reports", argv[1]);
+	if (argc > 2)
+		return usage_error("unexpected argument '%s'", argv[2]);
+	return STATUS_OK;
+}
+
+int catch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+enum event pause_until(int signals, int pidfd, uint64_t end_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN, },
+		{ .fd = pidfd, .events = POLLIN, },
+	};
+	struct timespec timeout;
+	uint64_t now_ns, left_ns;
+
+	do {
+		now_ns = monotonic_ns();
+		left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
+		timeout.tv_sec = left_ns / NSEC_PER_SEC;
+		timeout.tv_nsec = left_ns % NSEC_PER_SEC;
+		if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) > 0)
+			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_PROCESS_ENDED;
+	} while (left_ns);
+	return EVENT_TIME;
+}
+
+uint64_t next_end(uint64_t end_ns, uint64_t interval_ns)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	end_ns += interval_ns;
+	return end_ns > now_ns ? end_ns : now_ns + interval_ns;
+}

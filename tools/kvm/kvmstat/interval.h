@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * "[INTERVAL [COUNT]]" as vmstat has it, and waiting for the end of an interval.
+ */
+#ifndef KVMSTAT_INTERVAL_H
+#define KVMSTAT_INTERVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MSEC UINT64_C(1000000)
+
+struct interval {
+	uint64_t ns;
+	uint64_t count;			/* how many; 0: without end */
+};
+
+/*
+ * From what is left of a command line. What is not there stays as it is in
+ * @interval. STATUS_OK, or STATUS_USAGE after an error line.
+ */
+int parse_interval(int argc, char **argv, struct interval *interval);
+
+/* Returns a file descriptor that is readable once the user wants an end, or -1. */
+int catch_signals(void);
+
+enum event {
+	EVENT_TIME,
+	EVENT_PROCESS_ENDED,
+	EVENT_INTERRUPTED,
+};
+
+/* @pidfd: a process whose end is waited for as well, or -1. */
+enum event pause_until(int signals, int pidfd, uint64_t end_ns);
+
+/* The end of the next interval; intervals that were slept through are left out. */
+uint64_t next_end(uint64_t end_ns, uint64_t interval_ns);
+
+#endif /* KVMSTAT_INTERVAL_H */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a renderer can show. The commands call the one that the command line asks for,
+ * so that all of them show the same.
+ */
+#ifndef KVMSTAT_RENDER_H
+#define KVMSTAT_RENDER_H
+
+#include <stdio.h>
+
+#include "discover.h"
+#include "histogram.h"
+#include "model.h"
+#include "overview.h"
+
+/* Where it goes, and how many characters fit into a line of text. */
+struct output {
+	FILE *file;
+	unsigned int width;
+	unsigned int num_shown;		/* private: blocks, or lines below the header */
+};
+
+/* What a group is the statistics of. */
+struct subject {
+	const struct vm *vm;		/* NULL: of the file with this id, and nothing else */
+	const char *id;
+	enum scope scope;
+	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
+};
+
+struct renderer {
+	/* One line per VM: what it is. */
+	void (*vms)(struct output *output, const struct inventory *inventory);
+
+	/* One line per VM: what it does. */
+	void (*overviews)(struct output *output, const struct overviews *overviews);
+
+	/* What moved since the last sample. */
+	void (*sample)(struct output *output, const struct model *model);
+
+	/* Everything that ever moved. @ending: "ended", "still runs", ... */
+	void (*summary)(struct output *output, const struct model *model, const char *ending);
+
+	/* Every statistic. */
+	void (*group)(struct output *output, const struct subject *subject,
+		      const struct group *group);
+
+	/* One histogram. */
+	void (*histogram)(struct output *output, const struct subject *subject,
+			  const struct histogram *histogram);
+
+	/* One line that says what is wrong. */
+	void (*error)(const char *text);
+};
+
+extern const struct renderer text_renderer;
+extern const struct renderer json_renderer;	/* if it was built with json-c */
+
+/* The one to use. */
+extern const struct renderer *render;
+
+#endif /* KVMSTAT_RENDER_H */

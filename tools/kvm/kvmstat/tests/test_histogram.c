@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Histograms: bounds of buckets, percentiles, and how they look.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../histogram.h"
+#include "../render.h"
+#include "../util.h"
+#include "image.h"
+#include "tap.h"
+
+#define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
+
+static const struct image_stat hist_stats[] = {
+	{ .name = "log", .flags = LOG_NS, .exponent = -9, .size = 5, },
+	{
+		.name = "linear",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 10,
+	},
+	{ .name = "wide", .flags = LOG_NS, .exponent = -9, .size = 80, },
+	{},
+};
+
+struct fixture {
+	struct image image;
+	struct process process;
+	struct vcpu vcpu;
+	struct vm vm;
+	const struct statsfile_desc *desc;
+	char *text;
+	size_t size;
+	struct output output;
+};
+
+static void set_up(struct fixture *fixture)
+{
+	*fixture = (struct fixture) { .process = { .pid = 312, .name = "guest", }, };
+	fixture->image = image_build("kvm-315/vcpu-0", hist_stats);
+	fixture->vcpu.file = image_open(&fixture->image);
+	fixture->desc = fixture->vcpu.file.schema->desc;
+	fixture->vm = (struct vm) { .process = &fixture->process, .num_vcpus = 1, };
+	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
+}
+
+static void tear_down(struct fixture *fixture)
+{
+	fclose(fixture->output.file);
+	free(fixture->text);
+	statsfile_close(&fixture->vcpu.file);
+	image_free(&fixture->image);
+}
+
+static void test_bounds(void)
+{
+	struct fixture fixture;
+	const struct statsfile_desc *log, *linear, *wide;
+
+	set_up(&fixture);
+	log = fixture.desc;
+	linear = log + 1;
+	wide = log + 2;
+	check(bucket_lower(log, 0) == 0 && bucket_upper(log, 0) == 1, "log: bucket 0 is 0");
+	check(bucket_lower(log, 1) == 1 && bucket_upper(log, 1) == 2, "log: bucket 1 is 1");
+	check(bucket_lower(log, 3) == 4 && bucket_upper(log, 3) == 8, "log: [4, 8)");
+	check(!bucket_is_open(log, 3) && bucket_is_open(log, 4), "log: the last is open");
+	check(bucket_lower(linear, 1) == 10 && bucket_upper(linear, 1) == 20,
+	      "linear: [10, 20)");
+	check(bucket_lower(wide, 64) == UINT64_C(1) << 63 && bucket_upper(wide, 64) == UINT64_MAX &&
+	      bucket_lower(wide, 79) == UINT64_MAX, "log: more buckets than 64 bits fill");
+	tear_down(&fixture);
+}
+
+struct percentile_case {
+	const char *name;
+	uint64_t count[5];
+	uint64_t total;
+	unsigned int first, p50, p90, p99, max;
+};
+
+static void test_percentiles(void)
+{
+	static const struct percentile_case cases[] = {
+		{ "one value", { 0, 0, 1, }, 1, 2, 2, 2, 2, 2, },
+		{ "two halves", { 0, 5, 0, 5, }, 10, 1, 1, 3, 3, 3, },
+		{ "one above the half", { 0, 5, 0, 6, }, 11, 1, 3, 3, 3, 3, },
+		{ "9 of 10", { 9, 1, }, 10, 0, 0, 0, 1, 1, },
+		{ "99 of 100", { 0, 99, 0, 0, 1, }, 100, 1, 1, 1, 1, 4, },
+		{ "98 of 100", { 0, 98, 0, 0, 2, }, 100, 1, 1, 1, 4, 4, },
+		/* 50 times that does not fit into 64 bits. */
+		{ "many", { 0, UINT64_C(1) << 62, 0, UINT64_C(1) << 61, },
+		  UINT64_C(3) << 61, 1, 1, 3, 3, 3, },
+	};
+	struct histogram histogram;
+	struct fixture fixture;
+	size_t i;
+
+	set_up(&fixture);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		histogram = histogram_of(fixture.desc, cases[i].count);
+		check(histogram.total == cases[i].total && histogram.first == cases[i].first,
+		      "%s: total and lowest bucket", cases[i].name);
+		check(histogram.percentile[P50] == cases[i].p50 &&
+		      histogram.percentile[P90] == cases[i].p90 &&
+		      histogram.percentile[P99] == cases[i].p99 &&
+		      histogram.percentile[PMAX] == cases[i].max,
+		      "%s: percentiles", cases[i].name);
+	}
+	tear_down(&fixture);
+}
+
+static void test_histogram_text(void)
+{
+	static const uint64_t values[5 + 3] = { 0, 0, 100, 0, 1, 3, 0, 0, };
+	static const uint64_t nothing[5] = {};
+	const struct statsfile_desc *desc;
+	struct histogram histogram;
+	struct fixture fixture;
+	struct subject subject;
+
+	set_up(&fixture);
+	desc = fixture.desc;
+	subject = (struct subject) { .vm = &fixture.vm, .id = "kvm-312", .scope = SCOPE_VCPU,
+				     .vcpu = &fixture.vcpu, };
+	histogram = histogram_of(desc, values);
+	text_renderer.histogram(&fixture.output, &subject, &histogram);
+	histogram = histogram_of(desc + 1, values);
+	subject = (struct subject) { .id = "kvm-7", };
+	text_renderer.histogram(&fixture.output, &subject, &histogram);
+	histogram = histogram_of(desc, nothing);
+	text_renderer.histogram(&fixture.output, &subject, &histogram);
+	fflush(fixture.output.file);
+	check_text(fixture.text,
+		    "guest, pid 312, VM kvm-312, vCPU 0: log, 101 values\n"
+		    "  p50  from 2 ns to 4 ns\n"
+		    "  p90  from 2 ns to 4 ns\n"
+		    "  p99  from 2 ns to 4 ns\n"
+		    "  max  from 8 ns on\n"
+		    "      from         to                count   share\n"
+		    "      2 ns       4 ns                  100   99.0%"
+		    "  ########################################\n"
+		    "      4 ns       8 ns                    0    0.0%  \n"
+		    "      8 ns          -                    1    1.0%  #\n"
+		    "\n"
+		    "kvm-7: linear, 3 values\n"
+		    "  p50  from 0 to 10\n"
+		    "  p90  from 0 to 10\n"
+		    "  p99  from 0 to 10\n"
+		    "  max  from 0 to 10\n"
+		    "      from         to                count   share\n"
+		    "         0         10                    3  100.0%"
+		    "  ########################################\n"
+		    "\n"
+		    "kvm-7: log, 0 values\n",
+		    "histograms: log with an open end, linear, empty");
+	tear_down(&fixture);
+}
+
+int main(void)
+{
+	test_bounds();
+	test_percentiles();
+	test_histogram_text();
+	return tap_end();
+}
