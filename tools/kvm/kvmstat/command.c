@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -20,12 +21,13 @@ const struct renderer *render = &text_renderer;
 int usage_error(const char *format, ...)
 {
 	va_list args;
+	char *text;
 
-	fputs("kvmstat: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	text = xvasprintf(format, args);
 	va_end(args);
-	fputs(" (try kvmstat --help)\n", stderr);
+	print_error("%s (try kvmstat --help)", text);
+	free(text);
 	return STATUS_USAGE;
 }
 

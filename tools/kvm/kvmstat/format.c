@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "format.h"
 #include "model.h"
@@ -156,18 +157,25 @@ void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 		snprintf(text, FORMAT_SIZE, "type-%u", type);
 }
 
-void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
+void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 {
 	static const char * const names[] = {
 		"-", "bytes", "seconds", "cycles", "boolean",
 	};
 	unsigned int unit = statsfile_unit(desc) >> KVM_STATS_UNIT_SHIFT;
-	int length;
 
 	if (unit < ARRAY_SIZE(names))
-		length = snprintf(text, FORMAT_SIZE, "%s", names[unit]);
+		snprintf(text, FORMAT_SIZE, "%s", names[unit]);
 	else
-		length = snprintf(text, FORMAT_SIZE, "unit-%u", unit);
+		snprintf(text, FORMAT_SIZE, "unit-%u", unit);
+}
+
+void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
+{
+	int length;
+
+	format_unit_name(text, desc);
+	length = strlen(text);
 	if (desc->exponent)
 		snprintf(text + length, FORMAT_SIZE - length, "*%s^%d",
 			 base_name(desc), desc->exponent);

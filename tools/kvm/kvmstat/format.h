@@ -35,9 +35,11 @@ bool is_scaled(const struct statsfile_desc *desc);
 
 /*
  * What the type and the unit are called: "log-hist", "seconds*10^-9", "-" for no
- * unit, "type-9" for one that is not known. Words without blanks.
+ * unit, "type-9" for one that is not known. Words without blanks. format_unit_name()
+ * leaves out the scale.
  */
 void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 
 #endif /* KVMSTAT_FORMAT_H */

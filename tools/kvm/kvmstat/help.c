@@ -26,6 +26,7 @@ static const char help_text[] =
 	"  -w, --wait       if it has no VM yet, wait until it has\n"
 	"  -c, --vcpu N     vCPU N alone, instead of the VM and the sum of all vCPUs\n"
 	"  -f, --fd N       read the statistics file that is open as file descriptor N\n"
+	"      --json       of list, show, hist and all that is watched: one JSON object per line\n"
 	"  -h, --help       print this\n"
 	"  -V, --version    print the version\n"
 	"\n"

@@ -5,20 +5,23 @@
  */
 #include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "render.h"
 #include "util.h"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
+	bool json;				/* it has --json */
 } commands[] = {
-	{ .name = "list", .run = command_list, },
-	{ .name = "show", .run = command_show, },
-	{ .name = "hist", .run = command_hist, },
+	{ .name = "list", .run = command_list, .json = true, },
+	{ .name = "show", .run = command_show, .json = true, },
+	{ .name = "hist", .run = command_hist, .json = true, },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },
@@ -26,7 +29,35 @@ static const struct command {
 	{ .name = "--version", .run = command_version, },
 };
 
-static int run_command(int argc, char **argv)
+/* --json may stand anywhere in front of "--". True if it was there: then it is removed. */
+static bool take_json_option(int *argc, char **argv)
+{
+	int i, kept;
+
+	for (i = kept = 1; i < *argc && strcmp(argv[i], "--"); i++) {
+		if (strcmp(argv[i], "--json"))
+			argv[kept++] = argv[i];
+	}
+	if (kept == i)
+		return false;
+	while (i <= *argc)
+		argv[kept++] = argv[i++];
+	*argc = kept - 1;
+	return true;
+}
+
+static int choose_json(void)
+{
+#ifdef HAVE_JSON
+	render = &json_renderer;
+	error_printer = render->error;
+	return STATUS_OK;
+#else
+	return library_error("--json", "json-c");
+#endif
+}
+
+static int run_command(int argc, char **argv, bool json)
 {
 	const struct command *command;
 
@@ -38,6 +69,8 @@ static int run_command(int argc, char **argv)
 			continue;
 		if (!command->run)
 			return library_error(command->name, command->needs);
+		if (json && !command->json)
+			return usage_error("%s has no --json", command->name);
 		return command->run(argc - 1, argv + 1);
 	}
 	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
@@ -48,12 +81,16 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int status, output;
+	bool json;
 
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */
 	opterr = 0;
-	status = run_command(argc, argv);
+	json = take_json_option(&argc, argv);
+	status = json ? choose_json() : STATUS_OK;
+	if (status == STATUS_OK)
+		status = run_command(argc, argv, json);
 	if (!flush_output(&output) && status == STATUS_OK)
 		status = output;
 	return status;

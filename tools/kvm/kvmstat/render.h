@@ -49,7 +49,7 @@ struct renderer {
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
 
-	/* One line that says what is wrong. */
+	/* What is wrong; NULL: as usual, see error_printer. */
 	void (*error)(const char *text);
 };
 

@@ -478,9 +478,10 @@ static void render_histogram(struct output *output, const struct subject *subjec
 		"share");
 	for (i = histogram->first; i <= histogram->percentile[PMAX]; i++) {
 		format_bounds(lower, upper, desc, i);
-		fprintf(out, "%*s %*s %20llu  %5.1f%%  ", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
+		fprintf(out, "%*s %*s %20llu  %5.1f%%%s", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
 			(unsigned long long)histogram->count[i],
-			100.0 * histogram->count[i] / histogram->total);
+			100.0 * histogram->count[i] / histogram->total,
+			histogram->count[i] ? "  " : "");
 		render_bar(out, histogram->count[i], highest_count(histogram));
 		fputc('\n', out);
 	}

@@ -10,17 +10,26 @@
 
 #include "util.h"
 
+static void print_text_error(const char *text)
+{
+	/* What was printed so far belongs in front of the error. */
+	fflush(stdout);
+	fprintf(stderr, "kvmstat: %s\n", text);
+}
+
+void (*error_printer)(const char *text) = print_text_error;
+
 void print_error(const char *format, ...)
 {
 	va_list args;
+	char *text;
 
-	/* What was printed so far belongs in front of the error. */
-	fflush(stdout);
-	fputs("kvmstat: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	fputc('\n', stderr);
+	error_printer(text ? text : "out of memory");
+	free(text);
 }
 
 static void *check_memory(void *memory)

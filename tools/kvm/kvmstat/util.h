@@ -22,6 +22,9 @@ enum exit_status {
 #define __printf(text, first) __attribute__((__format__(__printf__, text, first)))
 
 /* One line on stderr that starts with the program's name. */
+/* What prints that line, given what follows the program's name; it may be replaced. */
+extern void (*error_printer)(const char *text);
+
 __printf(1, 2)
 void print_error(const char *format, ...);
 

@@ -184,12 +184,12 @@ static int watch_vms(struct watch *watch, const struct watch_options *options)
 {
 	uint64_t end_ns = monotonic_ns();
 	enum event event = EVENT_TIME;
-	uint64_t i;
+	uint64_t i, count = options->interval.count;
 	int status;
 
 	/* A VM that was waited for is new: what it has counted was counted since. */
 	status = sample(watch, watch->waited);
-	for (i = 0; status == STATUS_OK && (!options->interval.count || i < options->interval.count); i++) {
+	for (i = 0; status == STATUS_OK && (!count || i < count); i++) {
 		end_ns = next_end(end_ns, options->interval.ns);
 		event = wait_interval(watch, end_ns);
 		status = sample(watch, true);

@@ -124,8 +124,12 @@ static void test_histogram_text(void)
 
 	set_up(&fixture);
 	desc = fixture.desc;
-	subject = (struct subject) { .vm = &fixture.vm, .id = "kvm-312", .scope = SCOPE_VCPU,
-				     .vcpu = &fixture.vcpu, };
+	subject = (struct subject) {
+		.vm = &fixture.vm,
+		.id = "kvm-312",
+		.scope = SCOPE_VCPU,
+		.vcpu = &fixture.vcpu,
+	};
 	histogram = histogram_of(desc, values);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	histogram = histogram_of(desc + 1, values);
@@ -135,28 +139,26 @@ static void test_histogram_text(void)
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	fflush(fixture.output.file);
 	check_text(fixture.text,
-		    "guest, pid 312, VM kvm-312, vCPU 0: log, 101 values\n"
-		    "  p50  from 2 ns to 4 ns\n"
-		    "  p90  from 2 ns to 4 ns\n"
-		    "  p99  from 2 ns to 4 ns\n"
-		    "  max  from 8 ns on\n"
-		    "      from         to                count   share\n"
-		    "      2 ns       4 ns                  100   99.0%"
-		    "  ########################################\n"
-		    "      4 ns       8 ns                    0    0.0%  \n"
-		    "      8 ns          -                    1    1.0%  #\n"
-		    "\n"
-		    "kvm-7: linear, 3 values\n"
-		    "  p50  from 0 to 10\n"
-		    "  p90  from 0 to 10\n"
-		    "  p99  from 0 to 10\n"
-		    "  max  from 0 to 10\n"
-		    "      from         to                count   share\n"
-		    "         0         10                    3  100.0%"
-		    "  ########################################\n"
-		    "\n"
-		    "kvm-7: log, 0 values\n",
-		    "histograms: log with an open end, linear, empty");
+		   "guest, pid 312, VM kvm-312, vCPU 0: log, 101 values\n"
+		   "  p50  from 2 ns to 4 ns\n"
+		   "  p90  from 2 ns to 4 ns\n"
+		   "  p99  from 2 ns to 4 ns\n"
+		   "  max  from 8 ns on\n"
+		   "      from         to                count   share\n"
+		   "      2 ns       4 ns                  100   99.0%  ########################################\n"
+		   "      4 ns       8 ns                    0    0.0%\n"
+		   "      8 ns          -                    1    1.0%  #\n"
+		   "\n"
+		   "kvm-7: linear, 3 values\n"
+		   "  p50  from 0 to 10\n"
+		   "  p90  from 0 to 10\n"
+		   "  p99  from 0 to 10\n"
+		   "  max  from 0 to 10\n"
+		   "      from         to                count   share\n"
+		   "         0         10                    3  100.0%  ########################################\n"
+		   "\n"
+		   "kvm-7: log, 0 values\n",
+		   "histograms: log with an open end, linear, empty");
 	tear_down(&fixture);
 }
 

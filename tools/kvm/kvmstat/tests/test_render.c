@@ -313,14 +313,10 @@ static void test_overviews(void)
 	vm[2].rates.known[RATE_EXITS] = true;
 	text_renderer.overviews(&fixture.output, &overviews);
 	expect(&fixture,
-	       "TIME         PID VCPUS   EXITS/S   HALTS/S  INJECT/S"
-	       "  TOP REASON         SHARE  NAME\n"
-	       "02:03:04     312     1       500         -      17.2"
-	       "  halt_exits           25%  guest\n"
-	       "02:03:04     312     3         -         -         -"
-	       "  -                      -  guest\n"
-	       "02:03:04     312     1         0         -         -"
-	       "  -                      -  guest (ended)\n",
+	       "TIME         PID VCPUS   EXITS/S   HALTS/S  INJECT/S  TOP REASON         SHARE  NAME\n"
+	       "02:03:04     312     1       500         -      17.2  halt_exits           25%  guest\n"
+	       "02:03:04     312     3         -         -         -  -                      -  guest\n"
+	       "02:03:04     312     1         0         -         -  -                      -  guest (ended)\n",
 	       "overviews: with and without statistics, ended");
 	for (i = 0; i < 7; i++)
 		text_renderer.overviews(&fixture.output, &overviews);

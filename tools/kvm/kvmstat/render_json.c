@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model as JSON: one object per line, each complete by itself. The schema is in
+ * the man page; a change of what a key means is a new version of it.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "render.h"
+#include "util.h"
+
+#define SCHEMA_VERSION 1
+
+/* Without memory they end the program, as all of kvmstat does. */
+static struct json_object *checked(struct json_object *object)
+{
+	if (!object) {
+		fputs("kvmstat: out of memory\n", stderr);
+		exit(STATUS_ERROR);
+	}
+	return object;
+}
+
+/* Takes over the value. */
+static void add(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (json_object_object_add(object, key, value))
+		checked(NULL);
+}
+
+static void add_text(struct json_object *object, const char *key, const char *text)
+{
+	add(object, key, text ? checked(json_object_new_string(text)) : NULL);
+}
+
+static void add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	add(object, key, checked(json_object_new_uint64(number)));
+}
+
+/* Rates and shares: more digits than that would be noise. */
+static void add_decimal(struct json_object *object, const char *key, double number)
+{
+	char text[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%.3f", number);
+	add(object, key, checked(json_object_new_double_s(number, text)));
+}
+
+static struct json_object *new_object(void)
+{
+	return checked(json_object_new_object());
+}
+
+static struct json_object *new_line(const char *type)
+{
+	struct json_object *line = new_object();
+
+	add_number(line, "schema_version", SCHEMA_VERSION);
+	add_text(line, "type", type);
+	return line;
+}
+
+/* Frees it. */
+static void print_line(FILE *out, struct json_object *line)
+{
+	const char *text = json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	if (!text)
+		checked(NULL);
+	fprintf(out, "%s\n", text);
+	json_object_put(line);
+}
+
+static void add_duration(struct json_object *object, const char *key, uint64_t ns)
+{
+	struct json_object *duration = new_object();
+
+	add_number(duration, "value", ns);
+	add_text(duration, "unit", "seconds");
+	add_number(duration, "base", 10);
+	add(duration, "exponent", checked(json_object_new_int(-9)));
+	add(object, key, duration);
+}
+
+static void add_vm(struct json_object *line, const struct vm *vm)
+{
+	bool known = vm_has_statistics(vm);
+
+	add_number(line, "pid", vm->process->pid);
+	add_text(line, "name", vm->process->name);
+	add_text(line, "id", known ? vm->file.id : NULL);
+	add_number(line, "vcpus", known ? vm->num_vcpus : vm->num_vcpus_counted);
+}
+
+static void add_subject(struct json_object *line, const struct subject *subject)
+{
+	if (!subject->vm) {
+		add_text(line, "id", subject->id);
+		add_text(line, "scope", "file");
+		return;
+	}
+	add_vm(line, subject->vm);
+	if (subject->vcpu) {
+		add_text(line, "scope", "vcpu");
+		add_number(line, "vcpu", subject->vcpu->number);
+	} else {
+		add_text(line, "scope", subject->scope == SCOPE_VM ? "vm" : "vcpus");
+	}
+}
+
+static struct json_object *new_statistic(const struct statsfile_desc *desc)
+{
+	struct json_object *statistic = new_object();
+	char text[FORMAT_SIZE];
+
+	format_type(text, desc);
+	add_text(statistic, "type", text);
+	format_unit_name(text, desc);
+	add_text(statistic, "unit", strcmp(text, "-") ? text : NULL);
+	if (statsfile_base(desc) <= KVM_STATS_BASE_MAX)
+		add_number(statistic, "base", statsfile_base(desc) == KVM_STATS_BASE_POW2 ? 2 : 10);
+	else
+		add(statistic, "base", NULL);
+	add(statistic, "exponent", checked(json_object_new_int(desc->exponent)));
+	return statistic;
+}
+
+/* Of a histogram it is the number of values that it counted. */
+static void add_value(struct json_object *statistic, const struct statsfile_desc *desc,
+		      const uint64_t *value)
+{
+	add_number(statistic, is_histogram(desc) ? "count" : "value", group_total(desc, value));
+}
+
+static struct json_object *new_bounds(const struct statsfile_desc *desc, unsigned int bucket)
+{
+	struct json_object *bounds = new_object();
+
+	add_number(bounds, "from", bucket_lower(desc, bucket));
+	if (bucket_is_open(desc, bucket))
+		add(bounds, "to", NULL);
+	else
+		add_number(bounds, "to", bucket_upper(desc, bucket));
+	return bounds;
+}
+
+static void add_buckets(struct json_object *statistic, const struct statsfile_desc *desc,
+			const uint64_t *count)
+{
+	struct json_object *buckets = checked(json_object_new_array());
+	unsigned int i;
+	struct json_object *bucket;
+
+	for (i = 0; i < desc->size; i++) {
+		bucket = new_bounds(desc, i);
+		add_number(bucket, "count", count[i]);
+		if (json_object_array_add(buckets, bucket))
+			checked(NULL);
+	}
+	add(statistic, "buckets", buckets);
+}
+
+static void render_vms(struct output *output, const struct inventory *inventory)
+{
+	struct statsfile_schema *vcpu_schema;
+	const struct vm *vm;
+	size_t i;
+	struct json_object *line;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		vcpu_schema = vm_has_statistics(vm) ? vm_vcpu_schema(vm) : NULL;
+		line = new_line("vm");
+		add_vm(line, vm);
+		add(line, "vm_statistics", vm_has_statistics(vm) ?
+		    checked(json_object_new_uint64(vm->file.schema->num_desc)) : NULL);
+		add(line, "vcpu_statistics", vcpu_schema ?
+		    checked(json_object_new_uint64(vcpu_schema->num_desc)) : NULL);
+		print_line(output->file, line);
+	}
+}
+
+static struct json_object *new_rate(double per_second)
+{
+	struct json_object *rate = new_object();
+
+	add_decimal(rate, "value", per_second);
+	add_text(rate, "unit", "1/second");
+	return rate;
+}
+
+static struct json_object *new_reason(const struct rates *rates)
+{
+	double share = overview_share(rates);
+	struct json_object *reason;
+
+	if (!rates->top)
+		return NULL;
+	reason = new_rate(rates->top_per_second);
+	add_text(reason, "name", rates->top->name);
+	if (share < 0)
+		add(reason, "share", NULL);
+	else
+		add_decimal(reason, "share", share);
+	return reason;
+}
+
+static void render_overviews(struct output *output, const struct overviews *overviews)
+{
+	static const char * const keys[NUM_RATES] = {
+		[RATE_EXITS] = "exits",
+		[RATE_HALTS] = "halts",
+		[RATE_INJECTIONS] = "injections",
+	};
+	const struct overview *overview;
+	enum rate rate;
+	size_t i;
+	struct json_object *line;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		overview = &overviews->vm[i];
+		line = new_line("activity");
+		add_duration(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
+			     overviews->time.tv_nsec);
+		add_duration(line, "interval", overview->elapsed_ns);
+		add_vm(line, overview->vm);
+		add_text(line, "state", overview->vm->dead ? "ended" : "running");
+		for (rate = 0; rate < NUM_RATES; rate++)
+			add(line, keys[rate], overview->rates.known[rate] ?
+			    new_rate(overview->rates.per_second[rate]) : NULL);
+		add(line, "top_reason", new_reason(&overview->rates));
+		print_line(output->file, line);
+	}
+}
+
+/*
+ * What was counted in @elapsed_ns, of all statistics that moved then, or with @ever at
+ * any time.
+ */
+static void add_moved(struct json_object *line, const char *key, const struct group *group,
+		      const uint64_t *delta, uint64_t elapsed_ns, bool ever)
+{
+	const struct statsfile_desc *desc;
+	struct json_object *moved = new_object();
+	struct json_object *statistic;
+	uint64_t count;
+	unsigned int i;
+
+	add(line, key, moved);
+	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		count = group_total(desc, delta);
+		if (!count && !(ever && group_total(desc, group->value)))
+			continue;
+		statistic = new_statistic(desc);
+		add_value(statistic, desc, group->value);
+		if (is_counter(desc)) {
+			add_number(statistic, "delta", count);
+			add_decimal(statistic, "rate", rate_per_second(count, elapsed_ns));
+		}
+		add(moved, desc->name, statistic);
+	}
+}
+
+static void render_sample(struct output *output, const struct model *model)
+{
+	const struct group *vm = &model->group[SCOPE_VM];
+	const struct group *vcpus = &model->group[SCOPE_VCPU];
+	struct json_object *line = new_line("sample");
+
+	add_vm(line, model->vm);
+	add_duration(line, "watched", model->last_ns - model->first_ns);
+	add_duration(line, "interval", model->elapsed_ns);
+	add_moved(line, "vm_statistics", vm, vm->delta, model->elapsed_ns, false);
+	add_moved(line, "vcpu_statistics", vcpus, vcpus->delta, model->elapsed_ns, false);
+	print_line(output->file, line);
+}
+
+static void render_summary(struct output *output, const struct model *model,
+			   const char *ending)
+{
+	const struct group *vm = &model->group[SCOPE_VM];
+	const struct group *vcpus = &model->group[SCOPE_VCPU];
+	uint64_t watched_ns = model->last_ns - model->first_ns;
+	struct json_object *line = new_line("summary");
+
+	add_vm(line, model->vm);
+	add_text(line, "ending", ending);
+	add_duration(line, "watched", watched_ns);
+	add_moved(line, "vm_statistics", vm, vm->watched, watched_ns, true);
+	add_moved(line, "vcpu_statistics", vcpus, vcpus->watched, watched_ns, true);
+	print_line(output->file, line);
+}
+
+static void render_group(struct output *output, const struct subject *subject,
+			 const struct group *group)
+{
+	struct json_object *line = new_line("statistics");
+	const struct statsfile_desc *desc;
+	struct json_object *all = new_object();
+	struct json_object *statistic;
+	unsigned int i;
+
+	add_subject(line, subject);
+	add(line, "statistics", all);
+	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		statistic = new_statistic(desc);
+		add_value(statistic, desc, group->value);
+		if (is_histogram(desc))
+			add_buckets(statistic, desc, group->value + desc->first);
+		add(all, desc->name, statistic);
+	}
+	print_line(output->file, line);
+}
+
+static void render_histogram(struct output *output, const struct subject *subject,
+			     const struct histogram *histogram)
+{
+	const struct statsfile_desc *desc = histogram->desc;
+	struct json_object *line = new_line("histogram");
+	struct json_object *percentiles = new_object();
+	struct json_object *statistic;
+	int i;
+
+	add_subject(line, subject);
+	add_text(line, "statistic", desc->name);
+	statistic = new_statistic(desc);
+	add_number(statistic, "count", histogram->total);
+	for (i = 0; i < NUM_PERCENTILES; i++)
+		add(percentiles, percentile_names[i], histogram->total ?
+		    new_bounds(desc, histogram->percentile[i]) : NULL);
+	add(statistic, "percentiles", percentiles);
+	add_buckets(statistic, desc, histogram->count);
+	add(line, "histogram", statistic);
+	print_line(output->file, line);
+}
+
+static void render_error(const char *text)
+{
+	struct json_object *line;
+
+	/* Nobody would see it there. */
+	if (ferror(stdout)) {
+		fprintf(stderr, "kvmstat: %s\n", text);
+		return;
+	}
+	line = new_line("error");
+	add_text(line, "message", text);
+	print_line(stdout, line);
+}
+
+const struct renderer json_renderer = {
+	.vms = render_vms,
+	.overviews = render_overviews,
+	.sample = render_sample,
+	.summary = render_summary,
+	.group = render_group,
+	.histogram = render_histogram,
+	.error = render_error,
+};
