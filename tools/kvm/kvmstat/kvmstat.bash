@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Completes the command line of kvmstat in bash. Commands and options are those that
+# kvmstat --help names, so that they cannot differ from those of the program.
+
+# The words of the help text $1 that a line may begin with: commands.
+_kvmstat_commands() {
+	sed -nE 's/^  kvmstat \[?([a-z]+).*/\1/p' <<<"$1" | sort -u
+}
+
+_kvmstat_options() {
+	sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z]+(-[a-z]+)*).*/\2/p' <<<"$1" | sort -u
+}
+
+# Whether option $2 is one that an argument follows.
+_kvmstat_takes_argument() {
+	grep -qE -- "(^|[ ,])$2( |, --[a-z-]+ )[A-Z[]" <<<"$1"
+}
+
+_kvmstat() {
+	local program=$1 word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local help words=
+
+	COMPREPLY=()
+	help=$("$program" --help 2>/dev/null) || return 0
+	case $previous in
+	-p | --pid)
+		words=$("$program" list 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u)
+		;;
+	-*)
+		! _kvmstat_takes_argument "$help" "$previous" || return 0
+		;;&
+	*)
+		if [[ $word == -* ]]; then
+			words=$(_kvmstat_options "$help")
+		elif [ "$COMP_CWORD" -eq 1 ]; then
+			words=$(_kvmstat_commands "$help")
+		fi
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+# What is none of these may be a file.
+complete -o default -F _kvmstat kvmstat
