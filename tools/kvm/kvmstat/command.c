@@ -131,7 +131,7 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 	else if (!inventory->num_vms && none_yet)
 		*none_yet = true;
 	else if (!inventory->num_vms)
-		print_error("pid %d has no VM; kvmstat without arguments lists those that have",
+		print_error("pid %d has no VM; kvmstat list shows those that have",
 			    process->pid);
 	return STATUS_ERROR;
 }

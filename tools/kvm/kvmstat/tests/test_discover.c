@@ -56,6 +56,7 @@ static struct {
 	bool dead[MAX_FDS];		/* by the statistics file */
 	unsigned int num_asked;
 	pid_t dies_when_asked;
+	pid_t refuses;
 } fake;
 
 __printf(1, 2)
@@ -172,6 +173,11 @@ static int fake_open_process(pid_t pid, struct host_error *error)
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	free(path);
+	if (fd >= 0 && pid == fake.refuses) {
+		*error = (struct host_error) { .step = "pidfd_open", .err = ENOMEM, };
+		close(fd);
+		return -1;
+	}
 	if (fd < 0) {
 		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
 		return -1;
@@ -667,6 +673,13 @@ static void test_host(void)
 	      "host: new VMs, of a new process and of one that had none");
 	check(inventory.num_problems == 1 && fake.num_asked == 5,
 	      "host: what is known is not asked for again");
+	add_process(500, "refused\n");
+	add_object(500, 3, LINK_VM, "kvm-500", 10);
+	fake.refuses = 500;
+	discover_all(&inventory);
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 2, "host: the same problem is said once");
+	remove_process(500);
 	discover_forget_dead(&inventory);
 	check(inventory.num_vms == 4 && inventory.num_processes == 4,
 	      "host: nothing is forgotten that lives");
@@ -683,6 +696,8 @@ static void test_host(void)
 	check(inventory.num_vms == 5 && inventory.vm[4]->number == 9 &&
 	      inventory.vm[4]->process != inventory.vm[2]->process &&
 	      !strcmp(inventory.vm[4]->process->name, "next"), "host: a pid that is used again");
+	discover_all(&inventory);
+	check_number(inventory.num_processes, 5, "host: it is found once");
 	discover_forget_dead(&inventory);
 	check(inventory.num_vms == 3 && inventory.vm[0] == stays &&
 	      inventory.vm[1]->number == 8 && inventory.vm[2]->number == 9 &&
