@@ -352,6 +352,8 @@ static void render_error(const char *text)
 	line = new_line("error");
 	add_text(line, "message", text);
 	print_line(stdout, line);
+	/* What comes next may be an interval away. */
+	fflush(stdout);
 }
 
 const struct renderer json_renderer = {
