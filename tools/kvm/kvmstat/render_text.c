@@ -463,6 +463,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 {
 	const struct statsfile_desc *desc = histogram->desc;
 	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	uint64_t highest = highest_count(histogram);
 	FILE *out = output->file;
 	unsigned int i;
 
@@ -482,7 +483,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 			(unsigned long long)histogram->count[i],
 			100.0 * histogram->count[i] / histogram->total,
 			histogram->count[i] ? "  " : "");
-		render_bar(out, histogram->count[i], highest_count(histogram));
+		render_bar(out, histogram->count[i], highest);
 		fputc('\n', out);
 	}
 }
