@@ -16,6 +16,7 @@ int command_list(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_hist(int argc, char **argv);
+int command_top(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 

@@ -15,6 +15,7 @@ static const char help_text[] =
 	"  kvmstat [INTERVAL [COUNT]]               what the VMs of this host do, per second\n"
 	"  kvmstat list                             the VMs of this host and their statistics files\n"
 	"  kvmstat -p PID [-w] [INTERVAL [COUNT]]   what moves in the VMs of a process, per second\n"
+	"  kvmstat top [INTERVAL]                   all VMs on a full screen, help on ?\n"
 	"  kvmstat show -p PID [-c N]               every statistic of the VMs of a process\n"
 	"  kvmstat show --fd N                      every statistic in an open statistics file\n"
 	"  kvmstat hist -p PID [-c N] [NAME...]     histograms of the VMs of a process, with percentiles\n"

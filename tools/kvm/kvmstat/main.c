@@ -22,6 +22,7 @@ static const struct command {
 	{ .name = "list", .run = command_list, .json = true, },
 	{ .name = "show", .run = command_show, .json = true, },
 	{ .name = "hist", .run = command_hist, .json = true, },
+	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },

@@ -52,6 +52,7 @@ static void group_init(struct group *group, struct statsfile_schema *schema)
 		.delta = alloc_values(schema),
 		.watched = alloc_values(schema),
 		.now = alloc_values(schema),
+		.step = alloc_values(schema),
 	};
 }
 
@@ -64,6 +65,7 @@ void group_free(struct group *group)
 	free(group->delta);
 	free(group->watched);
 	free(group->now);
+	free(group->step);
 	*group = (struct group) {};
 }
 
@@ -113,7 +115,8 @@ static void group_add(struct group *group, uint64_t **last, bool from_zero)
 		for (i = 0; i < desc->size; i++) {
 			index = desc->first + i;
 			add_value(desc, &group->value[index], now[index]);
-			group->delta[index] += change(desc, now[index], (*last)[index]);
+			group->step[index] = change(desc, now[index], (*last)[index]);
+			group->delta[index] += group->step[index];
 		}
 	}
 	memcpy(*last, now, schema->num_values * sizeof(*now));
@@ -183,6 +186,8 @@ static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_er
 		if (ret)
 			return ret;
 		group_add(group, &model->vcpu_last[i], from_zero);
+		if (model->on_vcpu)
+			model->on_vcpu(model, i, group->step);
 	}
 	return 0;
 }

@@ -30,8 +30,9 @@ struct group {
 	 */
 	uint64_t *delta;
 	uint64_t *watched;
-	/* private: of one member, as they were read */
+	/* private: of one member, as they were read, and what it added to delta */
 	uint64_t *now;
+	uint64_t *step;
 };
 
 /* The scope of a statistic, and which group of a model counts it. */
@@ -47,6 +48,9 @@ struct model {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t elapsed_ns;		/* between the last two samples */
+	/* Or NULL: called for each vCPU that was read, with its part of the group's delta. */
+	void (*on_vcpu)(const struct model *model, size_t index, const uint64_t *delta);
+	void *context;			/* for on_vcpu() */
 	/* private: the values of each at the last sample */
 	uint64_t *vm_last;
 	uint64_t **vcpu_last;

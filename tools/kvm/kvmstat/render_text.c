@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "movement.h"
 #include "render.h"
 #include "util.h"
 
@@ -26,11 +27,6 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 #define MOVEMENT_WIDTH 9
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
-
-static unsigned int num_statistics(const struct statsfile_schema *schema)
-{
-	return schema ? schema->num_desc : 0;
-}
 
 static void render_vm(FILE *out, const struct vm *vm)
 {
@@ -103,83 +99,6 @@ static void render_overviews(struct output *output, const struct overviews *over
 				"VCPUS", "EXITS/S", "HALTS/S", "INJECT/S", "TOP REASON",
 				"SHARE", "NAME");
 		render_overview(out, time, &overviews->vm[i]);
-	}
-}
-
-/* A statistic that is about to be printed. */
-struct row {
-	const struct statsfile_desc *desc;
-	uint64_t value;
-	uint64_t delta;
-};
-
-struct rows {
-	struct row *row;
-	size_t count;
-};
-
-/* First counts, largest first; then amounts of time and bytes; then what has no rate. */
-static int row_class(const struct row *row)
-{
-	if (!is_counter(row->desc))
-		return 2;
-	return !is_histogram(row->desc) && statsfile_unit(row->desc) != KVM_STATS_UNIT_NONE;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *left = a, *right = b;
-	int order = row_class(left) - row_class(right);
-
-	if (order)
-		return order;
-	if (left->delta != right->delta)
-		return left->delta < right->delta ? 1 : -1;
-	return left->desc < right->desc ? -1 : 1;
-}
-
-/*
- * The statistics of the group for which @delta is not 0, and with @ever also those
- * that moved before the first sample.
- */
-static struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever)
-{
-	unsigned int count = num_statistics(group->schema);
-	struct rows rows = { .row = xcalloc(count, sizeof(*rows.row)), };
-	const struct statsfile_desc *desc;
-	struct row row;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		desc = &group->schema->desc[i];
-		row = (struct row) {
-			.desc = desc,
-			.value = group_total(desc, group->value),
-			.delta = group_total(desc, delta),
-		};
-		if (row.delta || (ever && row.value))
-			rows.row[rows.count++] = row;
-	}
-	if (rows.count)
-		qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
-	return rows;
-}
-
-/* A formatted value and what stands around it. */
-#define MOVEMENT_SIZE (FORMAT_SIZE + 2)
-
-/* A rate for what counts, the new value for all else. */
-static void format_movement(char text[MOVEMENT_SIZE], const struct row *row,
-			    uint64_t elapsed_ns)
-{
-	char number[FORMAT_SIZE];
-
-	if (is_counter(row->desc)) {
-		format_rate(number, row->desc, rate_per_second(row->delta, elapsed_ns));
-		snprintf(text, MOVEMENT_SIZE, "%s/s", number);
-	} else {
-		format_value(number, row->desc, row->value);
-		snprintf(text, MOVEMENT_SIZE, "=%s", number);
 	}
 }
 

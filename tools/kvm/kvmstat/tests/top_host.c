@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * top_host DIRECTORY [INTERVAL]: kvmstat top on a host of the test's own, whose /proc is
+ * this directory. A process there is a directory with its comm, fd/3, which is a link to
+ * anon_inode:kvm-vm, and a file "rates": number of vCPUs and, of each of them, exits,
+ * halts and injections per second; the n-th vCPU does n times that. They are
+ * counted by the clock until the directory is removed. Other than in real ones everything
+ * that the screen shows is thus known.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../top.h"
+#include "../util.h"
+#include "image.h"
+
+#define MAX_FDS 256
+#define MAX_VCPUS 16
+#define STEP_US 2000
+
+enum { EXITS, HALTS, IO, INJECTIONS, WAIT_NS, };
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "remote_tlb_flush", },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	[EXITS] = { .name = "exits", },
+	[HALTS] = { .name = "halt_exits", },
+	[IO] = { .name = "io_exits", },
+	[INJECTIONS] = { .name = "irq_injections", },
+	[WAIT_NS] = {
+		.name = "halt_wait_ns",
+		.flags = KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	},
+	{},
+};
+
+/* The VM of a statistics file, by the file's number; one that has ended is not reused. */
+static struct guest {
+	pid_t pid;
+	struct image image;
+	unsigned int vcpus, exits, halts, injections;
+} guests[MAX_FDS];
+static pthread_mutex_t guests_lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *proc;
+static pid_t pid_of[MAX_FDS];		/* by what stands for a process */
+
+static int open_in(pid_t pid, const char *name, int flags)
+{
+	char *path = xasprintf("%s/%d/%s", proc, pid, name);
+	int fd = open(path, flags | O_CLOEXEC);
+
+	free(path);
+	return fd;
+}
+
+static int host_open_process(pid_t pid, struct host_error *error)
+{
+	int fd = open_in(pid, "", O_PATH);
+
+	if (fd < 0) {
+		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
+		return -1;
+	}
+	pid_of[fd] = pid;
+	return fd;
+}
+
+static bool read_rates(struct guest *guest)
+{
+	int fd = open_in(guest->pid, "rates", O_RDONLY);
+	char text[64];
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return sscanf(text, "%u %u %u %u", &guest->vcpus, &guest->exits, &guest->halts,
+		      &guest->injections) == 4 && guest->vcpus <= MAX_VCPUS;
+}
+
+static void write_fdinfo(int stats, pid_t pid)
+{
+	char *path = xasprintf("%s/self/fdinfo/%d", proc, stats);
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		abort();
+	fprintf(file, "id:\tkvm-%d\nvm:\t%d\nstatistics:\t2\nstate:\talive\n", pid, pid);
+	fclose(file);
+	free(path);
+}
+
+static int host_get_stats(int process, int fd, int link, struct host_error *error)
+{
+	struct guest guest = { .pid = pid_of[process], };
+	struct statsfile_source source;
+	char id[32];
+	unsigned int i;
+
+	(void)fd;
+	*error = (struct host_error) { .step = "KVM_GET_STATS_FD", .err = EBADF, };
+	if (link != LINK_VM || !read_rates(&guest))
+		return -1;
+	snprintf(id, sizeof(id), "kvm-%d", guest.pid);
+	guest.image = image_build_ext(id, vm_stats, vcpu_stats, MAX_VCPUS);
+	image_values(&guest.image)[0] = guest.vcpus;
+	for (i = 0; i < guest.vcpus; i++)
+		image_vcpu_ids(&guest.image)[i] = i;
+	source = image_to_file(&guest.image, MAX_VCPUS, STATSFILE_MMAP);
+	write_fdinfo(source.fd, guest.pid);
+	pthread_mutex_lock(&guests_lock);
+	if (guests[source.fd].pid)
+		image_free(&guests[source.fd].image);
+	guests[source.fd] = guest;
+	pthread_mutex_unlock(&guests_lock);
+	return source.fd;
+}
+
+static bool host_is_dead(int stats)
+{
+	int fd = open_in(guests[stats].pid, "comm", O_PATH);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+static const struct host top_host = {
+	.open_process = host_open_process,
+	.get_stats = host_get_stats,
+	.is_dead = host_is_dead,
+	.access = STATSFILE_MMAP,
+};
+
+static void count(const struct guest *guest, double seconds)
+{
+	unsigned int i;
+
+	for (i = 0; i < guest->vcpus; i++) {
+		uint64_t *value = image_vcpu_values(&guest->image, i);
+
+		value[EXITS] = guest->exits * (i + 1) * seconds;
+		value[HALTS] = guest->halts * (i + 1) * seconds;
+		value[INJECTIONS] = guest->injections * (i + 1) * seconds;
+		value[IO] = value[EXITS] - value[HALTS];
+		value[WAIT_NS] = value[HALTS] * 1000;
+	}
+}
+
+static void *run_guests(void *unused)
+{
+	uint64_t start_ns = monotonic_ns();
+	double seconds;
+	size_t i;
+
+	(void)unused;
+	for (;;) {
+		seconds = (double)(monotonic_ns() - start_ns) / NSEC_PER_SEC;
+		pthread_mutex_lock(&guests_lock);
+		for (i = 0; i < MAX_FDS; i++) {
+			if (guests[i].pid)
+				count(&guests[i], seconds);
+		}
+		pthread_mutex_unlock(&guests_lock);
+		usleep(STEP_US);
+	}
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+static void start_guests(void)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, run_guests, NULL) || pthread_detach(thread))
+		abort();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t interval_ns = NSEC_PER_SEC;
+	struct host host = top_host;
+	struct inventory inventory;
+	size_t i;
+	int status;
+
+	if (argc < 2 || (argc > 2 && parse_seconds(argv[2], 1, UINT64_MAX, &interval_ns)))
+		return STATUS_USAGE;
+	proc = argv[1];
+	host.proc = proc;
+	start_guests();
+	inventory_init(&inventory, &host);
+	status = run_top(&inventory, interval_ns);
+	inventory_free(&inventory);
+	pthread_mutex_lock(&guests_lock);
+	for (i = 0; i < MAX_FDS; i++) {
+		if (guests[i].pid)
+			image_free(&guests[i].image);
+		guests[i].pid = 0;
+	}
+	pthread_mutex_unlock(&guests_lock);
+	return status;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All VMs of a host over time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tracker.h"
+#include "util.h"
+
+/* A scan of all processes costs more than a sample. */
+#define SCAN_NS NSEC_PER_SEC
+
+void tracker_init(struct tracker *tracker, struct inventory *inventory)
+{
+	*tracker = (struct tracker) { .inventory = inventory, };
+}
+
+static void free_tracked(struct tracked_vm *tracked)
+{
+	if (tracked->has_statistics)
+		model_free(&tracked->model);
+	free(tracked->vcpu);
+	free(tracked);
+}
+
+void tracker_free(struct tracker *tracker)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++)
+		free_tracked(tracker->vm[i]);
+	free(tracker->vm);
+}
+
+static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates,
+		       struct history *exits)
+{
+	const struct model *model = &tracked->model;
+
+	columns_rates(&tracked->columns, delta, model->elapsed_ns, rates);
+	if (rates->known[RATE_EXITS])
+		history_add(exits, model->last_ns, model->elapsed_ns,
+			    rates->per_second[RATE_EXITS]);
+}
+
+static void note_vcpu(const struct model *model, size_t index, const uint64_t *delta)
+{
+	struct tracked_vm *tracked = model->context;
+	struct tracked_vcpu *vcpu = &tracked->vcpu[index];
+
+	note_rates(tracked, delta, &vcpu->rates, &vcpu->exits);
+}
+
+static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
+{
+	struct tracked_vm *tracked = xcalloc(1, sizeof(*tracked));
+
+	tracked->vm = vm;
+	tracked->has_statistics = vm_has_statistics(vm);
+	snprintf(tracked->id, sizeof(tracked->id), "%s",
+		 tracked->has_statistics ? vm->file.id : "-");
+	if (tracked->has_statistics) {
+		model_init(&tracked->model, vm);
+		tracked->model.on_vcpu = note_vcpu;
+		tracked->model.context = tracked;
+	}
+	tracker->vm = xreallocarray(tracker->vm, tracker->num_vms + 1, sizeof(*tracker->vm));
+	tracker->vm[tracker->num_vms++] = tracked;
+	return tracked;
+}
+
+static struct tracked_vm *find_tracked(const struct tracker *tracker, const struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i]->vm == vm)
+			return tracker->vm[i];
+	}
+	return NULL;
+}
+
+static void track_new_vcpus(struct tracked_vm *tracked)
+{
+	const struct vm *vm = tracked->vm;
+	size_t i;
+
+	if (tracked->num_tracked_vcpus == vm->num_vcpus)
+		return;
+	if (!tracked->has_columns)
+		columns_find(&tracked->columns, vm_vcpu_schema(vm));
+	tracked->has_columns = true;
+	tracked->vcpu = xreallocarray(tracked->vcpu, vm->num_vcpus, sizeof(*tracked->vcpu));
+	for (i = tracked->num_tracked_vcpus; i < vm->num_vcpus; i++)
+		tracked->vcpu[i] = (struct tracked_vcpu) { .number = vm->vcpu[i].number, };
+	tracked->num_tracked_vcpus = vm->num_vcpus;
+}
+
+static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
+{
+	tracked->vm = NULL;
+	tracked->model.vm = NULL;
+	tracked->ended = true;
+	tracked->ended_ns = now_ns;
+}
+
+/* False if it cannot be read any more, which can happen to what is not mapped. */
+static bool sample_tracked(struct tracked_vm *tracked, uint64_t now_ns, bool from_zero)
+{
+	const struct vm *vm = tracked->vm;
+	struct statsfile_error error;
+
+	tracked->pid = vm->process->pid;
+	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
+	if (!tracked->has_statistics) {
+		tracked->num_vcpus = vm->num_vcpus_counted;
+		return true;
+	}
+	track_new_vcpus(tracked);
+	tracked->num_vcpus = vm->num_vcpus;
+	if (model_sample(&tracked->model, now_ns, from_zero, &error))
+		return false;
+	if (vm->num_vcpus)
+		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
+			   &tracked->exits);
+	tracked->has_rates = tracked->model.elapsed_ns;
+	return true;
+}
+
+static void forget_ended(struct tracker *tracker, uint64_t now_ns)
+{
+	size_t i, kept;
+
+	for (i = kept = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i]->ended &&
+		    now_ns - tracker->vm[i]->ended_ns >= TRACKER_KEEPS_NS)
+			free_tracked(tracker->vm[i]);
+		else
+			tracker->vm[kept++] = tracker->vm[i];
+	}
+	tracker->num_vms = kept;
+}
+
+static int scan(struct tracker *tracker, uint64_t now_ns)
+{
+	int ret;
+
+	if (tracker->scanned && now_ns - tracker->scanned_ns < SCAN_NS)
+		return 0;
+	ret = discover_all(tracker->inventory);
+	if (!ret)
+		tracker->scanned_ns = now_ns;
+	return ret;
+}
+
+int tracker_sample(struct tracker *tracker, uint64_t now_ns)
+{
+	struct inventory *inventory = tracker->inventory;
+	struct tracked_vm *tracked;
+	struct vm *vm;
+	size_t i;
+	int ret;
+
+	ret = scan(tracker, now_ns);
+	if (ret)
+		return ret;
+	tracker->sampled_ns = now_ns;
+	forget_ended(tracker, now_ns);
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		tracked = find_tracked(tracker, vm);
+		if (!tracked)
+			tracked = track(tracker, vm);
+		discover_vcpus(inventory, vm);
+		/* Before it is read: what is read of a dead VM is final. */
+		vm_is_dead(inventory, vm);
+		vm->dead |= !sample_tracked(tracked, now_ns, tracker->scanned);
+		if (vm->dead)
+			end_tracked(tracked, now_ns);
+	}
+	discover_forget_dead(inventory);
+	tracker->scanned = true;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All VMs of a host over time: the rates of each and of its vCPUs, and what they were in
+ * the last minute. VMs that end stay for a while, so that they are seen to end. Collects
+ * into the model of each VM; knows nothing about how it is shown.
+ */
+#ifndef KVMSTAT_TRACKER_H
+#define KVMSTAT_TRACKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "columns.h"
+#include "discover.h"
+#include "history.h"
+#include "model.h"
+
+/* How long a VM that has ended stays. */
+#define TRACKER_KEEPS_NS (5 * UINT64_C(1000000000))
+
+struct tracked_vcpu {
+	unsigned int number;
+	struct rates rates;
+	struct history exits;
+};
+
+struct tracked_vm {
+	const struct vm *vm;		/* NULL once it has ended */
+	pid_t pid;
+	char name[64];
+	char id[64];
+	bool has_statistics;
+	bool has_rates;			/* two samples were taken */
+	bool ended;
+	uint64_t ended_ns;
+	size_t num_vcpus;		/* also without statistics, then none is in vcpu */
+	struct model model;		/* if it has statistics; of an ended one the last sample */
+	struct columns columns;
+	bool has_columns;		/* not before there is a vCPU */
+	struct rates rates;
+	struct history exits;
+	struct tracked_vcpu *vcpu;
+	size_t num_tracked_vcpus;
+};
+
+struct tracker {
+	struct inventory *inventory;
+	struct tracked_vm **vm;		/* in the order in which they were found */
+	size_t num_vms;
+	uint64_t sampled_ns;
+	uint64_t scanned_ns;
+	bool scanned;
+};
+
+void tracker_init(struct tracker *tracker, struct inventory *inventory);
+void tracker_free(struct tracker *tracker);
+
+/*
+ * Looks for VMs, not more often than once a second, and reads all of them. 0, or
+ * -errno if there are no processes to be read at all. What cannot be seen of them is
+ * among the inventory's problems.
+ */
+int tracker_sample(struct tracker *tracker, uint64_t now_ns);
+
+#endif /* KVMSTAT_TRACKER_H */

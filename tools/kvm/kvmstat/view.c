@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is looked at: sorting, filter, selection.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+#include "view.h"
+
+void view_init(struct view *view, const struct tracker *tracker, uint64_t interval_ns)
+{
+	*view = (struct view) {
+		.tracker = tracker,
+		.sort = VIEW_EXITS,
+		.interval_ns = interval_ns,
+	};
+}
+
+void view_free(struct view *view)
+{
+	free(view->vm);
+	free(view->vcpu);
+}
+
+static int compare_numbers(double left, double right)
+{
+	return (left > right) - (left < right);
+}
+
+static const char *top_of(const struct rates *rates)
+{
+	return rates->top ? rates->top->name : "";
+}
+
+static int compare_rates(const struct rates *left, const struct rates *right,
+			 enum view_column sort)
+{
+	switch (sort) {
+	case VIEW_EXITS:
+		return compare_numbers(left->per_second[RATE_EXITS], right->per_second[RATE_EXITS]);
+	case VIEW_HALTS:
+		return compare_numbers(left->per_second[RATE_HALTS], right->per_second[RATE_HALTS]);
+	case VIEW_INJECTIONS:
+		return compare_numbers(left->per_second[RATE_INJECTIONS],
+				       right->per_second[RATE_INJECTIONS]);
+	case VIEW_TOP:
+		return strcmp(top_of(left), top_of(right));
+	default:
+		return 0;
+	}
+}
+
+static int compare_by_column(const struct tracked_vm *left, const struct tracked_vm *right,
+			     enum view_column sort)
+{
+	switch (sort) {
+	case VIEW_PID:
+		return compare_numbers(left->pid, right->pid);
+	case VIEW_NAME:
+		return strcmp(left->name, right->name);
+	case VIEW_VCPUS:
+		return compare_numbers(left->num_vcpus, right->num_vcpus);
+	default:
+		return compare_rates(&left->rates, &right->rates, sort);
+	}
+}
+
+static int compare_vms(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
+	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
+	const struct view *view = argument;
+	int order = compare_by_column(left, right, view->sort);
+
+	if (order)
+		return view->ascending ? order : -order;
+	/* Those that are the same in this column keep their places. */
+	order = compare_numbers(left->pid, right->pid);
+	return order ? order : strcmp(left->id, right->id);
+}
+
+static int compare_vcpus(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vcpu *left = *(const struct tracked_vcpu * const *)a;
+	const struct tracked_vcpu *right = *(const struct tracked_vcpu * const *)b;
+	const struct view *view = argument;
+	int order = view->sort == VIEW_PID ? compare_numbers(left->number, right->number) :
+		    compare_rates(&left->rates, &right->rates, view->sort);
+
+	if (order)
+		return view->ascending ? order : -order;
+	return compare_numbers(left->number, right->number);
+}
+
+/* A name, a pid or a top reason that contains the text. */
+static bool passes(const struct view *view, const struct tracked_vm *tracked)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", tracked->pid);
+	return strcasestr(tracked->name, view->filter) || strstr(pid, view->filter) ||
+	       strcasestr(top_of(&tracked->rates), view->filter);
+}
+
+static size_t last_of(size_t count)
+{
+	return count ? count - 1 : 0;
+}
+
+static void list_vms(struct view *view)
+{
+	const struct tracker *tracker = view->tracker;
+	size_t i;
+
+	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
+	view->num_vms = 0;
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (passes(view, tracker->vm[i]))
+			view->vm[view->num_vms++] = tracker->vm[i];
+	}
+	if (view->num_vms)
+		qsort_r(view->vm, view->num_vms, sizeof(*view->vm), compare_vms, view);
+	for (i = 0; i < view->num_vms; i++) {
+		if (view->vm[i] == view->selected)
+			view->selected_at = i;
+	}
+	if (view->selected_at > last_of(view->num_vms))
+		view->selected_at = last_of(view->num_vms);
+}
+
+static void list_vcpus(struct view *view)
+{
+	const struct tracked_vm *inside = view->inside;
+	size_t i;
+
+	view->num_vcpus = inside->num_tracked_vcpus;
+	view->vcpu = xreallocarray(view->vcpu, view->num_vcpus, sizeof(*view->vcpu));
+	for (i = 0; i < view->num_vcpus; i++)
+		view->vcpu[i] = &inside->vcpu[i];
+	if (view->num_vcpus)
+		qsort_r(view->vcpu, view->num_vcpus, sizeof(*view->vcpu), compare_vcpus, view);
+	for (i = 0; i < view->num_vcpus; i++) {
+		if (view->vcpu[i]->number == view->selected_vcpu)
+			view->selected_vcpu_at = i;
+	}
+	if (view->selected_vcpu_at > last_of(view->num_vcpus))
+		view->selected_vcpu_at = last_of(view->num_vcpus);
+}
+
+static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i] == tracked)
+			return true;
+	}
+	return false;
+}
+
+void view_update(struct view *view)
+{
+	/* One that ended and was shown as ended for long enough is gone. */
+	if (!is_tracked(view->tracker, view->inside))
+		view->inside = NULL;
+	/* Then the line stays selected, whatever is in it: at first this is the first one. */
+	if (!is_tracked(view->tracker, view->selected))
+		view->selected = NULL;
+	list_vms(view);
+	if (view->inside)
+		list_vcpus(view);
+}
+
+size_t view_selected_line(const struct view *view)
+{
+	return view->inside ? view->selected_vcpu_at : view->selected_at;
+}
+
+size_t view_scroll(struct view *view, size_t lines)
+{
+	size_t *first = view->inside ? &view->first_vcpu : &view->first;
+	size_t count = view->inside ? view->num_vcpus : view->num_vms;
+	size_t line = view_selected_line(view);
+
+	view->page = lines ? lines : 1;
+	if (*first > line)
+		*first = line;
+	if (line >= *first + view->page)
+		*first = line - view->page + 1;
+	/* No empty lines while there is something to fill them with. */
+	if (*first + view->page > count)
+		*first = count > view->page ? count - view->page : 0;
+	return *first;
+}
+
+static void select_line(struct view *view, size_t line)
+{
+	if (view->inside) {
+		view->selected_vcpu_at = line < view->num_vcpus ? line : last_of(view->num_vcpus);
+		if (view->num_vcpus)
+			view->selected_vcpu = view->vcpu[view->selected_vcpu_at]->number;
+	} else {
+		view->selected_at = line < view->num_vms ? line : last_of(view->num_vms);
+		if (view->num_vms)
+			view->selected = view->vm[view->selected_at];
+	}
+}
+
+static void move_selection(struct view *view, ssize_t lines)
+{
+	size_t line = view_selected_line(view);
+
+	select_line(view, lines < 0 && line < (size_t)-lines ? 0 : line + lines);
+}
+
+/* The columns that a list of vCPUs has. */
+static bool has_column(const struct view *view, int column)
+{
+	return !view->inside || (column != VIEW_NAME && column != VIEW_VCPUS);
+}
+
+static void move_sort(struct view *view, int step)
+{
+	int column = view->sort;
+
+	do
+		column = (column + step + NUM_VIEW_COLUMNS) % NUM_VIEW_COLUMNS;
+	while (!has_column(view, column));
+	view->sort = column;
+	/* Of numbers the large ones are looked for, of all else the first. */
+	view->ascending = column == VIEW_PID || column == VIEW_NAME || column == VIEW_TOP;
+}
+
+static void enter(struct view *view)
+{
+	if (view->inside || !view->num_vms)
+		return;
+	select_line(view, view->selected_at);
+	view->inside = view->selected;
+	view->selected_vcpu_at = 0;
+	view->first_vcpu = 0;
+	if (!has_column(view, view->sort))
+		view->sort = VIEW_EXITS;
+	list_vcpus(view);
+	select_line(view, 0);
+}
+
+/* One step out of wherever the view is. */
+static void leave(struct view *view, bool quits)
+{
+	if (view->help)
+		view->help = false;
+	else if (view->inside)
+		view->inside = NULL;
+	else if (view->filter[0] && !quits)
+		view->filter[0] = '\0';
+	else
+		view->quit = quits;
+}
+
+/* Steps 0.1 0.2 0.5 1 2 5 10 20 60 seconds. */
+static void change_interval(struct view *view, bool longer)
+{
+	static const unsigned int tenths[] = { 1, 2, 5, 10, 20, 50, 100, 200, 600, };
+	size_t i, count = ARRAY_SIZE(tenths);
+	uint64_t step_ns;
+
+	for (i = 0; i < count; i++) {
+		step_ns = tenths[longer ? i : count - 1 - i] * VIEW_MIN_INTERVAL_NS;
+		if (longer ? step_ns > view->interval_ns : step_ns < view->interval_ns) {
+			view->interval_ns = step_ns;
+			return;
+		}
+	}
+}
+
+static void press_filter(struct view *view, unsigned int press)
+{
+	size_t length = strlen(view->filter);
+
+	if (press == PRESS_ENTER) {
+		view->typing = false;
+	} else if (press == PRESS_ESCAPE) {
+		view->filter[0] = '\0';
+		view->typing = false;
+	} else if (press == PRESS_BACKSPACE) {
+		if (length)
+			view->filter[length - 1] = '\0';
+		else
+			view->typing = false;
+	} else if (press < 0x80 && isprint(press) && length + 1 < sizeof(view->filter)) {
+		view->filter[length] = press;
+		view->filter[length + 1] = '\0';
+	}
+}
+
+static void press_command(struct view *view, unsigned int press)
+{
+	switch (press) {
+	case 'q':
+		leave(view, true);
+		break;
+	case PRESS_ESCAPE:
+	case PRESS_BACKSPACE:
+		leave(view, false);
+		break;
+	case '?':
+	case 'h':
+		view->help = !view->help;
+		break;
+	case 'p':
+	case ' ':
+		view->paused = !view->paused;
+		break;
+	case '+':
+	case '=':
+		change_interval(view, true);
+		break;
+	case '-':
+		change_interval(view, false);
+		break;
+	case '/':
+		view->inside = NULL;
+		view->typing = true;
+		break;
+	case 'r':
+		view->ascending = !view->ascending;
+		break;
+	case PRESS_LEFT:
+	case '<':
+		move_sort(view, -1);
+		break;
+	case PRESS_RIGHT:
+	case '>':
+		move_sort(view, 1);
+		break;
+	case PRESS_ENTER:
+		enter(view);
+		break;
+	case PRESS_UP:
+	case 'k':
+		move_selection(view, -1);
+		break;
+	case PRESS_DOWN:
+	case 'j':
+		move_selection(view, 1);
+		break;
+	case PRESS_PAGE_UP:
+		move_selection(view, -(ssize_t)view->page);
+		break;
+	case PRESS_PAGE_DOWN:
+		move_selection(view, view->page);
+		break;
+	case PRESS_HOME:
+		select_line(view, 0);
+		break;
+	case PRESS_END:
+		select_line(view, SIZE_MAX);
+		break;
+	}
+}
+
+void view_press(struct view *view, unsigned int press)
+{
+	if (view->typing)
+		press_filter(view, press);
+	else
+		press_command(view, press);
+	view_update(view);
+}

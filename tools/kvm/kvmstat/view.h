@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What of the tracked VMs is looked at, and how keys change it. Knows no terminal.
+ */
+#ifndef KVMSTAT_VIEW_H
+#define KVMSTAT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracker.h"
+
+#define VIEW_MIN_INTERVAL_NS (NSEC_PER_SEC / 10)
+#define VIEW_MAX_INTERVAL_NS (60 * NSEC_PER_SEC)
+
+enum view_column {
+	VIEW_PID,			/* of a vCPU its id */
+	VIEW_NAME,
+	VIEW_VCPUS,
+	VIEW_EXITS,
+	VIEW_HALTS,
+	VIEW_INJECTIONS,
+	VIEW_TOP,
+	NUM_VIEW_COLUMNS,
+};
+
+/* Keys; those that print are their own character. */
+enum press {
+	PRESS_NONE,
+	PRESS_ENTER = 0x110000,
+	PRESS_ESCAPE,
+	PRESS_BACKSPACE,
+	PRESS_UP,
+	PRESS_DOWN,
+	PRESS_LEFT,
+	PRESS_RIGHT,
+	PRESS_PAGE_UP,
+	PRESS_PAGE_DOWN,
+	PRESS_HOME,
+	PRESS_END,
+};
+
+struct view {
+	const struct tracker *tracker;
+	enum view_column sort;
+	bool ascending;
+	char filter[32];
+	bool typing;			/* the filter */
+	bool help;
+	bool paused;
+	bool quit;
+	uint64_t interval_ns;
+	size_t page;			/* lines of the list that were drawn last */
+
+	/* The list of VMs: those that pass the filter, sorted. */
+	const struct tracked_vm **vm;
+	size_t num_vms;
+	const struct tracked_vm *selected;
+	size_t selected_at;		/* in the list, also when the VM is gone */
+	size_t first;			/* line that is drawn first */
+
+	/* The VM that is looked into, NULL if none is; its vCPUs, sorted. */
+	const struct tracked_vm *inside;
+	const struct tracked_vcpu **vcpu;
+	size_t num_vcpus;
+	unsigned int selected_vcpu;	/* its id */
+	size_t selected_vcpu_at;
+	size_t first_vcpu;
+};
+
+void view_init(struct view *view, const struct tracker *tracker, uint64_t interval_ns);
+void view_free(struct view *view);
+
+/* After each sample: the lists are made again. What is selected stays selected. */
+void view_update(struct view *view);
+
+/* @press: an enum press or a character. */
+void view_press(struct view *view, unsigned int press);
+
+/* So many lines of the list fit: the selected one is among them. Returns the first. */
+size_t view_scroll(struct view *view, size_t lines);
+
+/* Which line of the list is selected. */
+size_t view_selected_line(const struct view *view);
+
+#endif /* KVMSTAT_VIEW_H */
