@@ -22,7 +22,8 @@ static struct tracked_vm vms[] = {
 		.known = { true, true, false, }, .per_second = { 900, 1, },
 	  }, },
 	{ .pid = 30, .name = "closed", .id = "-", .num_vcpus = 1, },
-	{ .pid = 8, .name = "gone", .id = "kvm-8", .has_statistics = true, .ended = true, },
+	{ .pid = 8, .name = "gone", .id = "kvm-8", .has_statistics = true, .ended = true,
+	  .num_vcpus = 3, .rates.per_second = { 50, }, },
 };
 
 static struct tracked_vm *tracked[] = { &vms[0], &vms[1], &vms[2], &vms[3], };
@@ -85,7 +86,7 @@ static void test_list(void)
 		   "a VM without a reason, and what is not counted");
 	check_text(line_of(3), "     10 web             2      100        5        - io_exits",
 		   "a VM with fewer exits");
-	check_text(line_of(4), "      8 gone            0        -        -        - ended",
+	check_text(line_of(4), "      8 gone            3        -        -        - ended",
 		   "a VM that has ended");
 	check_text(line_of(5), "     30 closed          1        -        -        - no statistics",
 		   "a VM without statistics");
