@@ -8,6 +8,7 @@
 #define SELFTEST_KVM_STATS_FD_MEMORY_H
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include "stats_fd_util.h"
 
@@ -116,22 +117,41 @@ static inline void stats_own_cgroup(struct __test_metadata *_metadata,
 	ASSERT_NE('\0', own[0]) TH_LOG("no cgroup2 in /proc/self/cgroup");
 }
 
+static inline int stats_open_procs(struct __test_metadata *_metadata,
+				   const char *cgroup)
+{
+	char path[PATH_MAX + sizeof("/cgroup.procs")];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
+	return fd;
+}
+
 /*
  * Of objects that are freed the cgroup gets whole pages back, what is over is put
- * together when one of its objects is freed next: have one, for a moment.
+ * together when it has or frees an object next: have one for a moment, that of a
+ * mapping, which is freed at once and nothing else with it.
  */
 static inline void stats_settle_objects(struct __test_metadata *_metadata,
 					const char *cgroup)
 {
+	const size_t size = sysconf(_SC_PAGESIZE);
 	char own[PATH_MAX];
-	int fds[2];
+	int enter, leave;
+	void *map;
 
 	stats_own_cgroup(_metadata, own);
-	stats_cgroup_enter(_metadata, cgroup);
-	ASSERT_EQ(0, pipe2(fds, O_CLOEXEC));
-	close(fds[0]);
-	close(fds[1]);
-	ASSERT_EQ(0, stats_write_file(own, "cgroup.procs", "0"));
+	enter = stats_open_procs(_metadata, cgroup);
+	leave = stats_open_procs(_metadata, own);
+	ASSERT_EQ(1, write(enter, "0", 1));
+	map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(0, munmap(map, size));
+	ASSERT_EQ(1, write(leave, "0", 1));
+	close(enter);
+	close(leave);
 }
 
 /*
