@@ -10,7 +10,7 @@
 
 #include "../render.h"
 #include "../util.h"
-#include "image.h"
+#include "fixture.h"
 #include "tap.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
@@ -40,49 +40,21 @@ static const struct image_stat vcpu_stats[] = {
 /* Where they are among the values. */
 enum { EXITS, HALTS, NS, MEMORY, STRANGE, HIST, };
 
-struct fixture {
-	struct image vm_image, vcpu_image;
-	struct process process;
-	struct vcpu vcpu;
-	struct vm vm, closed_vm;
-	struct model model;
-	char *text;
-	size_t size;
-	struct output output;
-	struct json_object *line;
-};
+/* The line that was parsed last. */
+static struct json_object *parsed;
 
+/* The name has what has to be escaped. */
 static void set_up(struct fixture *fixture)
 {
-	/* What has to be escaped. */
-	*fixture = (struct fixture) { .process = { .pid = 312, .name = "a \"b\"\\/", }, };
-	fixture->vm_image = image_build("kvm-312", vm_stats);
-	fixture->vcpu_image = image_build("kvm-315/vcpu-0", vcpu_stats);
-	fixture->vcpu = (struct vcpu) { .number = 7, .file = image_open(&fixture->vcpu_image), };
-	fixture->vm = (struct vm) {
-		.process = &fixture->process,
-		.file = image_open(&fixture->vm_image),
-		.vcpu = &fixture->vcpu,
-		.num_vcpus = 1,
-	};
-	fixture->closed_vm = (struct vm) {
-		.process = &fixture->process,
-		.num_vcpus_counted = 3,
-	};
-	model_init(&fixture->model, &fixture->vm);
-	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
+	fixture_set_up(fixture, "a \"b\"\\/", vm_stats, vcpu_stats);
+	fixture->vcpu.number = 7;
 }
 
 static void tear_down(struct fixture *fixture)
 {
-	json_object_put(fixture->line);
-	fclose(fixture->output.file);
-	free(fixture->text);
-	model_free(&fixture->model);
-	statsfile_close(&fixture->vcpu.file);
-	statsfile_close(&fixture->vm.file);
-	image_free(&fixture->vcpu_image);
-	image_free(&fixture->vm_image);
+	json_object_put(parsed);
+	parsed = NULL;
+	fixture_tear_down(fixture);
 }
 
 /* The next line that was rendered; one at a time. */
@@ -93,21 +65,20 @@ static void parse(struct fixture *fixture, const char *type)
 	fflush(fixture->output.file);
 	end = strchr(fixture->text, '\n');
 	check(end && !end[1], "%s: one line", type);
-	json_object_put(fixture->line);
-	fixture->line = json_tokener_parse(fixture->text);
-	check(fixture->line, "%s: parsed", type);
-	rewind(fixture->output.file);
-	memset(fixture->text, 0, fixture->size);
+	json_object_put(parsed);
+	parsed = json_tokener_parse(fixture->text);
+	check(parsed, "%s: parsed", type);
+	fixture_rewind(fixture);
 }
 
 /* What stands at "key/key/0/key", as JSON; "nothing" if there is nothing. */
-static void expect(const struct fixture *fixture, const char *path, const char *expected)
+static void expect(const char *path, const char *expected)
 {
 	char *pointer = xasprintf("/%s", path);
 	struct json_object *value;
 	const char *found = "nothing";
 
-	if (!json_pointer_get(fixture->line, pointer, &value))
+	if (!json_pointer_get(parsed, pointer, &value))
 		found = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
 	check_text(found, expected, path);
 	free(pointer);
@@ -118,17 +89,9 @@ static void expect_head(struct fixture *fixture, const char *type)
 	char *quoted = xasprintf("\"%s\"", type);
 
 	parse(fixture, type);
-	expect(fixture, "schema_version", "1");
-	expect(fixture, "type", quoted);
+	expect("schema_version", "1");
+	expect("type", quoted);
 	free(quoted);
-}
-
-static void sample_at(struct fixture *fixture, uint64_t ns)
-{
-	struct statsfile_error error;
-
-	if (model_sample(&fixture->model, ns, false, &error))
-		abort();
 }
 
 static void test_list(void)
@@ -140,19 +103,19 @@ static void test_list(void)
 	set_up(&fixture);
 	json_renderer.vms(&fixture.output, &inventory);
 	expect_head(&fixture, "vm");
-	expect(&fixture, "pid", "312");
-	expect(&fixture, "name", "\"a \\\"b\\\"\\\\\\/\"");
-	expect(&fixture, "id", "\"kvm-312\"");
-	expect(&fixture, "vcpus", "1");
-	expect(&fixture, "vm_statistics", "1");
-	expect(&fixture, "vcpu_statistics", "6");
+	expect("pid", "312");
+	expect("name", "\"a \\\"b\\\"\\\\\\/\"");
+	expect("id", "\"kvm-312\"");
+	expect("vcpus", "1");
+	expect("vm_statistics", "1");
+	expect("vcpu_statistics", "6");
 	vm[0] = &fixture.closed_vm;
 	json_renderer.vms(&fixture.output, &inventory);
 	expect_head(&fixture, "vm");
-	expect(&fixture, "id", "null");
-	expect(&fixture, "vcpus", "3");
-	expect(&fixture, "vm_statistics", "null");
-	expect(&fixture, "vcpu_statistics", "null");
+	expect("id", "null");
+	expect("vcpus", "3");
+	expect("vm_statistics", "null");
+	expect("vcpu_statistics", "null");
 	tear_down(&fixture);
 }
 
@@ -179,23 +142,23 @@ static void test_activity(void)
 	vm.vm = &fixture.vm;
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
-	expect(&fixture, "time",
+	expect("time",
 	       "{\"value\":1234567890000000007,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
-	expect(&fixture, "interval/value", "2000000001");
-	expect(&fixture, "state", "\"running\"");
-	expect(&fixture, "exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
-	expect(&fixture, "halts", "null");
-	expect(&fixture, "injections/value", "0.250");
-	expect(&fixture, "top_reason/name", "\"halt_exits\"");
-	expect(&fixture, "top_reason/value", "125.000");
-	expect(&fixture, "top_reason/share", "0.250");
+	expect("interval/value", "2000000001");
+	expect("state", "\"running\"");
+	expect("exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
+	expect("halts", "null");
+	expect("injections/value", "0.250");
+	expect("top_reason/name", "\"halt_exits\"");
+	expect("top_reason/value", "125.000");
+	expect("top_reason/share", "0.250");
 	fixture.closed_vm.dead = true;
 	vm = (struct overview) { .vm = &fixture.closed_vm, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
-	expect(&fixture, "state", "\"ended\"");
-	expect(&fixture, "exits", "null");
-	expect(&fixture, "top_reason", "null");
+	expect("state", "\"ended\"");
+	expect("exits", "null");
+	expect("top_reason", "null");
 	tear_down(&fixture);
 }
 
@@ -208,34 +171,34 @@ static void test_watch(void)
 	values = image_values(&fixture.vcpu_image);
 	values[EXITS] = UINT64_MAX - 1000;
 	values[HALTS] = 5;
-	sample_at(&fixture, NSEC_PER_SEC);
+	fixture_sample(&fixture, 1);
 	values[EXITS] += 1000;
 	values[MEMORY] = 3;
 	values[HIST + 2] = 4;
 	image_values(&fixture.vm_image)[0] = 1;
-	sample_at(&fixture, 3 * NSEC_PER_SEC);
+	fixture_sample(&fixture, 3);
 	json_renderer.sample(&fixture.output, &fixture.model);
 	expect_head(&fixture, "sample");
-	expect(&fixture, "interval/value", "2000000000");
-	expect(&fixture, "vcpu_statistics/exits",
+	expect("interval/value", "2000000000");
+	expect("vcpu_statistics/exits",
 	       "{\"type\":\"cumulative\",\"unit\":null,\"base\":10,\"exponent\":0,\"value\":18446744073709551615,\"delta\":1000,\"rate\":500.000}");
-	expect(&fixture, "vcpu_statistics/memory",
+	expect("vcpu_statistics/memory",
 	       "{\"type\":\"peak\",\"unit\":\"bytes\",\"base\":2,\"exponent\":10,\"value\":3}");
-	expect(&fixture, "vcpu_statistics/wait_hist/delta", "4");
-	expect(&fixture, "vcpu_statistics/halt_exits", "nothing");
-	expect(&fixture, "vm_statistics/online_vcpus/value", "1");
+	expect("vcpu_statistics/wait_hist/delta", "4");
+	expect("vcpu_statistics/halt_exits", "nothing");
+	expect("vm_statistics/online_vcpus/value", "1");
 	json_renderer.summary(&fixture.output, &fixture.model, "ended");
 	expect_head(&fixture, "summary");
-	expect(&fixture, "ending", "\"ended\"");
-	expect(&fixture, "watched/value", "2000000000");
-	expect(&fixture, "vcpu_statistics/exits/rate", "500.000");
-	expect(&fixture, "vcpu_statistics/halt_exits/delta", "0");
-	expect(&fixture, "vcpu_statistics/halt_wait_ns", "nothing");
+	expect("ending", "\"ended\"");
+	expect("watched/value", "2000000000");
+	expect("vcpu_statistics/exits/rate", "500.000");
+	expect("vcpu_statistics/halt_exits/delta", "0");
+	expect("vcpu_statistics/halt_wait_ns", "nothing");
 	tear_down(&fixture);
 }
 
 /* Each line of the text's table, looked up in the JSON. */
-static void check_agreement(struct fixture *fixture, char *text)
+static void check_agreement(char *text)
 {
 	char name[64], type[64], raw[64];
 	struct json_object *statistic, *value;
@@ -249,7 +212,7 @@ static void check_agreement(struct fixture *fixture, char *text)
 			continue;
 		path = xasprintf("/statistics/%s", name);
 		count++;
-		check(!json_pointer_get(fixture->line, path, &statistic) &&
+		check(!json_pointer_get(parsed, path, &statistic) &&
 		      (json_object_object_get_ex(statistic, "value", &value) ||
 		       json_object_object_get_ex(statistic, "count", &value)) &&
 		      !strcmp(json_object_get_string(value), raw),
@@ -276,42 +239,41 @@ static void test_show(void)
 	for (i = 0; i < fixture.vcpu.file.schema->num_values; i++)
 		values[i] = 1000 + i;
 	values[NS] = UINT64_MAX;
-	sample_at(&fixture, NSEC_PER_SEC);
+	fixture_sample(&fixture, 1);
 	group = &fixture.model.group[SCOPE_VCPU];
 	subject.vm = &fixture.vm;
 	subject.id = "kvm-312";
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
 	text = xasprintf("%s", fixture.text);
-	rewind(fixture.output.file);
-	memset(fixture.text, 0, fixture.size);
+	fixture_rewind(&fixture);
 
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
-	expect(&fixture, "scope", "\"vcpus\"");
-	expect(&fixture, "vcpu", "nothing");
-	expect(&fixture, "statistics/halt_wait_ns/value", "18446744073709551615");
-	expect(&fixture, "statistics/strange",
+	expect("scope", "\"vcpus\"");
+	expect("vcpu", "nothing");
+	expect("statistics/halt_wait_ns/value", "18446744073709551615");
+	expect("statistics/strange",
 	       "{\"type\":\"type-15\",\"unit\":\"unit-15\",\"base\":null,\"exponent\":0,\"value\":1004}");
-	expect(&fixture, "statistics/wait_hist/count", "4026");
-	expect(&fixture, "statistics/wait_hist/buckets/2", "{\"from\":2,\"to\":4,\"count\":1007}");
-	expect(&fixture, "statistics/wait_hist/buckets/3",
+	expect("statistics/wait_hist/count", "4026");
+	expect("statistics/wait_hist/buckets/2", "{\"from\":2,\"to\":4,\"count\":1007}");
+	expect("statistics/wait_hist/buckets/3",
 	       "{\"from\":4,\"to\":null,\"count\":1008}");
-	expect(&fixture, "statistics/wait_hist/buckets/4", "nothing");
-	check_agreement(&fixture, text);
+	expect("statistics/wait_hist/buckets/4", "nothing");
+	check_agreement(text);
 	free(text);
 
 	subject.vcpu = &fixture.vcpu;
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
-	expect(&fixture, "scope", "\"vcpu\"");
-	expect(&fixture, "vcpu", "7");
+	expect("scope", "\"vcpu\"");
+	expect("vcpu", "7");
 	subject = (struct subject) { .id = "kvm-1", };
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
-	expect(&fixture, "scope", "\"file\"");
-	expect(&fixture, "id", "\"kvm-1\"");
-	expect(&fixture, "pid", "nothing");
+	expect("scope", "\"file\"");
+	expect("id", "\"kvm-1\"");
+	expect("pid", "nothing");
 	tear_down(&fixture);
 }
 
@@ -329,19 +291,19 @@ static void test_histogram(void)
 	histogram = histogram_of(desc, values);
 	json_renderer.histogram(&fixture.output, &subject, &histogram);
 	expect_head(&fixture, "histogram");
-	expect(&fixture, "scope", "\"vm\"");
-	expect(&fixture, "statistic", "\"wait_hist\"");
-	expect(&fixture, "histogram/unit", "\"seconds\"");
-	expect(&fixture, "histogram/exponent", "-9");
-	expect(&fixture, "histogram/count", "100");
-	expect(&fixture, "histogram/percentiles",
+	expect("scope", "\"vm\"");
+	expect("statistic", "\"wait_hist\"");
+	expect("histogram/unit", "\"seconds\"");
+	expect("histogram/exponent", "-9");
+	expect("histogram/count", "100");
+	expect("histogram/percentiles",
 	       "{\"p50\":{\"from\":1,\"to\":2},\"p90\":{\"from\":1,\"to\":2},\"p99\":{\"from\":4,\"to\":null},\"max\":{\"from\":4,\"to\":null}}");
-	expect(&fixture, "histogram/buckets/1/count", "98");
+	expect("histogram/buckets/1/count", "98");
 	memset(values, 0, sizeof(values));
 	histogram = histogram_of(desc, values);
 	json_renderer.histogram(&fixture.output, &subject, &histogram);
 	expect_head(&fixture, "histogram");
-	expect(&fixture, "histogram/percentiles/max", "null");
+	expect("histogram/percentiles/max", "null");
 	tear_down(&fixture);
 }
 

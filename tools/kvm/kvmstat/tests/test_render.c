@@ -10,7 +10,7 @@
 #include "../model.h"
 #include "../render.h"
 #include "../util.h"
-#include "image.h"
+#include "fixture.h"
 #include "tap.h"
 
 struct value_case {
@@ -106,62 +106,11 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-struct fixture {
-	struct image vm_image, vcpu_image;
-	struct process process;
-	struct vcpu vcpu;
-	struct vm vm, closed_vm;
-	struct model model;
-	char *text;
-	size_t size;
-	struct output output;
-};
-
-static void set_up(struct fixture *fixture)
-{
-	*fixture = (struct fixture) { .process = { .pid = 312, .name = "guest", }, };
-	fixture->vm_image = image_build("kvm-312", vm_stats);
-	fixture->vcpu_image = image_build("kvm-315/vcpu-0", vcpu_stats);
-	fixture->vcpu.file = image_open(&fixture->vcpu_image);
-	fixture->vm = (struct vm) {
-		.process = &fixture->process,
-		.file = image_open(&fixture->vm_image),
-		.vcpu = &fixture->vcpu,
-		.num_vcpus = 1,
-	};
-	fixture->closed_vm = (struct vm) {
-		.process = &fixture->process,
-		.num_vcpus_counted = 3,
-	};
-	model_init(&fixture->model, &fixture->vm);
-	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
-}
-
-static void tear_down(struct fixture *fixture)
-{
-	fclose(fixture->output.file);
-	free(fixture->text);
-	model_free(&fixture->model);
-	statsfile_close(&fixture->vcpu.file);
-	statsfile_close(&fixture->vm.file);
-	image_free(&fixture->vcpu_image);
-	image_free(&fixture->vm_image);
-}
-
-static void sample_at(struct fixture *fixture, uint64_t seconds)
-{
-	struct statsfile_error error;
-
-	if (model_sample(&fixture->model, seconds * NSEC_PER_SEC, false, &error))
-		abort();
-}
-
 static void expect(struct fixture *fixture, const char *expected, const char *name)
 {
 	fflush(fixture->output.file);
 	check_text(fixture->text, expected, name);
-	rewind(fixture->output.file);
-	memset(fixture->text, 0, fixture->size);
+	fixture_rewind(fixture);
 }
 
 static void move_values(struct fixture *fixture)
@@ -183,24 +132,24 @@ static void test_list(void)
 	struct vm *vms[] = { &fixture.vm, &fixture.closed_vm, };
 	struct inventory inventory = { .vm = vms, .num_vms = 2, };
 
-	set_up(&fixture);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	text_renderer.vms(&fixture.output, &inventory);
 	expect(&fixture,
 	       "    PID  VM                VCPUS  VM STATS  VCPU STATS  NAME\n"
 	       "    312  kvm-312               1         2           5  guest\n"
 	       "    312  -                     3         -           -  guest\n",
 	       "list: with and without statistics");
-	tear_down(&fixture);
+	fixture_tear_down(&fixture);
 }
 
 static void test_sample(void)
 {
 	struct fixture fixture;
 
-	set_up(&fixture);
-	sample_at(&fixture, 100);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
+	fixture_sample(&fixture, 100);
 	move_values(&fixture);
-	sample_at(&fixture, 102);
+	fixture_sample(&fixture, 102);
 	fixture.output.width = 80;
 	text_renderer.sample(&fixture.output, &fixture.model);
 	expect(&fixture,
@@ -222,23 +171,23 @@ static void test_sample(void)
 	       "vm    remote_tlb_flush         0.5/s\n"
 	       "      lpages                     =12\n",
 	       "sample: one column at least");
-	sample_at(&fixture, 103);
+	fixture_sample(&fixture, 103);
 	text_renderer.sample(&fixture.output, &fixture.model);
 	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
 	       "sample: nothing moved");
-	tear_down(&fixture);
+	fixture_tear_down(&fixture);
 }
 
 static void test_summary(void)
 {
 	struct fixture fixture;
 
-	set_up(&fixture);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	image_values(&fixture.vcpu_image)[0] = 1000;
 	image_values(&fixture.vcpu_image)[2] = 5;
-	sample_at(&fixture, 100);
+	fixture_sample(&fixture, 100);
 	move_values(&fixture);
-	sample_at(&fixture, 104);
+	fixture_sample(&fixture, 104);
 	text_renderer.summary(&fixture.output, &fixture.model, "ended");
 	expect(&fixture,
 	       "\n"
@@ -253,7 +202,7 @@ static void test_summary(void)
 	       "      lpages                        12               -            -\n"
 	       "0 statistics did not move.\n",
 	       "summary");
-	tear_down(&fixture);
+	fixture_tear_down(&fixture);
 }
 
 static void test_group(void)
@@ -265,9 +214,9 @@ static void test_group(void)
 		.scope = SCOPE_VCPU,
 	};
 
-	set_up(&fixture);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	move_values(&fixture);
-	sample_at(&fixture, 1);
+	fixture_sample(&fixture, 1);
 	text_renderer.group(&fixture.output, &subject, &fixture.model.group[SCOPE_VCPU]);
 	expect(&fixture,
 	       "guest, pid 312, sum of 1 vCPUs:\n"
@@ -278,7 +227,7 @@ static void test_group(void)
 	       "halt_poll_ns             40600000  cumulative   seconds*10^-9  40.6 ms\n"
 	       "wait_hist                       3  log-hist     seconds*10^-9  2:3\n",
 	       "every statistic");
-	tear_down(&fixture);
+	fixture_tear_down(&fixture);
 }
 
 static void test_overviews(void)
@@ -296,7 +245,7 @@ static void test_overviews(void)
 	int i;
 
 	setenv("TZ", "UTC", 1);
-	set_up(&fixture);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	vm[0] = (struct overview) {
 		.vm = &fixture.vm,
 		.rates = {
@@ -322,7 +271,7 @@ static void test_overviews(void)
 		text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, "TIME"), "overviews: the header comes again");
-	tear_down(&fixture);
+	fixture_tear_down(&fixture);
 }
 
 static void test_words(void)

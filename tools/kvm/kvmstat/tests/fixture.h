@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A VM of one vCPU in memory, its model, and the output of a renderer: for the tests
+ * of all renderers.
+ */
+#ifndef KVMSTAT_TESTS_FIXTURE_H
+#define KVMSTAT_TESTS_FIXTURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../discover.h"
+#include "../model.h"
+#include "../render.h"
+#include "image.h"
+
+struct fixture {
+	struct image vm_image, vcpu_image;
+	struct process process;
+	struct vcpu vcpu;
+	struct vm vm, closed_vm;
+	struct model model;
+	char *text;		/* that was rendered, up to the last flush of the output */
+	size_t size;
+	struct output output;
+};
+
+void fixture_set_up(struct fixture *fixture, const char *process_name,
+		    const struct image_stat *vm_stats, const struct image_stat *vcpu_stats);
+void fixture_tear_down(struct fixture *fixture);
+
+void fixture_sample(struct fixture *fixture, uint64_t seconds);
+
+/* Forgets what was rendered. */
+void fixture_rewind(struct fixture *fixture);
+
+#endif /* KVMSTAT_TESTS_FIXTURE_H */
