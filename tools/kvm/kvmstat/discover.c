@@ -77,9 +77,8 @@ static void add_problem(struct inventory *inventory, char *text)
 	inventory->problem[inventory->num_problems++] = text;
 }
 
-__printf(3, 4)
-static void add_process_problem(struct inventory *inventory, const struct process *process,
-				const char *format, ...)
+void add_process_problem(struct inventory *inventory, const struct process *process,
+			 const char *format, ...)
 {
 	va_list args;
 	char *text;

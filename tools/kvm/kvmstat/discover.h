@@ -20,6 +20,7 @@
 #include "host.h"
 #include "proc.h"
 #include "statsfile.h"
+#include "util.h"
 
 struct vcpu {
 	unsigned int number;
@@ -96,6 +97,11 @@ int discover_again(struct inventory *inventory, struct process *process);
  * ones. The others do it, too.
  */
 void discover_vcpus(struct inventory *inventory, struct vm *vm);
+
+/* One more line, which says what is wrong with a process. */
+__printf(3, 4)
+void add_process_problem(struct inventory *inventory, const struct process *process,
+			 const char *format, ...);
 
 /* Whether the VM is gone; the last values of its statistics stay readable. */
 bool vm_is_dead(const struct inventory *inventory, struct vm *vm);

@@ -10,17 +10,12 @@
 #include <time.h>
 
 #include "columns.h"
-#include "discover.h"
-
-struct overview {
-	const struct vm *vm;
-	uint64_t elapsed_ns;		/* what the rates are of */
-	struct rates rates;		/* of all vCPUs; nothing known without statistics */
-};
+#include "tracker.h"
 
 struct overviews {
 	struct timespec time;		/* CLOCK_REALTIME */
-	struct overview *vm;
+	uint64_t elapsed_ns;		/* what the rates are of */
+	const struct tracked_vm **vm;
 	size_t num_vms;
 };
 

@@ -86,14 +86,21 @@ static void add_duration(struct json_object *object, const char *key, uint64_t n
 	add(object, key, duration);
 }
 
+static void add_vm_keys(struct json_object *line, pid_t pid, const char *name, const char *id,
+			size_t num_vcpus)
+{
+	add_number(line, "pid", pid);
+	add_text(line, "name", name);
+	add_text(line, "id", id);
+	add_number(line, "vcpus", num_vcpus);
+}
+
 static void add_vm(struct json_object *line, const struct vm *vm)
 {
 	bool known = vm_has_statistics(vm);
 
-	add_number(line, "pid", vm->process->pid);
-	add_text(line, "name", vm->process->name);
-	add_text(line, "id", known ? vm->file.id : NULL);
-	add_number(line, "vcpus", known ? vm->num_vcpus : vm->num_vcpus_counted);
+	add_vm_keys(line, vm->process->pid, vm->process->name, known ? vm->file.id : NULL,
+		    known ? vm->num_vcpus : vm->num_vcpus_counted);
 }
 
 static void add_subject(struct json_object *line, const struct subject *subject)
@@ -216,23 +223,24 @@ static void render_overviews(struct output *output, const struct overviews *over
 		[RATE_HALTS] = "halts",
 		[RATE_INJECTIONS] = "injections",
 	};
-	const struct overview *overview;
+	const struct tracked_vm *vm;
 	enum rate rate;
 	size_t i;
 	struct json_object *line;
 
 	for (i = 0; i < overviews->num_vms; i++) {
-		overview = &overviews->vm[i];
+		vm = overviews->vm[i];
 		line = new_line("activity");
 		add_duration(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
 			     overviews->time.tv_nsec);
-		add_duration(line, "interval", overview->elapsed_ns);
-		add_vm(line, overview->vm);
-		add_text(line, "state", overview->vm->dead ? "ended" : "running");
+		add_duration(line, "interval", overviews->elapsed_ns);
+		add_vm_keys(line, vm->pid, vm->name, vm->has_statistics ? vm->id : NULL,
+			    vm->num_vcpus);
+		add_text(line, "state", vm->ended ? "ended" : "running");
 		for (rate = 0; rate < NUM_RATES; rate++)
-			add(line, keys[rate], overview->rates.known[rate] ?
-			    new_rate(overview->rates.per_second[rate]) : NULL);
-		add(line, "top_reason", new_reason(&overview->rates));
+			add(line, keys[rate], vm->rates.known[rate] ?
+			    new_rate(vm->rates.per_second[rate]) : NULL);
+		add(line, "top_reason", new_reason(&vm->rates));
 		print_line(output->file, line);
 	}
 }

@@ -65,12 +65,11 @@ static void format_per_second(char text[FORMAT_SIZE], const struct rates *rates,
 		strcpy(text, "-");
 }
 
-static void render_overview(FILE *out, const char *time, const struct overview *overview)
+static void render_overview(FILE *out, const char *time, const struct tracked_vm *vm)
 {
 	char exits[FORMAT_SIZE], halts[FORMAT_SIZE], injections[FORMAT_SIZE];
-	const struct rates *rates = &overview->rates;
+	const struct rates *rates = &vm->rates;
 	double share = overview_share(rates);
-	const struct vm *vm = overview->vm;
 	char percent[FORMAT_SIZE] = "-";
 
 	format_per_second(exits, rates, RATE_EXITS);
@@ -78,10 +77,9 @@ static void render_overview(FILE *out, const char *time, const struct overview *
 	format_per_second(injections, rates, RATE_INJECTIONS);
 	if (share >= 0)
 		snprintf(percent, sizeof(percent), "%.0f%%", 100 * share);
-	fprintf(out, "%s %7d %5zu %9s %9s %9s  %-18s %5s  %s%s\n", time, vm->process->pid,
-		vm_has_statistics(vm) ? vm->num_vcpus : vm->num_vcpus_counted, exits, halts,
-		injections, rates->top ? rates->top->name : "-", percent,
-		vm->process->name, vm->dead ? " (ended)" : "");
+	fprintf(out, "%s %7d %5zu %9s %9s %9s  %-18s %5s  %s%s\n", time, vm->pid,
+		vm->num_vcpus, exits, halts, injections, rates->top ? rates->top->name : "-",
+		percent, vm->name, vm->ended ? " (ended)" : "");
 }
 
 static void render_overviews(struct output *output, const struct overviews *overviews)
@@ -98,7 +96,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 			fprintf(out, "%-8s %7s %5s %9s %9s %9s  %-18s %5s  %s\n", "TIME", "PID",
 				"VCPUS", "EXITS/S", "HALTS/S", "INJECT/S", "TOP REASON",
 				"SHARE", "NAME");
-		render_overview(out, time, &overviews->vm[i]);
+		render_overview(out, time, overviews->vm[i]);
 	}
 }
 

@@ -8,8 +8,11 @@
 #include "tracker.h"
 #include "util.h"
 
-/* A scan of all processes costs more than a sample. */
-#define SCAN_NS NSEC_PER_SEC
+/*
+ * A scan of all processes costs more than a sample. Once a second: a bit less, so that
+ * none is left out of an interval of a second that was a bit shorter.
+ */
+#define SCAN_NS (NSEC_PER_SEC / 10 * 9)
 
 void tracker_init(struct tracker *tracker, struct inventory *inventory)
 {
@@ -31,6 +34,20 @@ void tracker_free(struct tracker *tracker)
 	for (i = 0; i < tracker->num_vms; i++)
 		free_tracked(tracker->vm[i]);
 	free(tracker->vm);
+	if (tracker->schema)
+		statsfile_schema_put(tracker->schema);
+}
+
+static const struct columns *columns_of(struct tracker *tracker,
+					struct statsfile_schema *schema)
+{
+	if (tracker->schema != schema) {
+		if (tracker->schema)
+			statsfile_schema_put(tracker->schema);
+		tracker->schema = statsfile_schema_get(schema);
+		columns_find(&tracker->columns, schema);
+	}
+	return &tracker->columns;
 }
 
 static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates,
@@ -38,7 +55,9 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 {
 	const struct model *model = &tracked->model;
 
-	columns_rates(&tracked->columns, delta, model->elapsed_ns, rates);
+	if (!model->elapsed_ns)
+		return;
+	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
 	if (rates->known[RATE_EXITS])
 		history_add(exits, model->last_ns, model->elapsed_ns,
 			    rates->per_second[RATE_EXITS]);
@@ -70,15 +89,19 @@ static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
 	return tracked;
 }
 
-static struct tracked_vm *find_tracked(const struct tracker *tracker, const struct vm *vm)
+/*
+ * Of the VM that comes next in the inventory, which is new if nothing is left from
+ * *@next on: both have the VMs that live in the same order.
+ */
+static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next)
 {
-	size_t i;
+	struct tracked_vm *tracked;
 
-	for (i = 0; i < tracker->num_vms; i++) {
-		if (tracker->vm[i]->vm == vm)
-			return tracker->vm[i];
-	}
-	return NULL;
+	while (*next < tracker->num_vms && tracker->vm[*next]->ended)
+		++*next;
+	tracked = *next < tracker->num_vms ? tracker->vm[*next] : track(tracker, vm);
+	++*next;
+	return tracked;
 }
 
 static void track_new_vcpus(struct tracked_vm *tracked)
@@ -88,9 +111,6 @@ static void track_new_vcpus(struct tracked_vm *tracked)
 
 	if (tracked->num_tracked_vcpus == vm->num_vcpus)
 		return;
-	if (!tracked->has_columns)
-		columns_find(&tracked->columns, vm_vcpu_schema(vm));
-	tracked->has_columns = true;
 	tracked->vcpu = xreallocarray(tracked->vcpu, vm->num_vcpus, sizeof(*tracked->vcpu));
 	for (i = tracked->num_tracked_vcpus; i < vm->num_vcpus; i++)
 		tracked->vcpu[i] = (struct tracked_vcpu) { .number = vm->vcpu[i].number, };
@@ -106,7 +126,7 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 }
 
 /* False if it cannot be read any more, which can happen to what is not mapped. */
-static bool sample_tracked(struct tracked_vm *tracked, uint64_t now_ns, bool from_zero)
+static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct vm *vm = tracked->vm;
 	struct statsfile_error error;
@@ -119,8 +139,13 @@ static bool sample_tracked(struct tracked_vm *tracked, uint64_t now_ns, bool fro
 	}
 	track_new_vcpus(tracked);
 	tracked->num_vcpus = vm->num_vcpus;
-	if (model_sample(&tracked->model, now_ns, from_zero, &error))
+	if (vm->num_vcpus)
+		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
+	if (model_sample(&tracked->model, now_ns, tracked->sampled, &error)) {
+		add_process_problem(tracker->inventory, vm->process, "%s", error.text);
 		return false;
+	}
+	tracked->sampled = true;
 	if (vm->num_vcpus)
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
 			   &tracked->exits);
@@ -158,24 +183,23 @@ int tracker_sample(struct tracker *tracker, uint64_t now_ns)
 {
 	struct inventory *inventory = tracker->inventory;
 	struct tracked_vm *tracked;
+	size_t i, next = 0;
 	struct vm *vm;
-	size_t i;
 	int ret;
 
 	ret = scan(tracker, now_ns);
 	if (ret)
 		return ret;
+	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
 	tracker->sampled_ns = now_ns;
 	forget_ended(tracker, now_ns);
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		tracked = find_tracked(tracker, vm);
-		if (!tracked)
-			tracked = track(tracker, vm);
+		tracked = tracked_of(tracker, vm, &next);
 		discover_vcpus(inventory, vm);
 		/* Before it is read: what is read of a dead VM is final. */
 		vm_is_dead(inventory, vm);
-		vm->dead |= !sample_tracked(tracked, now_ns, tracker->scanned);
+		vm->dead |= !sample_tracked(tracker, tracked, now_ns);
 		if (vm->dead)
 			end_tracked(tracked, now_ns);
 	}

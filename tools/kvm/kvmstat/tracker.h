@@ -32,13 +32,13 @@ struct tracked_vm {
 	char name[64];
 	char id[64];
 	bool has_statistics;
-	bool has_rates;			/* two samples were taken */
+	bool sampled;
+	bool has_rates;			/* two samples were taken; before that none are known */
 	bool ended;
 	uint64_t ended_ns;
 	size_t num_vcpus;		/* also without statistics, then none is in vcpu */
 	struct model model;		/* if it has statistics; of an ended one the last sample */
-	struct columns columns;
-	bool has_columns;		/* not before there is a vCPU */
+	const struct columns *columns;	/* the tracker's, during a sample */
 	struct rates rates;
 	struct history exits;
 	struct tracked_vcpu *vcpu;
@@ -50,8 +50,12 @@ struct tracker {
 	struct tracked_vm **vm;		/* in the order in which they were found */
 	size_t num_vms;
 	uint64_t sampled_ns;
+	uint64_t elapsed_ns;		/* since the sample before, 0 if there was none */
 	uint64_t scanned_ns;
 	bool scanned;
+	/* private: most VMs have the same statistics */
+	struct columns columns;
+	struct statsfile_schema *schema;	/* of which the columns are, or NULL */
 };
 
 void tracker_init(struct tracker *tracker, struct inventory *inventory);
@@ -61,6 +65,10 @@ void tracker_free(struct tracker *tracker);
  * Looks for VMs, not more often than once a second, and reads all of them. 0, or
  * -errno if there are no processes to be read at all. What cannot be seen of them is
  * among the inventory's problems.
+ *
+ * A VM has rates once it was sampled twice, whether it has just been started or could
+ * only not be seen before: nobody says which, and what it counted until then may be of
+ * years. The vCPUs that are added to it from then on are new, and counted from zero.
  */
 int tracker_sample(struct tracker *tracker, uint64_t now_ns);
 

@@ -122,8 +122,12 @@ static void test_list(void)
 static void test_activity(void)
 {
 	static const struct statsfile_desc top = { .name = "halt_exits", };
-	struct overview vm = {
-		.elapsed_ns = 2000000001,
+	struct tracked_vm vm = {
+		.pid = 312,
+		.name = "guest",
+		.id = "kvm-312",
+		.has_statistics = true,
+		.num_vcpus = 1,
 		.rates = {
 			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
 			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 0.25, },
@@ -131,20 +135,25 @@ static void test_activity(void)
 			.top_per_second = 125,
 		},
 	};
+	const struct tracked_vm *list[] = { &vm, };
 	const struct overviews overviews = {
 		.time = { .tv_sec = 1234567890, .tv_nsec = 7, },
-		.vm = &vm,
+		.elapsed_ns = 2000000001,
+		.vm = list,
 		.num_vms = 1,
 	};
 	struct fixture fixture;
 
 	set_up(&fixture);
-	vm.vm = &fixture.vm;
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
 	expect("time",
 	       "{\"value\":1234567890000000007,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
 	expect("interval/value", "2000000001");
+	expect("pid", "312");
+	expect("name", "\"guest\"");
+	expect("id", "\"kvm-312\"");
+	expect("vcpus", "1");
 	expect("state", "\"running\"");
 	expect("exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
 	expect("halts", "null");
@@ -152,10 +161,11 @@ static void test_activity(void)
 	expect("top_reason/name", "\"halt_exits\"");
 	expect("top_reason/value", "125.000");
 	expect("top_reason/share", "0.250");
-	fixture.closed_vm.dead = true;
-	vm = (struct overview) { .vm = &fixture.closed_vm, };
+	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
+	expect("id", "null");
+	expect("vcpus", "3");
 	expect("state", "\"ended\"");
 	expect("exits", "null");
 	expect("top_reason", "null");

@@ -233,21 +233,9 @@ static void test_group(void)
 static void test_overviews(void)
 {
 	static const struct statsfile_desc top = { .name = "halt_exits", };
-	struct overview vm[3] = {};
-	const struct overviews overviews = {
-		/* 1970-01-01 02:03:04 UTC */
-		.time = { .tv_sec = 7384, },
-		.vm = vm,
-		.num_vms = ARRAY_SIZE(vm),
-	};
-	struct fixture fixture;
-	struct vm ended;
-	int i;
-
-	setenv("TZ", "UTC", 1);
-	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
-	vm[0] = (struct overview) {
-		.vm = &fixture.vm,
+	struct tracked_vm running = {
+		.pid = 312, .name = "guest", .id = "kvm-312", .has_statistics = true,
+		.num_vcpus = 1,
 		.rates = {
 			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
 			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 17.24, },
@@ -255,11 +243,23 @@ static void test_overviews(void)
 			.top_per_second = 125,
 		},
 	};
-	vm[1].vm = &fixture.closed_vm;
-	ended = fixture.vm;
-	ended.dead = true;
-	vm[2].vm = &ended;
-	vm[2].rates.known[RATE_EXITS] = true;
+	struct tracked_vm closed = { .pid = 312, .name = "guest", .id = "-", .num_vcpus = 3, };
+	struct tracked_vm ended = {
+		.pid = 312, .name = "guest", .num_vcpus = 1, .ended = true,
+		.rates.known[RATE_EXITS] = true,
+	};
+	const struct tracked_vm *vm[] = { &running, &closed, &ended, };
+	const struct overviews overviews = {
+		/* 1970-01-01 02:03:04 UTC */
+		.time = { .tv_sec = 7384, },
+		.vm = vm,
+		.num_vms = ARRAY_SIZE(vm),
+	};
+	struct fixture fixture;
+	int i;
+
+	setenv("TZ", "UTC", 1);
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	text_renderer.overviews(&fixture.output, &overviews);
 	expect(&fixture,
 	       "TIME         PID VCPUS   EXITS/S   HALTS/S  INJECT/S  TOP REASON         SHARE  NAME\n"
