@@ -35,9 +35,7 @@ static void free_vm(struct vm *vm)
 
 static void free_process(struct process *process)
 {
-	close(process->dir);
-	if (process->pidfd >= 0)
-		close(process->pidfd);
+	close(process->pidfd);
 	free(process->fds.entry);
 	free(process);
 }
@@ -99,7 +97,8 @@ static void keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 		while (i < last->count && last->entry[i].fd < fds->entry[j].fd)
 			i++;
 		if (i < last->count && last->entry[i].fd == fds->entry[j].fd &&
-		    last->entry[i].link == fds->entry[j].link)
+		    last->entry[i].link == fds->entry[j].link &&
+		    last->entry[i].is_stats == fds->entry[j].is_stats)
 			fds->entry[j].seen = last->entry[i].seen;
 	}
 }
@@ -269,10 +268,9 @@ static bool is_known(const struct vm *vm, const struct proc_fd *fd)
 }
 
 static void open_statistics(struct inventory *inventory, struct process *process,
-			    const struct proc_fd *fd, int stats)
+			    const struct proc_fd *fd, int stats, uint64_t number)
 {
 	struct statsfile_source source = { .fd = stats, .access = inventory->host->access, };
-	uint64_t number = proc_vm_number(inventory->host->proc, stats);
 	struct vm *vm = number ? find_vm(inventory, number) : NULL;
 	struct statsfile_error error;
 	struct statsfile file;
@@ -300,11 +298,27 @@ static void open_statistics(struct inventory *inventory, struct process *process
 	}
 }
 
+/* That the process is not gone after the answer shows that it was asked, and no other. */
+static int get_stats(const struct host *host, const struct process *process,
+		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
+{
+	int stats = host->get_stats(host, process->pid, fd, number, error);
+
+	if (!host->is_gone(process->pidfd))
+		return stats;
+	if (stats >= 0)
+		close(stats);
+	error->err = ESRCH;
+	return -1;
+}
+
 static void look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
 	struct vm *closed = find_closed_vm(inventory, process);
+	const struct host *host = inventory->host;
 	struct host_error error;
+	uint64_t number;
 	int stats;
 
 	/* What its VM refuses, a vCPU refuses too. */
@@ -315,13 +329,13 @@ static void look_at(struct inventory *inventory, struct process *process,
 	}
 	/* It may have been another program when it was first looked at. */
 	if (fd->link == LINK_VM)
-		proc_name(process->dir, process->name, sizeof(process->name));
-	stats = inventory->host->get_stats(process->pidfd, fd->fd, fd->link, &error);
+		host->name(host, process->pid, process->name, sizeof(process->name));
+	stats = get_stats(host, process, fd, &number, &error);
 	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
 		return;
 	fd->seen = true;
 	if (stats >= 0) {
-		open_statistics(inventory, process, fd, stats);
+		open_statistics(inventory, process, fd, stats, number);
 		return;
 	}
 	report_host_error(inventory, process, &error);
@@ -338,7 +352,7 @@ static void look_at_new(struct inventory *inventory, struct process *process, bo
 	for (i = 0; i < process->fds.count; i++) {
 		fd = &process->fds.entry[i];
 		is_vm = fd->link == LINK_VM;
-		if (is_vm == vms && !fd->seen)
+		if (is_vm == vms && !fd->is_stats && !fd->seen)
 			look_at(inventory, process, fd);
 	}
 }
@@ -357,30 +371,21 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 		look_at_new(inventory, process, false);
 }
 
-/* Owns @dir on success. NULL and @error on failure. */
-static struct process *add_process(struct inventory *inventory, pid_t pid, int dir,
+/* NULL and @error on failure. */
+static struct process *add_process(struct inventory *inventory, pid_t pid,
 				   struct host_error *error)
 {
+	const struct host *host = inventory->host;
 	struct process *process;
 	int pidfd;
 
-	pidfd = inventory->host->open_process(pid, error);
+	pidfd = host->open_process(host, pid, error);
 	if (pidfd < 0)
 		return NULL;
-	/*
-	 * Still there, so the pid was not reused while both were opened: the
-	 * directory and the pidfd are the same process.
-	 */
-	if (faccessat(dir, "comm", F_OK, 0)) {
-		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
-		close(pidfd);
-		return NULL;
-	}
 	process = xcalloc(1, sizeof(*process));
 	process->pid = pid;
 	process->pidfd = pidfd;
-	process->dir = dir;
-	proc_name(dir, process->name, sizeof(process->name));
+	host->name(host, pid, process->name, sizeof(process->name));
 	inventory->process = xreallocarray(inventory->process, inventory->num_processes + 1,
 					   sizeof(*inventory->process));
 	inventory->process[inventory->num_processes++] = process;
@@ -396,42 +401,6 @@ static void report_pid_error(struct inventory *inventory, pid_t pid,
 	free(reason);
 }
 
-static bool is_gone(int err)
-{
-	return err == ENOENT || err == ESRCH;
-}
-
-static void discover_pid(struct inventory *inventory, pid_t pid)
-{
-	struct host_error error = { .step = "/proc", };
-	struct process *process;
-	struct proc_fds fds;
-	int dir, ret;
-
-	dir = proc_open(inventory->host->proc, pid);
-	ret = dir < 0 ? dir : proc_list_fds(dir, &fds);
-	if (ret < 0) {
-		if (ret == -EACCES || ret == -EPERM) {
-			inventory->num_denied++;
-		} else if (!is_gone(-ret)) {
-			error.err = -ret;
-			report_pid_error(inventory, pid, &error);
-		}
-		if (dir >= 0)
-			close(dir);
-		return;
-	}
-	process = fds.count ? add_process(inventory, pid, dir, &error) : NULL;
-	if (process) {
-		look_at_all(inventory, process, fds);
-		return;
-	}
-	if (fds.count && error.err != ESRCH)
-		report_pid_error(inventory, pid, &error);
-	close(dir);
-	free(fds.entry);
-}
-
 static struct process *find_process(const struct inventory *inventory, pid_t pid)
 {
 	size_t i;
@@ -445,51 +414,75 @@ static struct process *find_process(const struct inventory *inventory, pid_t pid
 
 static int look_again(struct inventory *inventory, struct process *process)
 {
+	const struct host *host = inventory->host;
 	struct proc_fds fds;
 	int ret;
 
-	ret = proc_list_fds(process->dir, &fds);
-	if (!ret) {
+	ret = host->list_fds(host, process->pid, &fds);
+	process->gone = host->is_gone(process->pidfd);
+	if (!ret && !process->gone) {
 		look_at_all(inventory, process, fds);
 		return 0;
 	}
-	process->gone = is_gone(-ret);
+	free(fds.entry);
 	return process->gone ? -ESRCH : ret;
 }
 
-/* Its directory is its own: another process under the same pid is told from it. */
-static void look_again_or_discover(struct inventory *inventory, pid_t pid)
+/*
+ * Takes over its file descriptors. They may be those of another process that had the
+ * pid when they were listed: then they are not what they were.
+ */
+static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
 {
-	struct process *process = find_process(inventory, pid);
-	int ret = process ? look_again(inventory, process) : -ESRCH;
+	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
+	struct process *process;
 
-	if (ret == -ESRCH)
-		discover_pid(inventory, pid);
-	else if (ret == -EACCES || ret == -EPERM)
+	if (listed->err == EACCES || listed->err == EPERM) {
 		inventory->num_denied++;
+		return;
+	}
+	process = find_process(inventory, listed->pid);
+	if (!process && !listed->err)
+		process = add_process(inventory, listed->pid, &error);
+	if (process && !listed->err) {
+		look_at_all(inventory, process, listed->fds);
+		listed->fds = (struct proc_fds) {};
+	} else if (!process && error.err != ESRCH) {
+		report_pid_error(inventory, listed->pid, &error);
+	}
 }
 
-static bool is_listed(pid_t pid, const pid_t *pids, size_t count)
+static bool is_listed(pid_t pid, const struct proc_list *list)
 {
 	size_t i;
 
-	for (i = 0; i < count && pids[i] <= pid; i++) {
-		if (pids[i] == pid)
+	for (i = 0; i < list->count && list->process[i].pid <= pid; i++) {
+		if (list->process[i].pid == pid)
 			return true;
 	}
 	return false;
 }
 
+/* Those that are still there after they were listed are those that were. */
+static void mark_gone(struct inventory *inventory, const struct proc_list *list)
+{
+	struct process *process;
+	size_t i;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		process->gone |= inventory->host->is_gone(process->pidfd);
+		if (!is_listed(process->pid, list))
+			process->fds.count = 0;
+	}
+}
+
 /* What is known of a VM without a statistics file is that a process has it. */
-static void mark_dead(struct inventory *inventory, const pid_t *pids, size_t count)
+static void mark_dead(struct inventory *inventory)
 {
 	struct vm *vm;
 	size_t i;
 
-	for (i = 0; i < inventory->num_processes; i++) {
-		if (!is_listed(inventory->process[i]->pid, pids, count))
-			inventory->process[i]->gone = true;
-	}
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		if (vm_has_statistics(vm)) {
@@ -503,18 +496,19 @@ static void mark_dead(struct inventory *inventory, const pid_t *pids, size_t cou
 
 int discover_all(struct inventory *inventory)
 {
-	pid_t *pids;
-	size_t count, i;
+	struct proc_list list;
+	size_t i;
 	int ret;
 
-	ret = proc_list_pids(inventory->host->proc, &pids, &count);
+	ret = inventory->host->list(inventory->host, &list);
 	if (!ret) {
 		inventory->num_denied = 0;
-		mark_dead(inventory, pids, count);
-		for (i = 0; i < count; i++)
-			look_again_or_discover(inventory, pids[i]);
+		mark_gone(inventory, &list);
+		mark_dead(inventory);
+		for (i = 0; i < list.count; i++)
+			look_at_listed(inventory, &list.process[i]);
 	}
-	free(pids);
+	proc_list_free(&list);
 	return ret;
 }
 
@@ -552,10 +546,9 @@ void discover_forget_dead(struct inventory *inventory)
 
 struct process *discover_process(struct inventory *inventory, pid_t pid)
 {
-	struct host_error error = { .step = "/proc", };
-	pid_t leader = proc_thread_group(inventory->host->proc, pid);
-	struct process *process = NULL;
-	int dir;
+	pid_t leader = inventory->host->thread_group(inventory->host, pid);
+	struct process *process;
+	struct host_error error;
 
 	if (leader && leader != pid) {
 		add_problem(inventory,
@@ -563,16 +556,10 @@ struct process *discover_process(struct inventory *inventory, pid_t pid)
 				      pid, leader));
 		return NULL;
 	}
-	dir = proc_open(inventory->host->proc, pid);
-	if (dir >= 0)
-		process = add_process(inventory, pid, dir, &error);
-	else
-		error.err = -dir;
+	process = add_process(inventory, pid, &error);
 	if (process)
 		return process;
-	if (dir >= 0)
-		close(dir);
-	if (is_gone(error.err))
+	if (error.err == ESRCH)
 		add_problem(inventory, xasprintf("pid %d: no such process", pid));
 	else
 		report_pid_error(inventory, pid, &error);

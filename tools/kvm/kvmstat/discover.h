@@ -45,7 +45,6 @@ struct vm {
 struct process {
 	pid_t pid;
 	int pidfd;
-	int dir;
 	char name[64];
 	struct proc_fds fds;		/* at the last look */
 	bool gone;

@@ -26,56 +26,121 @@
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 #define KVM_CAP_BINARY_STATS_FD 203
 
-#define STEP_OPEN "pidfd_open"
-#define STEP_TAKE "pidfd_getfd"
-#define STEP_STATS "KVM_GET_STATS_FD"
-
-static int fail(struct host_error *error, const char *step, int err)
+static int fail(struct host_error *error, enum host_step step, int err)
 {
 	*error = (struct host_error) { .step = step, .err = err, };
 	return -1;
 }
 
-static int open_process(pid_t pid, struct host_error *error)
+int host_list(const struct host *host, struct proc_list *list)
+{
+	return proc_list(host->proc, list);
+}
+
+int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	return proc_list_fds(host->proc, pid, fds);
+}
+
+void host_name(const struct host *host, pid_t pid, char *name, size_t size)
+{
+	proc_name(host->proc, pid, name, size);
+}
+
+pid_t host_thread_group(const struct host *host, pid_t pid)
+{
+	return proc_thread_group(host->proc, pid);
+}
+
+static int open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
 	int fd = syscall(SYS_pidfd_open, pid, 0);
 
-	return fd < 0 ? fail(error, STEP_OPEN, errno) : fd;
+	(void)host;
+	return fd < 0 ? fail(error, HOST_OPEN, errno) : fd;
 }
 
-static int link_of_own_fd(int fd)
+static bool is_gone(int process)
+{
+	struct pollfd file = { .fd = process, .events = POLLIN, };
+
+	return poll(&file, 1, 0) == 1;
+}
+
+/* Of KVM_CAP_BINARY_STATS_FD: its value, or -errno if /dev/kvm cannot be asked. */
+static int ask_capability(void)
+{
+	int kvm = open("/dev/kvm", O_RDONLY | O_CLOEXEC);
+	int ret;
+
+	if (kvm < 0)
+		return -errno;
+	ret = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD);
+	close(kvm);
+	return ret;
+}
+
+static bool is_same_file(int taken, const struct proc_fd *fd)
 {
 	char path[64];
 	char target[64];
 	ssize_t length;
+	bool is_stats;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", taken);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
-		return LINK_OTHER;
+		return false;
 	target[length] = '\0';
-	return parse_kvm_link(target);
+	return parse_kvm_link(target, &is_stats) == fd->link && is_stats == fd->is_stats;
 }
 
-static int get_stats(int process, int fd, int link, struct host_error *error)
+/* Owns @taken. */
+static int make_stats(int taken, struct host_error *error)
 {
-	int taken, stats, err;
-
-	taken = syscall(SYS_pidfd_getfd, process, fd, 0);
-	if (taken < 0)
-		return fail(error, STEP_TAKE, errno);
-
-	/* The number may have been reused: no ioctl on a file of unknown kind. */
-	if (link_of_own_fd(taken) != link) {
-		close(taken);
-		return fail(error, STEP_TAKE, EBADF);
-	}
-	stats = ioctl(taken, KVM_GET_STATS_FD, 0);
-	err = errno;
+	int stats = ioctl(taken, KVM_GET_STATS_FD, 0);
+	int err = errno;
 
 	/* At once: as long as this is open, the VM lives. */
 	close(taken);
-	return stats < 0 ? fail(error, STEP_STATS, err) : stats;
+	if (stats >= 0)
+		return stats;
+	fail(error, HOST_STATS, err);
+	error->capability = ask_capability();
+	return -1;
+}
+
+static int take_fd(const struct host *host, pid_t pid, int fd, struct host_error *error)
+{
+	int process, taken;
+
+	process = open_process(host, pid, error);
+	if (process < 0)
+		return -1;
+	taken = syscall(SYS_pidfd_getfd, process, fd, 0);
+	if (taken < 0)
+		fail(error, HOST_TAKE, errno);
+	close(process);
+	return taken;
+}
+
+static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+		     uint64_t *vm, struct host_error *error)
+{
+	int taken, stats;
+
+	taken = take_fd(host, pid, fd->fd, error);
+	if (taken < 0)
+		return -1;
+	/* The number may have been reused: no ioctl on a file of unknown kind. */
+	if (!is_same_file(taken, fd)) {
+		close(taken);
+		return fail(error, HOST_TAKE, EBADF);
+	}
+	stats = fd->is_stats ? taken : make_stats(taken, error);
+	if (stats >= 0)
+		*vm = proc_vm_number(host->proc, stats);
+	return stats;
 }
 
 static bool is_dead(int stats)
@@ -87,62 +152,57 @@ static bool is_dead(int stats)
 
 const struct host this_host = {
 	.proc = "/proc",
-	.open_process = open_process,
+	.list = host_list,
+	.list_fds = host_list_fds,
+	.name = host_name,
+	.thread_group = host_thread_group,
 	.get_stats = get_stats,
+	.open_process = open_process,
+	.is_gone = is_gone,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,
 };
-
-/* Of KVM_CAP_BINARY_STATS_FD: its value, or -1 if /dev/kvm cannot be asked. */
-static int ask_capability(void)
-{
-	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-	int ret;
-
-	if (kvm < 0)
-		return -1;
-	ret = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD);
-	close(kvm);
-	return ret;
-}
 
 /*
  * EIO is how KVM without this series refuses any ioctl from outside of the VMM,
  * whether it knows it or not.
  */
-static char *explain_missing_ioctl(void)
+static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
 	static const char closed[] = "its KVM gives statistics files to the VMM only";
 	struct utsname kernel;
-	int capability;
 
 	uname(&kernel);
-	capability = ask_capability();
 	if (capability < 0)
 		return xasprintf("kernel %s: %s, or %s (/dev/kvm: %s); " NEEDED_KERNEL,
-				 kernel.release, none, closed, strerror(errno));
+				 kernel.release, none, closed, strerror(-capability));
 	return xasprintf("kernel %s: %s; " NEEDED_KERNEL, kernel.release,
 			 capability ? closed : none);
 }
 
 char *host_explain(const struct host_error *error)
 {
-	bool is_ioctl = !strcmp(error->step, STEP_STATS);
+	static const char * const steps[] = {
+		[HOST_PROC] = "/proc",
+		[HOST_OPEN] = "pidfd_open",
+		[HOST_TAKE] = "pidfd_getfd",
+		[HOST_STATS] = "KVM_GET_STATS_FD",
+	};
+	const char *step = steps[error->step];
 
 	switch (error->err) {
 	case EPERM:
 	case EACCES:
-		return xasprintf("%s: no permission; " NEEDED_PERMISSION, error->step);
+		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
-		return xasprintf("%s: too many open files; raise the limit (ulimit -n)",
-				 error->step);
+		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
 	case EIO:
 	case ENOTTY:
 	case EINVAL:
-		if (is_ioctl)
-			return explain_missing_ioctl();
+		if (error->step == HOST_STATS)
+			return explain_missing_ioctl(error->capability);
 		break;
 	}
-	return xasprintf("%s: %s", error->step, strerror(error->err));
+	return xasprintf("%s: %s", step, strerror(error->err));
 }

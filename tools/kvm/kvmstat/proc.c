@@ -16,22 +16,33 @@
 #include "proc.h"
 #include "util.h"
 
-#define VM_TARGET "anon_inode:kvm-vm"
-#define VCPU_TARGET "anon_inode:kvm-vcpu:"
-
-int parse_kvm_link(const char *target)
+int parse_kvm_link(const char *target, bool *is_stats)
 {
+	static const struct {
+		const char *target;
+		bool has_number, is_stats;
+	} links[] = {
+		{ "anon_inode:kvm-vm", false, false, },
+		{ "anon_inode:kvm-vcpu:", true, false, },
+		{ "anon_inode:kvm-vm-stats", false, true, },
+		{ "anon_inode:kvm-vcpu-stats:", true, true, },
+	};
 	uint64_t vcpu;
+	size_t i, length;
 
-	if (!strcmp(target, VM_TARGET))
-		return LINK_VM;
-	if (strncmp(target, VCPU_TARGET, strlen(VCPU_TARGET)) ||
-	    parse_number(target + strlen(VCPU_TARGET), 0, INT_MAX, &vcpu))
-		return LINK_OTHER;
-	return vcpu;
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		*is_stats = links[i].is_stats;
+		length = strlen(links[i].target);
+		if (!links[i].has_number && !strcmp(target, links[i].target))
+			return LINK_VM;
+		if (links[i].has_number && !strncmp(target, links[i].target, length) &&
+		    !parse_number(target + length, 0, INT_MAX, &vcpu))
+			return vcpu;
+	}
+	return LINK_OTHER;
 }
 
-static int link_at(int dir, const char *path)
+static int link_at(int dir, const char *path, bool *is_stats)
 {
 	char target[64];
 	ssize_t length;
@@ -41,10 +52,11 @@ static int link_at(int dir, const char *path)
 	if (length < 0)
 		return LINK_OTHER;
 	target[length] = '\0';
-	return parse_kvm_link(target);
+	return parse_kvm_link(target, is_stats);
 }
 
-int proc_open(const char *proc, pid_t pid)
+/* A file descriptor of the process' directory or -errno. */
+static int open_process(const char *proc, pid_t pid)
 {
 	char path[PATH_MAX];
 	int dir;
@@ -54,22 +66,12 @@ int proc_open(const char *proc, pid_t pid)
 	return dir < 0 ? -errno : dir;
 }
 
-/* The directory stream owns its file descriptor; NULL and errno on failure. */
-static DIR *open_fds(int dir)
+static DIR *open_fds(const char *proc, pid_t pid)
 {
-	int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream;
-	int err;
+	char path[PATH_MAX];
 
-	if (fd < 0)
-		return NULL;
-	stream = fdopendir(fd);
-	if (!stream) {
-		err = errno;
-		close(fd);
-		errno = err;
-	}
-	return stream;
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
+	return opendir(path);
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -80,16 +82,17 @@ static int compare_fds(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-int proc_list_fds(int dir, struct proc_fds *fds)
+int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 {
 	struct dirent *entry;
 	size_t room = 0;
+	bool is_stats;
 	uint64_t fd;
 	DIR *stream;
 	int link;
 
 	*fds = (struct proc_fds) {};
-	stream = open_fds(dir);
+	stream = open_fds(proc, pid);
 	if (!stream)
 		return -errno;
 
@@ -97,14 +100,18 @@ int proc_list_fds(int dir, struct proc_fds *fds)
 	while ((entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 0, INT_MAX, &fd))
 			continue;
-		link = link_at(dirfd(stream), entry->d_name);
+		link = link_at(dirfd(stream), entry->d_name, &is_stats);
 		if (link == LINK_OTHER)
 			continue;
 		if (fds->count == room) {
 			room = room ? 2 * room : 16;
 			fds->entry = xreallocarray(fds->entry, room, sizeof(*fds->entry));
 		}
-		fds->entry[fds->count++] = (struct proc_fd) { .fd = fd, .link = link, };
+		fds->entry[fds->count++] = (struct proc_fd) {
+			.fd = fd,
+			.link = link,
+			.is_stats = is_stats,
+		};
 	}
 	closedir(stream);
 	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
@@ -113,38 +120,55 @@ int proc_list_fds(int dir, struct proc_fds *fds)
 	return 0;
 }
 
-static int compare_pids(const void *a, const void *b)
+static int compare_processes(const void *a, const void *b)
 {
-	pid_t left = *(const pid_t *)a;
-	pid_t right = *(const pid_t *)b;
+	pid_t left = ((const struct proc_process *)a)->pid;
+	pid_t right = ((const struct proc_process *)b)->pid;
 
 	return (left > right) - (left < right);
 }
 
-int proc_list_pids(const char *proc, pid_t **pids, size_t *count)
+void proc_list_add(struct proc_list *list, const struct proc_process *process)
 {
+	/* Twice as many whenever it is a power of two. */
+	if (!(list->count & (list->count - 1)))
+		list->process = xreallocarray(list->process,
+					      list->count ? 2 * list->count : 1,
+					      sizeof(*list->process));
+	list->process[list->count++] = *process;
+}
+
+void proc_list_free(struct proc_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		free(list->process[i].fds.entry);
+	free(list->process);
+}
+
+int proc_list(const char *proc, struct proc_list *list)
+{
+	struct proc_process process;
 	struct dirent *entry;
-	size_t room = 0;
 	DIR *stream;
 	uint64_t pid;
 
-	*pids = NULL;
-	*count = 0;
+	*list = (struct proc_list) {};
 	stream = opendir(proc);
 	if (!stream)
 		return -errno;
 	while ((entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 1, INT_MAX, &pid))
 			continue;
-		if (*count == room) {
-			room = room ? 2 * room : 256;
-			*pids = xreallocarray(*pids, room, sizeof(**pids));
-		}
-		(*pids)[(*count)++] = pid;
+		process.pid = pid;
+		process.err = -proc_list_fds(proc, pid, &process.fds);
+		if (process.fds.count || (process.err && !proc_is_gone(process.err)))
+			proc_list_add(list, &process);
 	}
 	closedir(stream);
-	if (*count)
-		qsort(*pids, *count, sizeof(**pids), compare_pids);
+	if (list->count)
+		qsort(list->process, list->count, sizeof(*list->process), compare_processes);
 	return 0;
 }
 
@@ -209,7 +233,7 @@ static void make_printable(char *text)
 	}
 }
 
-void proc_name(int dir, char *name, size_t size)
+static void read_name(int dir, char *name, size_t size)
 {
 	char cmdline[4096];
 	const char *option;
@@ -225,6 +249,17 @@ void proc_name(int dir, char *name, size_t size)
 		name[strcspn(name, "\n")] = '\0';
 	}
 	make_printable(name);
+}
+
+void proc_name(const char *proc, pid_t pid, char *name, size_t size)
+{
+	int dir = open_process(proc, pid);
+
+	name[0] = '\0';
+	if (dir < 0)
+		return;
+	read_name(dir, name, size);
+	close(dir);
 }
 
 /* The number that follows @key in a file of such lines, 0 if there is none. */
@@ -245,7 +280,7 @@ pid_t proc_thread_group(const char *proc, pid_t pid)
 	char status[4096];
 	int dir;
 
-	dir = proc_open(proc, pid);
+	dir = open_process(proc, pid);
 	if (dir < 0)
 		return 0;
 	read_file(dir, "status", status, sizeof(status));

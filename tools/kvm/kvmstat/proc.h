@@ -7,6 +7,7 @@
 #ifndef KVMSTAT_PROC_H
 #define KVMSTAT_PROC_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,11 +19,13 @@ enum kvm_link {
 	LINK_OTHER = -2,
 };
 
-int parse_kvm_link(const char *target);
+/* In *@is_stats whether it is not the VM or vCPU but a statistics file of it. */
+int parse_kvm_link(const char *target, bool *is_stats);
 
 struct proc_fd {
 	int fd;
 	int link;
+	bool is_stats;
 	bool seen;		/* for the caller, false at first */
 };
 
@@ -32,20 +35,39 @@ struct proc_fds {
 	size_t count;
 };
 
-/* Returns a file descriptor of the process' directory or -errno. */
-int proc_open(const char *proc, pid_t pid);
+struct proc_process {
+	pid_t pid;
+	int err;		/* not 0: its file descriptors cannot be listed */
+	struct proc_fds fds;
+};
+
+/* Lowest pid first. */
+struct proc_list {
+	struct proc_process *process;
+	size_t count;
+};
 
 /* 0 or -errno; the caller frees fds->entry. */
-int proc_list_fds(int dir, struct proc_fds *fds);
+int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 
-/* All processes, lowest pid first; 0 or -errno, the caller frees *@pids. */
-int proc_list_pids(const char *proc, pid_t **pids, size_t *count);
+/*
+ * All processes that have KVM file descriptors, or whose file descriptors cannot be
+ * listed. 0 or -errno; the caller frees with proc_list_free() what it does not take.
+ */
+int proc_list(const char *proc, struct proc_list *list);
+void proc_list_add(struct proc_list *list, const struct proc_process *process);
+void proc_list_free(struct proc_list *list);
+
+static inline bool proc_is_gone(int err)
+{
+	return err == ENOENT || err == ESRCH;
+}
 
 /*
  * The name that a person gave to the VM (QEMU's -name) or else the program's,
  * with anything that could harm a terminal replaced.
  */
-void proc_name(int dir, char *name, size_t size);
+void proc_name(const char *proc, pid_t pid, char *name, size_t size);
 
 /* The thread group of @pid, 0 if there is no such process or thread. */
 pid_t proc_thread_group(const char *proc, pid_t pid);

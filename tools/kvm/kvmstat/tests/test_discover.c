@@ -52,10 +52,10 @@ static struct {
 	char proc[64];
 	struct object object[MAX_OBJECTS];
 	size_t num_objects;
-	pid_t pid_of[MAX_FDS];		/* by the "pidfd" */
 	bool dead[MAX_FDS];		/* by the statistics file */
 	unsigned int num_asked;
 	pid_t dies_when_asked;
+	pid_t dies_when_answered;
 	pid_t refuses;
 } fake;
 
@@ -167,23 +167,28 @@ static void write_fdinfo(int stats, unsigned int vm)
 	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
 }
 
-static int fake_open_process(pid_t pid, struct host_error *error)
+static int fake_open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
 	char *path = path_of("%d", pid);
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
+	(void)host;
 	free(path);
 	if (fd >= 0 && pid == fake.refuses) {
-		*error = (struct host_error) { .step = "pidfd_open", .err = ENOMEM, };
+		*error = (struct host_error) { .step = HOST_OPEN, .err = ENOMEM, };
 		close(fd);
 		return -1;
 	}
 	if (fd < 0) {
-		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
+		*error = (struct host_error) { .step = HOST_OPEN, .err = ESRCH, };
 		return -1;
 	}
-	fake.pid_of[fd] = pid;
 	return fd;
+}
+
+static bool fake_is_gone(int process)
+{
+	return faccessat(process, "comm", F_OK, 0);
 }
 
 /* The ids are 10 times the index. */
@@ -239,30 +244,36 @@ static void add_windows(const struct vm *vm, unsigned int count)
 		abort();
 }
 
-static int fake_get_stats(int process, int fd, int link, struct host_error *error)
+static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			  uint64_t *vm, struct host_error *error)
 {
-	pid_t pid = fake.pid_of[process];
 	size_t i;
+	int stats;
 
 	fake.num_asked++;
 	if (pid == fake.dies_when_asked) {
-		*error = (struct host_error) { .step = "pidfd_getfd", .err = ESRCH, };
+		*error = (struct host_error) { .step = HOST_TAKE, .err = ESRCH, };
 		return -1;
 	}
 	for (i = 0; i < fake.num_objects; i++) {
 		struct object *object = &fake.object[i];
 
-		if (object->pid != pid || object->fd != fd || object->link != link)
+		if (object->pid != pid || object->fd != fd->fd || object->link != fd->link)
 			continue;
-		if (!object->err)
-			return make_stats(object);
+		if (!object->err) {
+			stats = make_stats(object);
+			*vm = proc_vm_number(host->proc, stats);
+			if (pid == fake.dies_when_answered)
+				remove_process(pid);
+			return stats;
+		}
 		*error = (struct host_error) {
-			.step = object->err == EPERM ? "pidfd_getfd" : "KVM_GET_STATS_FD",
+			.step = object->err == EPERM ? HOST_TAKE : HOST_STATS,
 			.err = object->err,
 		};
 		return -1;
 	}
-	*error = (struct host_error) { .step = "pidfd_getfd", .err = EBADF, };
+	*error = (struct host_error) { .step = HOST_TAKE, .err = EBADF, };
 	return -1;
 }
 
@@ -273,8 +284,13 @@ static bool fake_is_dead(int stats)
 
 static const struct host fake_host = {
 	.proc = fake.proc,
-	.open_process = fake_open_process,
+	.list = host_list,
+	.list_fds = host_list_fds,
+	.name = host_name,
+	.thread_group = host_thread_group,
 	.get_stats = fake_get_stats,
+	.open_process = fake_open_process,
+	.is_gone = fake_is_gone,
 	.is_dead = fake_is_dead,
 	.access = STATSFILE_MMAP,
 };
@@ -312,26 +328,31 @@ static void test_links(void)
 	static const struct {
 		const char *target;
 		int link;
+		bool is_stats;
 	} cases[] = {
-		{ "anon_inode:kvm-vm", LINK_VM, },
-		{ "anon_inode:kvm-vcpu:0", 0, },
-		{ "anon_inode:kvm-vcpu:1023", 1023, },
-		{ "anon_inode:kvm-vm-stats", LINK_OTHER, },
-		{ "anon_inode:kvm-vcpu-stats:0", LINK_OTHER, },
-		{ "anon_inode:kvm-vcpu:", LINK_OTHER, },
-		{ "anon_inode:kvm-vcpu:-1", LINK_OTHER, },
-		{ "anon_inode:kvm-vcpu:0x1", LINK_OTHER, },
-		{ "anon_inode:kvm-vcpu:99999999999", LINK_OTHER, },
-		{ "anon_inode:kvm-device", LINK_OTHER, },
-		{ "anon_inode:[eventfd]", LINK_OTHER, },
-		{ "/tmp/anon_inode:kvm-vm", LINK_OTHER, },
-		{ "", LINK_OTHER, },
+		{ "anon_inode:kvm-vm", LINK_VM, false, },
+		{ "anon_inode:kvm-vcpu:0", 0, false, },
+		{ "anon_inode:kvm-vcpu:1023", 1023, false, },
+		{ "anon_inode:kvm-vm-stats", LINK_VM, true, },
+		{ "anon_inode:kvm-vcpu-stats:0", 0, true, },
+		{ "anon_inode:kvm-vm-stats:0", LINK_OTHER, false, },
+		{ "anon_inode:kvm-vcpu-stats:", LINK_OTHER, false, },
+		{ "anon_inode:kvm-vcpu:", LINK_OTHER, false, },
+		{ "anon_inode:kvm-vcpu:-1", LINK_OTHER, false, },
+		{ "anon_inode:kvm-vcpu:0x1", LINK_OTHER, false, },
+		{ "anon_inode:kvm-vcpu:99999999999", LINK_OTHER, false, },
+		{ "anon_inode:kvm-device", LINK_OTHER, false, },
+		{ "anon_inode:[eventfd]", LINK_OTHER, false, },
+		{ "/tmp/anon_inode:kvm-vm", LINK_OTHER, false, },
+		{ "", LINK_OTHER, false, },
 	};
+	bool is_stats;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		check(parse_kvm_link(cases[i].target) == cases[i].link, "link '%s'",
-		      cases[i].target);
+		check(parse_kvm_link(cases[i].target, &is_stats) == cases[i].link &&
+		      (cases[i].link == LINK_OTHER || is_stats == cases[i].is_stats),
+		      "link '%s'", cases[i].target);
 }
 
 static void test_one_vm(void)
@@ -448,8 +469,8 @@ static void test_whole_vm(void)
 	discover_all(&inventory);
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 1,
 	      "whole VM: only its own file is taken");
-	/* And two that stand for the process. */
-	check_number(count_own_fds(), fds + 3, "whole VM: one file");
+	/* And one that stands for the process. */
+	check_number(count_own_fds(), fds + 2, "whole VM: one file");
 	vm = inventory.vm[0];
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 10,
 	      "whole VM: its vCPUs, by their ids");
@@ -708,6 +729,7 @@ static void test_host(void)
 
 static void test_races(void)
 {
+	unsigned int fds = count_own_fds();
 	struct inventory inventory;
 
 	set_up(&inventory);
@@ -717,6 +739,15 @@ static void test_races(void)
 	check(!discover_all(&inventory) && !inventory.num_vms && !inventory.num_problems,
 	      "race: a process that dies while it is looked at is no problem");
 	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	fake.dies_when_answered = 100;
+	check(!discover_all(&inventory) && !inventory.num_vms && !inventory.num_problems,
+	      "race: what may be of another process under the same pid is not taken");
+	tear_down(&inventory);
+	check_number(count_own_fds(), fds, "race: and is closed");
 
 	set_up(&inventory);
 	add_process(100, "vmm\n");
@@ -871,21 +902,18 @@ static void test_names(void)
 	struct inventory inventory;
 	char name[32];
 	size_t i;
-	int dir;
 
 	set_up(&inventory);
 	add_process(100, "vmm\n");
-	dir = proc_open(fake.proc, 100);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		write_cmdline(cases[i].cmdline);
-		proc_name(dir, name, sizeof(name));
+		proc_name(fake.proc, 100, name, sizeof(name));
 		check_text(name, cases[i].name, "name of the VM");
 	}
 	write_cmdline("");
 	write_file(path_of("100/comm"), "\033[2J\n", 5);
-	proc_name(dir, name, sizeof(name));
+	proc_name(fake.proc, 100, name, sizeof(name));
 	check_text(name, "?[2J", "name of the program cannot harm a terminal");
-	close(dir);
 	tear_down(&inventory);
 }
 

@@ -259,16 +259,16 @@ static unsigned int count_own_fds(void)
 	return count;
 }
 
-/* The number that the file descriptor of a vCPU, or of the VM, has in the VMM. */
-static int find_fd(const struct process *process, int link)
+/* The file descriptor of a vCPU, or of the VM, in the VMM. */
+static const struct proc_fd *find_fd(const struct process *process, int link)
 {
 	size_t i;
 
 	for (i = 0; i < process->fds.count; i++) {
 		if (process->fds.entry[i].link == link)
-			return process->fds.entry[i].fd;
+			return &process->fds.entry[i];
 	}
-	return -1;
+	abort();
 }
 
 /* A file of its own for the first VM, or for one of its vCPUs. */
@@ -278,8 +278,9 @@ static bool open_again(struct statsfile *file, const struct process *process, in
 	struct statsfile_source source = { .access = access, };
 	struct statsfile_error error;
 	struct host_error host_error;
+	uint64_t vm;
 
-	source.fd = this_host.get_stats(process->pidfd, find_fd(process, link), link,
+	source.fd = this_host.get_stats(&this_host, process->pid, find_fd(process, link), &vm,
 					&host_error);
 	return source.fd >= 0 && !statsfile_open(file, &source, NULL, &error);
 }

@@ -53,7 +53,6 @@ static struct guest {
 } guests[MAX_FDS];
 static pthread_mutex_t guests_lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *proc;
-static pid_t pid_of[MAX_FDS];		/* by what stands for a process */
 
 static int open_in(pid_t pid, const char *name, int flags)
 {
@@ -64,16 +63,16 @@ static int open_in(pid_t pid, const char *name, int flags)
 	return fd;
 }
 
-static int host_open_process(pid_t pid, struct host_error *error)
+static int host_open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
-	int fd = open_in(pid, "", O_PATH);
+	(void)host;
+	*error = (struct host_error) { .step = HOST_OPEN, .err = ESRCH, };
+	return open_in(pid, "", O_PATH);
+}
 
-	if (fd < 0) {
-		*error = (struct host_error) { .step = "pidfd_open", .err = ESRCH, };
-		return -1;
-	}
-	pid_of[fd] = pid;
-	return fd;
+static bool host_is_gone(int process)
+{
+	return faccessat(process, "comm", F_OK, 0);
 }
 
 static bool read_rates(struct guest *guest)
@@ -91,28 +90,17 @@ static bool read_rates(struct guest *guest)
 		      &guest->injections) == 4 && guest->vcpus <= MAX_VCPUS;
 }
 
-static void write_fdinfo(int stats, pid_t pid)
+static int host_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			  uint64_t *vm, struct host_error *error)
 {
-	char *path = xasprintf("%s/self/fdinfo/%d", proc, stats);
-	FILE *file = fopen(path, "w");
-
-	if (!file)
-		abort();
-	fprintf(file, "id:\tkvm-%d\nvm:\t%d\nstatistics:\t2\nstate:\talive\n", pid, pid);
-	fclose(file);
-	free(path);
-}
-
-static int host_get_stats(int process, int fd, int link, struct host_error *error)
-{
-	struct guest guest = { .pid = pid_of[process], };
+	struct guest guest = { .pid = pid, };
 	struct statsfile_source source;
 	char id[32];
 	unsigned int i;
 
-	(void)fd;
-	*error = (struct host_error) { .step = "KVM_GET_STATS_FD", .err = EBADF, };
-	if (link != LINK_VM || !read_rates(&guest))
+	(void)host;
+	*error = (struct host_error) { .step = HOST_TAKE, .err = EBADF, };
+	if (fd->link != LINK_VM || !read_rates(&guest))
 		return -1;
 	snprintf(id, sizeof(id), "kvm-%d", guest.pid);
 	guest.image = image_build_ext(id, vm_stats, vcpu_stats, MAX_VCPUS);
@@ -120,7 +108,7 @@ static int host_get_stats(int process, int fd, int link, struct host_error *erro
 	for (i = 0; i < guest.vcpus; i++)
 		image_vcpu_ids(&guest.image)[i] = i;
 	source = image_to_file(&guest.image, MAX_VCPUS, STATSFILE_MMAP);
-	write_fdinfo(source.fd, guest.pid);
+	*vm = guest.pid;
 	pthread_mutex_lock(&guests_lock);
 	if (guests[source.fd].pid)
 		image_free(&guests[source.fd].image);
@@ -139,8 +127,13 @@ static bool host_is_dead(int stats)
 }
 
 static const struct host top_host = {
-	.open_process = host_open_process,
+	.list = host_list,
+	.list_fds = host_list_fds,
+	.name = host_name,
+	.thread_group = host_thread_group,
 	.get_stats = host_get_stats,
+	.open_process = host_open_process,
+	.is_gone = host_is_gone,
 	.is_dead = host_is_dead,
 	.access = STATSFILE_MMAP,
 };
