@@ -415,7 +415,7 @@ static void test_files(const struct vmm *vmm)
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 2 && vm->num_vcpus == 3 && !inventory.num_problems,
 	      "not mapped: VMs and vCPUs");
-	check_number(count_own_fds(), fds + 2 + 2 + 4, "not mapped: a file each");
+	check_number(count_own_fds(), fds + 1 + 2 + 4, "not mapped: a file each");
 	check(vm_find_vcpu(vm, RUNNING_VCPU) && vm_find_vcpu(vm, ADDED_VCPU),
 	      "not mapped: numbers of the vCPUs");
 	check(has_run(vm, vm_find_vcpu(vm, RUNNING_VCPU)),
