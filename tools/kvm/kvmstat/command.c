@@ -78,6 +78,8 @@ int open_inventory(struct inventory *inventory)
 			    this_host.proc);
 		return STATUS_ERROR;
 	}
+	inventory->is_hidden = proc_is_hidden(this_host.proc);
+	inventory->is_namespace = proc_is_namespace(this_host.proc);
 	/* It may take a file per vCPU; the hard limit is the one that is meant. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
@@ -97,11 +99,15 @@ bool print_problems(struct inventory *inventory)
 
 void print_denied(const struct inventory *inventory)
 {
-	if (inventory->num_denied)
+	if (inventory->is_hidden)
+		print_error("/proc hides the processes of other users (hidepid); "
+			    NEEDED_PERMISSION);
+	else if (inventory->num_denied)
 		print_error("%zu processes may not be looked into; " NEEDED_PERMISSION,
 			    inventory->num_denied);
 	else if (!inventory->num_vms && !inventory->num_problems)
-		print_error("no process has a VM");
+		print_error("no process%s has a VM",
+			    inventory->is_namespace ? " of this pid namespace" : "");
 }
 
 static bool has_statistics(const struct inventory *inventory)
@@ -110,6 +116,17 @@ static bool has_statistics(const struct inventory *inventory)
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		if (vm_has_statistics(inventory->vm[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_vcpus(const struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->num_vcpus_counted)
 			return true;
 	}
 	return false;
@@ -128,11 +145,13 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 			    process->pid);
 	else if (ret)
 		print_error("pid %d: %s", process->pid, strerror(-ret));
-	else if (!inventory->num_vms && none_yet)
+	else if (!has_vcpus(inventory) && none_yet)
 		*none_yet = true;
 	else if (!inventory->num_vms)
 		print_error("pid %d has no VM; kvmstat list shows those that have",
 			    process->pid);
+	else if (!has_vcpus(inventory))
+		print_error("pid %d has a VM, but no vCPU", process->pid);
 	return STATUS_ERROR;
 }
 

@@ -71,7 +71,8 @@ void print_denied(const struct inventory *inventory);
 /*
  * Looks for VMs of a process that discover_process() found. STATUS_OK if there is
  * one that has statistics; STATUS_ERROR after an error line, but without one if
- * @none_yet is not NULL and there is just no VM: that it says there.
+ * @none_yet is not NULL and there is just no VM, or one that is being made: that it
+ * says there.
  */
 int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "discover.h"
+#include "held.h"
 #include "util.h"
 
 void inventory_init(struct inventory *inventory, const struct host *host)
@@ -139,15 +140,18 @@ static struct vm *find_vm(const struct inventory *inventory, uint64_t number)
 	return NULL;
 }
 
-/* What stands for all VMs of the process whose statistics cannot be had. */
+/* What stands for all VMs of the process whose statistics files KVM does not give. */
 static struct vm *find_closed_vm(const struct inventory *inventory,
 				 const struct process *process)
 {
+	struct vm *vm;
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (inventory->vm[i]->process == process && !vm_has_statistics(inventory->vm[i]))
-			return inventory->vm[i];
+		vm = inventory->vm[i];
+		if (vm->process == process && !vm->dead &&
+		    (vm->refusal.err || !vm_has_statistics(vm)))
+			return vm;
 	}
 	return NULL;
 }
@@ -267,6 +271,12 @@ static bool is_known(const struct vm *vm, const struct proc_fd *fd)
 	return statsfile_has_windows(&vm->file) || vm_find_vcpu(vm, fd->link);
 }
 
+static void report_malformed(struct inventory *inventory, const struct process *process,
+			     const struct statsfile_error *error)
+{
+	add_process_problem(inventory, process, "malformed statistics file: %s", error->text);
+}
+
 static void open_statistics(struct inventory *inventory, struct process *process,
 			    const struct proc_fd *fd, int stats, uint64_t number)
 {
@@ -288,8 +298,7 @@ static void open_statistics(struct inventory *inventory, struct process *process
 				    "vCPU %d is left out, no process has its VM", fd->link);
 		close(stats);
 	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
-		add_process_problem(inventory, process, "malformed statistics file: %s",
-				    error.text);
+		report_malformed(inventory, process, &error);
 		close(stats);
 	} else if (vm) {
 		take_vcpu(inventory, process, vm, &file, fd->link);
@@ -310,6 +319,16 @@ static int get_stats(const struct host *host, const struct process *process,
 		close(stats);
 	error->err = ESRCH;
 	return -1;
+}
+
+static void add_closed_vm(struct inventory *inventory, struct process *process,
+			  const struct host_error *error)
+{
+	struct vm *vm = add_vm(inventory, process);
+
+	if (host_refuses(error))
+		vm->refusal = *error;
+	note_vm(process, vm);
 }
 
 static void look_at(struct inventory *inventory, struct process *process,
@@ -338,9 +357,10 @@ static void look_at(struct inventory *inventory, struct process *process,
 		open_statistics(inventory, process, fd, stats, number);
 		return;
 	}
-	report_host_error(inventory, process, &error);
+	if (fd->link != LINK_VM || !host_refuses(&error))
+		report_host_error(inventory, process, &error);
 	if (fd->link == LINK_VM)
-		note_vm(process, add_vm(inventory, process));
+		add_closed_vm(inventory, process, &error);
 }
 
 static void look_at_new(struct inventory *inventory, struct process *process, bool vms)
@@ -357,6 +377,84 @@ static void look_at_new(struct inventory *inventory, struct process *process, bo
 	}
 }
 
+/* Takes over the file. */
+static void take_held(struct inventory *inventory, struct vm *vm, struct statsfile *file,
+		      int link)
+{
+	if (link != LINK_VM && !vm_has_statistics(vm))
+		held_no_file(&vm->file);
+	if (link == LINK_VM ? vm_has_statistics(vm) : !!vm_find_vcpu(vm, link)) {
+		statsfile_close(file);
+	} else if (link == LINK_VM) {
+		vm->file = *file;
+		remember_schema(&inventory->known.vm, file->schema);
+	} else {
+		take_vcpu(inventory, vm->process, vm, file, link);
+	}
+}
+
+/* A statistics file that the VMM has open itself. */
+static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc_fd *fd)
+{
+	struct statsfile_source source = { .access = inventory->host->access, };
+	struct process *process = vm->process;
+	struct statsfile_error error;
+	struct host_error host_error;
+	struct statsfile file;
+	uint64_t number;
+
+	source.fd = get_stats(inventory->host, process, fd, &number, &host_error);
+	if (source.fd < 0 && (host_error.err == ESRCH || host_error.err == EBADF))
+		return;
+	fd->seen = true;
+	if (source.fd < 0) {
+		report_host_error(inventory, process, &host_error);
+	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
+		report_malformed(inventory, process, &error);
+		close(source.fd);
+	} else {
+		take_held(inventory, vm, &file, fd->link);
+	}
+}
+
+/* Once there is a vCPU: the VMM opens its files after the vCPU was created. */
+static void report_refusal(struct inventory *inventory, struct vm *vm)
+{
+	unsigned int num_vms = held_vms(&vm->process->fds);
+	char *reason;
+
+	if (vm->refusal_said || !(vm->num_vcpus || vm->num_vcpus_counted))
+		return;
+	vm->refusal_said = true;
+	reason = vm_has_statistics(vm) ? held_missing(vm) : host_explain(&vm->refusal);
+	if (reason)
+		add_process_problem(inventory, vm->process, "%s", reason);
+	free(reason);
+	if (vm_has_statistics(vm) && num_vms > 1)
+		add_process_problem(inventory, vm->process,
+				    "it has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
+				    num_vms);
+}
+
+static void look_at_all_held(struct inventory *inventory, struct process *process)
+{
+	struct vm *vm = find_closed_vm(inventory, process);
+	struct proc_fd *fd;
+	size_t i;
+	int vms;
+
+	if (!vm || !vm->refusal.err)
+		return;
+	for (vms = 1; vms >= 0; vms--) {
+		for (i = 0; i < process->fds.count; i++) {
+			fd = &process->fds.entry[i];
+			if (fd->is_stats && !fd->seen && (fd->link == LINK_VM) == vms)
+				look_at_held(inventory, vm, fd);
+		}
+	}
+	report_refusal(inventory, vm);
+}
+
 /* Takes over the list. */
 static void look_at_all(struct inventory *inventory, struct process *process,
 			struct proc_fds fds)
@@ -369,6 +467,7 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 	look_at_new(inventory, process, true);
 	if (needs_vcpu_files(process))
 		look_at_new(inventory, process, false);
+	look_at_all_held(inventory, process);
 }
 
 /* NULL and @error on failure. */
@@ -425,7 +524,10 @@ static int look_again(struct inventory *inventory, struct process *process)
 		return 0;
 	}
 	free(fds.entry);
-	return process->gone ? -ESRCH : ret;
+	if (process->gone)
+		return -ESRCH;
+	/* It is there, but not for everybody (hidepid). */
+	return ret == -ENOENT ? -EACCES : ret;
 }
 
 /*
@@ -447,6 +549,9 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	if (process && !listed->err) {
 		look_at_all(inventory, process, listed->fds);
 		listed->fds = (struct proc_fds) {};
+	} else if (!process && (error.err == EMFILE || error.err == ENFILE)) {
+		/* So it is for all of them. */
+		add_problem(inventory, host_explain(&error));
 	} else if (!process && error.err != ESRCH) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
@@ -477,7 +582,6 @@ static void mark_gone(struct inventory *inventory, const struct proc_list *list)
 	}
 }
 
-/* What is known of a VM without a statistics file is that a process has it. */
 static void mark_dead(struct inventory *inventory)
 {
 	struct vm *vm;
@@ -485,12 +589,9 @@ static void mark_dead(struct inventory *inventory)
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		if (vm_has_statistics(vm)) {
+		if (vm_has_statistics(vm))
 			discover_vcpus(inventory, vm);
-			vm_is_dead(inventory, vm);
-		} else {
-			vm->dead |= vm->process->gone;
-		}
+		vm_is_dead(inventory, vm);
 	}
 }
 
@@ -575,10 +676,20 @@ int discover_again(struct inventory *inventory, struct process *process)
 	return look_again(inventory, process);
 }
 
+/*
+ * Of a VM without a file of its own, or with one that its VMM holds open, it is known
+ * only that a process has it.
+ */
+static bool has_ended(const struct inventory *inventory, const struct vm *vm)
+{
+	if (vm_has_statistics(vm) && !vm->refusal.err)
+		return inventory->host->is_dead(vm->file.source.fd);
+	return inventory->host->is_gone(vm->process->pidfd) || !held_vms(&vm->process->fds);
+}
+
 bool vm_is_dead(const struct inventory *inventory, struct vm *vm)
 {
-	if (!vm->dead && vm_has_statistics(vm) &&
-	    inventory->host->is_dead(vm->file.source.fd)) {
+	if (!vm->dead && has_ended(inventory, vm)) {
 		vm->dead = true;
 		/* Its file descriptors are closed: their numbers may stand for others soon. */
 		vm->process->fds.count = 0;

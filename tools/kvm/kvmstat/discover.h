@@ -40,6 +40,8 @@ struct vm {
 	size_t num_vcpus_counted;
 	bool dead;
 	bool hides_vcpus;		/* those to come: their ids cannot be read */
+	struct host_error refusal;	/* err is not 0: see held.h */
+	bool refusal_said;
 };
 
 struct process {
@@ -63,6 +65,8 @@ struct inventory {
 	size_t num_problems;
 	size_t num_printed;		/* for who prints them */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
+	bool is_hidden;			/* /proc does not have the processes of others */
+	bool is_namespace;		/* and has those of a pid namespace only */
 	struct statsfile_known known;	/* the latest ones: most files have the same */
 };
 

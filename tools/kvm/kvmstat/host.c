@@ -170,7 +170,7 @@ const struct host this_host = {
 static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
-	static const char closed[] = "its KVM gives statistics files to the VMM only";
+	static const char closed[] = VMM_ONLY ", which has none open";
 	struct utsname kernel;
 
 	uname(&kernel);
@@ -191,18 +191,14 @@ char *host_explain(const struct host_error *error)
 	};
 	const char *step = steps[error->step];
 
+	if (host_refuses(error))
+		return explain_missing_ioctl(error->capability);
 	switch (error->err) {
 	case EPERM:
 	case EACCES:
 		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
-	case EIO:
-	case ENOTTY:
-	case EINVAL:
-		if (error->step == HOST_STATS)
-			return explain_missing_ioctl(error->capability);
-		break;
 	}
 	return xasprintf("%s: %s", step, strerror(error->err));
 }

@@ -11,6 +11,7 @@
 #ifndef KVMSTAT_HOST_H
 #define KVMSTAT_HOST_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -69,6 +70,13 @@ struct host {
 	enum statsfile_access access;
 };
 
+/* Whether KVM gives no statistics file to any process but the VMM, or has none at all. */
+static inline bool host_refuses(const struct host_error *error)
+{
+	return error->step == HOST_STATS &&
+	       (error->err == EIO || error->err == ENOTTY || error->err == EINVAL);
+}
+
 extern const struct host this_host;
 
 /* What this_host does, for any other that has its processes in @host->proc. */
@@ -76,6 +84,9 @@ int host_list(const struct host *host, struct proc_list *list);
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds);
 void host_name(const struct host *host, pid_t pid, char *name, size_t size);
 pid_t host_thread_group(const struct host *host, pid_t pid);
+
+/* What is missing. */
+#define VMM_ONLY "its KVM gives statistics files to the VMM only"
 
 /* What helps. */
 #define NEEDED_KERNEL "a kernel with the KVM statistics series is needed"

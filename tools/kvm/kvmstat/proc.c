@@ -303,6 +303,28 @@ bool proc_is_ours(const char *proc)
 	return !parse_number(target, 1, INT_MAX, &pid) && (pid_t)pid == getpid();
 }
 
+bool proc_is_hidden(const char *proc)
+{
+	char path[PATH_MAX];
+
+	/* Each pid namespace has this one. */
+	snprintf(path, sizeof(path), "%s/1", proc);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+bool proc_is_namespace(const char *proc)
+{
+	/* The number of the first one is ABI: PROC_PID_INIT_INO. */
+	static const char first[] = "pid:[4026531836]";
+	char path[PATH_MAX];
+	char target[sizeof(first) + 1];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/self/ns/pid", proc);
+	length = readlink(path, target, sizeof(target));
+	return length >= 0 && (length != sizeof(first) - 1 || memcmp(target, first, length));
+}
+
 uint64_t proc_vm_number(const char *proc, int fd)
 {
 	char path[PATH_MAX];

@@ -75,6 +75,12 @@ pid_t proc_thread_group(const char *proc, pid_t pid);
 /* False if the pids in @proc are not those that system calls of this process take. */
 bool proc_is_ours(const char *proc);
 
+/* Whether processes of other users are not even listed there (hidepid). */
+bool proc_is_hidden(const char *proc);
+
+/* Whether this process is in another pid namespace than the first one. */
+bool proc_is_namespace(const char *proc);
+
 /*
  * The number of the VM whose statistics file descriptor @fd of this process shows,
  * the same for all files of a VM; 0 if the kernel gives none.

@@ -91,7 +91,7 @@ static void add_vm_keys(struct json_object *line, pid_t pid, const char *name, c
 {
 	add_number(line, "pid", pid);
 	add_text(line, "name", name);
-	add_text(line, "id", id);
+	add_text(line, "id", id && strcmp(id, "-") ? id : NULL);
 	add_number(line, "vcpus", num_vcpus);
 }
 

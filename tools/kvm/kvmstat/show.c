@@ -78,7 +78,9 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 		print_error("%s: %s", vm->file.id, error.text);
 		status = STATUS_ERROR;
 	} else {
-		show_group(show, &subject, &model.group[SCOPE_VM]);
+		/* Of some VMs only the vCPUs can be read: see held.h. */
+		if (vm->file.schema->num_desc)
+			show_group(show, &subject, &model.group[SCOPE_VM]);
 		subject.scope = SCOPE_VCPU;
 		show_group(show, &subject, &model.group[SCOPE_VCPU]);
 	}

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracker.h"
 #include "util.h"
@@ -71,19 +72,22 @@ static void note_vcpu(const struct model *model, size_t index, const uint64_t *d
 	note_rates(tracked, delta, &vcpu->rates, &vcpu->exits);
 }
 
+/* Before its first sample, or when a VMM opens the files that are read. */
+static void begin_model(struct tracked_vm *tracked)
+{
+	tracked->has_statistics = true;
+	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
+	model_init(&tracked->model, tracked->vm);
+	tracked->model.on_vcpu = note_vcpu;
+	tracked->model.context = tracked;
+}
+
 static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
 {
 	struct tracked_vm *tracked = xcalloc(1, sizeof(*tracked));
 
 	tracked->vm = vm;
-	tracked->has_statistics = vm_has_statistics(vm);
-	snprintf(tracked->id, sizeof(tracked->id), "%s",
-		 tracked->has_statistics ? vm->file.id : "-");
-	if (tracked->has_statistics) {
-		model_init(&tracked->model, vm);
-		tracked->model.on_vcpu = note_vcpu;
-		tracked->model.context = tracked;
-	}
+	strcpy(tracked->id, "-");
 	tracker->vm = xreallocarray(tracker->vm, tracker->num_vms + 1, sizeof(*tracker->vm));
 	tracker->vm[tracker->num_vms++] = tracked;
 	return tracked;
@@ -133,6 +137,8 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 
 	tracked->pid = vm->process->pid;
 	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
+	if (!tracked->has_statistics && vm_has_statistics(vm))
+		begin_model(tracked);
 	if (!tracked->has_statistics) {
 		tracked->num_vcpus = vm->num_vcpus_counted;
 		return true;

@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #include "../discover.h"
+#include "../model.h"
 #include "../util.h"
 #include "image.h"
 #include "tap.h"
 
-#define MAX_OBJECTS 16
+#define MAX_OBJECTS 32
 #define MAX_FDS 1024
 #define VCPU_MAX 8
 
@@ -40,6 +41,7 @@ struct object {
 	pid_t pid;
 	int fd;
 	int link;
+	bool is_held;		/* it is a statistics file itself */
 	const char *id;
 	const struct image_stat *stats;
 	unsigned int vm;	/* number in fdinfo; 0: the kernel gives none */
@@ -156,6 +158,28 @@ static struct object *add_object(pid_t pid, int fd, int link, const char *id, un
 	return object;
 }
 
+/* The VMM's own, on a kernel that does not say of which VM it is. */
+static struct object *add_held(pid_t pid, int fd, int link, const char *id)
+{
+	struct object *object = &fake.object[fake.num_objects++];
+	char target[64];
+
+	*object = (struct object) {
+		.pid = pid,
+		.fd = fd,
+		.link = link,
+		.is_held = true,
+		.id = id,
+		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
+	};
+	if (link == LINK_VM)
+		strcpy(target, "anon_inode:kvm-vm-stats");
+	else
+		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu-stats:%d", link);
+	add_link(pid, fd, target);
+	return object;
+}
+
 static void write_fdinfo(int stats, unsigned int vm)
 {
 	char text[128] = "pos:\t0\nflags:\t02000000\nmnt_id:\t15\n";
@@ -258,7 +282,8 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	for (i = 0; i < fake.num_objects; i++) {
 		struct object *object = &fake.object[i];
 
-		if (object->pid != pid || object->fd != fd->fd || object->link != fd->link)
+		if (object->pid != pid || object->fd != fd->fd || object->link != fd->link ||
+		    object->is_held != fd->is_stats)
 			continue;
 		if (!object->err) {
 			stats = make_stats(object);
@@ -270,6 +295,7 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 		*error = (struct host_error) {
 			.step = object->err == EPERM ? HOST_TAKE : HOST_STATS,
 			.err = object->err,
+			.capability = 1,
 		};
 		return -1;
 	}
@@ -678,6 +704,7 @@ static void test_host(void)
 	add_object(100, 3, LINK_VM, "kvm-100", 5);
 	add_process(300, "closed\n");
 	add_object(300, 3, LINK_VM, "kvm-300", 7)->err = EIO;
+	add_object(300, 4, 0, "kvm-300/vcpu-0", 7)->err = EIO;
 	add_process(400, "idle\n");
 	discover_all(&inventory);
 	check(inventory.num_vms == 2 && inventory.num_processes == 2 &&
@@ -788,6 +815,177 @@ static void test_missing_support(void)
 	discover_all(&inventory);
 	check(!inventory.num_vms && inventory.num_problems == 1, "fdinfo without a VM: a problem");
 	check_contains(inventory.problem[0], "fdinfo", "fdinfo without a VM: named");
+	tear_down(&inventory);
+}
+
+/* A process whose KVM refuses; its vCPUs have the file descriptors from 10 on. */
+static void add_refused(pid_t pid, int vcpus)
+{
+	int i;
+
+	add_process(pid, "vmm\n");
+	add_object(pid, 3, LINK_VM, "kvm-100", 0)->err = EIO;
+	for (i = 0; i < vcpus; i++)
+		add_object(pid, 10 + i, i, "x", 0)->err = EIO;
+}
+
+static bool can_be_sampled(const struct vm *vm)
+{
+	struct statsfile_error error;
+	struct model model;
+	bool can;
+
+	model_init(&model, vm);
+	can = !model_sample(&model, 1, true, &error) &&
+	      model.group[SCOPE_VCPU].num_members == vm->num_vcpus;
+	model_free(&model);
+	return can;
+}
+
+static void test_held(void)
+{
+	unsigned int fds = count_own_fds();
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_refused(100, 3);
+	add_held(100, 20, 0, "kvm-101/vcpu-0");
+	add_held(100, 21, 1, "kvm-102/vcpu-1");
+	add_held(100, 22, 1, "kvm-102/vcpu-1");
+	add_held(100, 23, LINK_VM, "kvm-100");
+	discover_all(&inventory);
+	vm = inventory.vm[0];
+	check(inventory.num_vms == 1 && vm_has_statistics(vm), "held: the VM has statistics");
+	check_text(vm->file.id, "kvm-100", "held: its id");
+	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 1 &&
+	      vm_vcpu_schema(vm)->num_desc == 2, "held: vCPUs, each of them once");
+	check(can_be_sampled(vm), "held: values");
+	check_number(inventory.num_problems, 1, "held: one problem");
+	check_text(inventory.problem[0],
+		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2; a kernel with the KVM statistics series is needed",
+		   "held: it says what is missing");
+	check_number(fake.num_asked, 5, "held: of the VM, and of what is held");
+	add_held(100, 24, 2, "kvm-103/vcpu-2");
+	discover_again(&inventory, vm->process);
+	check(vm->num_vcpus == 3 && fake.num_asked == 6 && inventory.num_problems == 1,
+	      "held: one more is found later");
+	close_fd(100, 24);
+	discover_again(&inventory, vm->process);
+	check(vm->num_vcpus == 3 && !vm_is_dead(&inventory, vm), "held: it is kept");
+	close_fd(100, 3);
+	discover_all(&inventory);
+	check(vm_is_dead(&inventory, vm), "held: without a VM in its process the VM has ended");
+	discover_forget_dead(&inventory);
+	check(!inventory.num_vms, "held: it is forgotten");
+	tear_down(&inventory);
+	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
+}
+
+static void test_held_partly(void)
+{
+	unsigned int fds = count_own_fds();
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_refused(100, 10);
+	add_held(100, 30, 9, "kvm-101/vcpu-9");
+	discover_all(&inventory);
+	vm = inventory.vm[0];
+	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
+	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
+	check(can_be_sampled(vm), "held partly: values");
+	check_contains(inventory.problem[0], "which has none open of the VM and of 9 vCPUs; ",
+		       "held partly: many are counted");
+	add_held(100, 31, LINK_VM, "kvm-100");
+	discover_all(&inventory);
+	check(!vm->file.schema->num_desc, "held partly: what is shown stays the same");
+	remove_process(100);
+	check(vm_is_dead(&inventory, vm), "held partly: the end of the process");
+	tear_down(&inventory);
+	check_number(count_own_fds(), fds, "held partly: all file descriptors are closed in the end");
+
+	set_up(&inventory);
+	add_refused(100, 2);
+	add_held(100, 30, 0, "kvm-101/vcpu-0");
+	add_held(100, 31, 1, "kvm-101/vcpu-1");
+	discover_all(&inventory);
+	check_contains(inventory.problem[0], "which has none open of the VM; ",
+		       "held, all but the VM: said");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_refused(100, 1);
+	add_held(100, 30, 0, "kvm-101/vcpu-0");
+	add_held(100, 31, LINK_VM, "kvm-100");
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !inventory.num_problems, "held, all: nothing to be said");
+	tear_down(&inventory);
+}
+
+static void test_held_later(void)
+{
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_refused(100, 0);
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !inventory.num_problems,
+	      "held later: nothing is said before there is a vCPU");
+	vm = inventory.vm[0];
+	add_object(100, 10, 0, "x", 0)->err = EIO;
+	discover_all(&inventory);
+	check_contains(inventory.problem[0], "to the VMM only", "held later: none yet");
+	check(!vm_has_statistics(vm) && vm->num_vcpus_counted == 1, "held later: it is counted");
+	add_held(100, 30, 0, "kvm-101/vcpu-0")->malformed = true;
+	add_held(100, 31, 0, "kvm-101/vcpu-0");
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && vm_has_statistics(vm) && vm->num_vcpus == 1,
+	      "held later: the same VM then has statistics");
+	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
+	add_object(100, 11, 1, "x", 0)->err = EIO;
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 2, "held: a new vCPU is no other problem");
+	tear_down(&inventory);
+}
+
+static void test_held_by_others(void)
+{
+	struct inventory inventory;
+
+	set_up(&inventory);
+	/* Such as kvmstat itself. */
+	add_process(100, "reader\n");
+	add_held(100, 3, LINK_VM, "kvm-200");
+	add_held(100, 4, 0, "kvm-200/vcpu-0");
+	/* A kernel that gives files to everybody. */
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-200", 5);
+	add_object(200, 4, 0, "kvm-200/vcpu-0", 5);
+	add_held(200, 5, LINK_VM, "kvm-200");
+	add_held(200, 6, 0, "kvm-200/vcpu-0");
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && !inventory.num_problems &&
+	      inventory.vm[0]->num_vcpus == 1 && fake.num_asked == 2,
+	      "held by a reader, held and given: only what is given is taken");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_refused(100, 1);
+	add_object(100, 4, LINK_VM, "kvm-100", 0)->err = EIO;
+	add_object(100, 11, 0, "x", 0)->err = EIO;
+	add_held(100, 20, LINK_VM, "kvm-100");
+	add_held(100, 21, LINK_VM, "kvm-100");
+	add_held(100, 22, 0, "kvm-100/vcpu-0");
+	add_held(100, 23, 0, "kvm-100/vcpu-0");
+	discover_all(&inventory);
+	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1,
+	      "held of two VMs: one is shown");
+	check(inventory.num_problems == 1, "held of two VMs: one problem");
+	check_contains(inventory.problem[0], "it has 2 file descriptors of VMs, and which vCPU belongs to which is not known",
+		       "held of two VMs: said");
 	tear_down(&inventory);
 }
 
@@ -934,6 +1132,10 @@ int main(void)
 	test_host();
 	test_races();
 	test_missing_support();
+	test_held();
+	test_held_partly();
+	test_held_later();
+	test_held_by_others();
 	test_no_permission();
 	test_bad_files();
 	test_no_process();

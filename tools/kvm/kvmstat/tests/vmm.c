@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vmm VMS VCPUS HELD FDS [-name NAME]: a VMM for tests, which has so many VMs, each with
+ * so many vCPUs that never run, and then waits to be killed. HELD is "none", or which
+ * statistics files it holds open itself, as some VMMs do: those of its "vcpus", or "all".
+ * FDS more file descriptors are open, half of them before KVM's. It prints "ready" when it is.
+ *
+ * vmm nobody COMMAND...: runs the command without any privileges.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../util.h"
+
+/* See host.c on why linux/kvm.h is not included. */
+#define KVM_CREATE_VM _IO(0xae, 0x01)
+#define KVM_CREATE_VCPU _IO(0xae, 0x41)
+#define KVM_GET_STATS_FD _IO(0xae, 0xce)
+
+#define NOBODY 65534
+
+static int checked(int result, const char *what)
+{
+	if (result < 0) {
+		fprintf(stderr, "vmm: %s: %s\n", what, strerror(errno));
+		exit(STATUS_ERROR);
+	}
+	return result;
+}
+
+static unsigned int number(const char *text)
+{
+	uint64_t value;
+
+	if (parse_number(text, 0, 100000, &value))
+		exit(STATUS_USAGE);
+	return value;
+}
+
+static void make_vm(int kvm, unsigned int vcpus, const char *held)
+{
+	int vm = checked(ioctl(kvm, KVM_CREATE_VM, 0), "KVM_CREATE_VM");
+	unsigned int i;
+	int vcpu;
+
+	for (i = 0; i < vcpus; i++) {
+		vcpu = checked(ioctl(vm, KVM_CREATE_VCPU, i), "KVM_CREATE_VCPU");
+		if (strcmp(held, "none"))
+			checked(ioctl(vcpu, KVM_GET_STATS_FD, 0), "KVM_GET_STATS_FD");
+	}
+	if (!strcmp(held, "all"))
+		checked(ioctl(vm, KVM_GET_STATS_FD, 0), "KVM_GET_STATS_FD");
+}
+
+static void allow_open_files(rlim_t count)
+{
+	struct rlimit files;
+
+	checked(getrlimit(RLIMIT_NOFILE, &files), "getrlimit");
+	files.rlim_cur = count;
+	if (files.rlim_max < count)
+		files.rlim_max = count;
+	checked(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+}
+
+static int run_as_nobody(char **command)
+{
+	checked(setgroups(0, NULL), "setgroups");
+	checked(setresgid(NOBODY, NOBODY, NOBODY), "setresgid");
+	checked(setresuid(NOBODY, NOBODY, NOBODY), "setresuid");
+	return checked(execvp(command[0], command), command[0]);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int vms, vcpus, fds, i;
+	int kvm, other;
+
+	if (argc > 2 && !strcmp(argv[1], "nobody"))
+		return run_as_nobody(argv + 2);
+	if (argc < 5)
+		return STATUS_USAGE;
+	vms = number(argv[1]);
+	vcpus = number(argv[2]);
+	fds = number(argv[4]);
+	allow_open_files(100 + fds + vms * (2 + 2 * vcpus));
+	kvm = checked(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+	other = checked(open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null");
+	for (i = 0; i < fds / 2; i++)
+		checked(dup(other), "dup");
+	while (vms--)
+		make_vm(kvm, vcpus, argv[3]);
+	for (; i < fds; i++)
+		checked(dup(other), "dup");
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
