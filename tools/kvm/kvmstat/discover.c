@@ -440,11 +440,13 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 {
 	struct vm *vm = find_closed_vm(inventory, process);
 	struct proc_fd *fd;
+	bool had_none;
 	size_t i;
 	int vms;
 
 	if (!vm || !vm->refusal.err)
 		return;
+	had_none = !vm_has_statistics(vm);
 	for (vms = 1; vms >= 0; vms--) {
 		for (i = 0; i < process->fds.count; i++) {
 			fd = &process->fds.entry[i];
@@ -452,6 +454,9 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 				look_at_held(inventory, vm, fd);
 		}
 	}
+	/* What was missing then is another thing now. */
+	if (had_none && vm_has_statistics(vm))
+		vm->refusal_said = false;
 	report_refusal(inventory, vm);
 }
 

@@ -947,7 +947,8 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	discover_all(&inventory);
-	check_number(inventory.num_problems, 2, "held: a new vCPU is no other problem");
+	check_contains(inventory.problem[2], "none open of the VM; ", "held later: what is missing");
+	check_number(inventory.num_problems, 3, "held: a new vCPU is no other problem");
 	tear_down(&inventory);
 }
 

@@ -2,8 +2,9 @@
 /*
  * Discovery of real VMs: a child plays a VMM with two VMs that one thread created,
  * vCPUs of other threads and duplicated file descriptors. Its vCPUs are seen in the
- * mapped file of their VM, and once more with a file per vCPU and pread(). On a kernel
- * that does not give out statistics files, that this is said.
+ * mapped file of their VM, and once more with a file per vCPU and pread(), and then with
+ * the files that the VMM itself has open, as on a kernel that gives out no others. Where
+ * that is the kernel of this machine, this is what is tested.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,7 @@ struct memory_region {
 /* What the child is told to do; it answers with the same. */
 #define CLOSE_FIRST_VM 'c'
 #define ADD_VCPU 'a'
+#define HOLD_FILES 'h'
 #define READY 'r'
 
 /* The ids of the first VM's vCPUs, in the order of their creation. */
@@ -202,6 +204,10 @@ static void run_vmm(int commands, int answers)
 			added = ioctl(first, KVM_CREATE_VCPU, ADDED_VCPU);
 			if (added < 0)
 				exit(1);
+		} else if (command == HOLD_FILES) {
+			if (ioctl(first, KVM_GET_STATS_FD, 0) < 0 ||
+			    ioctl(fds[2], KVM_GET_STATS_FD, 0) < 0)
+				exit(1);
 		} else {
 			for (i = 0; i < ARRAY_SIZE(fds); i++)
 				close(fds[i]);
@@ -265,7 +271,7 @@ static const struct proc_fd *find_fd(const struct process *process, int link)
 	size_t i;
 
 	for (i = 0; i < process->fds.count; i++) {
-		if (process->fds.entry[i].link == link)
+		if (process->fds.entry[i].link == link && !process->fds.entry[i].is_stats)
 			return &process->fds.entry[i];
 	}
 	abort();
@@ -476,6 +482,74 @@ static bool finds_vm_of(const struct vmm *vmm)
 	return found;
 }
 
+/* What another kernel says. */
+static int give_held_only(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			  uint64_t *vm, struct host_error *error)
+{
+	if (fd->is_stats)
+		return this_host.get_stats(host, pid, fd, vm, error);
+	*error = (struct host_error) { .step = HOST_STATS, .err = EIO, .capability = 1, };
+	return -1;
+}
+
+/*
+ * Files that the VMM holds open of its first VM and a vCPU of it, on a kernel that gives no
+ * others. @exits are those of that vCPU, if they are known otherwise.
+ */
+static void test_held(const struct vmm *vmm, const uint64_t *exits)
+{
+	struct host host = this_host;
+	struct inventory inventory;
+	struct process *process;
+	struct model model;
+	struct vm *vm;
+	char id[32];
+
+	host.get_stats = give_held_only;
+	host.access = STATSFILE_PREAD;
+	inventory_init(&inventory, &host);
+	process = discover_process(&inventory, vmm->pid);
+	discover_again(&inventory, process);
+	check(inventory.num_vms == 1 && !vm_has_statistics(inventory.vm[0]),
+	      "held: none at first");
+	tell_vmm(vmm, HOLD_FILES);
+	discover_again(&inventory, process);
+	vm = inventory.vm[0];
+	check(inventory.num_vms == 1 && vm_has_statistics(vm) && vm->num_vcpus == 1 &&
+	      vm->vcpu[0].number == RUNNING_VCPU, "held: VM and vCPU");
+	snprintf(id, sizeof(id), "kvm-%d", vmm->pid);
+	check_text(vm->file.id, id, "held: id of the VM");
+	check(vm->file.schema->num_desc && is_readable(vm) && has_run(vm, &vm->vcpu[0]),
+	      "held: values");
+	if (exits)
+		check_number(vcpu_value(vm, 0, "exits"), *exits,
+			     "held: the same value as by the VM's file");
+	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
+	check_contains(inventory.problem[1], "which has none open of vCPUs 5, 0",
+		       "held: other vCPUs are missing");
+	check_contains(inventory.problem[2], "it has 3 file descriptors of VMs",
+		       "held: there may be more VMs");
+	model_init(&model, vm);
+	check(take_sample(&model) && with_system_calls(take_sample, &model),
+	      "held: a sample makes system calls");
+	model_free(&model);
+	inventory_free(&inventory);
+}
+
+/* On a kernel that gives others they are not used. */
+static void test_held_and_given(struct inventory *inventory, const struct vmm *vmm)
+{
+	struct vm *vm = inventory->vm[0];
+	uint64_t exits = vcpu_value(vm, 1, "exits");
+	unsigned int fds;
+
+	test_held(vmm, &exits);
+	fds = count_own_fds();
+	discover_again(inventory, vm->process);
+	check(inventory->num_vms == 2 && vm->num_vcpus == 3 && !inventory->num_problems &&
+	      count_own_fds() == fds, "held and given: nothing is shown or opened twice");
+}
+
 static void test_refused(const struct inventory *inventory, int capability)
 {
 	const char *problem = inventory->num_problems ? inventory->problem[0] : "";
@@ -484,7 +558,7 @@ static void test_refused(const struct inventory *inventory, int capability)
 	      "no statistics files: VM and vCPUs are counted");
 	check_contains(problem, capability > 0 ? "to the VMM only" : "has no statistics files",
 		       "no statistics files: said what is missing");
-	skip("the kernel gives no statistics files to other processes", "statistics of real VMs");
+	skip("the kernel gives no statistics files to other processes", "files of any VM");
 }
 
 int main(void)
@@ -517,9 +591,14 @@ int main(void)
 	if (inventory.num_vms == 2) {
 		test_mapping(&inventory, &vmm);
 		test_files(&vmm);
+		test_held_and_given(&inventory, &vmm);
 		test_lives(&inventory, &vmm);
 	} else {
 		test_refused(&inventory, capability);
+		if (capability > 0)
+			test_held(&vmm, NULL);
+		else
+			skip("the kernel has no statistics files", "files that the VMM holds open");
 		end_vmm(&vmm);
 	}
 	inventory_free(&inventory);
