@@ -18,6 +18,8 @@
 
 const struct renderer *render = &text_renderer;
 
+const struct host *command_host = &this_host;
+
 int usage_error(const char *format, ...)
 {
 	va_list args;
@@ -68,11 +70,9 @@ int parse_process_option(int option, char **argv, struct process_options *option
 	}
 }
 
-int open_inventory(struct inventory *inventory)
+/* What this host shows of its processes. */
+static int look_at_proc(struct inventory *inventory)
 {
-	struct rlimit files;
-
-	inventory_init(inventory, &this_host);
 	if (!proc_is_ours(this_host.proc)) {
 		print_error("%s is not mounted, or shows the processes of another pid namespace",
 			    this_host.proc);
@@ -80,6 +80,16 @@ int open_inventory(struct inventory *inventory)
 	}
 	inventory->is_hidden = proc_is_hidden(this_host.proc);
 	inventory->is_namespace = proc_is_namespace(this_host.proc);
+	return STATUS_OK;
+}
+
+int open_inventory(struct inventory *inventory)
+{
+	struct rlimit files;
+
+	inventory_init(inventory, command_host);
+	if (command_host == &this_host && look_at_proc(inventory) != STATUS_OK)
+		return STATUS_ERROR;
 	/* It may take a file per vCPU; the hard limit is the one that is meant. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;

@@ -11,12 +11,28 @@
 #include "discover.h"
 #include "util.h"
 
+#define KVMSTAT_VERSION "0.1"
+
 /* @argv[0] is the command's name. They return an enum exit_status. */
 int command_list(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_hist(int argc, char **argv);
 int command_top(int argc, char **argv);
+int command_record(int argc, char **argv);
+
+/*
+ * @run: finds and runs the command that is in argv[1], there for what follows the file:
+ * after replay_begin().
+ */
+int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
+
+/*
+ * Goes to the beginning of the recording, or to the end, unless another time was asked
+ * for. True if nothing is replayed; false after an error line.
+ */
+bool replay_begin(bool latest);
+
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 
@@ -59,7 +75,10 @@ struct process_options {
  */
 int parse_process_option(int option, char **argv, struct process_options *options);
 
-/* An inventory of this host, with nothing in it; or an error line and STATUS_ERROR. */
+/* Where VMs are looked for: this host, or a recording. */
+extern const struct host *command_host;
+
+/* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
 int open_inventory(struct inventory *inventory);
 
 /* The problems that were not printed yet on stderr; true if there were any. */

@@ -8,8 +8,6 @@
 #include "command.h"
 #include "util.h"
 
-#define KVMSTAT_VERSION "0.1"
-
 static const char help_text[] =
 	"Usage:\n"
 	"  kvmstat [INTERVAL [COUNT]]               what the VMs of this host do, per second\n"
@@ -20,6 +18,10 @@ static const char help_text[] =
 	"  kvmstat show --fd N                      every statistic in an open statistics file\n"
 	"  kvmstat hist -p PID [-c N] [NAME...]     histograms of the VMs of a process, with percentiles\n"
 	"  kvmstat hist --fd N [NAME...]            histograms in an open statistics file\n"
+	"  kvmstat record FILE [INTERVAL [COUNT]]   all VMs, or with -p PID one process, into a file\n"
+	"  kvmstat replay FILE [INTERVAL [COUNT]]   what they did, from that file\n"
+	"  kvmstat replay FILE --info               of which host and time it is\n"
+	"  kvmstat replay FILE list|show|hist|-p PID ...   any of these on the file\n"
 	"  kvmstat help\n"
 	"\n"
 	"Options:\n"
@@ -28,6 +30,10 @@ static const char help_text[] =
 	"  -c, --vcpu N     vCPU N alone, instead of the VM and the sum of all vCPUs\n"
 	"  -f, --fd N       read the statistics file that is open as file descriptor N\n"
 	"      --json       of list, show, hist and all that is watched: one JSON object per line\n"
+	"      --force      overwrite the file to record to\n"
+	"      --at TIME    of replay, in front of the command: go to 14:05[:30], to\n"
+	"                   2026-01-31T14:05[:30] or to so many seconds (+90) from the beginning\n"
+	"      --info       of replay: host, kernel, from when to when, number of samples\n"
 	"  -h, --help       print this\n"
 	"  -V, --version    print the version\n"
 	"\n"

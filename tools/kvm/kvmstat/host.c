@@ -199,6 +199,8 @@ char *host_explain(const struct host_error *error)
 		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
+	case ENODATA:
+		return xasprintf("the recording has no statistics of it");
 	}
 	return xasprintf("%s: %s", step, strerror(error->err));
 }

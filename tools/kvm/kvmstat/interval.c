@@ -39,7 +39,7 @@ int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-enum event pause_until(int signals, int pidfd, uint64_t end_ns)
+static enum event pause_machine(int signals, int pidfd, uint64_t end_ns)
 {
 	struct pollfd fds[] = {
 		{ .fd = signals, .events = POLLIN, },
@@ -59,9 +59,31 @@ enum event pause_until(int signals, int pidfd, uint64_t end_ns)
 	return EVENT_TIME;
 }
 
+static struct timespec machine_real(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now;
+}
+
+const struct time_source machine_time = {
+	.now_ns = monotonic_ns,
+	.real = machine_real,
+	.pause_until = pause_machine,
+	.interval.ns = NSEC_PER_SEC,
+};
+
+const struct time_source *time_source = &machine_time;
+
+enum event pause_until(int signals, int pidfd, uint64_t end_ns)
+{
+	return time_source->pause_until(signals, pidfd, end_ns);
+}
+
 uint64_t next_end(uint64_t end_ns, uint64_t interval_ns)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = time_source->now_ns();
 
 	end_ns += interval_ns;
 	return end_ns > now_ns ? end_ns : now_ns + interval_ns;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define MSEC UINT64_C(1000000)
 
@@ -27,8 +28,23 @@ int catch_signals(void);
 enum event {
 	EVENT_TIME,
 	EVENT_PROCESS_ENDED,
-	EVENT_INTERRUPTED,
+	EVENT_INTERRUPTED,		/* or there is nothing more to come */
 };
+
+/* The time in which samples are taken: that of this machine, or that of a recording. */
+struct time_source {
+	uint64_t (*now_ns)(void);
+	struct timespec (*real)(void);	/* CLOCK_REALTIME */
+	/* See pause_until(). */
+	enum event (*pause_until)(int signals, int pidfd, uint64_t end_ns);
+	/* What is taken without one on the command line. */
+	struct interval interval;
+};
+
+extern const struct time_source machine_time;
+
+/* The one to use. */
+extern const struct time_source *time_source;
 
 /* @pidfd: a process whose end is waited for as well, or -1. */
 enum event pause_until(int signals, int pidfd, uint64_t end_ns);

@@ -9,6 +9,11 @@ _kvmstat_commands() {
 	sed -nE 's/^  kvmstat \[?([a-z]+).*/\1/p' <<<"$1" | sort -u
 }
 
+# Those that follow the file of replay.
+_kvmstat_replayed() {
+	sed -nE 's/^  kvmstat replay FILE ([a-z]+(\|[a-z]+)+).*/\1/p' <<<"$1" | tr '|' '\n'
+}
+
 _kvmstat_options() {
 	sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z]+(-[a-z]+)*).*/\2/p' <<<"$1" | sort -u
 }
@@ -36,6 +41,8 @@ _kvmstat() {
 			words=$(_kvmstat_options "$help")
 		elif [ "$COMP_CWORD" -eq 1 ]; then
 			words=$(_kvmstat_commands "$help")
+		elif [ "$COMP_CWORD" -eq 3 ] && [ "${COMP_WORDS[1]}" = replay ]; then
+			words=$(_kvmstat_replayed "$help")
 		fi
 		;;
 	esac

@@ -11,18 +11,25 @@
 
 #include "command.h"
 #include "render.h"
+#include "replay.h"
 #include "util.h"
+
+static int run_replay(int argc, char **argv);
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
 	bool json;				/* it has --json */
+	bool replay;				/* it can look at a recording, */
+	bool latest;				/* and then at the end of it */
 } commands[] = {
-	{ .name = "list", .run = command_list, .json = true, },
-	{ .name = "show", .run = command_show, .json = true, },
-	{ .name = "hist", .run = command_hist, .json = true, },
+	{ .name = "list", .run = command_list, .json = true, .replay = true, .latest = true, },
+	{ .name = "show", .run = command_show, .json = true, .replay = true, .latest = true, },
+	{ .name = "hist", .run = command_hist, .json = true, .replay = true, .latest = true, },
 	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", },
+	{ .name = "record", .run = command_record, },
+	{ .name = "replay", .run = run_replay, .json = true, },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },
@@ -47,6 +54,8 @@ static bool take_json_option(int *argc, char **argv)
 	return true;
 }
 
+static bool json;
+
 static int choose_json(void)
 {
 #ifdef HAVE_JSON
@@ -58,13 +67,18 @@ static int choose_json(void)
 #endif
 }
 
-static int run_command(int argc, char **argv, bool json)
+static int run_watch(int argc, char **argv)
+{
+	return replay_begin(false) ? command_watch(argc, argv) : STATUS_ERROR;
+}
+
+static int run_command(int argc, char **argv)
 {
 	const struct command *command;
 
 	/* Watching has no name: an interval or -p PID is enough, or nothing at all. */
 	if (argc < 2)
-		return command_watch(argc, argv);
+		return run_watch(argc, argv);
 	for (command = commands; command < commands + ARRAY_SIZE(commands); command++) {
 		if (strcmp(argv[1], command->name))
 			continue;
@@ -72,17 +86,25 @@ static int run_command(int argc, char **argv, bool json)
 			return library_error(command->name, command->needs);
 		if (json && !command->json)
 			return usage_error("%s has no --json", command->name);
+		if (replay_recording() && !command->replay)
+			return usage_error("%s cannot look at a recording", command->name);
+		if (!replay_begin(command->latest))
+			return STATUS_ERROR;
 		return command->run(argc - 1, argv + 1);
 	}
 	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
-		return command_watch(argc, argv);
+		return run_watch(argc, argv);
 	return usage_error("unknown command '%s'", argv[1]);
+}
+
+static int run_replay(int argc, char **argv)
+{
+	return command_replay(argc, argv, run_command);
 }
 
 int main(int argc, char **argv)
 {
 	int status, output;
-	bool json;
 
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
@@ -91,7 +113,7 @@ int main(int argc, char **argv)
 	json = take_json_option(&argc, argv);
 	status = json ? choose_json() : STATUS_OK;
 	if (status == STATUS_OK)
-		status = run_command(argc, argv, json);
+		status = run_command(argc, argv);
 	if (!flush_output(&output) && status == STATUS_OK)
 		status = output;
 	return status;

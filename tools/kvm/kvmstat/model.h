@@ -51,7 +51,7 @@ struct model {
 	/* Or NULL: called for each vCPU that was read, with its part of the group's delta. */
 	void (*on_vcpu)(const struct model *model, size_t index, const uint64_t *delta);
 	void *context;			/* for on_vcpu() */
-	/* private: the values of each at the last sample */
+	/* Of each the values at the last sample; NULL: it could not be read. */
 	uint64_t *vm_last;
 	uint64_t **vcpu_last;
 	size_t num_vcpus;

@@ -12,6 +12,7 @@
 #include "histogram.h"
 #include "model.h"
 #include "overview.h"
+#include "recording.h"
 
 /* Where it goes, and how many characters fit into a line of text. */
 struct output {
@@ -48,6 +49,9 @@ struct renderer {
 	/* One histogram. */
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
+
+	/* What was recorded. */
+	void (*recording)(struct output *output, const struct recording *recording);
 
 	/* What is wrong; NULL: as usual, see error_printer. */
 	void (*error)(const char *text);

@@ -348,6 +348,26 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	print_line(output->file, line);
 }
 
+static void render_recording(struct output *output, const struct recording *recording)
+{
+	const struct recording_sample *first = recording->sample;
+	const struct recording_sample *last = first + recording->num_samples - 1;
+	const struct recording_host *host = &recording->host;
+	struct json_object *line = new_line("recording");
+
+	add_text(line, "host", host->name);
+	add_text(line, "release", host->release);
+	add_text(line, "machine", host->machine);
+	add_text(line, "version", host->version);
+	add(line, "pid", host->pid ? checked(json_object_new_int(host->pid)) : NULL);
+	add_duration(line, "interval", host->interval_ns);
+	add_duration(line, "first", first->real_ns);
+	add_duration(line, "last", last->real_ns);
+	add_duration(line, "length", last->monotonic_ns - first->monotonic_ns);
+	add_number(line, "samples", recording->num_samples);
+	print_line(output->file, line);
+}
+
 static void render_error(const char *text)
 {
 	struct json_object *line;
@@ -371,5 +391,6 @@ const struct renderer json_renderer = {
 	.summary = render_summary,
 	.group = render_group,
 	.histogram = render_histogram,
+	.recording = render_recording,
 	.error = render_error,
 };

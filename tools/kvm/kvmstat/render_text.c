@@ -405,6 +405,35 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	}
 }
 
+/* With the date and where that is so. */
+static void format_date(char *text, size_t size, uint64_t real_ns)
+{
+	time_t seconds = real_ns / NSEC_PER_SEC;
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strftime(text, size, "%Y-%m-%d %H:%M:%S %z", &tm);
+}
+
+static void render_recording(struct output *output, const struct recording *recording)
+{
+	const struct recording_sample *first = recording->sample;
+	const struct recording_sample *last = first + recording->num_samples - 1;
+	const struct recording_host *host = &recording->host;
+	char begin[64], end[64];
+	FILE *out = output->file;
+
+	format_date(begin, sizeof(begin), first->real_ns);
+	format_date(end, sizeof(end), last->real_ns);
+	fprintf(out, "host      %s, Linux %s, %s\n", host->name, host->release, host->machine);
+	fprintf(out, "recorded  by kvmstat %s, every %g s", host->version,
+		seconds(host->interval_ns));
+	if (host->pid)
+		fprintf(out, ", process %d only", host->pid);
+	fprintf(out, "\nfrom      %s\nto        %s\nsamples   %zu in %.1f s\n", begin, end,
+		recording->num_samples, seconds(last->monotonic_ns - first->monotonic_ns));
+}
+
 const struct renderer text_renderer = {
 	.vms = render_vms,
 	.overviews = render_overviews,
@@ -412,4 +441,5 @@ const struct renderer text_renderer = {
 	.summary = render_summary,
 	.group = render_group,
 	.histogram = render_histogram,
+	.recording = render_recording,
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "interval.h"
 #include "model.h"
 #include "render.h"
 #include "show.h"
@@ -74,7 +75,7 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 	int status = STATUS_OK;
 
 	model_init(&model, vm);
-	if (model_sample(&model, monotonic_ns(), true, &error)) {
+	if (model_sample(&model, time_source->now_ns(), true, &error)) {
 		print_error("%s: %s", vm->file.id, error.text);
 		status = STATUS_ERROR;
 	} else {

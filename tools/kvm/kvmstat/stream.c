@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -26,7 +25,7 @@ static int sample(struct stream *stream)
 {
 	int ret;
 
-	ret = tracker_sample(&stream->tracker, monotonic_ns());
+	ret = tracker_sample(&stream->tracker, time_source->now_ns());
 	stream->any_problem |= print_problems(&stream->inventory);
 	if (!ret)
 		return STATUS_OK;
@@ -38,12 +37,12 @@ static int sample(struct stream *stream)
 static void show(const struct tracker *tracker, struct output *output)
 {
 	struct overviews overviews = {
+		.time = time_source->real(),
 		.elapsed_ns = tracker->elapsed_ns,
 		.vm = xcalloc(tracker->num_vms, sizeof(*overviews.vm)),
 	};
 	size_t i;
 
-	clock_gettime(CLOCK_REALTIME, &overviews.time);
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (!tracker->vm[i]->ended || tracker->vm[i]->ended_ns == tracker->sampled_ns)
 			overviews.vm[overviews.num_vms++] = tracker->vm[i];
@@ -55,7 +54,7 @@ static void show(const struct tracker *tracker, struct output *output)
 static int show_intervals(struct stream *stream, const struct interval *interval)
 {
 	struct output output = { .file = stdout, };
-	uint64_t end_ns = monotonic_ns();
+	uint64_t end_ns = time_source->now_ns();
 	int status = STATUS_OK;
 	uint64_t i;
 

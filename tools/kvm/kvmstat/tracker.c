@@ -2,6 +2,7 @@
 /*
  * All VMs of a host over time.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +74,10 @@ static void note_vcpu(const struct model *model, size_t index, const uint64_t *d
 }
 
 /* Before its first sample, or when a VMM opens the files that are read. */
-static void begin_model(struct tracked_vm *tracked)
+static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
 {
+	/* What it was before is no other sample of the same. */
+	tracked->serial = ++tracker->num_tracked;
 	tracked->has_statistics = true;
 	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
 	model_init(&tracked->model, tracked->vm);
@@ -87,6 +90,7 @@ static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
 	struct tracked_vm *tracked = xcalloc(1, sizeof(*tracked));
 
 	tracked->vm = vm;
+	tracked->serial = ++tracker->num_tracked;
 	strcpy(tracked->id, "-");
 	tracker->vm = xreallocarray(tracker->vm, tracker->num_vms + 1, sizeof(*tracker->vm));
 	tracker->vm[tracker->num_vms++] = tracked;
@@ -138,7 +142,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	tracked->pid = vm->process->pid;
 	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
 	if (!tracked->has_statistics && vm_has_statistics(vm))
-		begin_model(tracked);
+		begin_model(tracker, tracked);
 	if (!tracked->has_statistics) {
 		tracked->num_vcpus = vm->num_vcpus_counted;
 		return true;
@@ -179,7 +183,17 @@ static int scan(struct tracker *tracker, uint64_t now_ns)
 
 	if (tracker->scanned && now_ns - tracker->scanned_ns < SCAN_NS)
 		return 0;
-	ret = discover_all(tracker->inventory);
+	if (tracker->process_ended)
+		return 0;
+	if (!tracker->process)
+		ret = discover_all(tracker->inventory);
+	else
+		ret = discover_again(tracker->inventory, tracker->process);
+	/* With its VMs it is forgotten. */
+	if (tracker->process && ret == -ESRCH) {
+		tracker->process_ended = true;
+		ret = 0;
+	}
 	if (!ret)
 		tracker->scanned_ns = now_ns;
 	return ret;

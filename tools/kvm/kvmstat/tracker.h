@@ -28,6 +28,7 @@ struct tracked_vcpu {
 
 struct tracked_vm {
 	const struct vm *vm;		/* NULL once it has ended */
+	uint64_t serial;		/* from 1 on, of no other VM */
 	pid_t pid;
 	char name[64];
 	char id[64];
@@ -53,6 +54,9 @@ struct tracker {
 	uint64_t elapsed_ns;		/* since the sample before, 0 if there was none */
 	uint64_t scanned_ns;
 	bool scanned;
+	struct process *process;	/* if not NULL, look for VMs there only, until it ends */
+	bool process_ended;
+	uint64_t num_tracked;		/* ever */
 	/* private: most VMs have the same statistics */
 	struct columns columns;
 	struct statsfile_schema *schema;	/* of which the columns are, or NULL */

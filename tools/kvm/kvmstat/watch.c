@@ -81,7 +81,7 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns)
 	size_t count;
 
 	for (;;) {
-		step_ns = growing ? monotonic_ns() + LOOK_AGAIN : end_ns;
+		step_ns = growing ? time_source->now_ns() + LOOK_AGAIN : end_ns;
 		if (step_ns > end_ns)
 			step_ns = end_ns;
 		event = pause_watch(watch, step_ns);
@@ -121,7 +121,7 @@ static int sample(struct watch *watch, bool from_zero)
 			continue;
 		/* Before it is read: what is read of a dead VM is final. */
 		vm_is_dead(inventory, inventory->vm[i]);
-		if (model_sample(&watched->model, monotonic_ns(), from_zero, &error)) {
+		if (model_sample(&watched->model, time_source->now_ns(), from_zero, &error)) {
 			print_error("%s: %s", watched->model.vm->file.id, error.text);
 			return STATUS_ERROR;
 		}
@@ -182,7 +182,7 @@ static void print_endings(struct watch *watch, const char *ending)
 
 static int watch_vms(struct watch *watch, const struct watch_options *options)
 {
-	uint64_t end_ns = monotonic_ns();
+	uint64_t end_ns = time_source->now_ns();
 	enum event event = EVENT_TIME;
 	uint64_t i, count = options->interval.count;
 	int status;
@@ -222,7 +222,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 				      options->wait ? &none_yet : NULL);
 		if (!none_yet)
 			return status;
-		switch (pause_watch(watch, monotonic_ns() + LOOK_AGAIN)) {
+		switch (pause_watch(watch, time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_PROCESS_ENDED:
 			print_error("pid %d ended without a VM", options->process.pid);
 			return STATUS_ERROR;
@@ -276,7 +276,7 @@ static void free_watch(struct watch *watch)
 
 int command_watch(int argc, char **argv)
 {
-	struct watch_options options = { .interval = { .ns = NSEC_PER_SEC, }, };
+	struct watch_options options = { .interval = time_source->interval, };
 	struct watch watch = {};
 	int status;
 
@@ -286,8 +286,8 @@ int command_watch(int argc, char **argv)
 	if (options.process.help)
 		return command_help(1, argv);
 	if (!options.process.pid) {
-		/* Without an interval it is one report, and no stream. */
-		if (optind == argc)
+		/* Without an interval it is one report, and no stream, but of a recording. */
+		if (optind == argc && time_source == &machine_time)
 			options.interval.count = 1;
 		return stream_all(&options.interval);
 	}

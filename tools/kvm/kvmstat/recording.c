@@ -1,0 +1,992 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writes and reads recordings. Numbers are put together byte by byte: what wrote the file
+ * and what reads it can be of any architecture.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recording.h"
+#include "util.h"
+
+#define MAGIC_SIZE 8
+#define FILE_HEADER_SIZE 16
+#define BLOCK_HEADER_SIZE 16
+/* key, CLOCK_REALTIME, CLOCK_MONOTONIC */
+#define SAMPLE_HEADER_SIZE 17
+
+/* Over all schemas. */
+#define MAX_DESC (4u * STATSFILE_MAX_DESC)
+#define MAX_VMS 65536u
+
+__attribute__((__format__(__printf__, 2, 3)))
+static int fail(struct statsfile_error *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static uint32_t checksum(const unsigned char *data, size_t size)
+{
+	static uint32_t table[256];
+	uint32_t sum = ~0u;
+	unsigned int i, bit;
+	size_t at;
+
+	if (!table[1]) {
+		for (i = 0; i < ARRAY_SIZE(table); i++) {
+			table[i] = i;
+			for (bit = 0; bit < 8; bit++)
+				table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+		}
+	}
+	for (at = 0; at < size; at++)
+		sum = sum >> 8 ^ table[(sum ^ data[at]) & 0xff];
+	return ~sum;
+}
+
+/* A fuzzer could not know them. */
+static bool has_checksum(const unsigned char *data, size_t size, uint32_t expected)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return true;
+#endif
+	return checksum(data, size) == expected;
+}
+
+/* Writing */
+
+static void put(struct bytes *bytes, const void *data, size_t size)
+{
+	if (size > bytes->room - bytes->size) {
+		bytes->room = 2 * bytes->room + size;
+		bytes->data = xreallocarray(bytes->data, bytes->room, 1);
+	}
+	if (size)
+		memcpy(bytes->data + bytes->size, data, size);
+	bytes->size += size;
+}
+
+static void store(unsigned char *to, uint64_t number, unsigned int size)
+{
+	while (size--) {
+		*to++ = number;
+		number >>= 8;
+	}
+}
+
+static void put_fixed(struct bytes *bytes, uint64_t number, unsigned int size)
+{
+	unsigned char raw[8];
+
+	store(raw, number, size);
+	put(bytes, raw, size);
+}
+
+static void put_varint(struct bytes *bytes, uint64_t number)
+{
+	unsigned char raw[10];
+	unsigned int size = 0;
+
+	for (; number > 0x7f; number >>= 7)
+		raw[size++] = number | 0x80;
+	raw[size++] = number;
+	put(bytes, raw, size);
+}
+
+/* Of a difference of 64 bits, as two's complement. */
+static void put_signed(struct bytes *bytes, uint64_t number)
+{
+	put_varint(bytes, number << 1 ^ (number >> 63 ? UINT64_MAX : 0));
+}
+
+static void put_string(struct bytes *bytes, const char *text)
+{
+	size_t length = strlen(text);
+
+	put_varint(bytes, length);
+	put(bytes, text, length);
+}
+
+/* Returns where it begins, for end_block(). */
+static size_t begin_block(struct bytes *bytes, enum recording_block type)
+{
+	size_t start = bytes->size;
+
+	put_fixed(bytes, type, 4);
+	put_fixed(bytes, 0, 8);
+	put_fixed(bytes, 0, 4);
+	return start;
+}
+
+static void end_block(struct bytes *bytes, size_t start)
+{
+	unsigned char *header = bytes->data + start;
+	size_t size = bytes->size - start - BLOCK_HEADER_SIZE;
+
+	store(header + 4, size, 4);
+	store(header + 8, checksum(header + BLOCK_HEADER_SIZE, size), 4);
+	store(header + 12, checksum(header, 12), 4);
+}
+
+void recording_begin(struct recording_writer *writer, const struct recording_host *host)
+{
+	struct bytes *bytes = &writer->block;
+	size_t start = bytes->size;
+
+	put(bytes, RECORDING_MAGIC, MAGIC_SIZE);
+	put_fixed(bytes, RECORDING_VERSION, 4);
+	put_fixed(bytes, checksum(bytes->data + start, MAGIC_SIZE + 4), 4);
+	start = begin_block(bytes, RECORDING_HOST);
+	put_string(bytes, host->version);
+	put_string(bytes, host->name);
+	put_string(bytes, host->release);
+	put_string(bytes, host->machine);
+	put_varint(bytes, host->interval_ns);
+	put_varint(bytes, host->pid);
+	end_block(bytes, start);
+}
+
+static void put_schema(struct bytes *bytes, const struct statsfile_schema *schema)
+{
+	const struct statsfile_desc *desc;
+	size_t start = begin_block(bytes, RECORDING_SCHEMA);
+
+	put_varint(bytes, schema->num_desc);
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		put_varint(bytes, desc->flags);
+		put_signed(bytes, (int64_t)desc->exponent);
+		put_varint(bytes, desc->size);
+		put_varint(bytes, desc->first);
+		put_varint(bytes, desc->bucket_size);
+		put_string(bytes, desc->name);
+	}
+	end_block(bytes, start);
+}
+
+/* Its number; one that is new is written. */
+static size_t schema_number(struct recording_writer *writer, const struct statsfile_schema *schema)
+{
+	struct bytes block = {};
+	size_t i;
+
+	if (!schema)
+		return 0;
+	put_schema(&block, schema);
+	for (i = 0; i < writer->num_schemas; i++) {
+		if (writer->schema[i].size == block.size &&
+		    !memcmp(writer->schema[i].data, block.data, block.size)) {
+			free(block.data);
+			return i + 1;
+		}
+	}
+	put(&writer->block, block.data, block.size);
+	writer->schema = xreallocarray(writer->schema, writer->num_schemas + 1,
+				       sizeof(*writer->schema));
+	writer->schema[writer->num_schemas++] = block;
+	return writer->num_schemas;
+}
+
+static const struct recorded_vm *find_serial(const struct snapshot *snapshot, uint64_t serial)
+{
+	size_t first = 0, end = snapshot->num_vms, middle;
+
+	while (first < end) {
+		middle = first + (end - first) / 2;
+		if (snapshot->vm[middle].serial == serial)
+			return &snapshot->vm[middle];
+		if (snapshot->vm[middle].serial < serial)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
+}
+
+static unsigned int what_is_new(const struct recorded_vm *vm, const struct recorded_vm *last)
+{
+	unsigned int what = vm->ended ? RECORDED_ENDED : 0;
+
+	if (!last)
+		what |= RECORDED_NEW;
+	if (!last || strcmp(vm->name, last->name))
+		what |= RECORDED_NAME;
+	if (vm->num_vcpus != (last ? last->num_vcpus : 0))
+		what |= RECORDED_VCPUS;
+	if (vm->num_vcpus_counted != (last ? last->num_vcpus_counted : 0))
+		what |= RECORDED_COUNTED;
+	return what;
+}
+
+/* What it needs of schemas is in front of the sample's block by then. */
+static void put_vm(struct recording_writer *writer, struct bytes *content,
+		   const struct recorded_vm *vm, const struct recorded_vm *last)
+{
+	unsigned int what = what_is_new(vm, last);
+	size_t i = last ? last->num_vcpus : 0;
+
+	put_varint(content, what);
+	if (what & RECORDED_NEW) {
+		put_varint(content, vm->pid);
+		put_string(content, vm->id);
+		put_varint(content, schema_number(writer, vm->schema));
+	}
+	if (what & RECORDED_NAME)
+		put_string(content, vm->name);
+	if (what & RECORDED_VCPUS) {
+		put_varint(content, schema_number(writer, vm->vcpu_schema));
+		put_varint(content, vm->num_vcpus - i);
+		for (; i < vm->num_vcpus; i++)
+			put_varint(content, vm->vcpu[i]);
+	}
+	if (what & RECORDED_COUNTED)
+		put_varint(content, vm->num_vcpus_counted);
+}
+
+size_t recorded_vm_num_values(const struct recorded_vm *vm)
+{
+	return (vm->schema ? vm->schema->num_values : 0) +
+	       (vm->vcpu_schema ? vm->num_vcpus * vm->vcpu_schema->num_values : 0);
+}
+
+struct changes {
+	struct bytes bytes;
+	uint64_t count;
+	uint64_t skipped;
+};
+
+static void put_changes(struct changes *changes, const struct recorded_vm *vm,
+			const struct recorded_vm *last)
+{
+	size_t num_last = last ? recorded_vm_num_values(last) : 0;
+	size_t i, count = recorded_vm_num_values(vm);
+	uint64_t before;
+
+	for (i = 0; i < count; i++) {
+		before = i < num_last ? last->values[i] : 0;
+		if (vm->values[i] == before) {
+			changes->skipped++;
+			continue;
+		}
+		put_varint(&changes->bytes, changes->skipped);
+		put_signed(&changes->bytes, vm->values[i] - before);
+		changes->skipped = 0;
+		changes->count++;
+	}
+}
+
+void recording_add(struct recording_writer *writer, struct snapshot *snapshot)
+{
+	bool key = writer->num_samples++ % RECORDING_KEY_INTERVAL == 0;
+	struct changes changes = {};
+	struct bytes content = {};
+	const struct recorded_vm *vm, *last;
+	uint64_t serial = 0;
+	size_t start;
+
+	put_fixed(&content, key, 1);
+	put_fixed(&content, snapshot->real_ns, 8);
+	put_fixed(&content, snapshot->monotonic_ns, 8);
+	put_varint(&content, snapshot->num_vms);
+	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
+		last = key ? NULL : find_serial(&writer->last, vm->serial);
+		put_varint(&content, vm->serial - serial);
+		serial = vm->serial;
+		put_vm(writer, &content, vm, last);
+		put_changes(&changes, vm, last);
+	}
+	put_varint(&content, changes.count);
+	put(&content, changes.bytes.data, changes.bytes.size);
+
+	start = begin_block(&writer->block, RECORDING_SAMPLE);
+	put(&writer->block, content.data, content.size);
+	end_block(&writer->block, start);
+	free(changes.bytes.data);
+	free(content.data);
+	snapshot_free(&writer->last);
+	writer->last = *snapshot;
+	*snapshot = (struct snapshot) {};
+}
+
+void recording_writer_free(struct recording_writer *writer)
+{
+	size_t i;
+
+	for (i = 0; i < writer->num_schemas; i++)
+		free(writer->schema[i].data);
+	free(writer->schema);
+	free(writer->block.data);
+	snapshot_free(&writer->last);
+}
+
+void recorded_vm_free(struct recorded_vm *vm)
+{
+	free(vm->name);
+	free(vm->id);
+	if (vm->schema)
+		statsfile_schema_put(vm->schema);
+	if (vm->vcpu_schema)
+		statsfile_schema_put(vm->vcpu_schema);
+	free(vm->vcpu);
+	free(vm->values);
+	*vm = (struct recorded_vm) {};
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	size_t i;
+
+	for (i = 0; i < snapshot->num_vms; i++)
+		recorded_vm_free(&snapshot->vm[i]);
+	free(snapshot->vm);
+	*snapshot = (struct snapshot) {};
+}
+
+void recording_host_free(struct recording_host *host)
+{
+	free(host->version);
+	free(host->name);
+	free(host->release);
+	free(host->machine);
+	*host = (struct recording_host) {};
+}
+
+/* Reading */
+
+/* What is left of a content; once something was wrong with it, it gives zeros. */
+struct reader {
+	const unsigned char *at;
+	const unsigned char *end;
+	const char *wrong;
+};
+
+static void set_wrong(struct reader *reader, const char *what)
+{
+	if (!reader->wrong)
+		reader->wrong = what;
+	reader->at = reader->end;
+}
+
+static uint64_t load(const unsigned char *from, unsigned int size)
+{
+	uint64_t number = 0;
+
+	while (size--)
+		number = number << 8 | from[size];
+	return number;
+}
+
+static uint64_t get_fixed(struct reader *reader, unsigned int size)
+{
+	uint64_t number;
+
+	if ((size_t)(reader->end - reader->at) < size) {
+		set_wrong(reader, "it is too short");
+		return 0;
+	}
+	number = load(reader->at, size);
+	reader->at += size;
+	return number;
+}
+
+static uint64_t get_varint(struct reader *reader, uint64_t max)
+{
+	unsigned int shift = 0;
+	uint64_t number = 0, bits;
+
+	for (;;) {
+		if (reader->at == reader->end) {
+			set_wrong(reader, "it is too short");
+			return 0;
+		}
+		bits = *reader->at & 0x7f;
+		if (shift > 63 || bits << shift >> shift != bits)
+			break;
+		number |= bits << shift;
+		shift += 7;
+		if (*reader->at++ & 0x80)
+			continue;
+		if (number <= max)
+			return number;
+		break;
+	}
+	set_wrong(reader, "a number is too large");
+	return 0;
+}
+
+static uint64_t get_signed(struct reader *reader)
+{
+	uint64_t number = get_varint(reader, UINT64_MAX);
+
+	return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
+}
+
+/* Goes to a terminal. The caller frees it. */
+static char *get_string(struct reader *reader)
+{
+	size_t i, length = get_varint(reader, RECORDING_MAX_STRING - 1);
+	char *text;
+
+	if ((size_t)(reader->end - reader->at) < length) {
+		set_wrong(reader, "it is too short");
+		length = 0;
+	}
+	text = xcalloc(length + 1, 1);
+	memcpy(text, reader->at, length);
+	reader->at += length;
+	for (i = 0; i < length; i++) {
+		if (text[i] < ' ' || text[i] > '~') {
+			set_wrong(reader, "a text is not printable");
+			text[i] = '?';
+		}
+	}
+	return text;
+}
+
+static int read_at(const struct recording_source *source, uint64_t offset, void *to, size_t size)
+{
+	size_t done = 0;
+	ssize_t count;
+
+	if (offset > source->size || size > source->size - offset)
+		return -ENODATA;
+	if (source->fd < 0) {
+		memcpy(to, (const char *)source->memory + offset, size);
+		return 0;
+	}
+	while (done < size) {
+		count = pread(source->fd, (char *)to + done, size - done, offset + done);
+		if (!count)
+			return -ENODATA;
+		if (count < 0 && errno != EINTR)
+			return -errno;
+		if (count > 0)
+			done += count;
+	}
+	return 0;
+}
+
+struct block {
+	uint32_t type;
+	uint32_t size;
+};
+
+/* Into recording->content, of which the first @block.size bytes count. */
+static int read_block(struct recording *recording, uint64_t offset, struct block *block,
+		      struct statsfile_error *error)
+{
+	const struct recording_source *source = &recording->source;
+	unsigned char header[BLOCK_HEADER_SIZE];
+	struct bytes *content = &recording->content;
+	int ret;
+
+	ret = read_at(source, offset, header, sizeof(header));
+	if (ret)
+		return ret;
+	if (!has_checksum(header, 12, load(header + 12, 4)))
+		return fail(error, "the checksum of a block's header is wrong");
+	block->type = load(header, 4);
+	block->size = load(header + 4, 4);
+	if (block->size > RECORDING_MAX_BLOCK)
+		return fail(error, "a block of %u bytes, %u are possible", block->size,
+			    RECORDING_MAX_BLOCK);
+	/* Only what is there at all is worth the memory. */
+	if (block->size > source->size - offset - sizeof(header))
+		return -ENODATA;
+	if (block->size > content->room) {
+		content->data = xreallocarray(content->data, block->size, 1);
+		content->room = block->size;
+	}
+	ret = read_at(source, offset + sizeof(header), content->data, block->size);
+	if (ret)
+		return ret;
+	if (!has_checksum(content->data, block->size, load(header + 8, 4)))
+		return fail(error, "the checksum of a block is wrong");
+	return 0;
+}
+
+static struct reader content_reader(const struct recording *recording, const struct block *block)
+{
+	return (struct reader) {
+		.at = recording->content.data,
+		.end = recording->content.data + block->size,
+	};
+}
+
+static int finish(const struct reader *reader, const char *what, struct statsfile_error *error)
+{
+	return reader->wrong ? fail(error, "%s: %s", what, reader->wrong) : 0;
+}
+
+static int parse_host(struct recording *recording, const struct block *block,
+		      struct statsfile_error *error)
+{
+	struct reader reader = content_reader(recording, block);
+	struct recording_host *host = &recording->host;
+
+	recording_host_free(host);
+	host->version = get_string(&reader);
+	host->name = get_string(&reader);
+	host->release = get_string(&reader);
+	host->machine = get_string(&reader);
+	host->interval_ns = get_varint(&reader, UINT64_MAX);
+	host->pid = get_varint(&reader, INT_MAX);
+	if (reader.wrong)
+		recording_host_free(host);
+	return finish(&reader, "the description of the host", error);
+}
+
+static size_t longest_name(const struct statsfile_schema *schema)
+{
+	size_t length, longest = 0;
+	unsigned int i;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		length = strlen(schema->desc[i].name);
+		if (longest < length)
+			longest = length;
+	}
+	return longest;
+}
+
+struct bytes recording_make_file(const struct statsfile_schema *schema, const char *id,
+				 size_t *data_offset)
+{
+	size_t longest = longest_name(schema), length = strlen(id);
+	struct kvm_stats_header header = {
+		/* With the 0 behind, rounded up to 8 bytes. */
+		.name_size = ((longest > length ? longest : length) + 8) / 8 * 8,
+		.num_desc = schema->num_desc,
+		.id_offset = sizeof(header),
+	};
+	size_t stride = sizeof(struct kvm_stats_desc) + header.name_size;
+	const struct statsfile_desc *desc = schema->desc;
+	struct bytes file = {};
+	unsigned int i;
+
+	header.desc_offset = header.id_offset + header.name_size;
+	header.data_offset = header.desc_offset + header.num_desc * stride;
+	*data_offset = header.data_offset;
+	file.size = header.data_offset + schema->num_values * sizeof(uint64_t);
+	file.room = file.size;
+	file.data = xcalloc(file.size, 1);
+	memcpy(file.data, &header, sizeof(header));
+	memcpy(file.data + header.id_offset, id, length);
+	for (i = 0; i < schema->num_desc; i++, desc++) {
+		unsigned char *raw = file.data + header.desc_offset + i * stride;
+		const struct kvm_stats_desc packed = {
+			.flags = desc->flags,
+			.exponent = desc->exponent,
+			.size = desc->size,
+			.offset = desc->first * sizeof(uint64_t),
+			.bucket_size = desc->bucket_size,
+		};
+
+		memcpy(raw, &packed, sizeof(packed));
+		memcpy(raw + sizeof(packed), desc->name, strlen(desc->name));
+	}
+	return file;
+}
+
+/* As the parser of statistics files says, so that replay can rely on it. */
+static int check_schema(const struct statsfile_schema *described,
+			struct statsfile_schema **schema, struct statsfile_error *error)
+{
+	size_t data_offset;
+	struct bytes bytes = recording_make_file(described, "-", &data_offset);
+	struct statsfile_source source = { .fd = -1, .memory = bytes.data, .size = bytes.size, };
+	struct statsfile file;
+	int ret;
+
+	ret = statsfile_open(&file, &source, NULL, error);
+	if (!ret) {
+		*schema = statsfile_schema_get(file.schema);
+		statsfile_close(&file);
+	}
+	free(bytes.data);
+	return ret;
+}
+
+static void parse_desc(struct reader *reader, struct statsfile_desc *desc)
+{
+	desc->flags = get_varint(reader, UINT32_MAX);
+	desc->exponent = get_signed(reader);
+	desc->size = get_varint(reader, UINT16_MAX);
+	desc->first = get_varint(reader, STATSFILE_MAX_DATA / sizeof(uint64_t));
+	desc->bucket_size = get_varint(reader, UINT32_MAX);
+	desc->name = get_string(reader);
+}
+
+static uint64_t num_desc_of(const struct recording *recording)
+{
+	uint64_t count = 0;
+	size_t i;
+
+	for (i = 0; i < recording->num_schemas; i++)
+		count += recording->schema[i]->num_desc;
+	return count;
+}
+
+static int parse_schema(struct recording *recording, const struct block *block,
+			struct statsfile_error *error)
+{
+	struct reader reader = content_reader(recording, block);
+	struct statsfile_schema *schema = NULL, described = {
+		.num_desc = get_varint(&reader, MAX_DESC - num_desc_of(recording)),
+	};
+	unsigned int i;
+	int ret;
+
+	if (recording->num_schemas == RECORDING_MAX_SCHEMAS)
+		return fail(error, "more than %u schemas", RECORDING_MAX_SCHEMAS);
+	described.desc = xcalloc(described.num_desc, sizeof(*described.desc));
+	for (i = 0; i < described.num_desc; i++)
+		parse_desc(&reader, &described.desc[i]);
+	ret = finish(&reader, "a schema", error);
+	if (!ret)
+		ret = check_schema(&described, &schema, error);
+	for (i = 0; i < described.num_desc; i++)
+		free((char *)described.desc[i].name);
+	free(described.desc);
+	if (ret)
+		return ret;
+	recording->schema = xreallocarray(recording->schema, recording->num_schemas + 1,
+					  sizeof(*recording->schema));
+	recording->schema[recording->num_schemas++] = schema;
+	return 0;
+}
+
+static int note_sample(struct recording *recording, const struct block *block, uint64_t offset,
+		       struct statsfile_error *error)
+{
+	struct reader reader = content_reader(recording, block);
+	struct recording_sample sample = { .offset = offset, };
+	const struct recording_sample *last;
+
+	sample.key = get_fixed(&reader, 1);
+	sample.real_ns = get_fixed(&reader, 8);
+	sample.monotonic_ns = get_fixed(&reader, 8);
+	if (reader.wrong)
+		return finish(&reader, "a sample", error);
+	last = recording->num_samples ? &recording->sample[recording->num_samples - 1] : NULL;
+	if (!last && !sample.key)
+		return fail(error, "the first sample is not complete");
+	if (last && sample.monotonic_ns <= last->monotonic_ns)
+		return fail(error, "a sample is older than the one before");
+	if (!(recording->num_samples & (recording->num_samples + 1)))
+		recording->sample = xreallocarray(recording->sample,
+						  2 * recording->num_samples + 2,
+						  sizeof(sample));
+	recording->sample[recording->num_samples++] = sample;
+	return 0;
+}
+
+static int look_at_block(struct recording *recording, const struct block *block,
+			 uint64_t offset, struct statsfile_error *error)
+{
+	switch (block->type) {
+	case RECORDING_HOST:
+		return parse_host(recording, block, error);
+	case RECORDING_SCHEMA:
+		return parse_schema(recording, block, error);
+	case RECORDING_SAMPLE:
+		return note_sample(recording, block, offset, error);
+	default:
+		return 0;
+	}
+}
+
+static void note_rest(struct recording *recording, int ret, uint64_t offset, const char *why)
+{
+	recording->damaged = ret != -ENODATA;
+	if (ret == -ENODATA)
+		fail(&recording->rest, "it is cut off, after byte %llu nothing is complete",
+		     (unsigned long long)offset);
+	else
+		fail(&recording->rest, "it is damaged at byte %llu: %s",
+		     (unsigned long long)offset, ret == -EINVAL ? why : strerror(-ret));
+}
+
+static int check_file_header(const struct recording_source *source, struct statsfile_error *error)
+{
+	unsigned char header[FILE_HEADER_SIZE];
+	uint32_t version;
+	int ret;
+
+	ret = read_at(source, 0, header, sizeof(header));
+	if (ret && ret != -ENODATA)
+		return fail(error, "it cannot be read: %s", strerror(-ret));
+	if (ret || memcmp(header, RECORDING_MAGIC, MAGIC_SIZE))
+		return fail(error, "it is not a recording of kvmstat");
+	if (!has_checksum(header, 12, load(header + 12, 4)))
+		return fail(error, "it is damaged at byte 0: the checksum of its header is wrong");
+	version = load(header + MAGIC_SIZE, 4);
+	if (version != RECORDING_VERSION)
+		return fail(error, "it is a recording of version %u, this kvmstat reads version %u",
+			    version, RECORDING_VERSION);
+	return 0;
+}
+
+int recording_open(struct recording *recording, const struct recording_source *source,
+		   struct statsfile_error *error)
+{
+	struct statsfile_error why = {};
+	uint64_t offset = FILE_HEADER_SIZE;
+	struct block block = {};
+	int ret;
+
+	*recording = (struct recording) { .source = *source, };
+	ret = check_file_header(source, error);
+	if (ret)
+		return ret;
+	while (offset < source->size) {
+		ret = read_block(recording, offset, &block, &why);
+		if (!ret)
+			ret = look_at_block(recording, &block, offset, &why);
+		if (ret) {
+			note_rest(recording, ret, offset, why.text);
+			break;
+		}
+		offset += BLOCK_HEADER_SIZE + block.size;
+	}
+	recording->position = recording->num_samples;
+	if (recording->host.version)
+		return 0;
+	fail(error, "there is nothing of the host in it%s%s", ret ? ": " : "", recording->rest.text);
+	recording_close(recording);
+	return -EINVAL;
+}
+
+void recording_close(struct recording *recording)
+{
+	size_t i;
+
+	snapshot_free(&recording->now);
+	for (i = 0; i < recording->num_schemas; i++)
+		statsfile_schema_put(recording->schema[i]);
+	free(recording->schema);
+	free(recording->sample);
+	free(recording->content.data);
+	recording_host_free(&recording->host);
+}
+
+/* Samples */
+
+struct sample_reader {
+	struct reader reader;
+	const struct recording *recording;
+	uint64_t num_values;		/* so far */
+};
+
+/* NULL for 0. */
+static struct statsfile_schema *get_schema(struct sample_reader *sample)
+{
+	const struct recording *recording = sample->recording;
+	size_t number = get_varint(&sample->reader, recording->num_schemas);
+
+	return number ? statsfile_schema_get(recording->schema[number - 1]) : NULL;
+}
+
+static void get_new_vm(struct sample_reader *sample, struct recorded_vm *vm)
+{
+	vm->pid = get_varint(&sample->reader, INT_MAX);
+	vm->id = get_string(&sample->reader);
+	vm->schema = get_schema(sample);
+	if (!vm->pid)
+		set_wrong(&sample->reader, "a VM without a pid");
+	/* As a statistics file has it, where an id is no text with blanks. */
+	if (vm->schema && (!*vm->id || strchr(vm->id, ' ')))
+		set_wrong(&sample->reader, "the id of a VM is none");
+}
+
+static void get_vcpus(struct sample_reader *sample, struct recorded_vm *vm)
+{
+	struct statsfile_schema *schema = get_schema(sample);
+	size_t count, old = vm->num_vcpus;
+
+	/* Each id is a byte at least. */
+	count = get_varint(&sample->reader, sample->reader.end - sample->reader.at);
+	if (!schema || !vm->schema || (vm->vcpu_schema && vm->vcpu_schema != schema)) {
+		set_wrong(&sample->reader, "vCPUs without statistics, or with others");
+		count = 0;
+	}
+	if (!vm->vcpu_schema)
+		vm->vcpu_schema = schema;
+	else if (schema)
+		statsfile_schema_put(schema);
+	vm->vcpu = xreallocarray(vm->vcpu, old + count, sizeof(*vm->vcpu));
+	for (; vm->num_vcpus < old + count; vm->num_vcpus++)
+		vm->vcpu[vm->num_vcpus] = get_varint(&sample->reader, INT_MAX);
+}
+
+/* Room for its values: those that are new are 0. */
+static void grow_values(struct sample_reader *sample, struct recorded_vm *vm, size_t old)
+{
+	size_t count = recorded_vm_num_values(vm);
+
+	/* A vCPU without values takes memory, too. */
+	sample->num_values += count + vm->num_vcpus;
+	if (sample->num_values > RECORDING_MAX_VALUES) {
+		set_wrong(&sample->reader, "there are too many values");
+		return;
+	}
+	if (count == old && vm->values)
+		return;
+	vm->values = xreallocarray(vm->values, count, sizeof(*vm->values));
+	memset(vm->values + old, 0, (count - old) * sizeof(*vm->values));
+}
+
+static void get_vm(struct sample_reader *sample, struct recorded_vm *vm)
+{
+	unsigned int what = get_varint(&sample->reader, 0x1f);
+	bool is_new = !vm->id;
+	size_t old;
+
+	if (is_new != !!(what & RECORDED_NEW)) {
+		set_wrong(&sample->reader, is_new ? "a VM that was not there before" :
+						    "a VM comes twice");
+		return;
+	}
+	/* Before anything is added to what is allocated. */
+	old = recorded_vm_num_values(vm);
+	if (is_new)
+		get_new_vm(sample, vm);
+	if (what & RECORDED_NAME) {
+		free(vm->name);
+		vm->name = get_string(&sample->reader);
+	}
+	if (!vm->name)
+		set_wrong(&sample->reader, "a VM without a name");
+	if (what & RECORDED_VCPUS)
+		get_vcpus(sample, vm);
+	if (what & RECORDED_COUNTED)
+		vm->num_vcpus_counted = get_varint(&sample->reader, STATSFILE_MAX_VCPUS);
+	vm->ended = what & RECORDED_ENDED;
+	grow_values(sample, vm, old);
+}
+
+/* Takes the VM over from the last snapshot, where it may not be. */
+static struct recorded_vm take_vm(struct snapshot *last, uint64_t serial)
+{
+	struct recorded_vm *found = (struct recorded_vm *)find_serial(last, serial);
+	struct recorded_vm vm = { .serial = serial, };
+
+	if (found && !found->ended && found->id) {
+		vm = *found;
+		*found = (struct recorded_vm) { .serial = serial, };
+	}
+	return vm;
+}
+
+static void get_vms(struct sample_reader *sample, struct snapshot *last, struct snapshot *now)
+{
+	size_t count = get_varint(&sample->reader, MAX_VMS);
+	uint64_t step, serial = 0;
+
+	now->vm = xcalloc(count, sizeof(*now->vm));
+	for (; now->num_vms < count && !sample->reader.wrong; now->num_vms++) {
+		step = get_varint(&sample->reader, UINT64_MAX - serial);
+		if (!step)
+			set_wrong(&sample->reader, "VMs are not in order");
+		serial += step;
+		now->vm[now->num_vms] = take_vm(last, serial);
+		get_vm(sample, &now->vm[now->num_vms]);
+	}
+}
+
+static void get_changes(struct sample_reader *sample, struct snapshot *now)
+{
+	uint64_t count = get_varint(&sample->reader, RECORDING_MAX_VALUES);
+	struct recorded_vm *vm = now->vm, *end = now->vm + now->num_vms;
+	size_t at = 0, num_values = vm < end ? recorded_vm_num_values(vm) : 0;
+	uint64_t skip;
+
+	for (; count && !sample->reader.wrong; count--) {
+		skip = get_varint(&sample->reader, RECORDING_MAX_VALUES);
+		while (vm < end && skip >= num_values - at) {
+			skip -= num_values - at;
+			at = 0;
+			vm++;
+			num_values = vm < end ? recorded_vm_num_values(vm) : 0;
+		}
+		if (vm == end) {
+			set_wrong(&sample->reader, "a value that no VM has");
+			return;
+		}
+		at += skip;
+		vm->values[at++] += get_signed(&sample->reader);
+	}
+}
+
+/* Makes recording->now the sample, of which it is the one before. */
+static int apply(struct recording *recording, size_t position, struct statsfile_error *error)
+{
+	struct sample_reader sample = { .recording = recording, };
+	struct snapshot now = {};
+	struct block block;
+	bool key;
+	int ret;
+
+	ret = read_block(recording, recording->sample[position].offset, &block, error);
+	if (ret)
+		return ret == -EINVAL ? ret : fail(error, "it has changed: %s", strerror(-ret));
+	sample.reader = content_reader(recording, &block);
+	if (block.type != RECORDING_SAMPLE || block.size < SAMPLE_HEADER_SIZE)
+		return fail(error, "it has changed");
+	key = get_fixed(&sample.reader, 1);
+	now.real_ns = get_fixed(&sample.reader, 8);
+	now.monotonic_ns = get_fixed(&sample.reader, 8);
+	if (key)
+		snapshot_free(&recording->now);
+	get_vms(&sample, &recording->now, &now);
+	/* Values are there for all VMs only if all is right with them. */
+	if (!sample.reader.wrong)
+		get_changes(&sample, &now);
+	snapshot_free(&recording->now);
+	recording->now = now;
+	return finish(&sample.reader, "a sample", error);
+}
+
+static size_t first_to_apply(const struct recording *recording, size_t position)
+{
+	size_t first = position;
+
+	while (!recording->sample[first].key)
+		first--;
+	/* From where it is the way may be shorter. */
+	if (recording->position < position && recording->position >= first)
+		first = recording->position + 1;
+	return first;
+}
+
+int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error)
+{
+	uint64_t offset;
+	size_t i;
+	int ret;
+
+	if (recording->position == position)
+		return 0;
+	for (i = first_to_apply(recording, position); i <= position; i++) {
+		offset = recording->sample[i].offset;
+		ret = apply(recording, i, error);
+		if (ret) {
+			snapshot_free(&recording->now);
+			note_rest(recording, ret, offset, error->text);
+			recording->num_samples = i;
+			recording->position = i;
+			return ret;
+		}
+		recording->position = i;
+	}
+	return 0;
+}

@@ -1,0 +1,706 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recordings: what is seen in them is what was seen live, letter by letter, with every
+ * command, in text and JSON. They are cut off at every byte and every bit of them is
+ * turned over: then there is an error, or the samples are the same as before.
+ */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../command.h"
+#include "../interval.h"
+#include "../recording.h"
+#include "../render.h"
+#include "../replay.h"
+#include "../util.h"
+#include "scene.h"
+#include "tap.h"
+
+static char directory[] = "/tmp/kvmstat-test-XXXXXX";
+static char *file;
+
+static char *path_of(const char *name)
+{
+	return xasprintf("%s/%s", directory, name);
+}
+
+/* The caller frees it; with a 0 behind. */
+static char *read_whole(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat info;
+	char *content;
+
+	if (fd < 0 || fstat(fd, &info))
+		abort();
+	content = xcalloc(info.st_size + 1, 1);
+	if (read(fd, content, info.st_size) != info.st_size)
+		abort();
+	close(fd);
+	*size = info.st_size;
+	return content;
+}
+
+static void write_whole(const char *path, const void *content, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || write(fd, content, size) != (ssize_t)size)
+		abort();
+	close(fd);
+}
+
+typedef int run_command(int argc, char **argv);
+
+/* A command line, words separated by blanks; what it prints, and its exit status. */
+static char *output_of(run_command *run, const char *line, int *status)
+{
+	char *words = xasprintf("%s", line), *path = path_of("output"), *rest = words;
+	char *argv[16], *output;
+	int before[2], argc = 0, fd;
+	size_t size;
+
+	while (argc < 15 && (argv[argc] = strsep(&rest, " ")))
+		argc++;
+	argv[argc] = NULL;
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	fflush(stdout);
+	before[0] = dup(STDOUT_FILENO);
+	before[1] = dup(STDERR_FILENO);
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	optind = 0;
+	*status = run(argc, argv);
+	fflush(stdout);
+	dup2(before[0], STDOUT_FILENO);
+	dup2(before[1], STDERR_FILENO);
+	close(before[0]);
+	close(before[1]);
+	close(fd);
+	output = read_whole(path, &size);
+	free(path);
+	free(words);
+	return output;
+}
+
+/* The command of the line that is replayed. */
+static run_command *replayed;
+
+static int run_replayed(int argc, char **argv)
+{
+	bool latest = replayed != command_watch;
+
+	return replay_begin(latest) ? replayed(argc - latest, argv + latest) : STATUS_ERROR;
+}
+
+static int run_replay(int argc, char **argv)
+{
+	return command_replay(argc, argv, run_replayed);
+}
+
+static char *live(run_command *run, const char *line, unsigned int second, int *status)
+{
+	char *output;
+
+	command_host = &scene_host;
+	time_source = &scene_time;
+	scene_start(second);
+	output = output_of(run, line, status);
+	command_host = &this_host;
+	time_source = &machine_time;
+	return output;
+}
+
+static void record(const char *arguments)
+{
+	char *line = xasprintf("record %s %s", file, arguments);
+	int status;
+
+	unlink(file);
+	free(live(command_record, line, 0, &status));
+	free(line);
+}
+
+static char *replay(run_command *run, const char *arguments, int *status)
+{
+	char *line = xasprintf("replay %s%s%s", file, *arguments ? " " : "", arguments);
+	char *output;
+
+	replayed = run;
+	output = output_of(run_replay, line, status);
+	free(line);
+	return output;
+}
+
+/* Of why a VM has no statistics the recording does not know. */
+static void remove_reason(char *output)
+{
+	char *start = strstr(output, "pid 30 (closed): "), *end;
+
+	if (!start)
+		return;
+	while (start > output && start[-1] != '\n')
+		start--;
+	end = strchr(start, '\n') + 1;
+	memmove(start, end, strlen(end) + 1);
+}
+
+/*
+ * @line live from @second on is what @arguments are of the recording.
+ */
+static void check_same(run_command *run, const char *line, unsigned int second,
+		       const char *arguments)
+{
+	int live_status, replay_status;
+	char *seen = live(run, line, second, &live_status);
+	char *found = replay(run, arguments, &replay_status);
+	char *name = xasprintf("replay %s: as seen live%s", arguments,
+			       render == &text_renderer ? "" : " (JSON)");
+
+	remove_reason(seen);
+	remove_reason(found);
+	check_text(found, seen, name);
+	check(*seen && replay_status == live_status, "replay %s: exit status", arguments);
+	free(seen);
+	free(found);
+	free(name);
+}
+
+static void check_commands(void)
+{
+	static const char * const of_pid[] = { "show", "hist", };
+	char *line, *arguments;
+	unsigned int second, i;
+
+	check_same(command_watch, "kvmstat 1", 0, "");
+	check_same(command_watch, "kvmstat 3", 0, "3");
+	check_same(command_watch, "kvmstat 1 2", 4, "--at +4 1 2");
+	check_same(command_watch, "kvmstat -p 10 1", 0, "-p 10");
+	check_same(command_watch, "kvmstat -p 20 1", 0, "-p 20");
+	check_same(command_watch, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
+	for (second = 0; second < SCENE_SECONDS; second++) {
+		arguments = xasprintf("--at +%u list", second);
+		check_same(command_list, "list", second, arguments);
+		free(arguments);
+		for (i = 0; i < ARRAY_SIZE(of_pid); i++) {
+			line = xasprintf("%s -p 10", of_pid[i]);
+			arguments = xasprintf("--at +%u %s", second, line);
+			check_same(i ? command_hist : command_show, line, second, arguments);
+			free(arguments);
+			free(line);
+		}
+	}
+	check_same(command_show, "show -p 20 -c 7", 5, "--at +5 show -p 20 -c 7");
+	check_same(command_show, "show -p 15", 4, "--at 23:31:34 show -p 15");
+	check_same(command_show, "show -p 15", 4, "--at=2009-02-13T23:31:34 show -p 15");
+}
+
+static void test_round_trip(void)
+{
+	void (*text_printer)(const char *text) = error_printer;
+
+	record("1");
+	check_commands();
+#ifdef HAVE_JSON
+	render = &json_renderer;
+	error_printer = render->error;
+	check_commands();
+	render = &text_renderer;
+#endif
+	error_printer = text_printer;
+}
+
+/* Of all that is in it. */
+static uint64_t digest(const struct snapshot *snapshot)
+{
+	const struct recorded_vm *vm;
+	uint64_t sum = snapshot->real_ns * 31 + snapshot->monotonic_ns;
+	const char *text;
+	size_t i;
+
+	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
+		sum = sum * 31 + vm->serial * 31 + vm->pid + vm->ended + vm->num_vcpus_counted;
+		for (text = vm->name; *text; text++)
+			sum = sum * 31 + *text;
+		for (text = vm->id; *text; text++)
+			sum = sum * 31 + *text;
+		for (i = 0; i < vm->num_vcpus; i++)
+			sum = sum * 31 + vm->vcpu[i];
+		for (i = 0; i < recorded_vm_num_values(vm); i++)
+			sum = sum * 31 + vm->values[i];
+	}
+	return sum;
+}
+
+#define MAX_SAMPLES 1024
+
+/* A recording in memory, and what is in it. */
+struct content {
+	unsigned char *data;
+	size_t size;
+	uint64_t digest[MAX_SAMPLES];
+	uint64_t end[MAX_SAMPLES];	/* of each sample, 0 behind the last */
+	size_t num_samples;
+};
+
+static int open_memory(struct recording *recording, const void *data, size_t size,
+		       struct statsfile_error *error)
+{
+	const struct recording_source source = { .fd = -1, .memory = data, .size = size, };
+
+	return recording_open(recording, &source, error);
+}
+
+static void read_content(struct content *content)
+{
+	struct statsfile_error error;
+	struct recording recording;
+	size_t i;
+
+	*content = (struct content) {};
+	content->data = (unsigned char *)read_whole(file, &content->size);
+	if (open_memory(&recording, content->data, content->size, &error) ||
+	    recording.num_samples >= MAX_SAMPLES)
+		abort();
+	content->num_samples = recording.num_samples;
+	for (i = 0; i < recording.num_samples; i++) {
+		if (recording_seek(&recording, i, &error))
+			abort();
+		content->digest[i] = digest(&recording.now);
+		content->end[i] = i + 1 < recording.num_samples ?
+				  recording.sample[i + 1].offset : content->size;
+	}
+	recording_close(&recording);
+}
+
+/* Whether these bytes are a recording with the first @expected samples and no other. */
+static bool has_samples(const struct content *content, const void *data, size_t size,
+			size_t expected)
+{
+	struct statsfile_error error;
+	struct recording recording;
+	size_t i;
+	bool same;
+
+	if (open_memory(&recording, data, size, &error))
+		return false;
+	same = recording.num_samples == expected;
+	for (i = 0; same && i < recording.num_samples; i++)
+		same = !recording_seek(&recording, i, &error) &&
+		       digest(&recording.now) == content->digest[i];
+	recording_close(&recording);
+	return same;
+}
+
+static void test_truncated(void)
+{
+	struct content content;
+	struct statsfile_error error;
+	size_t size, host_size, samples = 0, wrong = 0, lost = 0, seen_refused = 0;
+	struct recording recording;
+	void *copy;
+
+	record("1 5");
+	read_content(&content);
+	check_number(content.num_samples, 6, "an interval is two samples");
+	host_size = 32 + content.data[20];
+	for (size = 0; size < content.size; size++) {
+		/* Behind its end the sanitizers watch. */
+		copy = memcpy(xcalloc(size, 1), content.data, size);
+		while (content.end[samples] && content.end[samples] <= size)
+			samples++;
+		if (size < host_size) {
+			seen_refused += open_memory(&recording, copy, size, &error) < 0 &&
+					*error.text;
+		} else {
+			wrong += !has_samples(&content, copy, size, samples);
+			if (!open_memory(&recording, copy, size, &error)) {
+				lost += !!*recording.rest.text;
+				wrong += recording.damaged;
+				recording_close(&recording);
+			}
+		}
+		free(copy);
+	}
+	check_number(seen_refused, host_size, "cut off in the header: an error");
+	check_number(wrong, 0, "cut off at every byte: all samples but the last");
+	/* At the ends of blocks there is nothing to be seen: samples but the last, schemas. */
+	check(lost >= content.size - host_size - content.num_samples - 3,
+	      "cut off within a block: said");
+	free(content.data);
+}
+
+static void test_flipped(void)
+{
+	struct content content;
+	struct recording recording;
+	struct statsfile_error error;
+	size_t i, samples, wrong = 0, silent = 0;
+	unsigned int bit;
+
+	record("1 5");
+	read_content(&content);
+	for (i = 0; i < content.size; i++) {
+		for (bit = 0; bit < 8; bit++) {
+			content.data[i] ^= 1 << bit;
+			if (!open_memory(&recording, content.data, content.size, &error)) {
+				samples = recording.num_samples;
+				silent += !*recording.rest.text || !recording.damaged;
+				recording_close(&recording);
+				wrong += !has_samples(&content, content.data, content.size,
+						      samples);
+			}
+			content.data[i] ^= 1 << bit;
+		}
+	}
+	check_number(wrong, 0, "every bit turned over: the samples before it are the same");
+	check_number(silent, 0, "every bit turned over: an error");
+	check(has_samples(&content, content.data, content.size, content.num_samples),
+	      "and without that all is well");
+	free(content.data);
+}
+
+/* Backwards and forwards, over the samples that are complete by themselves. */
+static void test_seek(void)
+{
+	static const unsigned int steps[] = { 1, 255, 256, 257, 300, };
+	struct recording_source source = { .fd = -1, };
+	struct recording_writer writer = {};
+	char none[] = "";
+	struct recording_host host = {
+		.version = none, .name = none, .release = none, .machine = none,
+	};
+	struct statsfile_error error;
+	struct recording recording;
+	struct content content = {};
+	size_t i, at = 0, wrong = 0;
+	struct snapshot snapshot;
+
+	recording_begin(&writer, &host);
+	for (i = 0; i < 1000; i++) {
+		snapshot = (struct snapshot) { .monotonic_ns = i + 1, .num_vms = 1, };
+		snapshot.vm = xcalloc(1, sizeof(*snapshot.vm));
+		*snapshot.vm = (struct recorded_vm) {
+			.serial = 1 + i / 10,
+			.pid = 7,
+			.name = xasprintf("%zu", i / 3),
+			.id = xasprintf("-"),
+			.num_vcpus_counted = i % 7,
+		};
+		content.digest[i] = digest(&snapshot);
+		recording_add(&writer, &snapshot);
+	}
+	source.memory = writer.block.data;
+	source.size = writer.block.size;
+	if (recording_open(&recording, &source, &error))
+		abort();
+	check_number(recording.num_samples, 1000, "seek: all samples are there");
+	for (i = 0; i < 5000; i++) {
+		wrong += recording_seek(&recording, at, &error) ||
+			 digest(&recording.now) != content.digest[at];
+		at = (i & 8 ? at + 1000 - steps[i % 5] : at + steps[i % 5]) % 1000;
+	}
+	check_number(wrong, 0, "seek: everywhere from everywhere");
+	recording_close(&recording);
+	recording_writer_free(&writer);
+}
+
+/* Recordings by hand. */
+
+static uint32_t crc32(const unsigned char *data, size_t size)
+{
+	uint32_t sum = ~0u;
+	int bit;
+
+	while (size--) {
+		sum ^= *data++;
+		for (bit = 0; bit < 8; bit++)
+			sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
+	}
+	return ~sum;
+}
+
+static unsigned char made[65536];
+static size_t made_size;
+
+static void make_number(uint32_t number)
+{
+	const unsigned char raw[] = { number, number >> 8, number >> 16, number >> 24, };
+
+	memcpy(made + made_size, raw, sizeof(raw));
+	made_size += sizeof(raw);
+}
+
+static void make_header(uint32_t version)
+{
+	made_size = 8;
+	memcpy(made, "\x8bkvmrec\n", 8);
+	make_number(version);
+	make_number(crc32(made, 12));
+}
+
+static void make_block(uint32_t type, const void *content, size_t size)
+{
+	size_t start = made_size;
+
+	make_number(type);
+	make_number(size);
+	make_number(crc32(content, size));
+	make_number(crc32(made + start, 12));
+	memcpy(made + made_size, content, size);
+	made_size += size;
+}
+
+/* The version of kvmstat, the host, the kernel, the machine, 1 s, all processes. */
+#define HOST "\1v\1h\1k\1m\x80\x94\xeb\xdc\3\0"
+/* A complete sample at a time of that number of nanoseconds, of nothing yet. */
+#define SAMPLE(ns) "\1\0\0\0\0\0\0\0\0" ns "\0\0\0\0\0\0\0"
+
+#define MAKE(type, content) make_block(type, content, sizeof(content) - 1)
+
+static void make(void)
+{
+	make_header(1);
+	MAKE(RECORDING_HOST, HOST);
+}
+
+/* Of a recording with that sample. */
+static void check_sample(const void *content, size_t size, const char *expected)
+{
+	struct statsfile_error error = {};
+	struct recording recording;
+
+	make_block(RECORDING_SAMPLE, content, size);
+	if (open_memory(&recording, made, made_size, &error)) {
+		check(false, "%s: it is a recording", expected);
+		return;
+	}
+	if (!*recording.rest.text && recording.num_samples)
+		recording_seek(&recording, recording.num_samples - 1, &error);
+	check_contains(recording.rest.text, expected, expected);
+	check(!recording.num_samples && !recording.now.num_vms, "%s: no sample is left", expected);
+	recording_close(&recording);
+	make();
+}
+
+#define CHECK_SAMPLE(content, expected) check_sample(content, sizeof(content) - 1, expected)
+
+static void check_refused(const char *expected)
+{
+	struct statsfile_error error = {};
+	struct recording recording;
+
+	if (!open_memory(&recording, made, made_size, &error))
+		recording_close(&recording);
+	check_contains(error.text, expected, expected);
+}
+
+/* A histogram of 65535 values, which 65536 vCPUs have. */
+static void make_huge(void)
+{
+	static const char vm[] = SAMPLE("\1") "\1" "\1\7" "\1" "\1i" "\1" "\1n" "\1"
+				 "\x80\xf0\1";
+	static char content[sizeof(vm) - 1 + 30720];
+
+	make();
+	MAKE(RECORDING_SCHEMA, "\1" "\4" "\0" "\xff\xff\3" "\0" "\0" "\1x");
+	memcpy(content, vm, sizeof(vm) - 1);
+	check_sample(content, sizeof(content), "too many values");
+}
+
+static void test_made(void)
+{
+	struct statsfile_error error;
+	struct recording recording;
+
+	make_header(2);
+	check_refused("it is a recording of version 2, this kvmstat reads version 1");
+	made_size = 0;
+	check_refused("it is not a recording of kvmstat");
+	make_header(1);
+	check_refused("there is nothing of the host in it");
+	MAKE(RECORDING_HOST, "\1");
+	check_refused("the description of the host: it is too short");
+	make();
+	MAKE(99, "of the future");
+	MAKE(RECORDING_HOST, HOST "of the future");
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0" "of the future");
+	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&
+	      !*recording.rest.text && !recording_seek(&recording, 0, &error),
+	      "what is not known is left out");
+	recording_close(&recording);
+	make();
+	CHECK_SAMPLE("\1", "a sample: it is too short");
+	CHECK_SAMPLE("\0" "12345678" "12345678" "\0\0", "the first sample is not complete");
+	CHECK_SAMPLE(SAMPLE("\1"), "a sample: it is too short");
+	CHECK_SAMPLE(SAMPLE("\1") "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+		     "a number is too large");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\0", "VMs are not in order");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\2", "a VM that was not there before");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\0" "\1-" "\0" "\1n", "a VM without a pid");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\1" "\1" "\1-" "\0", "a VM without a name");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\1" "\1\x1b", "a text is not printable");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\1" "\1-" "\1", "a number is too large");
+	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\7" "\1" "\1-" "\0" "\1n" "\0" "\0",
+		     "vCPUs without statistics");
+	CHECK_SAMPLE(SAMPLE("\1") "\0" "\1" "\0\2", "a value that no VM has");
+	MAKE(RECORDING_SCHEMA, "\1" "\0" "\0" "\2" "\0" "\0" "\1x");
+	CHECK_SAMPLE(SAMPLE("\1") "\0\0", "a scalar of 2 values");
+	MAKE(RECORDING_SAMPLE, SAMPLE("\2") "\0\0");
+	make_block(RECORDING_SAMPLE, SAMPLE("\2") "\0\0", 19);
+	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&
+	      strstr(recording.rest.text, "older than the one before"), "time goes on");
+	recording_close(&recording);
+	make_huge();
+}
+
+static void test_interrupted(void)
+{
+	struct content content;
+	int status;
+	char *line = xasprintf("record %s", file);
+	char *output, *again;
+
+	unlink(file);
+	scene_interrupted_at = 3;
+	output = live(command_record, line, 0, &status);
+	scene_interrupted_at = SCENE_SECONDS;
+	check_contains(output, "recording: 4 samples in 3.0 s, ", "interrupted: what was recorded");
+	read_content(&content);
+	check_number(content.num_samples, 4, "interrupted: all is there");
+	again = live(command_record, line, 0, &status);
+	check(status == STATUS_ERROR && strstr(again, "recording exists; --force overwrites it\n"),
+	      "what exists is not overwritten");
+	free(again);
+	free(content.data);
+	read_content(&content);
+	check_number(content.num_samples, 4, "and nothing of it is lost");
+	free(content.data);
+	free(output);
+	free(line);
+}
+
+static rlim_t file_limit;
+
+/* The host's statistics files are files, too: from then on it makes none. */
+static void set_limit(unsigned int second)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = file_limit;
+	if (second == 5)
+		setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* As when the disk is full: the last sample does not fit. */
+static void test_full(void)
+{
+	struct rlimit before;
+	struct content content, full;
+	char *line, *output;
+	int status;
+
+	record("1 5");
+	read_content(&full);
+	getrlimit(RLIMIT_FSIZE, &before);
+	file_limit = full.size - 1;
+	scene_on_second = set_limit;
+	line = xasprintf("record %s --force 1 5", file);
+	output = live(command_record, line, 0, &status);
+	scene_on_second = NULL;
+	setrlimit(RLIMIT_FSIZE, &before);
+	check(status == STATUS_ERROR && strstr(output, "File too large; it ends after 5 samples"),
+	      "full: an error");
+	read_content(&content);
+	check(content.size == full.end[4] &&
+	      has_samples(&full, content.data, content.size, 5), "full: what fits is there");
+	free(output);
+	free(line);
+	free(content.data);
+	free(full.data);
+}
+
+static void test_process(void)
+{
+	struct statsfile_error error;
+	struct recording recording;
+	struct content content;
+
+	record("-p 20 1");
+	read_content(&content);
+	check_number(content.num_samples, 7, "-p: it ends with the process");
+	if (open_memory(&recording, content.data, content.size, &error) ||
+	    recording_seek(&recording, 6, &error))
+		abort();
+	check(recording.now.num_vms == 1 && recording.now.vm[0].pid == 20 &&
+	      recording.now.vm[0].ended, "-p: its VM only, up to its end");
+	check_number(recording.host.pid, 20, "-p: the pid");
+	recording_close(&recording);
+	free(content.data);
+}
+
+static void test_damaged(void)
+{
+	struct content content;
+	char *output, *expected;
+	int status;
+
+	record("1 5");
+	read_content(&content);
+	write_whole(file, content.data, content.size - 1);
+	output = replay(command_watch, "", &status);
+	expected = xasprintf("it is cut off, after byte %llu nothing is complete; there are 5 samples before that\n",
+			     (unsigned long long)content.end[4]);
+	check_contains(output, expected, "replay: cut off");
+	free(expected);
+	free(output);
+	content.data[content.end[2] + 20] ^= 1;
+	write_whole(file, content.data, content.size);
+	output = replay(command_watch, "", &status);
+	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; there are 3 samples before that\n",
+			     (unsigned long long)content.end[2]);
+	check_contains(output, expected, "replay: damaged");
+	check_contains(output, "\n23:31:32 ", "replay: what is in front of that is shown");
+	check_number(status, STATUS_ERROR, "replay: damaged: exit status");
+	free(expected);
+	free(output);
+	free(content.data);
+}
+
+static void remove_directory(void)
+{
+	char *output = path_of("output");
+
+	scene_start(0);
+	unlink(output);
+	unlink(file);
+	rmdir(directory);
+	free(output);
+	free(file);
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	if (!mkdtemp(directory))
+		abort();
+	file = path_of("recording");
+	test_round_trip();
+	test_truncated();
+	test_flipped();
+	test_seek();
+	test_made();
+	test_interrupted();
+	test_full();
+	test_process();
+	test_damaged();
+	remove_directory();
+	return tap_end();
+}
