@@ -141,6 +141,18 @@ static const struct statsfile_desc *find_counter(const struct statsfile_schema *
 	return NULL;
 }
 
+bool columns_is_exit(const struct statsfile_desc *desc)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(column_names); i++) {
+		if (!strcmp(column_names[i].name, desc->name))
+			return is_counter(desc) &&
+			       column_names[i].counts & (TOTAL | PART | REASON);
+	}
+	return false;
+}
+
 static bool is_counted(const struct columns *columns, unsigned int counts)
 {
 	size_t i;

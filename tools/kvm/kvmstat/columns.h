@@ -48,6 +48,9 @@ struct rates {
  */
 void columns_find(struct columns *columns, const struct statsfile_schema *schema);
 
+/* Whether it counts exits of one kind, or all of them. */
+bool columns_is_exit(const struct statsfile_desc *desc);
+
 /* @delta: what was counted in @elapsed_ns, an entry per value of the schema. */
 void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
 		   struct rates *rates);

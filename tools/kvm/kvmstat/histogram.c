@@ -2,6 +2,8 @@
 /*
  * Buckets and percentiles.
  */
+#include <string.h>
+
 #include "histogram.h"
 
 const char * const percentile_names[NUM_PERCENTILES] = {
@@ -61,4 +63,26 @@ struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t 
 			histogram.percentile[next++] = i;
 	}
 	return histogram;
+}
+
+uint64_t highest_count(const struct histogram *histogram)
+{
+	uint64_t highest = 0;
+	unsigned int i;
+
+	for (i = 0; i < histogram->desc->size; i++) {
+		if (highest < histogram->count[i])
+			highest = histogram->count[i];
+	}
+	return highest;
+}
+
+void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
+			  const struct statsfile_desc *desc, unsigned int bucket)
+{
+	format_bound(lower, desc, bucket_lower(desc, bucket));
+	if (bucket_is_open(desc, bucket))
+		strcpy(upper, "-");
+	else
+		format_bound(upper, desc, bucket_upper(desc, bucket));
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format.h"
 #include "model.h"
 
 enum percentile {
@@ -42,5 +43,12 @@ struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t 
 uint64_t bucket_lower(const struct statsfile_desc *desc, unsigned int bucket);
 uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket);
 bool bucket_is_open(const struct statsfile_desc *desc, unsigned int bucket);
+
+/* What the fullest bucket has counted. */
+uint64_t highest_count(const struct histogram *histogram);
+
+/* The bounds of a bucket in their unit, "-" where there is none. */
+void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
+		   const struct statsfile_desc *desc, unsigned int bucket);
 
 #endif /* KVMSTAT_HISTOGRAM_H */

@@ -146,6 +146,7 @@ void model_free(struct model *model)
 		free(model->vcpu_last[i]);
 	free(model->vcpu_last);
 	free(model->vm_last);
+	model_unfocus(model);
 	for (i = 0; i < NUM_SCOPES; i++)
 		group_free(&model->group[i]);
 }
@@ -175,6 +176,36 @@ static int sample_vm(struct model *model, bool from_zero, struct statsfile_error
 	return ret;
 }
 
+/* One member that was read. */
+static void group_copy(struct group *group, const uint64_t *value, const uint64_t *delta)
+{
+	size_t size = group->schema->num_values * sizeof(*value);
+
+	group->num_members = 1;
+	memcpy(group->value, value, size);
+	memcpy(group->delta, delta, size);
+}
+
+void model_unfocus(struct model *model)
+{
+	group_free(&model->focus);
+}
+
+void model_focus(struct model *model, size_t index)
+{
+	struct statsfile_schema *schema = model->group[SCOPE_VCPU].schema;
+
+	if (model->focus.schema && model->focus_index == index)
+		return;
+	model_unfocus(model);
+	if (index >= model->num_vcpus || !model->vcpu_last[index])
+		return;
+	group_init(&model->focus, schema);
+	model->focus_index = index;
+	memcpy(model->focus.value, model->vcpu_last[index],
+	       schema->num_values * sizeof(*model->focus.value));
+}
+
 static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_error *error)
 {
 	struct group *group = &model->group[SCOPE_VCPU];
@@ -186,6 +217,8 @@ static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_er
 		if (ret)
 			return ret;
 		group_add(group, &model->vcpu_last[i], from_zero);
+		if (model->focus.schema && i == model->focus_index)
+			group_copy(&model->focus, group->now, group->step);
 		if (model->on_vcpu)
 			model->on_vcpu(model, i, group->step);
 	}

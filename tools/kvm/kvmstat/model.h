@@ -48,6 +48,8 @@ struct model {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t elapsed_ns;		/* between the last two samples */
+	struct group focus;		/* of one vCPU alone: see model_focus() */
+	size_t focus_index;
 	/* Or NULL: called for each vCPU that was read, with its part of the group's delta. */
 	void (*on_vcpu)(const struct model *model, size_t index, const uint64_t *delta);
 	void *context;			/* for on_vcpu() */
@@ -70,6 +72,14 @@ void model_free(struct model *model);
  */
 int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 		 struct statsfile_error *error);
+
+/*
+ * Keeps the statistics of the index-th vCPU by themselves, too: its last values at once,
+ * and from the next sample on, then it has a member, what was counted. None of a vCPU that
+ * was not sampled yet.
+ */
+void model_focus(struct model *model, size_t index);
+void model_unfocus(struct model *model);
 
 /* Groups of one sample, to show the values of a file, or of the index-th vCPU, alone. */
 int group_of_file(struct group *group, const struct statsfile *file,

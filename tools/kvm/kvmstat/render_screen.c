@@ -8,6 +8,7 @@
 
 #include "format.h"
 #include "movement.h"
+#include "overview.h"
 #include "render_screen.h"
 
 #define RATE_WIDTH 8
@@ -20,6 +21,9 @@
 #define MORE_NAME_WIDTH 13
 #define TOP_WIDTH 16
 #define MORE_TOP_WIDTH 8
+
+/* Of the name of a statistic as much as a screen has room for. */
+#define REASON_SIZE 128
 
 #define STATISTICS_GAP 3
 #define SCOPE_WIDTH 6
@@ -152,27 +156,34 @@ static void put_history(struct screen *screen, unsigned int line, unsigned int a
 	screen_sparkline(screen, line, at, point, layout->sparkline);
 }
 
-static const char *reason(const struct rates *rates)
+/* With its share where that fits into the column: alone a name says little. */
+static void format_reason(char text[REASON_SIZE], const struct rates *rates, unsigned int width)
 {
-	return rates && rates->top ? rates->top->name : "-";
+	double share = rates ? overview_share(rates) : -1;
+
+	snprintf(text, REASON_SIZE, "%s", rates && rates->top ? rates->top->name : "-");
+	if (share >= 0 && strlen(text) + strlen(" 100%") <= width)
+		snprintf(text + strlen(text), REASON_SIZE - strlen(text), " %.0f%%", 100 * share);
 }
 
 /* In the place of the top reason stands why there is none. */
-static const char *state_of(const struct tracked_vm *tracked)
+static void format_state(char text[REASON_SIZE], const struct tracked_vm *tracked,
+			 unsigned int width)
 {
 	if (tracked->ended)
-		return "ended";
-	if (!tracked->has_statistics)
-		return "no statistics";
-	return reason(tracked->has_rates ? &tracked->rates : NULL);
+		strcpy(text, "ended");
+	else if (!tracked->has_statistics)
+		strcpy(text, "no statistics");
+	else
+		format_reason(text, tracked->has_rates ? &tracked->rates : NULL, width);
 }
 
 static void put_vm(struct screen *screen, unsigned int line, const struct view *view,
 		   const struct layout *layout, const struct tracked_vm *tracked)
 {
 	bool has_rates = tracked->has_rates && !tracked->ended;
+	char text[REASON_SIZE];
 	unsigned int at = 0;
-	char text[32];
 
 	snprintf(text, sizeof(text), "%d", tracked->pid);
 	at = put_cell(screen, line, at, layout, VIEW_PID, text, STYLE_PLAIN);
@@ -180,7 +191,8 @@ static void put_vm(struct screen *screen, unsigned int line, const struct view *
 	snprintf(text, sizeof(text), "%zu", tracked->num_vcpus);
 	at = put_cell(screen, line, at, layout, VIEW_VCPUS, text, STYLE_PLAIN);
 	at = put_rates(screen, line, at, layout, has_rates ? &tracked->rates : NULL);
-	at = put_cell(screen, line, at, layout, VIEW_TOP, state_of(tracked), STYLE_PLAIN);
+	format_state(text, tracked, layout->width[VIEW_TOP]);
+	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &tracked->exits, view->tracker->sampled_ns);
 	if (tracked->ended || !tracked->has_statistics)
 		screen_set_style(screen, line, STYLE_FAINT);
@@ -190,13 +202,14 @@ static void put_vcpu(struct screen *screen, unsigned int line, const struct view
 		     const struct layout *layout, const struct tracked_vcpu *vcpu)
 {
 	const struct rates *rates = view->inside->has_rates ? &vcpu->rates : NULL;
+	char text[REASON_SIZE];
 	unsigned int at = 0;
-	char text[32];
 
 	snprintf(text, sizeof(text), "%u", vcpu->number);
 	at = put_cell(screen, line, at, layout, VIEW_PID, text, STYLE_PLAIN);
 	at = put_rates(screen, line, at, layout, rates);
-	at = put_cell(screen, line, at, layout, VIEW_TOP, reason(rates), STYLE_PLAIN);
+	format_reason(text, rates, layout->width[VIEW_TOP]);
+	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &vcpu->exits, view->tracker->sampled_ns);
 }
 
@@ -224,7 +237,7 @@ static void put_footer(struct screen *screen, const struct view *view, const cha
 		screen_print(screen, line, 0, STYLE_TITLE, "/%s_", view->filter);
 		return;
 	}
-	if (view->filter[0] && !view->inside)
+	if (view->filter[0] && view->level == VIEW_HOST)
 		screen_print(screen, line, 0, STYLE_TITLE, "only with '%s', Esc shows all",
 			     view->filter);
 	else if (inventory && inventory->num_problems)
@@ -271,14 +284,14 @@ static void render_host(struct screen *screen, struct view *view)
 
 	put_host_title(screen, view);
 	put_header(screen, 1, view, &layout, column_titles[VIEW_PID]);
-	for (i = 0; i < lines && first + i < view->num_vms; i++) {
+	for (i = 0; i < lines && first + i < view->list[VIEW_HOST].count; i++) {
 		put_vm(screen, 2 + i, view, &layout, view->vm[first + i]);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process has a VM.");
-	else if (!view->num_vms)
+	else if (!view->list[VIEW_HOST].count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	put_footer(screen, view, HOST_KEYS);
 }
@@ -318,23 +331,32 @@ static unsigned int put_statistics(struct screen *screen, unsigned int line, con
 	return line;
 }
 
+static void put_vm_title(struct screen *screen, const struct view *view, const char *what)
+{
+	const struct tracked_vm *inside = view->inside;
+
+	screen_print(screen, 0, 0, STYLE_TITLE, "%s, pid %d, %s, %s%s", inside->name,
+		     inside->pid, inside->id, what, inside->ended ? ", ended" : "");
+	put_state(screen, view);
+}
+
 static void render_vm(struct screen *screen, struct view *view)
 {
 	const struct tracked_vm *inside = view->inside;
 	const struct model *model = &inside->model;
 	struct layout layout = make_layout(screen->columns, true);
 	unsigned int lines = list_lines(screen), line = 2, i;
+	char vcpus[32];
 	size_t first;
 
 	/* At least half of it is left for the statistics. */
 	lines = at_most(inside->num_tracked_vcpus, (lines + 1) / 2);
 	first = view_scroll(view, lines);
-	screen_print(screen, 0, 0, STYLE_TITLE, "%s, pid %d, %s, %zu vCPU%s%s", inside->name,
-		     inside->pid, inside->id, inside->num_vcpus, PLURAL(inside->num_vcpus),
-		     inside->ended ? ", ended" : "");
-	put_state(screen, view);
+	snprintf(vcpus, sizeof(vcpus), "%zu vCPU%s", inside->num_vcpus,
+		 PLURAL(inside->num_vcpus));
+	put_vm_title(screen, view, vcpus);
 	put_header(screen, 1, view, &layout, "VCPU");
-	for (i = 0; i < lines && first + i < view->num_vcpus; i++, line++) {
+	for (i = 0; i < lines && first + i < view->list[VIEW_VM].count; i++, line++) {
 		put_vcpu(screen, line, view, &layout, view->vcpu[first + i]);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, line, STYLE_SELECTED);
@@ -349,13 +371,120 @@ static void render_vm(struct screen *screen, struct view *view)
 				      model->elapsed_ns);
 		put_statistics(screen, line, "vm", &model->group[SCOPE_VM], model->elapsed_ns);
 	}
-	put_footer(screen, view, "q back  ? help  < > sort  r reverse  p pause  + - interval");
+	put_footer(screen, view, "q back  ? help  Enter all of a vCPU  < > sort  r reverse  p pause  + - interval");
+}
+
+/* The part that it has in all exits, of a statistic that counts exits. */
+static void format_share(char text[FORMAT_SIZE], const struct row *row, double per_second,
+			 const struct rates *rates)
+{
+	double exits = rates->known[RATE_EXITS] ? rates->per_second[RATE_EXITS] : 0;
+
+	text[0] = '\0';
+	if (exits > 0 && row->delta && columns_is_exit(row->desc))
+		snprintf(text, FORMAT_SIZE, "%.0f%%", 100 * per_second / exits);
+}
+
+static void put_statistic(struct screen *screen, unsigned int line, const struct row *row,
+			  const struct view *view, int name_width)
+{
+	const struct model *model = &view->inside->model;
+	double per_second = rate_per_second(row->delta, model->elapsed_ns);
+	char total[FORMAT_SIZE], rate[FORMAT_SIZE] = "-", share[FORMAT_SIZE] = "";
+
+	format_value(total, row->desc, row->value);
+	if (is_counter(row->desc) && model->focus.num_members) {
+		format_rate(rate, row->desc, per_second);
+		format_share(share, row, per_second, &view_vcpu(view)->rates);
+	}
+	screen_print(screen, line, 0, STYLE_PLAIN, "%-*s %12s %8s %20s%s", name_width,
+		     row->desc->name, rate, share, total,
+		     is_histogram(row->desc) ? "  histogram" : "");
+	if (!row->delta)
+		screen_set_style(screen, line, STYLE_FAINT);
+}
+
+static int longest_name(const struct rows *rows)
+{
+	size_t i, length = strlen("STATISTIC");
+
+	for (i = 0; i < rows->count; i++) {
+		if (strlen(rows->row[i].desc->name) > length)
+			length = strlen(rows->row[i].desc->name);
+	}
+	return length;
+}
+
+static void render_vcpu(struct screen *screen, struct view *view)
+{
+	unsigned int lines = list_lines(screen), i;
+	int name_width = longest_name(&view->rows);
+	size_t first = view_scroll(view, lines);
+	char vcpu[32];
+
+	snprintf(vcpu, sizeof(vcpu), "vCPU %u", view_vcpu(view)->number);
+	put_vm_title(screen, view, vcpu);
+	screen_print(screen, 1, 0, STYLE_PLAIN, "%-*s %12s %8s %20s", name_width, "STATISTIC",
+		     "PER SECOND", "OF EXITS", "TOTAL");
+	screen_set_style(screen, 1, STYLE_HEADER);
+	for (i = 0; i < lines && first + i < view->rows.count; i++) {
+		put_statistic(screen, 2 + i, &view->rows.row[first + i], view, name_width);
+		if (first + i == view_selected_line(view))
+			screen_set_style(screen, 2 + i, STYLE_SELECTED);
+	}
+	if (!view->rows.count)
+		screen_print(screen, 2, 0, STYLE_PLAIN, "Nothing was counted yet.");
+	put_footer(screen, view, "q back  ? help  Enter a histogram  p pause  + - interval");
+}
+
+static void put_bucket(struct screen *screen, unsigned int line, const struct view *view,
+		       unsigned int bucket, uint64_t highest)
+{
+	const struct histogram *histogram = &view->histogram;
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	uint64_t count = histogram->count[bucket];
+	unsigned int at, i, length;
+
+	format_bounds(lower, upper, histogram->desc, bucket);
+	at = screen_print(screen, line, 0, STYLE_PLAIN, "%10s %10s %16llu  %5.1f%%  ", lower,
+			  upper, (unsigned long long)count, 100.0 * count / histogram->total);
+	length = screen->columns > at ?
+		 (double)count / highest * (screen->columns - at) + 0.5 : 0;
+	/* What was counted at all is seen. */
+	if (count && !length)
+		length = 1;
+	for (i = 0; i < length; i++)
+		screen_put(screen, line, at + i, '#', STYLE_PLAIN);
+}
+
+/* As kvmstat hist. */
+static void render_buckets(struct screen *screen, struct view *view)
+{
+	const struct histogram *histogram = &view->histogram;
+	unsigned int lines = list_lines(screen), i;
+	size_t first = view_scroll(view, lines);
+	uint64_t highest = highest_count(histogram);
+	char what[REASON_SIZE];
+
+	snprintf(what, sizeof(what), "vCPU %u, %s", view_vcpu(view)->number,
+		 histogram->desc->name);
+	put_vm_title(screen, view, what);
+	screen_print(screen, 1, 0, STYLE_PLAIN, "%10s %10s %16s  %6s", "FROM", "TO", "COUNT",
+		     "SHARE");
+	screen_set_style(screen, 1, STYLE_HEADER);
+	for (i = 0; i < lines && first + i < view->list[VIEW_HISTOGRAM].count; i++) {
+		put_bucket(screen, 2 + i, view, histogram->first + first + i, highest);
+		if (first + i == view_selected_line(view))
+			screen_set_style(screen, 2 + i, STYLE_SELECTED);
+	}
+	put_footer(screen, view, "q back  ? help  p pause  + - interval");
 }
 
 static void render_help(struct screen *screen)
 {
 	static const char * const lines[] = {
-		"Enter                 look into a VM: its vCPUs, and the statistics that move",
+		"Enter                 look into a VM: its vCPUs, and the statistics that move;",
+		"                      into a vCPU: all that it counts; into a histogram",
 		"Esc, Backspace, q     back; q on the list of VMs quits",
 		"Up, Down, k, j        select; also Page Up, Page Down, Home, End",
 		"Left, Right, < >      sort by another column",
@@ -368,7 +497,8 @@ static void render_help(struct screen *screen)
 		"EXITS/s      exits from the guest to the host",
 		"HALTS/s      times that a vCPU had nothing to do and gave its CPU back",
 		"INJ/s        interrupts injected into the guest",
-		"TOP REASON   what most of the exits were for, of what is counted",
+		"TOP REASON   what most of the exits were for, of what is counted, and its share",
+		"OF EXITS     of a statistic that counts exits: its share in all of them",
 		"-            not counted on this architecture, or not known yet",
 		"LAST MINUTE  exits per second, compared with the most in that minute",
 	};
@@ -381,11 +511,16 @@ static void render_help(struct screen *screen)
 
 void render_screen(struct screen *screen, struct view *view)
 {
+	static void (*const render_level[NUM_VIEW_LEVELS])(struct screen *, struct view *) = {
+		[VIEW_HOST] = render_host,
+		[VIEW_VM] = render_vm,
+		[VIEW_VCPU] = render_vcpu,
+		[VIEW_HISTOGRAM] = render_buckets,
+	};
+
 	screen_clear(screen, screen->lines, screen->columns);
 	if (view->help)
 		render_help(screen);
-	else if (view->inside)
-		render_vm(screen, view);
 	else
-		render_host(screen, view);
+		render_level[view->level](screen, view);
 }

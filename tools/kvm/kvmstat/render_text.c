@@ -325,16 +325,6 @@ static void render_group(struct output *output, const struct subject *subject,
 #define BAR_WIDTH 40
 #define BOUND_WIDTH 10
 
-static void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
-			  const struct statsfile_desc *desc, unsigned int bucket)
-{
-	format_bound(lower, desc, bucket_lower(desc, bucket));
-	if (bucket_is_open(desc, bucket))
-		strcpy(upper, "-");
-	else
-		format_bound(upper, desc, bucket_upper(desc, bucket));
-}
-
 static void render_percentiles(FILE *out, const struct histogram *histogram)
 {
 	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
@@ -361,18 +351,6 @@ static void render_bar(FILE *out, uint64_t count, uint64_t highest)
 		length = 1;
 	while (length--)
 		fputc('#', out);
-}
-
-static uint64_t highest_count(const struct histogram *histogram)
-{
-	uint64_t highest = 0;
-	unsigned int i;
-
-	for (i = 0; i < histogram->desc->size; i++) {
-		if (highest < histogram->count[i])
-			highest = histogram->count[i];
-	}
-	return highest;
 }
 
 static void render_histogram(struct output *output, const struct subject *subject,

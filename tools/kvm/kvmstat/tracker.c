@@ -227,3 +227,15 @@ int tracker_sample(struct tracker *tracker, uint64_t now_ns)
 	tracker->scanned = true;
 	return 0;
 }
+
+void tracker_focus(struct tracker *tracker, const struct tracked_vm *tracked, size_t vcpu)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i] == tracked)
+			model_focus(&tracker->vm[i]->model, vcpu);
+		else
+			model_unfocus(&tracker->vm[i]->model);
+	}
+}

@@ -76,4 +76,10 @@ void tracker_free(struct tracker *tracker);
  */
 int tracker_sample(struct tracker *tracker, uint64_t now_ns);
 
+/*
+ * Keeps all statistics of that vCPU of the VM, in the focus of its model, and of no other
+ * vCPU; of none if the VM is NULL.
+ */
+void tracker_focus(struct tracker *tracker, const struct tracked_vm *tracked, size_t vcpu);
+
 #endif /* KVMSTAT_TRACKER_H */

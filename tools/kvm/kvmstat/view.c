@@ -10,7 +10,7 @@
 #include "util.h"
 #include "view.h"
 
-void view_init(struct view *view, const struct tracker *tracker, uint64_t interval_ns)
+void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns)
 {
 	*view = (struct view) {
 		.tracker = tracker,
@@ -23,6 +23,7 @@ void view_free(struct view *view)
 {
 	free(view->vm);
 	free(view->vcpu);
+	free(view->rows.row);
 }
 
 static int compare_numbers(double left, double right)
@@ -110,44 +111,96 @@ static size_t last_of(size_t count)
 	return count ? count - 1 : 0;
 }
 
+static void set_count(struct view_list *list, size_t count)
+{
+	list->count = count;
+	if (list->at > last_of(count))
+		list->at = last_of(count);
+}
+
 static void list_vms(struct view *view)
 {
 	const struct tracker *tracker = view->tracker;
-	size_t i;
+	struct view_list *list = &view->list[VIEW_HOST];
+	size_t i, count = 0;
 
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
-	view->num_vms = 0;
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
-			view->vm[view->num_vms++] = tracker->vm[i];
+			view->vm[count++] = tracker->vm[i];
 	}
-	if (view->num_vms)
-		qsort_r(view->vm, view->num_vms, sizeof(*view->vm), compare_vms, view);
-	for (i = 0; i < view->num_vms; i++) {
+	if (count)
+		qsort_r(view->vm, count, sizeof(*view->vm), compare_vms, view);
+	for (i = 0; i < count; i++) {
 		if (view->vm[i] == view->selected)
-			view->selected_at = i;
+			list->at = i;
 	}
-	if (view->selected_at > last_of(view->num_vms))
-		view->selected_at = last_of(view->num_vms);
+	set_count(list, count);
 }
 
 static void list_vcpus(struct view *view)
 {
 	const struct tracked_vm *inside = view->inside;
+	struct view_list *list = &view->list[VIEW_VM];
+	size_t i, count = inside->num_tracked_vcpus;
+
+	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
+	for (i = 0; i < count; i++)
+		view->vcpu[i] = &inside->vcpu[i];
+	if (count)
+		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpus, view);
+	for (i = 0; i < count; i++) {
+		if (view->vcpu[i]->number == view->selected_vcpu)
+			list->at = i;
+	}
+	set_count(list, count);
+}
+
+const struct tracked_vcpu *view_vcpu(const struct view *view)
+{
+	return view->vcpu[view->list[VIEW_VM].at];
+}
+
+/* What moves comes first, and else the order stays. */
+static void put_moving_first(struct rows *rows)
+{
+	struct row *row = xcalloc(rows->count, sizeof(*row));
+	size_t i, count = 0;
+	int moving;
+
+	for (moving = 1; moving >= 0; moving--) {
+		for (i = 0; i < rows->count; i++) {
+			if (!!rows->row[i].delta == moving)
+				row[count++] = rows->row[i];
+		}
+	}
+	free(rows->row);
+	rows->row = row;
+}
+
+static void list_statistics(struct view *view)
+{
+	const struct group *focus = &view->inside->model.focus;
+	struct view_list *list = &view->list[VIEW_VCPU];
 	size_t i;
 
-	view->num_vcpus = inside->num_tracked_vcpus;
-	view->vcpu = xreallocarray(view->vcpu, view->num_vcpus, sizeof(*view->vcpu));
-	for (i = 0; i < view->num_vcpus; i++)
-		view->vcpu[i] = &inside->vcpu[i];
-	if (view->num_vcpus)
-		qsort_r(view->vcpu, view->num_vcpus, sizeof(*view->vcpu), compare_vcpus, view);
-	for (i = 0; i < view->num_vcpus; i++) {
-		if (view->vcpu[i]->number == view->selected_vcpu)
-			view->selected_vcpu_at = i;
+	free(view->rows.row);
+	view->rows = moved_rows(focus, focus->delta, true);
+	put_moving_first(&view->rows);
+	for (i = 0; i < view->rows.count; i++) {
+		if (view->rows.row[i].desc == view->selected_statistic)
+			list->at = i;
 	}
-	if (view->selected_vcpu_at > last_of(view->num_vcpus))
-		view->selected_vcpu_at = last_of(view->num_vcpus);
+	set_count(list, view->rows.count);
+}
+
+static void list_buckets(struct view *view)
+{
+	struct histogram *histogram = &view->histogram;
+
+	*histogram = histogram_of(view->selected_statistic, view->inside->model.focus.value);
+	set_count(&view->list[VIEW_HISTOGRAM], histogram->total ?
+		  histogram->percentile[PMAX] - histogram->first + 1 : 0);
 }
 
 static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
@@ -161,52 +214,72 @@ static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *t
 	return false;
 }
 
+/* Into the level below, at its first line. */
+static void go_down(struct view *view)
+{
+	view->level++;
+	view->list[view->level] = (struct view_list) {};
+}
+
+static void go_up_to(struct view *view, enum view_level level)
+{
+	view->level = level;
+	if (level == VIEW_HOST)
+		view->inside = NULL;
+}
+
 void view_update(struct view *view)
 {
 	/* One that ended and was shown as ended for long enough is gone. */
-	if (!is_tracked(view->tracker, view->inside))
-		view->inside = NULL;
+	if (view->inside && !is_tracked(view->tracker, view->inside))
+		go_up_to(view, VIEW_HOST);
 	/* Then the line stays selected, whatever is in it: at first this is the first one. */
 	if (!is_tracked(view->tracker, view->selected))
 		view->selected = NULL;
 	list_vms(view);
-	if (view->inside)
+	if (view->level >= VIEW_VM)
 		list_vcpus(view);
+	tracker_focus(view->tracker, view->level >= VIEW_VCPU ? view->inside : NULL,
+		      view->level >= VIEW_VCPU ? view_vcpu(view) - view->inside->vcpu : 0);
+	if (view->level >= VIEW_VCPU)
+		list_statistics(view);
+	if (view->level >= VIEW_HISTOGRAM)
+		list_buckets(view);
 }
 
 size_t view_selected_line(const struct view *view)
 {
-	return view->inside ? view->selected_vcpu_at : view->selected_at;
+	return view->list[view->level].at;
 }
 
 size_t view_scroll(struct view *view, size_t lines)
 {
-	size_t *first = view->inside ? &view->first_vcpu : &view->first;
-	size_t count = view->inside ? view->num_vcpus : view->num_vms;
-	size_t line = view_selected_line(view);
+	struct view_list *list = &view->list[view->level];
 
 	view->page = lines ? lines : 1;
-	if (*first > line)
-		*first = line;
-	if (line >= *first + view->page)
-		*first = line - view->page + 1;
+	if (list->first > list->at)
+		list->first = list->at;
+	if (list->at >= list->first + view->page)
+		list->first = list->at - view->page + 1;
 	/* No empty lines while there is something to fill them with. */
-	if (*first + view->page > count)
-		*first = count > view->page ? count - view->page : 0;
-	return *first;
+	if (list->first + view->page > list->count)
+		list->first = list->count > view->page ? list->count - view->page : 0;
+	return list->first;
 }
 
 static void select_line(struct view *view, size_t line)
 {
-	if (view->inside) {
-		view->selected_vcpu_at = line < view->num_vcpus ? line : last_of(view->num_vcpus);
-		if (view->num_vcpus)
-			view->selected_vcpu = view->vcpu[view->selected_vcpu_at]->number;
-	} else {
-		view->selected_at = line < view->num_vms ? line : last_of(view->num_vms);
-		if (view->num_vms)
-			view->selected = view->vm[view->selected_at];
-	}
+	struct view_list *list = &view->list[view->level];
+
+	list->at = line < list->count ? line : last_of(list->count);
+	if (!list->count)
+		return;
+	if (view->level == VIEW_HOST)
+		view->selected = view->vm[list->at];
+	else if (view->level == VIEW_VM)
+		view->selected_vcpu = view->vcpu[list->at]->number;
+	else if (view->level == VIEW_VCPU)
+		view->selected_statistic = view->rows.row[list->at].desc;
 }
 
 static void move_selection(struct view *view, ssize_t lines)
@@ -226,6 +299,8 @@ static void move_sort(struct view *view, int step)
 {
 	int column = view->sort;
 
+	if (view->level > VIEW_VM)
+		return;
 	do
 		column = (column + step + NUM_VIEW_COLUMNS) % NUM_VIEW_COLUMNS;
 	while (!has_column(view, column));
@@ -236,15 +311,19 @@ static void move_sort(struct view *view, int step)
 
 static void enter(struct view *view)
 {
-	if (view->inside || !view->num_vms)
+	if (!view->list[view->level].count)
 		return;
-	select_line(view, view->selected_at);
-	view->inside = view->selected;
-	view->selected_vcpu_at = 0;
-	view->first_vcpu = 0;
-	if (!has_column(view, view->sort))
-		view->sort = VIEW_EXITS;
-	list_vcpus(view);
+	select_line(view, view_selected_line(view));
+	if (view->level == VIEW_HOST) {
+		view->inside = view->selected;
+		if (!has_column(view, view->sort))
+			view->sort = VIEW_EXITS;
+	} else if (view->level == VIEW_HISTOGRAM ||
+		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic))) {
+		return;
+	}
+	go_down(view);
+	view_update(view);
 	select_line(view, 0);
 }
 
@@ -253,8 +332,8 @@ static void leave(struct view *view, bool quits)
 {
 	if (view->help)
 		view->help = false;
-	else if (view->inside)
-		view->inside = NULL;
+	else if (view->level != VIEW_HOST)
+		go_up_to(view, view->level - 1);
 	else if (view->filter[0] && !quits)
 		view->filter[0] = '\0';
 	else
@@ -323,7 +402,7 @@ static void press_command(struct view *view, unsigned int press)
 		change_interval(view, false);
 		break;
 	case '/':
-		view->inside = NULL;
+		go_up_to(view, VIEW_HOST);
 		view->typing = true;
 		break;
 	case 'r':

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "histogram.h"
+#include "movement.h"
 #include "tracker.h"
 
 #define VIEW_MIN_INTERVAL_NS (NSEC_PER_SEC / 10)
@@ -41,8 +43,24 @@ enum press {
 	PRESS_END,
 };
 
+/* How deep is looked. */
+enum view_level {
+	VIEW_HOST,			/* the list of VMs */
+	VIEW_VM,			/* the vCPUs of one, and what moves in it */
+	VIEW_VCPU,			/* the statistics of one of them */
+	VIEW_HISTOGRAM,			/* the buckets of one of these */
+	NUM_VIEW_LEVELS,
+};
+
+/* The lines of a level. */
+struct view_list {
+	size_t count;
+	size_t at;			/* the one that is selected */
+	size_t first;			/* the one that is drawn first */
+};
+
 struct view {
-	const struct tracker *tracker;
+	struct tracker *tracker;
 	enum view_column sort;
 	bool ascending;
 	char filter[32];
@@ -53,23 +71,27 @@ struct view {
 	uint64_t interval_ns;
 	size_t page;			/* lines of the list that were drawn last */
 
-	/* The list of VMs: those that pass the filter, sorted. */
-	const struct tracked_vm **vm;
-	size_t num_vms;
-	const struct tracked_vm *selected;
-	size_t selected_at;		/* in the list, also when the VM is gone */
-	size_t first;			/* line that is drawn first */
+	enum view_level level;
+	struct view_list list[NUM_VIEW_LEVELS];
 
-	/* The VM that is looked into, NULL if none is; its vCPUs, sorted. */
+	/* VIEW_HOST: those that pass the filter, sorted. */
+	const struct tracked_vm **vm;
+	const struct tracked_vm *selected;
+
+	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
 	const struct tracked_vm *inside;
 	const struct tracked_vcpu **vcpu;
-	size_t num_vcpus;
 	unsigned int selected_vcpu;	/* its id */
-	size_t selected_vcpu_at;
-	size_t first_vcpu;
+
+	/* VIEW_VCPU and below: those that ever moved, first what moves now. */
+	struct rows rows;
+	const struct statsfile_desc *selected_statistic;
+
+	/* VIEW_HISTOGRAM */
+	struct histogram histogram;
 };
 
-void view_init(struct view *view, const struct tracker *tracker, uint64_t interval_ns);
+void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);
 void view_free(struct view *view);
 
 /* After each sample: the lists are made again. What is selected stays selected. */
@@ -83,5 +105,8 @@ size_t view_scroll(struct view *view, size_t lines);
 
 /* Which line of the list is selected. */
 size_t view_selected_line(const struct view *view);
+
+/* VIEW_VCPU and below: that vCPU. */
+const struct tracked_vcpu *view_vcpu(const struct view *view);
 
 #endif /* KVMSTAT_VIEW_H */

@@ -4,10 +4,12 @@
  * screens of every size.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../render_screen.h"
 #include "../util.h"
+#include "fixture.h"
 #include "tap.h"
 
 static const struct statsfile_desc io_exits = { .name = "io_exits", .size = 1, };
@@ -16,6 +18,7 @@ static struct tracked_vm vms[] = {
 	{ .pid = 10, .name = "web", .id = "kvm-10", .has_statistics = true, .has_rates = true,
 	  .num_vcpus = 2, .rates = {
 		.known = { true, true, false, }, .per_second = { 100, 5, }, .top = &io_exits,
+		.top_per_second = 62,
 	  }, },
 	{ .pid = 7, .name = "db", .id = "kvm-7", .has_statistics = true, .has_rates = true,
 	  .num_vcpus = 4, .rates = {
@@ -84,8 +87,8 @@ static void test_list(void)
 	check_text(line_of(1), header, "header");
 	check_text(line_of(2), "      7 db              4      900        1        - -",
 		   "a VM without a reason, and what is not counted");
-	check_text(line_of(3), "     10 web             2      100        5        - io_exits",
-		   "a VM with fewer exits");
+	check_text(line_of(3), "     10 web             2      100        5        - io_exits 62%",
+		   "a VM with fewer exits, and its top reason's share");
 	check_text(line_of(4), "      8 gone            3        -        -        - ended",
 		   "a VM that has ended");
 	check_text(line_of(5), "     30 closed          1        -        -        - no statistics",
@@ -112,13 +115,13 @@ static void test_keys(void)
 	check(view.sort == VIEW_NAME && view.selected == &vms[0] && view_selected_line(&view) == 3,
 	      "what is selected stays selected when the order changes");
 	press("/WEb\r");
-	check(view.num_vms == 1 && view.vm[0] == &vms[0], "filter by name");
+	check(view.list[VIEW_HOST].count == 1 && view.vm[0] == &vms[0], "filter by name");
 	view_press(&view, PRESS_ESCAPE);
 	press("/30");
-	check(view.num_vms == 1 && view.vm[0] == &vms[2], "filter by pid");
+	check(view.list[VIEW_HOST].count == 1 && view.vm[0] == &vms[2], "filter by pid");
 	view_press(&view, PRESS_ESCAPE);
 	press("/io_");
-	check(view.num_vms == 1 && view.vm[0] == &vms[0], "filter by top reason");
+	check(view.list[VIEW_HOST].count == 1 && view.vm[0] == &vms[0], "filter by top reason");
 	view_press(&view, PRESS_ESCAPE);
 	press("/nothing");
 	draw(10, 80);
@@ -168,12 +171,122 @@ static void test_sparkline(void)
 	check_text(line_of(0), " _.=#", "bars: not known, none, little, half, most");
 }
 
+static const struct image_stat no_stats[] = { {}, };
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "never", },
+	{ .name = "before", },
+	{ .name = "exits", },
+	{ .name = "io_exits", },
+	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{ .name = "halt_wait_hist", .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+	  .exponent = -9, .size = 4, },
+	{},
+};
+
+/* One second in which the vCPU has done that. */
+static void sample(struct model *model, const struct image *image, uint64_t second)
+{
+	static const uint64_t step[] = { 0, 0, 200, 50, 3000000, 1, 0, 3, 0, };
+	struct statsfile_error error;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(step); i++)
+		image_values(image)[i] += step[i];
+	if (model_sample(model, second * NSEC_PER_SEC, true, &error))
+		abort();
+	view_update(&view);
+}
+
+static void test_vcpu(void)
+{
+	struct tracked_vcpu vcpu = {
+		.number = 3,
+		.rates = { .known = { true, }, .per_second = { 200, }, },
+	};
+	struct tracked_vm *web = &vms[0];
+	struct tracked_vm saved = *web;
+	struct fixture fixture;
+	struct image *image = &fixture.vcpu_image;
+
+	fixture_set_up(&fixture, "web", no_stats, vcpu_stats);
+	model_init(&web->model, &fixture.vm);
+	web->vcpu = &vcpu;
+	web->num_tracked_vcpus = 1;
+	image_values(image)[1] = 77;
+	set_up();
+	sample(&web->model, image, 1);
+	press("j");
+	view_press(&view, PRESS_ENTER);
+	check(view.level == VIEW_VM && view.inside == web, "into the VM");
+	view_press(&view, PRESS_ENTER);
+	check(view.level == VIEW_VCPU && view_vcpu(&view) == &vcpu, "into its vCPU");
+	draw(12, 80);
+	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
+	check_text(line_of(1), "STATISTIC        PER SECOND OF EXITS                TOTAL",
+		   "vCPU: header");
+	check_text(line_of(2), "before                    -                            77",
+		   "vCPU: nothing is known of what moves before the next sample");
+	sample(&web->model, image, 2);
+	draw(12, 80);
+	check_text(line_of(2), "exits                   200     100%                  400",
+		   "vCPU: what moves most is the first one");
+	check_text(line_of(3), "io_exits                 50      25%                  100",
+		   "vCPU: a reason, with its share");
+	check_text(line_of(4), "halt_wait_hist            4                             8  histogram",
+		   "vCPU: a histogram");
+	check_text(line_of(5), "halt_wait_ns           3 ms                          6 ms",
+		   "vCPU: a time");
+	check_text(line_of(6), "before                    0                            77",
+		   "vCPU: what does not move comes last");
+	check_text(line_of(7), "", "vCPU: what never moved is not shown");
+	check(screen.cell[6 * 80].style == STYLE_SELECTED && screen.cell[2 * 80].style == STYLE_PLAIN,
+	      "vCPU: what was selected still is");
+	view_press(&view, PRESS_ENTER);
+	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
+	view_press(&view, PRESS_HOME);
+	press("jj");
+	view_press(&view, PRESS_ENTER);
+	draw(12, 80);
+	check(view.level == VIEW_HISTOGRAM, "into a histogram");
+	check_contains(line_of(0), "vCPU 3, halt_wait_hist  ", "histogram: title");
+	check_text(line_of(1), "      FROM         TO            COUNT   SHARE", "histogram: header");
+	check_text(line_of(2), "      0 ns       1 ns                2   25.0%  ###########",
+		   "histogram: the first bucket");
+	check_text(line_of(4), "      2 ns       4 ns                6   75.0%  ################################",
+		   "histogram: the fullest bucket, the last one that is not empty");
+	check_text(line_of(5), "", "histogram: nothing behind it");
+	draw(4, 10);
+	view_press(&view, PRESS_END);
+	draw(4, 10);
+	check_contains(line_of(2), "2 ns", "histogram: it is scrolled");
+	web->ended = true;
+	view_press(&view, 'q');
+	draw(12, 80);
+	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
+	press("qq");
+	check(view.level == VIEW_HOST && !web->model.focus.schema,
+	      "and out again: nothing more is kept of the vCPU");
+	press("j");
+	view_press(&view, PRESS_ENTER);
+	view_press(&view, PRESS_ENTER);
+	tracker.num_vms = 0;
+	view_update(&view);
+	draw(12, 80);
+	check_text(line_of(2), "No process has a VM.", "a VM that is forgotten while it is looked into");
+	tracker.num_vms = ARRAY_SIZE(tracked);
+	model_free(&web->model);
+	fixture_tear_down(&fixture);
+	*web = saved;
+}
+
 int main(void)
 {
 	test_list();
 	test_keys();
 	test_sizes();
 	test_sparkline();
+	test_vcpu();
 	view_free(&view);
 	screen_free(&screen);
 	return tap_end();
