@@ -33,6 +33,7 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
  */
 bool replay_begin(bool latest);
 
+int command_export(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 

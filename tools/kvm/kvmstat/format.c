@@ -136,6 +136,75 @@ void format_count_rate(char text[FORMAT_SIZE], double rate)
 		format_prefixed(text, rate, count_prefixes, ARRAY_SIZE(count_prefixes));
 }
 
+/* Digits alone: this is what is printed by the thousand. */
+static int format_digits(char text[FORMAT_SIZE], uint64_t value)
+{
+	char digits[FORMAT_SIZE];
+	char *digit = digits + sizeof(digits);
+	int length;
+
+	do {
+		*--digit = '0' + value % 10;
+		value /= 10;
+	} while (value);
+	length = digits + sizeof(digits) - digit;
+	memcpy(text, digit, length);
+	text[length] = '\0';
+	return length;
+}
+
+/* Nineteen digits are what fits in 64 bits, whatever they are. */
+#define MAX_DECIMALS 19
+
+/* The value / 10^decimals. */
+static int format_fraction(char text[FORMAT_SIZE], uint64_t value, int decimals)
+{
+	uint64_t divisor = 1;
+	int length, i;
+
+	for (i = 0; i < decimals; i++)
+		divisor *= 10;
+	length = format_digits(text, value / divisor);
+	value %= divisor;
+	if (!value)
+		return length;
+	text[length++] = '.';
+	while (value) {
+		divisor /= 10;
+		text[length++] = '0' + value / divisor;
+		value %= divisor;
+	}
+	text[length] = '\0';
+	return length;
+}
+
+/* False if the result does not fit. */
+static bool multiply(const struct statsfile_desc *desc, uint64_t *value)
+{
+	uint64_t base = statsfile_base(desc) == KVM_STATS_BASE_POW2 ? 2 : 10;
+	int i;
+
+	for (i = 0; *value && i < desc->exponent; i++) {
+		if (__builtin_mul_overflow(*value, base, value))
+			return false;
+	}
+	return true;
+}
+
+int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value)
+{
+	uint64_t scaled = value;
+
+	if (!desc->exponent || !is_base_known(desc))
+		return format_digits(text, value);
+	if (desc->exponent < 0 && desc->exponent >= -MAX_DECIMALS &&
+	    statsfile_base(desc) == KVM_STATS_BASE_POW10)
+		return format_fraction(text, value, -desc->exponent);
+	if (desc->exponent > 0 && multiply(desc, &scaled))
+		return format_digits(text, scaled);
+	return snprintf(text, FORMAT_SIZE, "%.17g", scale_value(desc, value));
+}
+
 void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound)
 {
 	if (has_prefixes(desc))

@@ -27,6 +27,12 @@ void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, doub
 /* The same of a number of events. */
 void format_count_rate(char text[FORMAT_SIZE], double rate);
 
+/*
+ * The value in its unit for a program: with all digits, exactly if that is possible at
+ * all. Returns their number.
+ */
+int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
+
 /* The bound of a histogram's bucket, in its unit. */
 void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound);
 

@@ -30,6 +30,7 @@ static const struct command {
 	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", },
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .json = true, },
+	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },

@@ -78,7 +78,7 @@ static void group_begin(struct group *group)
 	clear_values(group->schema, group->delta);
 }
 
-static void add_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
+void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
 {
 	if (statsfile_type(desc) != KVM_STATS_TYPE_PEAK)
 		*sum += value;
@@ -114,7 +114,7 @@ static void group_add(struct group *group, uint64_t **last, bool from_zero)
 	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
 		for (i = 0; i < desc->size; i++) {
 			index = desc->first + i;
-			add_value(desc, &group->value[index], now[index]);
+			combine_value(desc, &group->value[index], now[index]);
 			group->step[index] = change(desc, now[index], (*last)[index]);
 			group->delta[index] += group->step[index];
 		}

@@ -98,6 +98,9 @@ bool is_histogram(const struct statsfile_desc *desc);
  */
 uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array);
 
+/* Makes the @value of one vCPU part of @sum, that of all: see struct group. */
+void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value);
+
 double rate_per_second(uint64_t delta, uint64_t elapsed_ns);
 
 #endif /* KVMSTAT_MODEL_H */

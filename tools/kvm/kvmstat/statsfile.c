@@ -620,18 +620,49 @@ uint32_t statsfile_online_vcpus(const struct statsfile *file)
 	return online_vcpus < file->vcpu_max ? online_vcpus : file->vcpu_max;
 }
 
-int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
-			struct statsfile_error *error)
+/* The values of a vCPU, NULL and @error if it is not there. */
+static const uint64_t *find_window(const struct statsfile *file, uint32_t index,
+				   struct statsfile_error *error)
 {
 	size_t offset = (size_t)index * file->vcpu_stride;
 	uint32_t online_vcpus = statsfile_online_vcpus(file);
 
 	/* A window without its vCPU would raise SIGBUS. */
-	if (index >= online_vcpus)
-		return fail(error, -EINVAL, "vCPU %u of %u", index, online_vcpus);
-	load_values(values, (const uint64_t *)(file->windows + offset),
-		    file->vcpu_schema->num_values);
+	if (index >= online_vcpus) {
+		fail(error, -EINVAL, "vCPU %u of %u", index, online_vcpus);
+		return NULL;
+	}
+	return (const uint64_t *)(file->windows + offset);
+}
+
+int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
+			struct statsfile_error *error)
+{
+	const uint64_t *window = find_window(file, index, error);
+
+	if (!window)
+		return -EINVAL;
+	load_values(values, window, file->vcpu_schema->num_values);
 	return 0;
+}
+
+int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,
+		       struct statsfile_error *error)
+{
+	const uint64_t *window = find_window(file, index, error);
+	unsigned int i;
+
+	if (!window)
+		return -EINVAL;
+	for (i = 0; i < file->vcpu_schema->num_values; i++)
+		sums[i] += load_value(&window[i]);
+	return 0;
+}
+
+void statsfile_release_vcpus(const struct statsfile *file)
+{
+	if (file->windows)
+		madvise((void *)file->windows, windows_size(file), MADV_DONTNEED);
 }
 
 int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,

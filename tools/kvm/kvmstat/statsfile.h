@@ -222,6 +222,23 @@ int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *
 			struct statsfile_error *error);
 
 /**
+ * statsfile_add_vcpu() - as statsfile_read_vcpu(), but adds to what is there
+ * @file: the file of its VM
+ * @index: in the order in which the vCPUs were created
+ * @sums: of file->vcpu_schema->num_values
+ * @error: filled in on failure
+ */
+int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,
+		       struct statsfile_error *error);
+
+/*
+ * Lets go of the memory of the vCPUs' windows, which counts as memory of whoever has
+ * read there. They can be read as before, at the price of a page fault each. One system
+ * call.
+ */
+void statsfile_release_vcpus(const struct statsfile *file);
+
+/**
  * statsfile_read_vcpu_ids() - read the ids of vCPUs
  * @file: the file of their VM
  * @first: index of the first

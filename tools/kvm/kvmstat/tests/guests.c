@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The host in memory. A VM's file descriptor in its process is its index here.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../util.h"
+#include "guests.h"
+
+struct guest guests[MAX_GUESTS];
+
+static void start(struct guest *guest)
+{
+	char id[32];
+	unsigned int i;
+
+	snprintf(id, sizeof(id), "kvm-%d", guest->pid);
+	guest->image = image_build_ext(id, guest->vm_stats, guest->vcpu_stats,
+				       guest->vcpus ? guest->vcpus : 1);
+	image_values(&guest->image)[0] = guest->vcpus;
+	for (i = 0; i < guest->vcpus; i++)
+		image_vcpu_ids(&guest->image)[i] = 10 + i;
+	guest->fd = image_to_file(&guest->image, guest->vcpus, STATSFILE_MMAP).fd;
+}
+
+void guests_start(void)
+{
+	struct guest *guest;
+
+	for (guest = guests; guest->name; guest++) {
+		if (!guest->image.bytes)
+			start(guest);
+	}
+}
+
+void guests_free(void)
+{
+	struct guest *guest;
+
+	for (guest = guests; guest->name; guest++) {
+		image_free(&guest->image);
+		close(guest->fd);
+	}
+	memset(guests, 0, sizeof(guests));
+}
+
+uint64_t *guest_vm_values(const struct guest *guest)
+{
+	return image_values(&guest->image);
+}
+
+uint64_t *guest_vcpu_values(const struct guest *guest, unsigned int index)
+{
+	return image_vcpu_values(&guest->image, index);
+}
+
+static void add_fd(struct proc_fds *fds, int fd)
+{
+	fds->entry = xreallocarray(fds->entry, fds->count + 1, sizeof(*fds->entry));
+	fds->entry[fds->count++] = (struct proc_fd) { .fd = fd, .link = LINK_VM, };
+}
+
+static int list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	int i;
+
+	(void)host;
+	*fds = (struct proc_fds) {};
+	for (i = 0; guests[i].name; i++) {
+		if (guests[i].pid == pid && !guests[i].dead)
+			add_fd(fds, i);
+	}
+	return 0;
+}
+
+static int list(const struct host *host, struct proc_list *list)
+{
+	struct proc_process process;
+	const struct guest *guest;
+	pid_t last = 0;
+
+	*list = (struct proc_list) {};
+	for (guest = guests; guest->name; guest++) {
+		if (guest->pid == last || guest->dead)
+			continue;
+		last = guest->pid;
+		process = (struct proc_process) {
+			.pid = last,
+			.err = guest->denied ? EACCES : 0,
+		};
+		if (!guest->denied)
+			list_fds(host, last, &process.fds);
+		proc_list_add(list, &process);
+	}
+	return 0;
+}
+
+static const struct guest *find_guest(pid_t pid)
+{
+	const struct guest *guest = guests;
+
+	while (guest->pid != pid)
+		guest++;
+	return guest;
+}
+
+static void name(const struct host *host, pid_t pid, char *text, size_t size)
+{
+	(void)host;
+	snprintf(text, size, "%s", find_guest(pid)->name);
+}
+
+static pid_t thread_group(const struct host *host, pid_t pid)
+{
+	(void)host;
+	return pid;
+}
+
+static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+		     uint64_t *vm, struct host_error *error)
+{
+	const struct guest *guest = &guests[fd->fd];
+
+	(void)host;
+	(void)pid;
+	*vm = fd->fd + 1;
+	*error = (struct host_error) { .step = HOST_TAKE, .err = guest->refused, };
+	return guest->refused ? -1 : dup(guest->fd);
+}
+
+/* Each has to be a file of its own. */
+static int open_process(const struct host *host, pid_t pid, struct host_error *error)
+{
+	(void)host;
+	(void)error;
+	return dup(find_guest(pid)->fd);
+}
+
+/* The guest that a file, whatever its number, is of. */
+static const struct guest *guest_of(int fd)
+{
+	const struct guest *guest = guests;
+	struct stat wanted, file;
+
+	fstat(fd, &wanted);
+	while (fstat(guest->fd, &file) || file.st_ino != wanted.st_ino)
+		guest++;
+	return guest;
+}
+
+static bool is_gone(int process)
+{
+	pid_t pid = guest_of(process)->pid;
+	const struct guest *guest;
+
+	for (guest = guests; guest->name; guest++) {
+		if (guest->pid == pid && !guest->dead)
+			return false;
+	}
+	return true;
+}
+
+static bool is_dead(int stats)
+{
+	return guest_of(stats)->dead;
+}
+
+const struct host guests_host = {
+	.list = list,
+	.list_fds = list_fds,
+	.name = name,
+	.thread_group = thread_group,
+	.get_stats = get_stats,
+	.open_process = open_process,
+	.is_gone = is_gone,
+	.is_dead = is_dead,
+	.access = STATSFILE_MMAP,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A host in memory: processes that have VMs with vCPUs, whose values the test sets. They
+ * are found and read as those of a real one.
+ */
+#ifndef KVMSTAT_TESTS_GUESTS_H
+#define KVMSTAT_TESTS_GUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../host.h"
+#include "image.h"
+
+#define MAX_GUESTS 64
+
+struct guest {
+	pid_t pid;
+	const char *name;		/* of the process */
+	const struct image_stat *vm_stats;	/* the first one has to be online_vcpus */
+	const struct image_stat *vcpu_stats;
+	unsigned int vcpus;
+	bool denied;			/* the process may not be looked into */
+	int refused;			/* errno with which the statistics file is refused */
+	bool dead;
+	/* private */
+	struct image image;
+	int fd;
+};
+
+/* Those that end with one without a name; of a process one after the other, lowest pid first. */
+extern struct guest guests[MAX_GUESTS];
+extern const struct host guests_host;
+
+/* Makes the files of those that have none yet; the ids of the vCPUs are 10, 11, ... */
+void guests_start(void);
+void guests_free(void);
+
+uint64_t *guest_vm_values(const struct guest *guest);
+uint64_t *guest_vcpu_values(const struct guest *guest, unsigned int index);
+
+#endif /* KVMSTAT_TESTS_GUESTS_H */

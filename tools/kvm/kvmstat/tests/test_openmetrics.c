@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a monitoring system gets: names, units, scales, buckets and labels of the values
+ * in the files of a host in memory, in both formats; how VMs that come, go and fail are
+ * seen; which format is chosen; which addresses are possible.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../accept.h"
+#include "../descriptions.h"
+#include "../format.h"
+#include "../listen.h"
+#include "../render_openmetrics.h"
+#include "../scrape.h"
+#include "../util.h"
+#include "guests.h"
+#include "tap.h"
+
+#define HIST_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "remote_tlb_flush", },
+	{ .name = "max_mmu_rmap_size", .flags = KVM_STATS_TYPE_PEAK, },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", },
+	{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{
+		.name = "memory-total",
+		.flags = KVM_STATS_TYPE_PEAK | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
+		.exponent = 10,
+	},
+	{ .name = "blocking", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{ .name = "halt_wait_hist", .flags = HIST_NS, .exponent = -9, .size = 4, },
+	{
+		.name = "depth",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 10,
+	},
+	{},
+};
+
+/* Where they are among the values. */
+enum { EXITS, FAIL_NS, MEMORY, BLOCKING, WAIT_NS, WAIT, DEPTH = WAIT + 4, };
+
+static struct inventory inventory;
+static struct collector collector;
+static uint64_t now_ns;
+
+static void set_values(const struct guest *guest, unsigned int index, uint64_t factor)
+{
+	uint64_t *values = guest_vcpu_values(guest, index);
+
+	values[EXITS] = factor;
+	values[FAIL_NS] = 1500000000 * factor;
+	values[MEMORY] = factor;
+	values[BLOCKING] = 1;
+	values[WAIT_NS] = factor;
+	values[WAIT] = factor;
+	values[WAIT + 1] = 10 * factor;
+	values[WAIT + 3] = 100 * factor;
+	values[DEPTH] = factor;
+	values[DEPTH + 2] = 2 * factor;
+}
+
+static void set_guest(unsigned int index, pid_t pid, const char *name, unsigned int vcpus)
+{
+	guests[index] = (struct guest) {
+		.pid = pid,
+		.name = name,
+		.vm_stats = vm_stats,
+		.vcpu_stats = vcpu_stats,
+		.vcpus = vcpus,
+	};
+}
+
+static void set_up(bool per_vcpu)
+{
+	set_guest(0, 100, "a", 2);
+	guests_start();
+	guest_vm_values(&guests[0])[1] = 7;
+	guest_vm_values(&guests[0])[2] = 3;
+	set_values(&guests[0], 0, 1);
+	set_values(&guests[0], 1, 2);
+	inventory_init(&inventory, &guests_host);
+	collector_init(&collector, &inventory, per_vcpu);
+	now_ns = 1;
+}
+
+static void tear_down(void)
+{
+	collector_free(&collector);
+	inventory_free(&inventory);
+	guests_free();
+}
+
+/* All of it, from reads of @size; the caller frees it. */
+static char *scrape(enum exposition_format format, size_t size)
+{
+	const struct exposition_server server = { .num_connections = 5, .num_dropped = 2, };
+	struct exposition *exposition;
+	struct scrape scrape;
+	size_t length = 0, done;
+	char *text = NULL;
+
+	if (collect(&collector, now_ns, &scrape))
+		abort();
+	scrape.duration_ns = 1500000;
+	exposition = exposition_open(format, &collector.metrics, &scrape, &server);
+	do {
+		text = xreallocarray(text, length + size + 1, 1);
+		done = exposition_read(exposition, text + length, size);
+		length += done;
+	} while (done);
+	text[length] = '\0';
+	exposition_close(exposition);
+	return text;
+}
+
+static void expect(enum exposition_format format, const char *expected, const char *name)
+{
+	char *text = scrape(format, 4096);
+
+	check_contains(text, expected, name);
+	free(text);
+}
+
+/* Lines that begin with @start; the caller frees it. */
+static char *lines_of(const char *text, const char *start)
+{
+	char *found = xasprintf("%s", ""), *longer;
+	size_t length;
+
+	for (; *text; text += length) {
+		length = strcspn(text, "\n") + 1;
+		if (strncmp(text, start, strlen(start)))
+			continue;
+		longer = xasprintf("%s%.*s", found, (int)length, text);
+		free(found);
+		found = longer;
+	}
+	return found;
+}
+
+static void expect_lines(const char *start, const char *expected, const char *name)
+{
+	char *text = scrape(FORMAT_PROMETHEUS, 4096);
+	char *found = lines_of(text, start);
+
+	check_text(found, expected, name);
+	free(found);
+	free(text);
+}
+
+static const char openmetrics[] =
+	"# HELP kvmstat_build_info The exporter, its value is always 1\n"
+	"# TYPE kvmstat_build_info gauge\n"
+	"kvmstat_build_info{version=\"0.1\"} 1\n"
+	"# HELP kvmstat_scrape_duration_seconds Time that it took to look for VMs and to read them, for this scrape\n"
+	"# TYPE kvmstat_scrape_duration_seconds gauge\n"
+	"# UNIT kvmstat_scrape_duration_seconds seconds\n"
+	"kvmstat_scrape_duration_seconds 0.001500000\n"
+	"# HELP kvmstat_scrapes Scrapes, with this one\n"
+	"# TYPE kvmstat_scrapes counter\n"
+	"kvmstat_scrapes_total 1\n"
+	"# HELP kvmstat_vms VMs that were found\n"
+	"# TYPE kvmstat_vms gauge\n"
+	"kvmstat_vms 1\n"
+	"# HELP kvmstat_processes_denied Processes that may not be looked into, whether they have a VM or not\n"
+	"# TYPE kvmstat_processes_denied gauge\n"
+	"kvmstat_processes_denied 0\n"
+	"# HELP kvmstat_problems Problems with processes and VMs that the exporter has logged\n"
+	"# TYPE kvmstat_problems counter\n"
+	"kvmstat_problems_total 0\n"
+	"# HELP kvmstat_connections Connections of clients that were accepted\n"
+	"# TYPE kvmstat_connections counter\n"
+	"kvmstat_connections_total 5\n"
+	"# HELP kvmstat_connections_dropped Connections that were closed because the client was too slow or there were too many\n"
+	"# TYPE kvmstat_connections_dropped counter\n"
+	"kvmstat_connections_dropped_total 2\n"
+	"# HELP kvmstat_vm_up Whether the statistics of the VM were read for this scrape\n"
+	"# TYPE kvmstat_vm_up gauge\n"
+	"kvmstat_vm_up{vm=\"a\",pid=\"100\"} 1\n"
+	"# HELP kvmstat_vm_vcpus vCPUs of the VM that were found\n"
+	"# TYPE kvmstat_vm_vcpus gauge\n"
+	"kvmstat_vm_vcpus{vm=\"a\",pid=\"100\"} 2\n"
+	"# HELP kvmstat_vm_info The VM's id in KVM, the value is always 1\n"
+	"# TYPE kvmstat_vm_info gauge\n"
+	"kvmstat_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\"} 1\n"
+	"# HELP kvm_vm_online_vcpus vCPUs that the VM has, none of which is removed before the VM\n"
+	"# TYPE kvm_vm_online_vcpus gauge\n"
+	"kvm_vm_online_vcpus{vm=\"a\",pid=\"100\"} 2\n"
+	"# HELP kvm_vm_remote_tlb_flush Flushes of the TLBs of other CPUs that run the VM\n"
+	"# TYPE kvm_vm_remote_tlb_flush counter\n"
+	"kvm_vm_remote_tlb_flush_total{vm=\"a\",pid=\"100\"} 7\n"
+	"# HELP kvm_vm_max_mmu_rmap_size Most page table entries that mapped one guest page at a time\n"
+	"# TYPE kvm_vm_max_mmu_rmap_size gauge\n"
+	"kvm_vm_max_mmu_rmap_size{vm=\"a\",pid=\"100\"} 3\n"
+	"# HELP kvm_vcpu_exits Exits from the guest, for whatever reason (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_exits counter\n"
+	"kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
+	"# HELP kvm_vcpu_halt_poll_fail_seconds Time spent polling in halts that no wake-up event ended meanwhile (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_halt_poll_fail_seconds counter\n"
+	"# UNIT kvm_vcpu_halt_poll_fail_seconds seconds\n"
+	"kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\",pid=\"100\"} 4.5\n"
+	"# HELP kvm_vcpu_memory_total_bytes KVM's statistic memory-total (the highest of all vCPUs); this kvmstat does not know what it counts\n"
+	"# TYPE kvm_vcpu_memory_total_bytes gauge\n"
+	"# UNIT kvm_vcpu_memory_total_bytes bytes\n"
+	"kvm_vcpu_memory_total_bytes{vm=\"a\",pid=\"100\"} 2048\n"
+	"# HELP kvm_vcpu_blocking The vCPU is blocked now, waiting for an event (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_blocking gauge\n"
+	"kvm_vcpu_blocking{vm=\"a\",pid=\"100\"} 2\n"
+	"# HELP kvm_vcpu_halt_wait_seconds Halts that blocked, by time blocked (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_halt_wait_seconds histogram\n"
+	"# UNIT kvm_vcpu_halt_wait_seconds seconds\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.0\"} 3\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.000000001\"} 33\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.000000003\"} 33\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 333\n"
+	"kvm_vcpu_halt_wait_seconds_count{vm=\"a\",pid=\"100\"} 333\n"
+	"kvm_vcpu_halt_wait_seconds_sum{vm=\"a\",pid=\"100\"} 0.000000003\n"
+	"# HELP kvm_vcpu_depth KVM's statistic depth (sum over all vCPUs); this kvmstat does not know what it counts\n"
+	"# TYPE kvm_vcpu_depth histogram\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"9.0\"} 3\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"19.0\"} 3\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 9\n"
+	"# EOF\n";
+
+static void test_openmetrics(void)
+{
+	char *text, *other;
+
+	set_up(false);
+	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
+	check_text(text, openmetrics, "OpenMetrics: all of it");
+	collector.num_scrapes = 0;
+	other = scrape(FORMAT_OPENMETRICS, 1);
+	check_text(other, text, "OpenMetrics: the same byte by byte");
+	free(other);
+	free(text);
+	tear_down();
+}
+
+static void test_prometheus(void)
+{
+	set_up(false);
+	expect(FORMAT_PROMETHEUS,
+	       "\n# HELP kvm_vcpu_exits_total Exits from the guest, for whatever reason (sum over all vCPUs)\n"
+	       "# TYPE kvm_vcpu_exits_total counter\n"
+	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+	       "Prometheus: a counter's name ends in _total everywhere");
+	expect(FORMAT_PROMETHEUS,
+	       "\nkvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 9\n"
+	       "kvm_vcpu_depth_count{vm=\"a\",pid=\"100\"} 9\n",
+	       "Prometheus: a histogram without a sum has a count");
+	expect_lines("# UNIT", "", "Prometheus: no units");
+	expect_lines("# EOF", "", "Prometheus: no end");
+	tear_down();
+}
+
+static void test_per_vcpu(void)
+{
+	set_up(true);
+	expect(FORMAT_OPENMETRICS,
+	       "# HELP kvm_vcpu_exits Exits from the guest, for whatever reason\n"
+	       "# TYPE kvm_vcpu_exits counter\n"
+	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\",vcpu=\"10\"} 1\n"
+	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\",vcpu=\"11\"} 2\n#",
+	       "per vCPU: a sample each, under its id");
+	expect_lines("kvm_vm_remote_tlb_flush_total",
+		     "kvm_vm_remote_tlb_flush_total{vm=\"a\",pid=\"100\"} 7\n",
+		     "per vCPU: what is the VM's is the VM's");
+	expect(FORMAT_PROMETHEUS,
+	       "kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",vcpu=\"11\",le=\"0.000000001\"} 22\n",
+	       "per vCPU: histograms");
+	tear_down();
+}
+
+static void test_labels(void)
+{
+	set_up(false);
+	guests[0].name = "a \"b\"\\";
+	set_guest(1, 100, "a \"b\"\\", 1);
+	set_guest(2, 200, "a \"b\"\\", 0);
+	guests_start();
+	set_values(&guests[1], 0, 9);
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\\",pid=\"100\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 9\n",
+		     "labels: escaped; two VMs of a process are told apart");
+	expect_lines("kvmstat_vm_vcpus",
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\\",pid=\"100\"} 2\n"
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 1\n"
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\\",pid=\"200\"} 0\n",
+		     "labels: a VM without a vCPU has a name, too");
+	guests[0].dead = true;
+	now_ns += 2 * NSEC_PER_SEC;
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 9\n",
+		     "labels: of the second they stay when the first has ended");
+	tear_down();
+}
+
+static void test_coming_and_going(void)
+{
+	set_up(false);
+	expect_lines("kvmstat_vms ", "kvmstat_vms 1\n", "one VM");
+	set_guest(1, 101, "b", 1);
+	guests_start();
+	now_ns += NSEC_PER_SEC / 2;
+	expect_lines("kvmstat_vms ", "kvmstat_vms 1\n", "not looked for within a second");
+	now_ns += NSEC_PER_SEC / 2;
+	expect_lines("kvmstat_vms ", "kvmstat_vms 2\n", "a new one, a second later");
+	guests[0].dead = true;
+	now_ns += NSEC_PER_SEC;
+	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"b\",pid=\"101\"} 1\n",
+		     "one that has ended is gone");
+	tear_down();
+}
+
+static void test_values_are_fresh(void)
+{
+	set_up(false);
+	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+		     "values");
+	guest_vcpu_values(&guests[0], 1)[EXITS] = 1000;
+	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 1001\n",
+		     "are read for each scrape");
+	tear_down();
+}
+
+/* One that is refused, and one that may not be looked into. */
+static void test_failures(void)
+{
+	set_up(false);
+	set_guest(1, 101, "b", 1);
+	guests[1].refused = EIO;
+	set_guest(2, 102, "c", 1);
+	guests[2].denied = true;
+	set_guest(3, 103, "d", 1);
+	guests_start();
+	set_values(&guests[3], 0, 5);
+	expect_lines("kvmstat_vm_up",
+		     "kvmstat_vm_up{vm=\"a\",pid=\"100\"} 1\n"
+		     "kvmstat_vm_up{vm=\"b\",pid=\"101\"} 0\n"
+		     "kvmstat_vm_up{vm=\"d\",pid=\"103\"} 1\n",
+		     "failures: a VM without statistics is there, and not up");
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"d\",pid=\"103\"} 5\n",
+		     "failures: the others have their values");
+	expect_lines("kvmstat_problems", "kvmstat_problems_total 1\n", "failures: counted");
+	expect_lines("kvmstat_processes_denied", "kvmstat_processes_denied 1\n",
+		     "failures: processes that may not be looked into are counted");
+	check_number(inventory.num_problems, 1, "failures: a problem is one, however often met");
+	tear_down();
+}
+
+/* Two schemas on one host: each has its own samples of what both have. */
+static void test_schemas(void)
+{
+	static const struct image_stat other_vcpu_stats[] = {
+		{ .name = "new.one", },
+		{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
+		{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
+		{},
+	};
+
+	set_up(false);
+	set_guest(1, 101, "b", 1);
+	guests[1].vcpu_stats = other_vcpu_stats;
+	guests_start();
+	guest_vcpu_values(&guests[1], 0)[0] = 1;
+	guest_vcpu_values(&guests[1], 0)[1] = 2;
+	guest_vcpu_values(&guests[1], 0)[2] = 3;
+	expect_lines("kvm_vcpu_halt_poll_fail",
+		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\",pid=\"100\"} 4.5\n"
+		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"b\",pid=\"101\"} 0.000003\n",
+		     "schemas: scaled by what each says");
+	expect_lines("kvm_vcpu_exits",
+		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
+		     "kvm_vcpu_exits_2{vm=\"b\",pid=\"101\"} 2\n",
+		     "schemas: another type is another metric");
+	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\",pid=\"101\"} 1\n",
+		     "schemas: names have no other characters than metrics may have");
+	tear_down();
+}
+
+static void decimal(uint32_t flags, int16_t exponent, uint64_t value, const char *expected)
+{
+	struct statsfile_desc desc = { .flags = flags, .exponent = exponent, };
+	char text[FORMAT_SIZE];
+	int length = format_decimal(text, &desc, value);
+
+	check_text(text, expected, "decimal");
+	check_number(length, strlen(expected), "its length");
+}
+
+static void test_decimals(void)
+{
+	decimal(0, 0, 0, "0");
+	decimal(0, 0, UINT64_MAX, "18446744073709551615");
+	decimal(0, -9, 0, "0");
+	decimal(0, -9, 1000000000, "1");
+	decimal(0, -9, 1000000001, "1.000000001");
+	decimal(0, -9, 120000000, "0.12");
+	decimal(0, -9, UINT64_MAX, "18446744073.709551615");
+	decimal(0, -19, UINT64_MAX, "1.8446744073709551615");
+	decimal(0, 3, 12, "12000");
+	decimal(0, 3, UINT64_MAX, "1.8446744073709552e+22");
+	decimal(KVM_STATS_BASE_POW2, 12, 3, "12288");
+	decimal(KVM_STATS_BASE_POW2, -1, 3, "1.5");
+	decimal(0xf00, 5, 3, "3");
+}
+
+static void test_huge_buckets(void)
+{
+	static const struct image_stat huge_stats[] = {
+		{ .name = "huge", .flags = KVM_STATS_TYPE_LOG_HIST, .size = 70, },
+		{},
+	};
+	char *text, *found, *line;
+	unsigned int count = 0;
+
+	set_up(false);
+	guests_free();
+	set_guest(0, 100, "a", 1);
+	guests[0].vcpu_stats = huge_stats;
+	guests_start();
+	guest_vcpu_values(&guests[0], 0)[68] = 3;
+	text = scrape(FORMAT_PROMETHEUS, 4096);
+	found = lines_of(text, "kvm_vcpu_huge_bucket");
+	for (line = found; *line; line += strcspn(line, "\n") + 1)
+		count++;
+	check_contains(found, "le=\"18446744073709551614.0\"} 3\n",
+		       "huge buckets: what is beyond the numbers is in the last one");
+	check_number(count, 66, "huge buckets: no bound twice");
+	free(found);
+	free(text);
+	tear_down();
+}
+
+static void accepts(const char *accept, enum exposition_format format)
+{
+	check(choose_format(accept) == format, "%s: %s", accept ? accept : "nothing",
+	      exposition_types[format]);
+}
+
+static const char accept_of_prometheus[] =
+	"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+
+static void test_accept(void)
+{
+	accepts(NULL, FORMAT_PROMETHEUS);
+	accepts("", FORMAT_PROMETHEUS);
+	accepts("*/*", FORMAT_PROMETHEUS);
+	accepts("text/plain", FORMAT_PROMETHEUS);
+	accepts("application/openmetrics-text", FORMAT_OPENMETRICS);
+	accepts("Application/OpenMetrics-Text ; Version=1.0.0", FORMAT_OPENMETRICS);
+	accepts("application/openmetrics-text;version=\"1.0.0\"", FORMAT_OPENMETRICS);
+	accepts(accept_of_prometheus, FORMAT_OPENMETRICS);
+	accepts("application/openmetrics-text;version=0.0.1", FORMAT_PROMETHEUS);
+	accepts("application/openmetrics-text;q=0", FORMAT_PROMETHEUS);
+	accepts("application/openmetrics-text;q=0.4,text/plain;q=0.5", FORMAT_PROMETHEUS);
+	accepts("text/plain;q=0.5, application/openmetrics-text;q=0.501", FORMAT_OPENMETRICS);
+	accepts("application/openmetrics-text;q=2", FORMAT_PROMETHEUS);
+	accepts("application/openmetrics-text;q=x", FORMAT_PROMETHEUS);
+	accepts("application/openmetrics-textual", FORMAT_PROMETHEUS);
+	accepts(",;=,;;q=,\"", FORMAT_PROMETHEUS);
+	accepts(";;;;,,,,application/openmetrics-text", FORMAT_OPENMETRICS);
+}
+
+static void listens(const char *text, const char *expected)
+{
+	struct listen_address address;
+	const char *error = listen_parse(text, &address);
+	char *described = error ? NULL : listen_describe(&address);
+
+	check_text(error ? error : described, expected, text);
+	free(described);
+}
+
+static void test_addresses(void)
+{
+	char path[128] = "unix:/";
+
+	listens(":10203", "http://127.0.0.1:10203/metrics");
+	listens("0.0.0.0:1", "http://0.0.0.0:1/metrics");
+	listens("[::1]:65535", "http://[::1]:65535/metrics");
+	listens("[::]:0", "http://[::]:0/metrics");
+	listens("unix:/run/x", "unix:/run/x");
+	listens("10203", "is neither [ADDR]:PORT nor unix:PATH");
+	listens(":65536", "has no port from 0 to 65535");
+	listens(":-1", "has no port from 0 to 65535");
+	listens(":", "has no port from 0 to 65535");
+	listens(":1x", "has no port from 0 to 65535");
+	listens("localhost:1", "has no numeric address");
+	listens("1.2.3:1", "has no numeric address");
+	listens("::1:1", "has no numeric address");
+	listens("[::1:1", "has no numeric address in the brackets");
+	listens("[]:1", "has no numeric address in the brackets");
+	listens("[127.0.0.1]:1", "has no numeric address in the brackets");
+	listens("[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]:1",
+		"has no numeric address");
+	listens("unix:", "has no path");
+	memset(path + strlen(path), 'x', sizeof(path) - 1 - strlen(path));
+	listens(path, "has a path that is too long for a socket");
+}
+
+static void describes(enum scope scope, const char *name, const char *expected)
+{
+	const char *found = describe_statistic(scope, name);
+
+	check_text(found ? found : "nothing", expected, name);
+}
+
+/* One of each list, and of those that only some configurations have. */
+static void test_descriptions(void)
+{
+	describes(SCOPE_VM, "online_vcpus",
+		  "vCPUs that the VM has, none of which is removed before the VM");
+	describes(SCOPE_VCPU, "online_vcpus", "nothing");
+	describes(SCOPE_VCPU, "halt_wait_hist", "Halts that blocked, by time blocked");
+	describes(SCOPE_VCPU, "nmi_injections", "NMIs injected into the guest");
+	describes(SCOPE_VCPU, "wfi_exit_stat", "Exits by a WFI instruction");
+	describes(SCOPE_VCPU, "vz_cpucfg_exits",
+		  "CPUCFG instructions of the guest that KVM emulated");
+	describes(SCOPE_VCPU, "ld_slow",
+		  "Emulated loads that were not served by the fast path");
+	describes(SCOPE_VCPU, "exit_null", "Exits from SIE without an intercept");
+	describes(SCOPE_VCPU, "frobnications", "nothing");
+}
+
+int main(void)
+{
+	test_openmetrics();
+	test_prometheus();
+	test_per_vcpu();
+	test_labels();
+	test_coming_and_going();
+	test_values_are_fresh();
+	test_failures();
+	test_schemas();
+	test_decimals();
+	test_huge_buckets();
+	test_accept();
+	test_addresses();
+	test_descriptions();
+	return tap_end();
+}
