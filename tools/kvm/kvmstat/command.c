@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "broker.h"
 #include "command.h"
 #include "render.h"
 #include "util.h"
@@ -85,6 +86,7 @@ static int look_at_proc(struct inventory *inventory)
 
 int open_inventory(struct inventory *inventory)
 {
+	static struct broker broker;
 	struct rlimit files;
 
 	inventory_init(inventory, command_host);
@@ -95,7 +97,17 @@ int open_inventory(struct inventory *inventory)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	return STATUS_OK;
+	if (command_host != &this_host)
+		return STATUS_OK;
+	inventory->host = &broker.host;
+	return broker_start(&broker, &this_host);
+}
+
+int (*drop_privileges)(unsigned int uses) = privilege_drop;
+
+int confine(unsigned int uses)
+{
+	return drop_privileges(uses | (command_host == &this_host ? 0 : USE_REPLAY));
 }
 
 bool print_problems(struct inventory *inventory)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "discover.h"
+#include "privilege.h"
 #include "util.h"
 
 #define KVMSTAT_VERSION "0.1"
@@ -81,6 +82,15 @@ extern const struct host *command_host;
 
 /* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
 int open_inventory(struct inventory *inventory);
+
+/*
+ * Gives up what the command does not need any more, see privilege_drop(): when it has an
+ * inventory and all files are open, before it prints anything of VMs.
+ */
+int confine(unsigned int uses);
+
+/* What does it, privilege_drop(): not in a test that goes on. */
+extern int (*drop_privileges)(unsigned int uses);
 
 /* The problems that were not printed yet on stderr; true if there were any. */
 bool print_problems(struct inventory *inventory);

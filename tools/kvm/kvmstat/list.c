@@ -33,6 +33,8 @@ int command_list(int argc, char **argv)
 		return usage_error("list: unexpected argument '%s'", argv[1]);
 	status = open_inventory(&inventory);
 	if (status == STATUS_OK)
+		status = confine(USE_OUTPUT);
+	if (status == STATUS_OK)
 		status = list(&inventory);
 	inventory_free(&inventory);
 	return status;

@@ -82,14 +82,29 @@ static int compare_fds(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/*
+ * Room for one more element of an array that has room for a power of two of them: twice
+ * as much when it is full.
+ */
+static void *make_room(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return xreallocarray(array, count ? 2 * count : 1, size);
+}
+
+void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
+{
+	fds->entry = make_room(fds->entry, fds->count, sizeof(*fds->entry));
+	fds->entry[fds->count++] = *fd;
+}
+
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 {
+	struct proc_fd found = {};
 	struct dirent *entry;
-	size_t room = 0;
-	bool is_stats;
 	uint64_t fd;
 	DIR *stream;
-	int link;
 
 	*fds = (struct proc_fds) {};
 	stream = open_fds(proc, pid);
@@ -100,18 +115,10 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 	while ((entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 0, INT_MAX, &fd))
 			continue;
-		link = link_at(dirfd(stream), entry->d_name, &is_stats);
-		if (link == LINK_OTHER)
-			continue;
-		if (fds->count == room) {
-			room = room ? 2 * room : 16;
-			fds->entry = xreallocarray(fds->entry, room, sizeof(*fds->entry));
-		}
-		fds->entry[fds->count++] = (struct proc_fd) {
-			.fd = fd,
-			.link = link,
-			.is_stats = is_stats,
-		};
+		found.fd = fd;
+		found.link = link_at(dirfd(stream), entry->d_name, &found.is_stats);
+		if (found.link != LINK_OTHER)
+			proc_fds_add(fds, &found);
 	}
 	closedir(stream);
 	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
@@ -130,11 +137,7 @@ static int compare_processes(const void *a, const void *b)
 
 void proc_list_add(struct proc_list *list, const struct proc_process *process)
 {
-	/* Twice as many whenever it is a power of two. */
-	if (!(list->count & (list->count - 1)))
-		list->process = xreallocarray(list->process,
-					      list->count ? 2 * list->count : 1,
-					      sizeof(*list->process));
+	list->process = make_room(list->process, list->count, sizeof(*list->process));
 	list->process[list->count++] = *process;
 }
 

@@ -47,6 +47,8 @@ struct proc_list {
 	size_t count;
 };
 
+void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
+
 /* 0 or -errno; the caller frees fds->entry. */
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 

@@ -57,6 +57,9 @@ static int show_fd(struct show *show)
 	struct statsfile file;
 	int status;
 
+	status = confine(USE_OUTPUT);
+	if (status != STATUS_OK)
+		return status;
 	if (statsfile_open(&file, &source, NULL, &error)) {
 		print_error("file descriptor %d is not a statistics file: %s", show->fd,
 			    error.text);
@@ -139,6 +142,8 @@ static int show_process(struct show *show)
 	int status;
 
 	status = open_inventory(&inventory);
+	if (status == STATUS_OK)
+		status = confine(USE_OUTPUT);
 	if (status != STATUS_OK)
 		return status;
 	process = discover_process(&inventory, show->process.pid);

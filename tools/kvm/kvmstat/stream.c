@@ -95,7 +95,9 @@ int stream_all(const struct interval *interval)
 	tracker_init(&stream.tracker, &stream.inventory);
 	if (status == STATUS_OK) {
 		stream.signals = catch_signals();
-		status = run_stream(&stream, interval);
+		status = confine(USE_OUTPUT);
+		if (status == STATUS_OK)
+			status = run_stream(&stream, interval);
 		close(stream.signals);
 	}
 	tracker_free(&stream.tracker);

@@ -17,6 +17,7 @@
 #include <curses.h>
 
 #include "terminal.h"
+#include "util.h"
 #include "view.h"
 
 enum pair {
@@ -56,6 +57,15 @@ void terminal_close(void)
 	curses = NULL;
 }
 
+/* Where an error line can be seen. */
+static void (*print_line)(const char *text);
+
+static void print_after_screen(const char *text)
+{
+	terminal_close();
+	print_line(text);
+}
+
 int terminal_open(void)
 {
 	/* What is drawn is wide characters, all else stays as it is. */
@@ -65,6 +75,8 @@ int terminal_open(void)
 	if (!curses)
 		return -1;
 	atexit(terminal_close);
+	print_line = error_printer;
+	error_printer = print_after_screen;
 	/* Its own handlers would draw in the middle of something; see top.c. */
 	signal(SIGTSTP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);

@@ -130,7 +130,7 @@ static int loop(struct top *top)
 	return ret;
 }
 
-int run_top(struct inventory *inventory, uint64_t interval_ns)
+int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void))
 {
 	struct top top = {};
 	sigset_t before;
@@ -142,6 +142,8 @@ int run_top(struct inventory *inventory, uint64_t interval_ns)
 		close(top.signals);
 		return STATUS_ERROR;
 	}
+	if (confined && confined() != STATUS_OK)
+		return STATUS_ERROR;
 	tracker_init(&top.tracker, inventory);
 	view_init(&top.view, &top.tracker, interval_ns);
 	ret = loop(&top);
@@ -179,6 +181,11 @@ static int parse_options(int argc, char **argv, uint64_t *interval_ns, bool *hel
 	return STATUS_OK;
 }
 
+static int confine_top(void)
+{
+	return confine(USE_TERMINAL);
+}
+
 int command_top(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
@@ -197,7 +204,7 @@ int command_top(int argc, char **argv)
 	}
 	status = open_inventory(&inventory);
 	if (status == STATUS_OK)
-		status = run_top(&inventory, interval_ns);
+		status = run_top(&inventory, interval_ns, confine_top);
 	if (print_problems(&inventory) && status == STATUS_OK)
 		status = STATUS_ERROR;
 	inventory_free(&inventory);

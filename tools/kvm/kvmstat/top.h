@@ -9,7 +9,10 @@
 
 #include "discover.h"
 
-/* Until the user wants an end; stdin and stdout are a terminal. An enum exit_status. */
-int run_top(struct inventory *inventory, uint64_t interval_ns);
+/*
+ * Until the user wants an end; stdin and stdout are a terminal. @confined is called when
+ * all is open, and says whether to go on, or is NULL. An enum exit_status.
+ */
+int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void));
 
 #endif /* KVMSTAT_TOP_H */

@@ -295,7 +295,9 @@ int command_watch(int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	watch.signals = catch_signals();
-	status = attach(&watch, &options);
+	status = confine(USE_OUTPUT);
+	if (status == STATUS_OK)
+		status = attach(&watch, &options);
 	if (status == STATUS_OK && !watch.stopped)
 		status = watch_vms(&watch, &options);
 	free_watch(&watch);

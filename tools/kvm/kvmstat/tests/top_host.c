@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	host.proc = proc;
 	start_guests();
 	inventory_init(&inventory, &host);
-	status = run_top(&inventory, interval_ns);
+	status = run_top(&inventory, interval_ns, NULL);
 	inventory_free(&inventory);
 	pthread_mutex_lock(&guests_lock);
 	for (i = 0; i < MAX_FDS; i++) {
