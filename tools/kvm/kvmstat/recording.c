@@ -502,9 +502,10 @@ static int read_block(struct recording *recording, uint64_t offset, struct block
 	/* Only what is there at all is worth the memory. */
 	if (block->size > source->size - offset - sizeof(header))
 		return -ENODATA;
-	if (block->size > content->room) {
-		content->data = xreallocarray(content->data, block->size, 1);
-		content->room = block->size;
+	/* There is something to point to even if the block is empty. */
+	if (block->size >= content->room) {
+		content->room = block->size + 1;
+		content->data = xreallocarray(content->data, content->room, 1);
 	}
 	ret = read_at(source, offset + sizeof(header), content->data, block->size);
 	if (ret)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes well-formed statistics files into a directory: what the fuzzer starts from,
- * so that it need not invent the format.
+ * Writes well-formed statistics files and recordings into two directories: what the
+ * fuzzers start from, so that they need not invent the formats.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "../recording.h"
+#include "../util.h"
 #include "image.h"
 
 static const struct image_stat vm_stats[] = {
@@ -35,17 +38,26 @@ static const struct image_stat vcpu_stats[] = {
 
 static const struct image_stat no_stats[] = { {}, };
 
-static void write_seed(const char *directory, const char *name, struct image *image)
+static const char *directory;
+
+static void write_file(const char *kind, const char *name, const void *bytes, size_t size)
 {
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, kind);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%s", directory, kind, name);
 	file = fopen(path, "w");
-	if (!file || fwrite(image->bytes, image->size, 1, file) != 1 || fclose(file)) {
+	if (!file || fwrite(bytes, size, 1, file) != 1 || fclose(file)) {
 		perror(path);
 		exit(1);
 	}
+}
+
+static void write_seed(const char *name, struct image *image)
+{
+	write_file("statsfile", name, image->bytes, image->size);
 	image_free(image);
 }
 
@@ -77,6 +89,66 @@ static struct image build_vm(unsigned int online_vcpus)
 	return image;
 }
 
+/* The second one comes, the first one grows, both count, and it ends. */
+static struct snapshot take_snapshot(struct statsfile_schema *vm, struct statsfile_schema *vcpu,
+				     unsigned int at)
+{
+	struct snapshot snapshot = { .real_ns = 1000 + at, .monotonic_ns = 1 + at, };
+	struct recorded_vm *recorded;
+	size_t i;
+
+	snapshot.vm = xcalloc(3, sizeof(*snapshot.vm));
+	for (; snapshot.num_vms < (at ? 3 : 2); snapshot.num_vms++) {
+		recorded = &snapshot.vm[snapshot.num_vms];
+		recorded->serial = 1 + snapshot.num_vms;
+		recorded->pid = 10 + snapshot.num_vms;
+		recorded->name = xasprintf(at > 1 ? "name" : "old name");
+		recorded->id = xasprintf("kvm-%d", recorded->pid);
+		if (snapshot.num_vms == 1) {
+			recorded->num_vcpus_counted = at;
+			continue;
+		}
+		recorded->ended = at == 3;
+		recorded->schema = statsfile_schema_get(vm);
+		recorded->num_vcpus = at > 1 ? 2 : 1;
+		recorded->vcpu_schema = statsfile_schema_get(vcpu);
+		recorded->vcpu = xcalloc(recorded->num_vcpus, sizeof(*recorded->vcpu));
+		recorded->vcpu[recorded->num_vcpus - 1] = at;
+		recorded->values = xcalloc(recorded_vm_num_values(recorded),
+					   sizeof(*recorded->values));
+		for (i = 0; i < recorded_vm_num_values(recorded); i++)
+			recorded->values[i] = i % 3 * at << i;
+	}
+	return snapshot;
+}
+
+static void write_recordings(void)
+{
+	static const char * const names[] = { "one", "two", "three", "four", };
+	char text[] = "text";
+	const struct recording_host host = {
+		.version = text, .name = text, .release = text, .machine = text,
+		.interval_ns = NSEC_PER_SEC,
+	};
+	struct image vm = image_build("-", vm_stats), vcpu = image_build("-", vcpu_stats);
+	struct statsfile vm_file = image_open(&vm), vcpu_file = image_open(&vcpu);
+	struct recording_writer writer = {};
+	struct snapshot snapshot;
+	size_t i;
+
+	recording_begin(&writer, &host);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		snapshot = take_snapshot(vm_file.schema, vcpu_file.schema, i);
+		recording_add(&writer, &snapshot);
+		write_file("recording", names[i], writer.block.data, writer.block.size);
+	}
+	recording_writer_free(&writer);
+	statsfile_close(&vm_file);
+	statsfile_close(&vcpu_file);
+	image_free(&vm);
+	image_free(&vcpu);
+}
+
 int main(int argc, char **argv)
 {
 	struct image image;
@@ -85,20 +157,22 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s DIRECTORY\n", argv[0]);
 		return 2;
 	}
+	directory = argv[1];
+	write_recordings();
 	image = image_build("kvm-1/vcpu-0", vcpu_stats);
-	write_seed(argv[1], "vcpu", &image);
+	write_seed("vcpu", &image);
 	image = image_build("kvm-1", no_stats);
-	write_seed(argv[1], "empty", &image);
+	write_seed("empty", &image);
 	image = build_dense();
-	write_seed(argv[1], "dense", &image);
+	write_seed("dense", &image);
 	image = image_build_ext("kvm-1/vcpu-0", vcpu_stats, NULL, 0);
-	write_seed(argv[1], "ext-vcpu", &image);
+	write_seed("ext-vcpu", &image);
 	image = build_vm(0);
-	write_seed(argv[1], "ext-vm", &image);
+	write_seed("ext-vm", &image);
 	image = build_vm(2);
-	write_seed(argv[1], "ext-vm-vcpus", &image);
+	write_seed("ext-vm-vcpus", &image);
 	image = build_vm(2);
 	image_ext(&image)->size = offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
-	write_seed(argv[1], "ext-short", &image);
+	write_seed("ext-short", &image);
 	return 0;
 }

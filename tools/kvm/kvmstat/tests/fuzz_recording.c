@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Recordings that libFuzzer makes up: the parser, and what replay makes of those that it
+ * accepts. Checksums are not looked at, a fuzzer could not know them. The sanitizers see
+ * what it does to memory; here stands what the parser promises.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../command.h"
+#include "../discover.h"
+#include "../recording.h"
+#include "../replay.h"
+#include "../tracker.h"
+#include "../util.h"
+
+/* More of them have nothing new. */
+#define MAX_SAMPLES 16
+#define MAX_FILES 32
+
+static void promise(bool kept, const char *what)
+{
+	if (kept)
+		return;
+	fprintf(stderr, "broken: %s\n", what);
+	abort();
+}
+
+static bool is_printable(const char *text)
+{
+	for (; *text; text++) {
+		if (*text < ' ' || *text > '~')
+			return false;
+	}
+	return true;
+}
+
+/* So that they are read. */
+static uint64_t sum_of(const struct recorded_vm *vm)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < recorded_vm_num_values(vm); i++)
+		sum += vm->values[i];
+	for (i = 0; i < vm->num_vcpus; i++)
+		sum += vm->vcpu[i];
+	return sum;
+}
+
+static uint64_t check_snapshot(const struct snapshot *snapshot)
+{
+	const struct recorded_vm *vm;
+	uint64_t sum = 0, serial = 0;
+	size_t values = 0;
+
+	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
+		promise(vm->serial > serial, "VMs are in order");
+		serial = vm->serial;
+		promise(vm->pid > 0 && is_printable(vm->name) && is_printable(vm->id),
+			"a VM has a pid and printable names");
+		promise(!vm->num_vcpus || (vm->schema && vm->vcpu_schema), "vCPUs have a schema");
+		values += recorded_vm_num_values(vm);
+		sum += sum_of(vm);
+	}
+	promise(values <= RECORDING_MAX_VALUES, "limits");
+	return sum;
+}
+
+static size_t num_files(const struct snapshot *snapshot)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < snapshot->num_vms; i++)
+		count += 1 + snapshot->vm[i].num_vcpus + snapshot->vm[i].num_vcpus_counted;
+	return count;
+}
+
+/* Whether it is small enough to be replayed often. */
+static bool check_samples(struct recording *recording)
+{
+	size_t i, count = recording->num_samples;
+	struct statsfile_error error = {};
+	uint64_t sum[MAX_SAMPLES];
+	bool small = count;
+
+	for (i = 0; i < count && i < MAX_SAMPLES; i++) {
+		if (recording_seek(recording, i, &error)) {
+			promise(*error.text && !strchr(error.text, '\n') &&
+				*recording->rest.text && recording->num_samples == i,
+				"one line says what is wrong, and it ends there");
+			return false;
+		}
+		sum[i] = check_snapshot(&recording->now);
+		small &= num_files(&recording->now) <= MAX_FILES;
+	}
+	while (i--) {
+		promise(!recording_seek(recording, i, &error), "what was read is read again");
+		promise(check_snapshot(&recording->now) == sum[i], "and is the same");
+	}
+	return small;
+}
+
+/* Of command lines, which there are none of here. */
+int usage_error(const char *format, ...)
+{
+	promise(false, format);
+	return STATUS_USAGE;
+}
+
+static void no_error(const char *text)
+{
+	promise(*text, "an error has a text");
+}
+
+/* What a stream of it does. */
+static void check_replay(const uint8_t *bytes, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct inventory inventory;
+	struct tracker tracker;
+	char path[64];
+	int i;
+
+	promise(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a file for the test");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	promise(!replay_open(path) && replay_jump(0), "what was read can be replayed");
+	inventory_init(&inventory, &replay_host);
+	tracker_init(&tracker, &inventory);
+	for (i = 0; i < MAX_SAMPLES; i++) {
+		promise(!tracker_sample(&tracker, replay_time.now_ns()), "a sample");
+		if (!replay_step())
+			break;
+	}
+	tracker_free(&tracker);
+	inventory_free(&inventory);
+	replay_close();
+	close(fd);
+}
+
+/* The Makefile gives it the name that libFuzzer calls. */
+int fuzz_one_input(const uint8_t *bytes, size_t size)
+{
+	const struct recording_source source = { .fd = -1, .memory = bytes, .size = size, };
+	struct statsfile_error error = {};
+	struct recording recording;
+	bool small;
+
+	error_printer = no_error;
+	if (recording_open(&recording, &source, &error)) {
+		promise(error.text[0] && !strchr(error.text, '\n'), "one line says what is wrong");
+		return 0;
+	}
+	promise(is_printable(recording.host.name) && is_printable(recording.host.release),
+		"texts are printable");
+	small = check_samples(&recording);
+	recording_close(&recording);
+	if (small)
+		check_replay(bytes, size);
+	return 0;
+}
