@@ -20,6 +20,8 @@
 /* More of them have nothing new. */
 #define MAX_SAMPLES 16
 #define MAX_FILES 32
+/* One of so many is replayed. */
+#define REPLAYED 16
 
 static void promise(bool kept, const char *what)
 {
@@ -158,7 +160,8 @@ int fuzz_one_input(const uint8_t *bytes, size_t size)
 		"texts are printable");
 	small = check_samples(&recording);
 	recording_close(&recording);
-	if (small)
+	/* That takes many system calls: of some. */
+	if (small && bytes[size - 1] % REPLAYED == 0)
 		check_replay(bytes, size);
 	return 0;
 }
