@@ -21,7 +21,7 @@ static const char help_text[] =
 	"  kvmstat record FILE [INTERVAL [COUNT]]   all VMs, or with -p PID one process, into a file\n"
 	"  kvmstat replay FILE [INTERVAL [COUNT]]   what they did, from that file\n"
 	"  kvmstat replay FILE --info               of which host and time it is\n"
-	"  kvmstat replay FILE list|show|hist|-p PID ...   any of these on the file\n"
+	"  kvmstat replay FILE list|show|hist|top|-p PID ...   any of these on the file\n"
 	"  kvmstat export [--listen ADDRESS] [--per-vcpu]\n"
 	"                                           the statistics of all VMs for Prometheus, by HTTP\n"
 	"  kvmstat help\n"

@@ -27,7 +27,7 @@ static const struct command {
 	{ .name = "list", .run = command_list, .json = true, .replay = true, .latest = true, },
 	{ .name = "show", .run = command_show, .json = true, .replay = true, .latest = true, },
 	{ .name = "hist", .run = command_hist, .json = true, .replay = true, .latest = true, },
-	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", },
+	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .json = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format.h"
 #include "movement.h"
@@ -216,10 +217,15 @@ static void put_vcpu(struct screen *screen, unsigned int line, const struct view
 /* What the view is like, on the right of the title. */
 static void put_state(struct screen *screen, const struct view *view)
 {
-	char text[64];
+	time_t seconds = view->real_ns / NSEC_PER_SEC;
+	char text[64], time[32] = "";
 	size_t length;
+	struct tm tm;
 
-	length = snprintf(text, sizeof(text), "%severy %g s", view->paused ? "paused, " : "",
+	localtime_r(&seconds, &tm);
+	if (view->replayed)
+		strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S, ", &tm);
+	length = snprintf(text, sizeof(text), "%s%severy %g s", time, view->paused ? "paused, " : "",
 			  (double)view->interval_ns / NSEC_PER_SEC);
 	if (length < screen->columns)
 		screen_print(screen, 0, screen->columns - length,
@@ -492,6 +498,7 @@ static void render_help(struct screen *screen)
 		"/                     only VMs whose name, pid or top reason has this text",
 		"+ -                   longer or shorter intervals",
 		"p, space              pause, and go on",
+		"[ ] { } ( )           of a recording: a sample or a minute back or on, begin, end",
 		"?                     this help, and back",
 		"",
 		"EXITS/s      exits from the guest to the host",

@@ -49,6 +49,7 @@ static struct {
 	struct replayed_process *process;
 	size_t num_processes;
 	int last_fd;
+	bool is_latest;			/* the end was gone to, and no certain sample */
 } replay;
 
 static const struct snapshot *now(void)
@@ -195,6 +196,31 @@ bool replay_jump(size_t position)
 {
 	forget_all();
 	return seek(position);
+}
+
+/* To the last sample in which the process had a VM. False if there is none. */
+static bool jump_to_last_of(pid_t pid)
+{
+	struct recording *recording = &replay.recording;
+	size_t i, last = recording->num_samples;
+	struct statsfile_error error;
+
+	for (i = 0; i < recording->num_samples && !recording_seek(recording, i, &error); i++) {
+		if (is_there(pid))
+			last = i;
+	}
+	return replay_jump(last < recording->num_samples ? last : i - 1) &&
+	       last < recording->num_samples;
+}
+
+bool replay_jump_to_latest(void)
+{
+	const struct recording *recording = &replay.recording;
+
+	replay.is_latest = true;
+	if (recording->host.pid && jump_to_last_of(recording->host.pid))
+		return true;
+	return replay_jump(recording->num_samples - 1);
 }
 
 size_t replay_find(uint64_t monotonic_ns)
@@ -440,10 +466,10 @@ static int replay_open_process(const struct host *host, pid_t pid, struct host_e
 
 	(void)host;
 	*error = (struct host_error) { .step = HOST_OPEN, .err = ESRCH, };
-	while (!is_there(pid)) {
-		if (!replay_step())
-			return -1;
-	}
+	while (!is_there(pid) && replay_step())
+		;
+	if (!is_there(pid) && !(replay.is_latest && jump_to_last_of(pid)))
+		return -1;
 	process.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (process.event >= 0)
 		fd = fcntl(process.event, F_DUPFD_CLOEXEC, 0);

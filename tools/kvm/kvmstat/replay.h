@@ -37,4 +37,10 @@ size_t replay_find(uint64_t monotonic_ns);
 bool replay_step(void);
 bool replay_jump(size_t position);
 
+/*
+ * To the last sample; a process that is asked for from then on is looked for in those
+ * before, too, and if the recording is of one only, it is where that still was.
+ */
+bool replay_jump_to_latest(void);
+
 #endif /* KVMSTAT_REPLAY_H */

@@ -25,13 +25,11 @@ static bool has_start;
 
 bool replay_begin(bool latest)
 {
-	const struct recording *recording = replay_recording();
-
-	if (!recording)
+	if (!replay_recording())
 		return true;
-	if (!has_start)
-		start = latest ? recording->num_samples - 1 : 0;
-	return replay_jump(start);
+	if (latest && !has_start)
+		return replay_jump_to_latest();
+	return replay_jump(has_start ? start : 0);
 }
 
 /* The time of the day, on the first day of the recording, or on the day that is given. */

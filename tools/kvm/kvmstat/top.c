@@ -4,6 +4,7 @@
  * and signals; what is shown is decided elsewhere: the tracker collects, the view says
  * what is looked at, render_screen.c makes a screen of it, the terminal draws that.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +15,9 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "interval.h"
 #include "render_screen.h"
+#include "replay.h"
 #include "terminal.h"
 #include "top.h"
 #include "tracker.h"
@@ -24,16 +27,19 @@
 /* The first rates are there at once, whatever the interval is. */
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 5)
 
+#define MINUTE_NS (HISTORY_SECONDS * NSEC_PER_SEC)
+
 struct top {
 	struct tracker tracker;
 	struct view view;
 	struct screen screen;
 	int signals;
 	uint64_t next_ns;		/* sample */
+	int failed;			/* -errno of what a key asked for */
 };
 
 /* All of them come by file descriptor, never in the middle of something. */
-static int catch_signals(sigset_t *before)
+static int catch_all_signals(sigset_t *before)
 {
 	static const int caught[] = {
 		SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH,
@@ -67,13 +73,91 @@ static void handle_signals(struct top *top)
 	}
 }
 
+static int take_sample(struct top *top)
+{
+	struct timespec real;
+	int ret;
+
+	ret = tracker_sample(&top->tracker, time_source->now_ns());
+	real = time_source->real();
+	top->view.real_ns = real.tv_sec * NSEC_PER_SEC + real.tv_nsec;
+	return ret;
+}
+
+/* In a recording, with what the last minute before was like. */
+static int jump(struct top *top, size_t position)
+{
+	const struct recording *recording = replay_recording();
+	uint64_t time_ns = recording->sample[position].monotonic_ns;
+	struct inventory *inventory = top->tracker.inventory;
+	const struct host *host = inventory->host;
+	size_t first;
+	int ret;
+
+	first = replay_find(time_ns > MINUTE_NS ? time_ns - MINUTE_NS : 0);
+	if (first == position && position)
+		first--;
+	view_forget(&top->view);
+	tracker_free(&top->tracker);
+	inventory_free(inventory);
+	inventory_init(inventory, host);
+	tracker_init(&top->tracker, inventory);
+	if (!replay_jump(first))
+		return -EINVAL;
+	ret = take_sample(top);
+	while (!ret && recording->position < position && replay_step())
+		ret = take_sample(top);
+	view_find(&top->view);
+	return ret;
+}
+
+static int move(struct top *top, enum view_move where)
+{
+	const struct recording *recording = replay_recording();
+	uint64_t now_ns = time_source->now_ns();
+	size_t position = recording->position;
+
+	switch (where) {
+	case MOVE_NONE:
+		return 0;
+	case MOVE_BACK:
+		position -= position > 0;
+		break;
+	case MOVE_ON:
+		if (!replay_step())
+			return 0;
+		return take_sample(top);
+	case MOVE_MINUTE_BACK:
+		position = replay_find(now_ns > MINUTE_NS ? now_ns - MINUTE_NS : 0);
+		break;
+	case MOVE_MINUTE_ON:
+		position = replay_find(now_ns + MINUTE_NS);
+		break;
+	case MOVE_BEGIN:
+		position = 0;
+		break;
+	case MOVE_END:
+		position = recording->num_samples - 1;
+		break;
+	}
+	return jump(top, position);
+}
+
 static void handle_keys(struct top *top)
 {
 	uint64_t interval_ns = top->view.interval_ns;
 	unsigned int press;
 
-	while (!top->view.quit && (press = terminal_press()) != PRESS_NONE)
+	while (!top->view.quit && !top->failed && (press = terminal_press()) != PRESS_NONE) {
 		view_press(&top->view, press);
+		if (top->view.move == MOVE_NONE)
+			continue;
+		/* Who looks for something does not want it to go on. */
+		top->view.paused = true;
+		top->failed = move(top, top->view.move);
+		top->view.move = MOVE_NONE;
+		view_update(&top->view);
+	}
 	if (top->view.interval_ns != interval_ns)
 		top->next_ns = monotonic_ns() + top->view.interval_ns;
 }
@@ -83,10 +167,16 @@ static int sample(struct top *top)
 	bool first = !top->tracker.scanned;
 	uint64_t now_ns = monotonic_ns();
 	uint64_t interval_ns = top->view.interval_ns;
-	int ret;
+	int ret = 0;
 
-	ret = tracker_sample(&top->tracker, now_ns);
-	if (first && interval_ns > FIRST_INTERVAL_NS)
+	/* The first sample is where the recording is; the last one stays. */
+	if (top->view.replayed && first)
+		ret = jump(top, replay_recording()->position);
+	else if (top->view.replayed && !replay_step())
+		top->view.paused = true;
+	else
+		ret = take_sample(top);
+	if (first && !top->view.replayed && interval_ns > FIRST_INTERVAL_NS)
 		interval_ns = FIRST_INTERVAL_NS;
 	top->next_ns = now_ns + interval_ns;
 	view_update(&top->view);
@@ -126,6 +216,8 @@ static int loop(struct top *top)
 		render_screen(&top->screen, &top->view);
 		terminal_draw(&top->screen);
 		wait_for_something(top);
+		if (top->failed)
+			ret = top->failed;
 	}
 	return ret;
 }
@@ -136,7 +228,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	sigset_t before;
 	int ret;
 
-	top.signals = catch_signals(&before);
+	top.signals = catch_all_signals(&before);
 	if (terminal_open()) {
 		print_error("the terminal '%s' cannot be drawn on", getenv("TERM") ?: "");
 		close(top.signals);
@@ -146,6 +238,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 		return STATUS_ERROR;
 	tracker_init(&top.tracker, inventory);
 	view_init(&top.view, &top.tracker, interval_ns);
+	top.view.replayed = replay_recording();
 	ret = loop(&top);
 	terminal_close();
 	if (ret)

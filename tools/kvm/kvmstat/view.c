@@ -327,6 +327,54 @@ static void enter(struct view *view)
 	select_line(view, 0);
 }
 
+void view_forget(struct view *view)
+{
+	view->kept_pid = 0;
+	if (view->selected) {
+		view->kept_pid = view->selected->pid;
+		strcpy(view->kept_id, view->selected->id);
+	}
+	view->kept_inside = view->level != VIEW_HOST;
+	go_up_to(view, VIEW_HOST);
+	view->selected = NULL;
+}
+
+void view_find(struct view *view)
+{
+	const struct tracked_vm *tracked;
+	size_t i;
+
+	for (i = 0; i < view->tracker->num_vms; i++) {
+		tracked = view->tracker->vm[i];
+		if (tracked->pid == view->kept_pid && !strcmp(tracked->id, view->kept_id))
+			view->selected = tracked;
+	}
+	view_update(view);
+	if (!view->selected || !view->kept_inside)
+		return;
+	view->inside = view->selected;
+	go_down(view);
+	view_update(view);
+}
+
+static void press_move(struct view *view, unsigned int press)
+{
+	static const char keys[] = {
+		[MOVE_BACK] = '[',
+		[MOVE_ON] = ']',
+		[MOVE_MINUTE_BACK] = '{',
+		[MOVE_MINUTE_ON] = '}',
+		[MOVE_BEGIN] = '(',
+		[MOVE_END] = ')',
+	};
+	size_t i;
+
+	for (i = MOVE_BACK; view->replayed && i < ARRAY_SIZE(keys); i++) {
+		if (press == (unsigned char)keys[i])
+			view->move = i;
+	}
+}
+
 /* One step out of wherever the view is. */
 static void leave(struct view *view, bool quits)
 {
@@ -378,6 +426,7 @@ static void press_filter(struct view *view, unsigned int press)
 
 static void press_command(struct view *view, unsigned int press)
 {
+	press_move(view, press);
 	switch (press) {
 	case 'q':
 		leave(view, true);

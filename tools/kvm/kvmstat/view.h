@@ -52,6 +52,17 @@ enum view_level {
 	NUM_VIEW_LEVELS,
 };
 
+/* Where in a recording a key leads to. */
+enum view_move {
+	MOVE_NONE,
+	MOVE_BACK,			/* by a sample */
+	MOVE_ON,
+	MOVE_MINUTE_BACK,
+	MOVE_MINUTE_ON,
+	MOVE_BEGIN,
+	MOVE_END,
+};
+
 /* The lines of a level. */
 struct view_list {
 	size_t count;
@@ -87,6 +98,15 @@ struct view {
 	struct rows rows;
 	const struct statsfile_desc *selected_statistic;
 
+	/* Of a recording: when that was, and where to go next, for who can do that. */
+	bool replayed;
+	uint64_t real_ns;
+	enum view_move move;
+	/* private: what was selected before the tracker was made anew, and entered */
+	pid_t kept_pid;
+	char kept_id[64];
+	bool kept_inside;
+
 	/* VIEW_HISTOGRAM */
 	struct histogram histogram;
 };
@@ -96,6 +116,13 @@ void view_free(struct view *view);
 
 /* After each sample: the lists are made again. What is selected stays selected. */
 void view_update(struct view *view);
+
+/*
+ * Around making the tracker anew: the VM that is selected, or looked into, is so again,
+ * if it is there.
+ */
+void view_forget(struct view *view);
+void view_find(struct view *view);
 
 /* @press: an enum press or a character. */
 void view_press(struct view *view, unsigned int press);

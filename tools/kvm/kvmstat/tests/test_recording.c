@@ -196,6 +196,8 @@ static void check_commands(void)
 			free(line);
 		}
 	}
+	check_same(command_list, "list", SCENE_SECONDS, "list");
+	check_same(command_show, "show -p 15", 4, "show -p 15");
 	check_same(command_show, "show -p 20 -c 7", 5, "--at +5 show -p 20 -c 7");
 	check_same(command_show, "show -p 15", 4, "--at 23:31:34 show -p 15");
 	check_same(command_show, "show -p 15", 4, "--at=2009-02-13T23:31:34 show -p 15");

@@ -280,6 +280,47 @@ static void test_vcpu(void)
 	*web = saved;
 }
 
+/* Of a recording: the time is shown, and keys lead to another. */
+static void test_replay(void)
+{
+	static const char keys[] = "[]{}()";
+	unsigned int i;
+
+	setenv("TZ", "UTC", 1);
+	set_up();
+	press("[");
+	check(view.move == MOVE_NONE, "replay: no key leads back in time while it is now");
+	view.replayed = true;
+	view.real_ns = 1234567890 * NSEC_PER_SEC;
+	draw(10, 100);
+	check_contains(line_of(0), "2009-02-13 23:31:30, every 1 s", "replay: the time");
+	for (i = 0; keys[i]; i++) {
+		view.move = MOVE_NONE;
+		view_press(&view, keys[i]);
+		check_number(view.move, MOVE_BACK + i, "replay: where a key leads");
+	}
+	press("/[");
+	check(!strcmp(view.filter, "["), "replay: in a filter it is a character");
+	view_press(&view, PRESS_ESCAPE);
+
+	/* As if the tracker had found them anew, in another order. */
+	press("jj");
+	view_press(&view, PRESS_ENTER);
+	check(view.inside == &vms[3], "replay: looked into a VM");
+	view_forget(&view);
+	check(!view.selected && !view.inside && view.level == VIEW_HOST, "replay: it is forgotten");
+	tracked[0] = &vms[3];
+	tracked[3] = &vms[0];
+	view_find(&view);
+	check(view.inside == &vms[3] && view.level == VIEW_VM, "replay: and found");
+	view_forget(&view);
+	tracked[0] = &vms[0];
+	view_find(&view);
+	check(!view.inside && !view.selected, "replay: unless it is not there");
+	tracked[3] = &vms[3];
+	view_update(&view);
+}
+
 int main(void)
 {
 	test_list();
@@ -287,6 +328,7 @@ int main(void)
 	test_sizes();
 	test_sparkline();
 	test_vcpu();
+	test_replay();
 	view_free(&view);
 	screen_free(&screen);
 	return tap_end();
