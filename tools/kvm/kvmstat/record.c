@@ -229,12 +229,11 @@ static int find_process(struct record *record, pid_t pid)
 
 static int run_record(struct record *record, const struct record_options *options)
 {
-	int status = STATUS_OK;
+	int status;
 
-	if (options->process.pid)
-		status = find_process(record, options->process.pid);
+	status = begin(record, options);
 	if (status == STATUS_OK)
-		status = begin(record, options);
+		status = confine(USE_RECORDING);
 	if (status == STATUS_OK)
 		status = take_samples(record, &options->interval);
 	if (record->num_samples)
@@ -256,6 +255,25 @@ static int open_file(const struct record_options *options)
 	else if (fd < 0)
 		print_error("%s: %s", options->path, strerror(errno));
 	return fd;
+}
+
+/* A file without anything in it is left by nothing that can be known before. */
+static int open_record(struct record *record, const struct record_options *options)
+{
+	int status = STATUS_OK;
+
+	if (options->process.pid)
+		status = find_process(record, options->process.pid);
+	if (status != STATUS_OK)
+		return status;
+	record->path = options->path;
+	record->fd = open_file(options);
+	if (record->fd < 0)
+		return STATUS_ERROR;
+	record->signals = catch_signals();
+	/* A limit of the file's size is an error of write(). */
+	signal(SIGXFSZ, SIG_IGN);
+	return STATUS_OK;
 }
 
 static int parse_options(int argc, char **argv, struct record_options *options)
@@ -289,7 +307,7 @@ static int parse_options(int argc, char **argv, struct record_options *options)
 int command_record(int argc, char **argv)
 {
 	struct record_options options = { .interval = time_source->interval, };
-	struct record record = {};
+	struct record record = { .fd = -1, .signals = -1, };
 	int status;
 
 	status = parse_options(argc, argv, &options);
@@ -300,22 +318,14 @@ int command_record(int argc, char **argv)
 	status = open_inventory(&record.inventory);
 	if (status != STATUS_OK)
 		return status;
-	record.path = options.path;
-	record.fd = open_file(&options);
-	if (record.fd < 0) {
-		inventory_free(&record.inventory);
-		return STATUS_ERROR;
-	}
 	tracker_init(&record.tracker, &record.inventory);
-	record.signals = catch_signals();
-	/* A limit of the file's size is an error of write(). */
-	signal(SIGXFSZ, SIG_IGN);
-	status = run_record(&record, &options);
-	close(record.signals);
-	close(record.fd);
-	/* There is nothing in it to look at. */
-	if (!record.num_samples && !options.force)
-		unlink(options.path);
+	status = open_record(&record, &options);
+	if (status == STATUS_OK)
+		status = run_record(&record, &options);
+	if (record.fd >= 0)
+		close(record.fd);
+	if (record.signals >= 0)
+		close(record.signals);
 	recording_writer_free(&record.writer);
 	tracker_free(&record.tracker);
 	inventory_free(&record.inventory);
