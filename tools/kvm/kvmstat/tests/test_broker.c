@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The broker: that it answers as the host would that it stands for, whatever that is;
+ * that neither side believes what makes no sense; that neither outlives the other one;
+ * what the real one may still do.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../broker.h"
+#include "../privilege.h"
+#include "../util.h"
+#include "tap.h"
+
+#define SECONDS_TO_WAIT 10
+
+/* A host of the test's own. */
+
+static unsigned int num_fds;		/* of process 10 */
+
+static void add_fds(struct proc_fds *fds)
+{
+	struct proc_fd fd = {};
+
+	for (fd.fd = 0; fd.fd < (int)num_fds; fd.fd++) {
+		fd.link = fd.fd ? fd.fd : LINK_VM;
+		fd.is_stats = fd.fd % 3 == 1;
+		proc_fds_add(fds, &fd);
+	}
+}
+
+static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	(void)host;
+	*fds = (struct proc_fds) {};
+	if (pid == 11)
+		return -EACCES;
+	if (pid == 10)
+		add_fds(fds);
+	return 0;
+}
+
+static int fake_list(const struct host *host, struct proc_list *list)
+{
+	struct proc_process many = { .pid = 10, }, denied = { .pid = 11, .err = EACCES, };
+
+	*list = (struct proc_list) {};
+	if (!host->proc)
+		return -ENOENT;
+	add_fds(&many.fds);
+	if (many.fds.count)
+		proc_list_add(list, &many);
+	proc_list_add(list, &denied);
+	return 0;
+}
+
+static void fake_name(const struct host *host, pid_t pid, char *name, size_t size)
+{
+	(void)host;
+	snprintf(name, size, "%d %0100d", pid, 0);
+}
+
+static pid_t fake_thread_group(const struct host *host, pid_t pid)
+{
+	(void)host;
+	return pid - 1;
+}
+
+static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			  uint64_t *vm, struct host_error *error)
+{
+	char text[64];
+	int stats;
+
+	(void)host;
+	if (pid != 10) {
+		*error = (struct host_error) {
+			.step = HOST_STATS,
+			.err = EIO,
+			.capability = -ENOENT,
+		};
+		return -1;
+	}
+	stats = memfd_create("test", 0);
+	snprintf(text, sizeof(text), "%d %d %d", fd->fd, fd->link, fd->is_stats);
+	if (stats < 0 || write(stats, text, strlen(text)) < 0)
+		abort();
+	*vm = UINT64_C(1) << 40;
+	return stats;
+}
+
+static const struct host fake_host = {
+	.proc = "",
+	.list = fake_list,
+	.list_fds = fake_list_fds,
+	.name = fake_name,
+	.thread_group = fake_thread_group,
+	.get_stats = fake_get_stats,
+};
+
+/* A child that does @run with one end of a socket; returns its pid and the other end. */
+static pid_t start(void (*run)(int socket), int *socket)
+{
+	int sockets[2];
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		abort();
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		close(sockets[0]);
+		run(sockets[1]);
+	}
+	close(sockets[1]);
+	*socket = sockets[0];
+	return child;
+}
+
+static int status_of(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child)
+		abort();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void serve_fake(int socket)
+{
+	_exit(broker_serve(socket, &fake_host) ? STATUS_OK : STATUS_ERROR);
+}
+
+static bool same_fds(const struct proc_fds *a, const struct proc_fds *b)
+{
+	size_t i;
+
+	if (a->count != b->count)
+		return false;
+	for (i = 0; i < a->count; i++) {
+		if (a->entry[i].fd != b->entry[i].fd || a->entry[i].link != b->entry[i].link ||
+		    a->entry[i].is_stats != b->entry[i].is_stats || b->entry[i].seen)
+			return false;
+	}
+	return true;
+}
+
+static bool same_list(const struct host *host)
+{
+	struct proc_list expected, list;
+	bool same;
+	size_t i;
+
+	same = fake_list(&fake_host, &expected) == host->list(host, &list) &&
+	       expected.count == list.count;
+	for (i = 0; same && i < list.count; i++)
+		same = expected.process[i].pid == list.process[i].pid &&
+		       expected.process[i].err == list.process[i].err &&
+		       same_fds(&expected.process[i].fds, &list.process[i].fds);
+	proc_list_free(&expected);
+	proc_list_free(&list);
+	return same;
+}
+
+static bool same_fds_of(const struct host *host, pid_t pid)
+{
+	struct proc_fds expected, fds;
+	bool same;
+
+	same = fake_list_fds(&fake_host, pid, &expected) == host->list_fds(host, pid, &fds) &&
+	       same_fds(&expected, &fds);
+	free(expected.entry);
+	free(fds.entry);
+	return same;
+}
+
+static void test_lists(void)
+{
+	/* As many as fit into one message, into two, and one more and less than that. */
+	static const unsigned int counts[] = { 0, 1, 126, 127, 128, 129, 255, 256, 257, 10000, };
+	struct broker broker;
+	pid_t child;
+	int socket;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		num_fds = counts[i];
+		child = start(serve_fake, &socket);
+		broker_connect(&broker, socket, &fake_host);
+		check(same_list(&broker.host) && same_list(&broker.host),
+		      "%u file descriptors: the list", num_fds);
+		check(same_fds_of(&broker.host, 10), "%u file descriptors: of one process",
+		      num_fds);
+		check(same_fds_of(&broker.host, 11) && same_fds_of(&broker.host, 12),
+		      "%u file descriptors: of others", num_fds);
+		broker_close(&broker);
+		check_number(status_of(child), STATUS_OK, "the end of the connection is its end");
+	}
+}
+
+static void test_answers(void)
+{
+	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
+	struct host_error error;
+	struct broker broker;
+	char name[32], text[64] = "";
+	uint64_t vm = 0;
+	int socket, stats;
+	pid_t child;
+
+	child = start(serve_fake, &socket);
+	broker_connect(&broker, socket, &fake_host);
+	broker.host.name(&broker.host, 42, name, sizeof(name));
+	check_text(name, "42 0000000000000000000000000000", "a name, as much as there is room");
+	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
+
+	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
+	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
+	check_text(text, "7 3 1", "of what was asked for");
+	check_number(vm, UINT64_C(1) << 40, "with the number of its VM");
+	check(fcntl(stats, F_GETFD) == FD_CLOEXEC, "closed on execve()");
+	close(stats);
+
+	stats = broker.host.get_stats(&broker.host, 12, &fd, &vm, &error);
+	check(stats < 0 && error.step == HOST_STATS && error.err == EIO &&
+	      error.capability == -ENOENT, "no file comes, and why");
+	broker_close(&broker);
+	status_of(child);
+}
+
+/* The file was sent, and there is no room for it. */
+static void test_too_many_files(void)
+{
+	struct rlimit limit, files;
+	const struct proc_fd fd = { .fd = 7, };
+	struct host_error error;
+	struct broker broker;
+	int socket, stats, next;
+	uint64_t vm;
+	pid_t child;
+
+	child = start(serve_fake, &socket);
+	broker_connect(&broker, socket, &fake_host);
+	next = dup(0);
+	close(next);
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		abort();
+	limit = files;
+	limit.rlim_cur = next;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		abort();
+	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
+	check(stats < 0 && error.step == HOST_TAKE && error.err == EMFILE, "no room for a file");
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		abort();
+	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
+	check_number(stats, next, "then there is, and nothing is left of the other one");
+	close(stats);
+	broker_close(&broker);
+	status_of(child);
+}
+
+/* A request of kvmstat's, if it were not kvmstat's any more. */
+static const struct {
+	const char *name;
+	pid_t pid;
+	struct proc_fd fd;
+} hostile[] = {
+	{ "pid 0", 0, {}, },
+	{ "a negative pid", -1, {}, },
+	{ "a negative file descriptor", 10, { .fd = -1, }, },
+	{ "a link that there is not", 10, { .link = LINK_OTHER, }, },
+};
+
+/* It does not come back from a broker that refuses it: how it ends, and what it says. */
+static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
+			    size_t size)
+{
+	struct broker broker;
+	struct host_error error;
+	int output[2];
+	uint64_t vm;
+	pid_t child;
+
+	if (pipe2(output, O_CLOEXEC))
+		abort();
+	child = fork();
+	if (!child) {
+		dup2(output[1], STDERR_FILENO);
+		broker_connect(&broker, socket, &fake_host);
+		broker.host.get_stats(&broker.host, pid, fd, &vm, &error);
+		_exit(STATUS_OK);
+	}
+	close(socket);
+	close(output[1]);
+	memset(text, 0, size);
+	if (read(output[0], text, size - 1) < 0)
+		abort();
+	close(output[0]);
+	return status_of(child);
+}
+
+static void test_hostile_requests(void)
+{
+	char bytes[4096], text[128];
+	int socket, status;
+	pid_t child;
+	size_t i, size;
+
+	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+		child = start(serve_fake, &socket);
+		status = status_of_asking(socket, hostile[i].pid, &hostile[i].fd, text,
+					  sizeof(text));
+		check(status_of(child) == STATUS_ERROR, "%s is refused", hostile[i].name);
+		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
+		      "%s: and who asked is told", hostile[i].name);
+	}
+	/* No question has this number, and only one size is that of a request. */
+	memset(bytes, 0xff, sizeof(bytes));
+	for (size = 1; size <= sizeof(bytes); size = size < 64 ? size + 1 : size * 2) {
+		child = start(serve_fake, &socket);
+		if (write(socket, bytes, size) != (ssize_t)size)
+			abort();
+		status = status_of(child);
+		if (status != STATUS_ERROR || size == 20 || size == sizeof(bytes))
+			check(status == STATUS_ERROR, "%zu bytes of nonsense are refused", size);
+		close(socket);
+	}
+}
+
+static size_t answer_size;
+static char answer_byte;
+
+static void serve_nonsense(int socket)
+{
+	char bytes[4096];
+
+	memset(bytes, answer_byte, sizeof(bytes));
+	if (read(socket, bytes + sizeof(bytes) / 2, 64) <= 0 ||
+	    write(socket, bytes, answer_size) < 0)
+		_exit(STATUS_ERROR);
+	_exit(STATUS_OK);
+}
+
+static void test_hostile_answers(void)
+{
+	static const char some[] = { 0, 1, -1, };
+	const struct proc_fd fd = {};
+	unsigned int believed = 0;
+	char text[128];
+	int socket;
+	pid_t child;
+	size_t i;
+
+	/* A whole answer has 96 bytes and more. */
+	for (i = 0; i < ARRAY_SIZE(some); i++) {
+		answer_byte = some[i];
+		for (answer_size = 0; answer_size <= 4096; answer_size += answer_size < 104 ? 1 : 57) {
+			if (!answer_byte && answer_size == 96)
+				continue;
+			child = start(serve_nonsense, &socket);
+			if (status_of_asking(socket, 10, &fd, text, sizeof(text)) != STATUS_ERROR ||
+			    !strstr(text, "kvmstat-broker, has ended"))
+				believed++;
+			status_of(child);
+		}
+	}
+	check_number(believed, 0, "answers that make no sense are not believed");
+}
+
+/* The real one. */
+
+static bool is_broker_of(const char *pid, pid_t parent)
+{
+	char *path = xasprintf("/proc/%s/stat", pid);
+	FILE *file = fopen(path, "r");
+	int found = 0, found_parent;
+
+	if (file) {
+		found = fscanf(file, "%*d (kvmstat-broker) %*c %d", &found_parent);
+		fclose(file);
+	}
+	free(path);
+	return found == 1 && found_parent == parent;
+}
+
+static pid_t find_broker(pid_t parent)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (!found && (entry = readdir(proc))) {
+		if (is_broker_of(entry->d_name, parent))
+			found = atoi(entry->d_name);
+	}
+	closedir(proc);
+	return found;
+}
+
+/* Sockets, and other files beside standard error. */
+static void count_files(pid_t pid, unsigned int *sockets, unsigned int *others)
+{
+	char *path = xasprintf("/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	char target[64];
+	ssize_t length;
+
+	free(path);
+	*sockets = *others = 0;
+	while ((entry = readdir(dir))) {
+		length = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
+		if (length > 0 && !strncmp(target, "socket:", 7))
+			++*sockets;
+		else if (length > 0 && strcmp(entry->d_name, "2"))
+			++*others;
+	}
+	closedir(dir);
+}
+
+static bool has_line(pid_t pid, const char *line)
+{
+	char *path = xasprintf("/proc/%d/status", pid);
+	FILE *file = fopen(path, "r");
+	bool found = false;
+	char text[256];
+
+	while (fgets(text, sizeof(text), file))
+		found |= !strncmp(text, line, strlen(line));
+	fclose(file);
+	free(path);
+	return found;
+}
+
+static bool ends(pid_t pid)
+{
+	struct pollfd process = { .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN, };
+	bool ended = process.fd < 0 || poll(&process, 1, SECONDS_TO_WAIT * 1000) == 1;
+
+	if (process.fd >= 0)
+		close(process.fd);
+	return ended;
+}
+
+static void test_real(void)
+{
+	const char *capabilities = geteuid() ? "CapEff:\t0000000000000000" :
+					       "CapEff:\t0000000000080004";
+	unsigned int sockets, others;
+	struct broker broker;
+	char name[64] = "";
+	pid_t pid;
+
+	if (broker_start(&broker, &this_host) != STATUS_OK) {
+		check(false, "it starts");
+		return;
+	}
+	pid = find_broker(getpid());
+	check(pid, "it starts");
+	check(has_line(pid, capabilities) && has_line(pid, "NoNewPrivs:\t1"),
+	      "its capabilities");
+	if (privilege_filters)
+		check(has_line(pid, "Seccomp:\t2"), "its filter of system calls");
+	count_files(pid, &sockets, &others);
+	check_number(sockets, 1, "it has one socket");
+	check_number(others, 0, "and no other file");
+	broker.host.name(&broker.host, getpid(), name, sizeof(name));
+	check_text(name, "test_broker", "it answers");
+	kill(pid, SIGINT);
+	kill(pid, SIGTERM);
+	kill(pid, SIGHUP);
+	check_number(broker.host.thread_group(&broker.host, getpid()), getpid(),
+		     "and goes on when the terminal's signals come");
+	broker_close(&broker);
+	check_number(status_of(pid), STATUS_OK, "it ends with the connection");
+}
+
+static void wait_with_broker(int socket)
+{
+	struct broker broker;
+	pid_t pid = 0;
+
+	if (broker_start(&broker, &this_host) == STATUS_OK)
+		pid = find_broker(getpid());
+	if (write(socket, &pid, sizeof(pid)) != sizeof(pid))
+		_exit(STATUS_ERROR);
+	for (;;)
+		pause();
+}
+
+static void test_killed(void)
+{
+	pid_t child, broker = 0;
+	int socket;
+
+	child = start(wait_with_broker, &socket);
+	if (read(socket, &broker, sizeof(broker)) != sizeof(broker) || broker <= 0)
+		abort();
+	check(!kill(broker, 0), "there is a broker");
+	kill(child, SIGKILL);
+	check(ends(broker), "it ends when kvmstat is killed");
+	waitpid(child, NULL, 0);
+	close(socket);
+}
+
+static void lose(int socket)
+{
+	struct broker broker;
+	struct proc_list list;
+	pid_t pid;
+
+	dup2(socket, STDERR_FILENO);
+	if (broker_start(&broker, &this_host) != STATUS_OK)
+		_exit(STATUS_USAGE);
+	pid = find_broker(getpid());
+	kill(pid, SIGKILL);
+	ends(pid);
+	broker.host.list(&broker.host, &list);
+	_exit(STATUS_OK);
+}
+
+static void test_lost(void)
+{
+	char text[128] = "";
+	int socket, status;
+	pid_t child;
+
+	child = start(lose, &socket);
+	status = status_of(child);
+	if (read(socket, text, sizeof(text) - 1) < 0)
+		abort();
+	check_number(status, STATUS_ERROR, "the broker is killed: kvmstat ends with an error");
+	check_text(text, "kvmstat: the process that looks for VMs, kvmstat-broker, has ended\n",
+		   "and says why");
+	close(socket);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	test_lists();
+	test_answers();
+	test_too_many_files();
+	test_hostile_requests();
+	test_hostile_answers();
+	test_real();
+	test_killed();
+	test_lost();
+	return tap_end();
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is left after privileges were given up: of users and capabilities, as the kernel
+ * shows it, and of system calls. Each is tried in a child of its own.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../privilege.h"
+#include "../util.h"
+#include "tap.h"
+
+#define NOBODY "65534"
+#define USER 12345
+/* CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE. */
+#define BROKERS_CAPABILITIES "0000000000080004"
+#define NONE "0000000000000000"
+#define KVM_RUN _IO(0xae, 0x80)
+#define KVM_GET_STATS_FD _IO(0xae, 0xce)
+
+static char page[4096] __attribute__((__aligned__(4096)));
+
+/* How the child ended that gave up all but @uses and made the call. */
+static int status_after(unsigned int uses, void (*call)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (privilege_drop(uses) != STATUS_OK)
+			_exit(STATUS_ERROR);
+		call();
+		_exit(STATUS_OK);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		abort();
+	return status;
+}
+
+static void call_open(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY);
+}
+
+static void call_create(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CREAT, 0600);
+}
+
+static void call_open_for_writing(void)
+{
+	syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+}
+
+static void call_unlink(void)
+{
+	syscall(SYS_unlinkat, AT_FDCWD, "/nonexistent", 0);
+}
+
+static void call_execve(void)
+{
+	execl("/nonexistent", "nonexistent", NULL);
+}
+
+static void call_fork(void)
+{
+	if (!fork())
+		_exit(STATUS_OK);
+}
+
+static void call_ptrace(void)
+{
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
+
+static void call_kill(void)
+{
+	kill(getppid(), 0);
+}
+
+static void call_getfd(void)
+{
+	syscall(SYS_pidfd_getfd, -1, 0, 0);
+}
+
+static void call_socket(void)
+{
+	socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static void call_connect(void)
+{
+	connect(-1, NULL, 0);
+}
+
+static void call_accept(void)
+{
+	accept4(-1, NULL, NULL, 0);
+}
+
+static void call_epoll(void)
+{
+	struct epoll_event event;
+
+	epoll_wait(-1, &event, 1, 0);
+}
+
+static void call_run(void)
+{
+	ioctl(-1, KVM_RUN, 0);
+}
+
+static void call_get_stats(void)
+{
+	ioctl(-1, KVM_GET_STATS_FD, 0);
+}
+
+static void call_type_for_user(void)
+{
+	ioctl(STDIN_FILENO, TIOCSTI, "x");
+}
+
+static void call_set_terminal(void)
+{
+	ioctl(-1, TCSETSW, NULL);
+}
+
+static void call_truncate(void)
+{
+	if (ftruncate(-1, 0))
+		return;
+}
+
+static void call_memfd(void)
+{
+	syscall(SYS_memfd_create, "test", 0);
+}
+
+static void call_map_code(void)
+{
+	mmap(NULL, sizeof(page), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void call_make_code(void)
+{
+	mprotect(page, sizeof(page), PROT_READ | PROT_EXEC);
+}
+
+static void call_prctl(void)
+{
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* What every command does that prints anything. */
+static void work(void)
+{
+	size_t count = 1 << 18;
+	int *numbers = xcalloc(count, sizeof(*numbers));
+	struct pollfd file = { .fd = STDOUT_FILENO, };
+	struct timespec now;
+	struct tm local;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		numbers[i] = i * 7919 % 10007;
+	qsort(numbers, count, sizeof(*numbers), compare);
+	numbers = xreallocarray(numbers, 4 * count, sizeof(*numbers));
+	free(numbers);
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	poll(&file, 1, 0);
+	fprintf(stderr, "# work at %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
+}
+
+static void test_calls(void)
+{
+	static const struct {
+		void (*call)(void);
+		const char *name;
+		unsigned int allowed;		/* uses */
+	} calls[] = {
+		{ call_open, "open a file", USE_BROKER, },
+		{ call_open_for_writing, "open a file to write", 0, },
+		{ call_create, "create a file", 0, },
+		{ call_unlink, "remove a file", 0, },
+		{ call_execve, "execute a program", 0, },
+		{ call_fork, "start a process", 0, },
+		{ call_ptrace, "ptrace", 0, },
+		{ call_kill, "send a signal", 0, },
+		{ call_getfd, "take a file descriptor", USE_BROKER, },
+		{ call_socket, "open a socket", 0, },
+		{ call_connect, "connect a socket", 0, },
+		{ call_accept, "accept a connection", USE_NETWORK, },
+		{ call_epoll, "wait for connections", USE_NETWORK, },
+		{ call_run, "KVM_RUN", 0, },
+		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
+		{ call_type_for_user, "type for the user", 0, },
+		{ call_set_terminal, "set the terminal", USE_TERMINAL, },
+		{ call_truncate, "cut off a file", USE_RECORDING | USE_REPLAY, },
+		{ call_memfd, "a file in memory", USE_REPLAY, },
+		{ call_map_code, "map memory to execute", 0, },
+		{ call_make_code, "make memory executable", 0, },
+		{ call_prctl, "prctl", 0, },
+	};
+	static const struct {
+		unsigned int use;
+		const char *name;
+	} uses[] = {
+		{ USE_OUTPUT, "output", },
+		{ USE_TERMINAL, "terminal", },
+		{ USE_NETWORK, "network", },
+		{ USE_RECORDING, "recording", },
+		{ USE_REPLAY, "replay", },
+		{ USE_BROKER, "broker", },
+	};
+	bool allowed, killed;
+	size_t i, j;
+	int status;
+
+	for (i = 0; i < ARRAY_SIZE(uses); i++) {
+		status = status_after(uses[i].use, work);
+		check(WIFEXITED(status) && !WEXITSTATUS(status), "%s: it works", uses[i].name);
+		for (j = 0; j < ARRAY_SIZE(calls); j++) {
+			allowed = calls[j].allowed & uses[i].use;
+			status = status_after(uses[i].use, calls[j].call);
+			killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+			check(allowed ? WIFEXITED(status) : killed, "%s: %s %s", uses[i].name,
+			      calls[j].name, allowed ? "is possible" : "kills");
+		}
+	}
+}
+
+struct dropped {
+	pid_t pid;
+	uid_t owner;			/* of what it has in /proc */
+	char status[4096];		/* of it, there */
+};
+
+/* Reads its own status afterwards, and waits until it was looked at. */
+static void show_status(unsigned int uses, uid_t user, int output, int end)
+{
+	int file = open("/proc/self/status", O_RDONLY);
+	char status[4096];
+	ssize_t length;
+
+	if (user && setresuid(user, user, user))
+		_exit(STATUS_ERROR);
+	if (privilege_drop(uses) != STATUS_OK)
+		_exit(STATUS_ERROR);
+	length = read(file, status, sizeof(status));
+	if (length <= 0 || write(output, status, length) != length)
+		_exit(STATUS_ERROR);
+	_exit(read(end, status, 1));
+}
+
+static struct dropped status_of(unsigned int uses, uid_t user)
+{
+	struct dropped dropped = {};
+	int output[2], end[2];
+	struct stat info;
+	char path[32];
+
+	if (pipe2(output, O_CLOEXEC) || pipe2(end, O_CLOEXEC))
+		abort();
+	dropped.pid = fork();
+	if (!dropped.pid) {
+		close(end[1]);
+		show_status(uses, user, output[1], end[0]);
+	}
+	close(output[1]);
+	close(end[0]);
+	if (read(output[0], dropped.status, sizeof(dropped.status) - 1) <= 0)
+		abort();
+	snprintf(path, sizeof(path), "/proc/%d/fd", dropped.pid);
+	if (stat(path, &info))
+		abort();
+	dropped.owner = info.st_uid;
+	close(output[0]);
+	close(end[1]);
+	waitpid(dropped.pid, NULL, 0);
+	return dropped;
+}
+
+/* Whether it has a line @key with these words. */
+static bool has_line(const struct dropped *dropped, const char *key, const char *words)
+{
+	char *line = xasprintf("\n%s:\t%s\n", key, words);
+	bool found = strstr(dropped->status, line);
+
+	if (!found)
+		printf("# no line '%s: %s'\n", key, words);
+	free(line);
+	return found;
+}
+
+static bool has_capabilities(const struct dropped *dropped, const char *capabilities)
+{
+	return has_line(dropped, "CapInh", NONE) && has_line(dropped, "CapAmb", NONE) &&
+	       has_line(dropped, "CapBnd", NONE) && has_line(dropped, "CapPrm", capabilities) &&
+	       has_line(dropped, "CapEff", capabilities);
+}
+
+static void test_root(void)
+{
+	static const char all_nobody[] = NOBODY "\t" NOBODY "\t" NOBODY "\t" NOBODY;
+	struct dropped dropped = status_of(USE_OUTPUT, 0);
+
+	check(has_line(&dropped, "Uid", all_nobody) && has_line(&dropped, "Gid", all_nobody),
+	      "root: becomes nobody");
+	check(has_line(&dropped, "Groups", " "), "root: no other groups");
+	check(has_capabilities(&dropped, NONE), "root: no capabilities");
+	check(has_line(&dropped, "NoNewPrivs", "1"), "root: no new privileges");
+
+	dropped = status_of(USE_BROKER, 0);
+	check(has_line(&dropped, "Uid", "0\t0\t0\t0"), "broker: stays root");
+	check(has_capabilities(&dropped, BROKERS_CAPABILITIES), "broker: two capabilities");
+	check(has_line(&dropped, "NoNewPrivs", "1"), "broker: no new privileges");
+
+	dropped = status_of(USE_OUTPUT, USER);
+	check(has_line(&dropped, "Uid", "12345\t12345\t12345\t12345"), "a user stays the same");
+	if (privilege_filters) {
+		check(has_line(&dropped, "Seccomp", "2"), "a user: a filter of system calls");
+		check(dropped.owner == USER, "a user: its debugger is as before");
+		dropped = status_of(USE_OUTPUT, 0);
+		check(has_line(&dropped, "Seccomp", "2"), "root: a filter of system calls");
+		check(!dropped.owner, "root: no debugger of nobody's");
+	}
+}
+
+int main(void)
+{
+	if (geteuid()) {
+		struct dropped dropped = status_of(USE_OUTPUT, 0);
+
+		check(has_line(&dropped, "CapEff", NONE), "no capabilities");
+		skip("not root", "what root gives up");
+	} else {
+		test_root();
+	}
+	if (privilege_filters)
+		test_calls();
+	else
+		skip("sanitizers make system calls of their own", "the filter of system calls");
+	return tap_end();
+}
