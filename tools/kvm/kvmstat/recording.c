@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes and reads recordings. Numbers are put together byte by byte: what wrote the file
- * and what reads it can be of any architecture.
+ * Reads recordings. Numbers are put together byte by byte: what wrote the file and what
+ * reads it can be of any architecture.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,9 +14,6 @@
 #include "recording.h"
 #include "util.h"
 
-#define MAGIC_SIZE 8
-#define FILE_HEADER_SIZE 16
-#define BLOCK_HEADER_SIZE 16
 /* key, CLOCK_REALTIME, CLOCK_MONOTONIC */
 #define SAMPLE_HEADER_SIZE 17
 
@@ -35,7 +32,7 @@ static int fail(struct statsfile_error *error, const char *format, ...)
 	return -EINVAL;
 }
 
-static uint32_t checksum(const unsigned char *data, size_t size)
+uint32_t recording_checksum(const unsigned char *data, size_t size)
 {
 	static uint32_t table[256];
 	uint32_t sum = ~0u;
@@ -60,143 +57,16 @@ static bool has_checksum(const unsigned char *data, size_t size, uint32_t expect
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	return true;
 #endif
-	return checksum(data, size) == expected;
+	return recording_checksum(data, size) == expected;
 }
 
-/* Writing */
-
-static void put(struct bytes *bytes, const void *data, size_t size)
+size_t recorded_vm_num_values(const struct recorded_vm *vm)
 {
-	if (size > bytes->room - bytes->size) {
-		bytes->room = 2 * bytes->room + size;
-		bytes->data = xreallocarray(bytes->data, bytes->room, 1);
-	}
-	if (size)
-		memcpy(bytes->data + bytes->size, data, size);
-	bytes->size += size;
+	return (vm->schema ? vm->schema->num_values : 0) +
+	       (vm->vcpu_schema ? vm->num_vcpus * vm->vcpu_schema->num_values : 0);
 }
 
-static void store(unsigned char *to, uint64_t number, unsigned int size)
-{
-	while (size--) {
-		*to++ = number;
-		number >>= 8;
-	}
-}
-
-static void put_fixed(struct bytes *bytes, uint64_t number, unsigned int size)
-{
-	unsigned char raw[8];
-
-	store(raw, number, size);
-	put(bytes, raw, size);
-}
-
-static void put_varint(struct bytes *bytes, uint64_t number)
-{
-	unsigned char raw[10];
-	unsigned int size = 0;
-
-	for (; number > 0x7f; number >>= 7)
-		raw[size++] = number | 0x80;
-	raw[size++] = number;
-	put(bytes, raw, size);
-}
-
-/* Of a difference of 64 bits, as two's complement. */
-static void put_signed(struct bytes *bytes, uint64_t number)
-{
-	put_varint(bytes, number << 1 ^ (number >> 63 ? UINT64_MAX : 0));
-}
-
-static void put_string(struct bytes *bytes, const char *text)
-{
-	size_t length = strlen(text);
-
-	put_varint(bytes, length);
-	put(bytes, text, length);
-}
-
-/* Returns where it begins, for end_block(). */
-static size_t begin_block(struct bytes *bytes, enum recording_block type)
-{
-	size_t start = bytes->size;
-
-	put_fixed(bytes, type, 4);
-	put_fixed(bytes, 0, 8);
-	put_fixed(bytes, 0, 4);
-	return start;
-}
-
-static void end_block(struct bytes *bytes, size_t start)
-{
-	unsigned char *header = bytes->data + start;
-	size_t size = bytes->size - start - BLOCK_HEADER_SIZE;
-
-	store(header + 4, size, 4);
-	store(header + 8, checksum(header + BLOCK_HEADER_SIZE, size), 4);
-	store(header + 12, checksum(header, 12), 4);
-}
-
-void recording_begin(struct recording_writer *writer, const struct recording_host *host)
-{
-	struct bytes *bytes = &writer->block;
-	size_t start = bytes->size;
-
-	put(bytes, RECORDING_MAGIC, MAGIC_SIZE);
-	put_fixed(bytes, RECORDING_VERSION, 4);
-	put_fixed(bytes, checksum(bytes->data + start, MAGIC_SIZE + 4), 4);
-	start = begin_block(bytes, RECORDING_HOST);
-	put_string(bytes, host->version);
-	put_string(bytes, host->name);
-	put_string(bytes, host->release);
-	put_string(bytes, host->machine);
-	put_varint(bytes, host->interval_ns);
-	put_varint(bytes, host->pid);
-	end_block(bytes, start);
-}
-
-static void put_schema(struct bytes *bytes, const struct statsfile_schema *schema)
-{
-	const struct statsfile_desc *desc;
-	size_t start = begin_block(bytes, RECORDING_SCHEMA);
-
-	put_varint(bytes, schema->num_desc);
-	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
-		put_varint(bytes, desc->flags);
-		put_signed(bytes, (int64_t)desc->exponent);
-		put_varint(bytes, desc->size);
-		put_varint(bytes, desc->first);
-		put_varint(bytes, desc->bucket_size);
-		put_string(bytes, desc->name);
-	}
-	end_block(bytes, start);
-}
-
-/* Its number; one that is new is written. */
-static size_t schema_number(struct recording_writer *writer, const struct statsfile_schema *schema)
-{
-	struct bytes block = {};
-	size_t i;
-
-	if (!schema)
-		return 0;
-	put_schema(&block, schema);
-	for (i = 0; i < writer->num_schemas; i++) {
-		if (writer->schema[i].size == block.size &&
-		    !memcmp(writer->schema[i].data, block.data, block.size)) {
-			free(block.data);
-			return i + 1;
-		}
-	}
-	put(&writer->block, block.data, block.size);
-	writer->schema = xreallocarray(writer->schema, writer->num_schemas + 1,
-				       sizeof(*writer->schema));
-	writer->schema[writer->num_schemas++] = block;
-	return writer->num_schemas;
-}
-
-static const struct recorded_vm *find_serial(const struct snapshot *snapshot, uint64_t serial)
+const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial)
 {
 	size_t first = 0, end = snapshot->num_vms, middle;
 
@@ -210,122 +80,6 @@ static const struct recorded_vm *find_serial(const struct snapshot *snapshot, ui
 			end = middle;
 	}
 	return NULL;
-}
-
-static unsigned int what_is_new(const struct recorded_vm *vm, const struct recorded_vm *last)
-{
-	unsigned int what = vm->ended ? RECORDED_ENDED : 0;
-
-	if (!last)
-		what |= RECORDED_NEW;
-	if (!last || strcmp(vm->name, last->name))
-		what |= RECORDED_NAME;
-	if (vm->num_vcpus != (last ? last->num_vcpus : 0))
-		what |= RECORDED_VCPUS;
-	if (vm->num_vcpus_counted != (last ? last->num_vcpus_counted : 0))
-		what |= RECORDED_COUNTED;
-	return what;
-}
-
-/* What it needs of schemas is in front of the sample's block by then. */
-static void put_vm(struct recording_writer *writer, struct bytes *content,
-		   const struct recorded_vm *vm, const struct recorded_vm *last)
-{
-	unsigned int what = what_is_new(vm, last);
-	size_t i = last ? last->num_vcpus : 0;
-
-	put_varint(content, what);
-	if (what & RECORDED_NEW) {
-		put_varint(content, vm->pid);
-		put_string(content, vm->id);
-		put_varint(content, schema_number(writer, vm->schema));
-	}
-	if (what & RECORDED_NAME)
-		put_string(content, vm->name);
-	if (what & RECORDED_VCPUS) {
-		put_varint(content, schema_number(writer, vm->vcpu_schema));
-		put_varint(content, vm->num_vcpus - i);
-		for (; i < vm->num_vcpus; i++)
-			put_varint(content, vm->vcpu[i]);
-	}
-	if (what & RECORDED_COUNTED)
-		put_varint(content, vm->num_vcpus_counted);
-}
-
-size_t recorded_vm_num_values(const struct recorded_vm *vm)
-{
-	return (vm->schema ? vm->schema->num_values : 0) +
-	       (vm->vcpu_schema ? vm->num_vcpus * vm->vcpu_schema->num_values : 0);
-}
-
-struct changes {
-	struct bytes bytes;
-	uint64_t count;
-	uint64_t skipped;
-};
-
-static void put_changes(struct changes *changes, const struct recorded_vm *vm,
-			const struct recorded_vm *last)
-{
-	size_t num_last = last ? recorded_vm_num_values(last) : 0;
-	size_t i, count = recorded_vm_num_values(vm);
-	uint64_t before;
-
-	for (i = 0; i < count; i++) {
-		before = i < num_last ? last->values[i] : 0;
-		if (vm->values[i] == before) {
-			changes->skipped++;
-			continue;
-		}
-		put_varint(&changes->bytes, changes->skipped);
-		put_signed(&changes->bytes, vm->values[i] - before);
-		changes->skipped = 0;
-		changes->count++;
-	}
-}
-
-void recording_add(struct recording_writer *writer, struct snapshot *snapshot)
-{
-	bool key = writer->num_samples++ % RECORDING_KEY_INTERVAL == 0;
-	struct changes changes = {};
-	struct bytes content = {};
-	const struct recorded_vm *vm, *last;
-	uint64_t serial = 0;
-	size_t start;
-
-	put_fixed(&content, key, 1);
-	put_fixed(&content, snapshot->real_ns, 8);
-	put_fixed(&content, snapshot->monotonic_ns, 8);
-	put_varint(&content, snapshot->num_vms);
-	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
-		last = key ? NULL : find_serial(&writer->last, vm->serial);
-		put_varint(&content, vm->serial - serial);
-		serial = vm->serial;
-		put_vm(writer, &content, vm, last);
-		put_changes(&changes, vm, last);
-	}
-	put_varint(&content, changes.count);
-	put(&content, changes.bytes.data, changes.bytes.size);
-
-	start = begin_block(&writer->block, RECORDING_SAMPLE);
-	put(&writer->block, content.data, content.size);
-	end_block(&writer->block, start);
-	free(changes.bytes.data);
-	free(content.data);
-	snapshot_free(&writer->last);
-	writer->last = *snapshot;
-	*snapshot = (struct snapshot) {};
-}
-
-void recording_writer_free(struct recording_writer *writer)
-{
-	size_t i;
-
-	for (i = 0; i < writer->num_schemas; i++)
-		free(writer->schema[i].data);
-	free(writer->schema);
-	free(writer->block.data);
-	snapshot_free(&writer->last);
 }
 
 void recorded_vm_free(struct recorded_vm *vm)
@@ -359,8 +113,6 @@ void recording_host_free(struct recording_host *host)
 	free(host->machine);
 	*host = (struct recording_host) {};
 }
-
-/* Reading */
 
 /* What is left of a content; once something was wrong with it, it gives zeros. */
 struct reader {
@@ -762,7 +514,8 @@ int recording_open(struct recording *recording, const struct recording_source *s
 	recording->position = recording->num_samples;
 	if (recording->host.version)
 		return 0;
-	fail(error, "there is nothing of the host in it%s%s", ret ? ": " : "", recording->rest.text);
+	fail(error, "there is nothing of the host in it%s%s", ret ? ": " : "",
+	     recording->rest.text);
 	recording_close(recording);
 	return -EINVAL;
 }
@@ -878,7 +631,7 @@ static void get_vm(struct sample_reader *sample, struct recorded_vm *vm)
 /* Takes the VM over from the last snapshot, where it may not be. */
 static struct recorded_vm take_vm(struct snapshot *last, uint64_t serial)
 {
-	struct recorded_vm *found = (struct recorded_vm *)find_serial(last, serial);
+	struct recorded_vm *found = (struct recorded_vm *)snapshot_find(last, serial);
 	struct recorded_vm vm = { .serial = serial, };
 
 	if (found && !found->ended && found->id) {

@@ -70,6 +70,11 @@
 #define RECORDING_MAGIC "\x8bkvmrec\n"
 #define RECORDING_VERSION 1
 
+/* Bytes. */
+#define MAGIC_SIZE 8
+#define FILE_HEADER_SIZE 16
+#define BLOCK_HEADER_SIZE 16
+
 enum recording_block {
 	RECORDING_HOST = 1,
 	RECORDING_SCHEMA = 2,
@@ -119,6 +124,11 @@ struct snapshot {
 void recorded_vm_free(struct recorded_vm *vm);
 void snapshot_free(struct snapshot *snapshot);
 size_t recorded_vm_num_values(const struct recorded_vm *vm);
+
+/* NULL if there is none. */
+const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);
+
+uint32_t recording_checksum(const unsigned char *data, size_t size);
 
 struct recording_host {
 	char *version;
@@ -181,7 +191,7 @@ struct recording {
 	struct statsfile_error rest;
 	bool damaged;			/* more than the end of the last sample is missing */
 	struct snapshot now;
-	size_t position;		/* which sample that is; num_samples before the first seek */
+	size_t position;		/* which sample that is; num_samples before any seek */
 	/* private */
 	struct recording_source source;
 	struct statsfile_schema **schema;

@@ -225,7 +225,8 @@ static void put_state(struct screen *screen, const struct view *view)
 	localtime_r(&seconds, &tm);
 	if (view->replayed)
 		strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S, ", &tm);
-	length = snprintf(text, sizeof(text), "%s%severy %g s", time, view->paused ? "paused, " : "",
+	length = snprintf(text, sizeof(text), "%s%severy %g s", time,
+			  view->paused ? "paused, " : "",
 			  (double)view->interval_ns / NSEC_PER_SEC);
 	if (length < screen->columns)
 		screen_print(screen, 0, screen->columns - length,

@@ -22,7 +22,7 @@
 #include "scene.h"
 #include "tap.h"
 
-static char directory[] = "/tmp/kvmstat-test-XXXXXX";
+static char *directory;
 static char *file;
 
 static char *path_of(const char *name)
@@ -117,7 +117,7 @@ static char *live(run_command *run, const char *line, unsigned int second, int *
 	return output;
 }
 
-static void record(const char *arguments)
+static void record_scene(const char *arguments)
 {
 	char *line = xasprintf("record %s %s", file, arguments);
 	int status;
@@ -127,7 +127,7 @@ static void record(const char *arguments)
 	free(line);
 }
 
-static char *replay(run_command *run, const char *arguments, int *status)
+static char *output_of_replay(run_command *run, const char *arguments, int *status)
 {
 	char *line = xasprintf("replay %s%s%s", file, *arguments ? " " : "", arguments);
 	char *output;
@@ -159,7 +159,7 @@ static void check_same(run_command *run, const char *line, unsigned int second,
 {
 	int live_status, replay_status;
 	char *seen = live(run, line, second, &live_status);
-	char *found = replay(run, arguments, &replay_status);
+	char *found = output_of_replay(run, arguments, &replay_status);
 	char *name = xasprintf("replay %s: as seen live%s", arguments,
 			       render == &text_renderer ? "" : " (JSON)");
 
@@ -207,7 +207,7 @@ static void test_round_trip(void)
 {
 	void (*text_printer)(const char *text) = error_printer;
 
-	record("1");
+	record_scene("1");
 	check_commands();
 #ifdef HAVE_JSON
 	render = &json_renderer;
@@ -308,7 +308,7 @@ static void test_truncated(void)
 	struct recording recording;
 	void *copy;
 
-	record("1 5");
+	record_scene("1 5");
 	read_content(&content);
 	check_number(content.num_samples, 6, "an interval is two samples");
 	host_size = 32 + content.data[20];
@@ -346,7 +346,7 @@ static void test_flipped(void)
 	size_t i, samples, wrong = 0, silent = 0;
 	unsigned int bit;
 
-	record("1 5");
+	record_scene("1 5");
 	read_content(&content);
 	for (i = 0; i < content.size; i++) {
 		for (bit = 0; bit < 8; bit++) {
@@ -506,12 +506,12 @@ static void check_refused(const char *expected)
 /* A histogram of 65535 values, which 65536 vCPUs have. */
 static void make_huge(void)
 {
-	static const char vm[] = SAMPLE("\1") "\1" "\1\7" "\1" "\1i" "\1" "\1n" "\1"
+	static const char vm[] = SAMPLE("\1") "\1\1\7\1\1i\1\1n\1"
 				 "\x80\xf0\1";
 	static char content[sizeof(vm) - 1 + 30720];
 
 	make();
-	MAKE(RECORDING_SCHEMA, "\1" "\4" "\0" "\xff\xff\3" "\0" "\0" "\1x");
+	MAKE(RECORDING_SCHEMA, "\1\4\0\xff\xff\3\0\0\1x");
 	memcpy(content, vm, sizeof(vm) - 1);
 	check_sample(content, sizeof(content), "too many values");
 }
@@ -532,27 +532,27 @@ static void test_made(void)
 	make();
 	MAKE(99, "of the future");
 	MAKE(RECORDING_HOST, HOST "of the future");
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0" "of the future");
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0of the future");
 	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&
 	      !*recording.rest.text && !recording_seek(&recording, 0, &error),
 	      "what is not known is left out");
 	recording_close(&recording);
 	make();
 	CHECK_SAMPLE("\1", "a sample: it is too short");
-	CHECK_SAMPLE("\0" "12345678" "12345678" "\0\0", "the first sample is not complete");
+	CHECK_SAMPLE("\0001234567812345678\0\0", "the first sample is not complete");
 	CHECK_SAMPLE(SAMPLE("\1"), "a sample: it is too short");
 	CHECK_SAMPLE(SAMPLE("\1") "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
 		     "a number is too large");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\0", "VMs are not in order");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\2", "a VM that was not there before");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\0" "\1-" "\0" "\1n", "a VM without a pid");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\1" "\1" "\1-" "\0", "a VM without a name");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\1" "\1\x1b", "a text is not printable");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\3" "\1" "\1-" "\1", "a number is too large");
-	CHECK_SAMPLE(SAMPLE("\1") "\1" "\1\7" "\1" "\1-" "\0" "\1n" "\0" "\0",
+	CHECK_SAMPLE(SAMPLE("\1") "\1\0", "VMs are not in order");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\2", "a VM that was not there before");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\0\1-\0\1n", "a VM without a pid");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\1\1\1-\0", "a VM without a name");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\1\1\x1b", "a text is not printable");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\1\1-\1", "a number is too large");
+	CHECK_SAMPLE(SAMPLE("\1") "\1\1\7\1\1-\0\1n\0\0",
 		     "vCPUs without statistics");
-	CHECK_SAMPLE(SAMPLE("\1") "\0" "\1" "\0\2", "a value that no VM has");
-	MAKE(RECORDING_SCHEMA, "\1" "\0" "\0" "\2" "\0" "\0" "\1x");
+	CHECK_SAMPLE(SAMPLE("\1") "\0\1\0\2", "a value that no VM has");
+	MAKE(RECORDING_SCHEMA, "\1\0\0\2\0\0\1x");
 	CHECK_SAMPLE(SAMPLE("\1") "\0\0", "a scalar of 2 values");
 	MAKE(RECORDING_SAMPLE, SAMPLE("\2") "\0\0");
 	make_block(RECORDING_SAMPLE, SAMPLE("\2") "\0\0", 19);
@@ -609,7 +609,7 @@ static void test_full(void)
 	char *line, *output;
 	int status;
 
-	record("1 5");
+	record_scene("1 5");
 	read_content(&full);
 	getrlimit(RLIMIT_FSIZE, &before);
 	file_limit = full.size - 1;
@@ -635,7 +635,7 @@ static void test_process(void)
 	struct recording recording;
 	struct content content;
 
-	record("-p 20 1");
+	record_scene("-p 20 1");
 	read_content(&content);
 	check_number(content.num_samples, 7, "-p: it ends with the process");
 	if (open_memory(&recording, content.data, content.size, &error) ||
@@ -654,20 +654,22 @@ static void test_damaged(void)
 	char *output, *expected;
 	int status;
 
-	record("1 5");
+	record_scene("1 5");
 	read_content(&content);
 	write_whole(file, content.data, content.size - 1);
-	output = replay(command_watch, "", &status);
-	expected = xasprintf("it is cut off, after byte %llu nothing is complete; there are 5 samples before that\n",
-			     (unsigned long long)content.end[4]);
+	output = output_of_replay(command_watch, "", &status);
+	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
+			     (unsigned long long)content.end[4],
+			     "there are 5 samples before that\n");
 	check_contains(output, expected, "replay: cut off");
 	free(expected);
 	free(output);
 	content.data[content.end[2] + 20] ^= 1;
 	write_whole(file, content.data, content.size);
-	output = replay(command_watch, "", &status);
-	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; there are 3 samples before that\n",
-			     (unsigned long long)content.end[2]);
+	output = output_of_replay(command_watch, "", &status);
+	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; %s",
+			     (unsigned long long)content.end[2],
+			     "there are 3 samples before that\n");
 	check_contains(output, expected, "replay: damaged");
 	check_contains(output, "\n23:31:32 ", "replay: what is in front of that is shown");
 	check_number(status, STATUS_ERROR, "replay: damaged: exit status");
@@ -684,6 +686,7 @@ static void remove_directory(void)
 	unlink(output);
 	unlink(file);
 	rmdir(directory);
+	free(directory);
 	free(output);
 	free(file);
 }
@@ -698,6 +701,7 @@ int main(void)
 {
 	drop_privileges = keep_privileges;
 	setenv("TZ", "UTC", 1);
+	directory = xasprintf("/tmp/kvmstat-test-XXXXXX");
 	if (!mkdtemp(directory))
 		abort();
 	file = path_of("recording");
