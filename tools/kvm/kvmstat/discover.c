@@ -343,7 +343,7 @@ static void look_at(struct inventory *inventory, struct process *process,
 	/* What its VM refuses, a vCPU refuses too. */
 	if (closed) {
 		fd->seen = true;
-		closed->num_vcpus_counted += fd->link != LINK_VM;
+		closed->num_vcpus_counted += fd->link != LINK_VM && !vm_has_statistics(closed);
 		return;
 	}
 	/* It may have been another program when it was first looked at. */
@@ -420,10 +420,11 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 /* Once there is a vCPU: the VMM opens its files after the vCPU was created. */
 static void report_refusal(struct inventory *inventory, struct vm *vm)
 {
-	unsigned int num_vms = held_vms(&vm->process->fds);
+	const struct proc_fds *fds = &vm->process->fds;
+	unsigned int num_vms = held_vms(fds);
 	char *reason;
 
-	if (vm->refusal_said || !(vm->num_vcpus || vm->num_vcpus_counted))
+	if (vm->refusal_said || !held_vcpus(fds))
 		return;
 	vm->refusal_said = true;
 	reason = vm_has_statistics(vm) ? held_missing(vm) : host_explain(&vm->refusal);
@@ -455,8 +456,10 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 		}
 	}
 	/* What was missing then is another thing now. */
-	if (had_none && vm_has_statistics(vm))
+	if (had_none && vm_has_statistics(vm)) {
 		vm->refusal_said = false;
+		vm->num_vcpus_counted = 0;
+	}
 	report_refusal(inventory, vm);
 }
 

@@ -111,12 +111,22 @@ char *held_missing(const struct vm *vm)
 	return text;
 }
 
-unsigned int held_vms(const struct proc_fds *fds)
+static unsigned int count_fds(const struct proc_fds *fds, bool vms)
 {
 	unsigned int count = 0;
 	size_t i;
 
 	for (i = 0; i < fds->count; i++)
-		count += fds->entry[i].link == LINK_VM && !fds->entry[i].is_stats;
+		count += (fds->entry[i].link == LINK_VM) == vms && !fds->entry[i].is_stats;
 	return count;
+}
+
+unsigned int held_vms(const struct proc_fds *fds)
+{
+	return count_fds(fds, true);
+}
+
+unsigned int held_vcpus(const struct proc_fds *fds)
+{
+	return count_fds(fds, false);
 }

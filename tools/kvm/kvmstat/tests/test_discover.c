@@ -861,6 +861,7 @@ static void test_held(void)
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 1 &&
 	      vm_vcpu_schema(vm)->num_desc == 2, "held: vCPUs, each of them once");
 	check(can_be_sampled(vm), "held: values");
+	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
 		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2; a kernel with the KVM statistics series is needed",
@@ -916,6 +917,16 @@ static void test_held_partly(void)
 	tear_down(&inventory);
 
 	set_up(&inventory);
+	add_refused(100, 2);
+	add_held(100, 30, LINK_VM, "kvm-100");
+	discover_all(&inventory);
+	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
+	      "held, only the VM: values");
+	check_contains(inventory.problem[0], "which has none open of vCPUs 0, 1; ",
+		       "held, only the VM: said");
+	tear_down(&inventory);
+
+	set_up(&inventory);
 	add_refused(100, 1);
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, LINK_VM, "kvm-100");
@@ -948,7 +959,8 @@ static void test_held_later(void)
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	discover_all(&inventory);
 	check_contains(inventory.problem[2], "none open of the VM; ", "held later: what is missing");
-	check_number(inventory.num_problems, 3, "held: a new vCPU is no other problem");
+	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
+	      "held: a new vCPU is no other problem");
 	tear_down(&inventory);
 }
 
