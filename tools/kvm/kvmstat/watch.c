@@ -20,6 +20,9 @@
 /* How long to wait for the first VM, and for a VM's next vCPU while they appear. */
 #define LOOK_AGAIN (20 * MSEC)
 
+/* And how often for more VMs of the process: that costs more than a sample. */
+#define LOOK_FOR_VMS (900 * MSEC)
+
 #define DEFAULT_WIDTH 80
 
 struct watch_options {
@@ -39,6 +42,7 @@ struct watch {
 	struct watched_vm *vm;
 	size_t num_vms;
 	int signals;
+	uint64_t looked_ns;		/* for VMs */
 	bool waited;
 	bool stopped;
 };
@@ -69,6 +73,23 @@ static bool lacks_vcpus(const struct inventory *inventory)
 	return false;
 }
 
+/* If it may not be looked into any more, what is known is watched on. */
+static void look_again(struct watch *watch, bool growing)
+{
+	struct inventory *inventory = &watch->inventory;
+	uint64_t now_ns = time_source->now_ns();
+	size_t i;
+
+	if (growing || now_ns - watch->looked_ns >= LOOK_FOR_VMS) {
+		watch->looked_ns = now_ns;
+		discover_again(inventory, watch->process);
+	} else {
+		for (i = 0; i < inventory->num_vms; i++)
+			discover_vcpus(inventory, inventory->vm[i]);
+	}
+	print_problems(inventory);
+}
+
 /*
  * Waits for the end of the interval. A VM that is being built is looked at more
  * often than that: it may have come and gone within one interval.
@@ -87,10 +108,8 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns)
 		event = pause_watch(watch, step_ns);
 		if (event == EVENT_PROCESS_ENDED)
 			return event;
-		/* If it may not be looked into any more, what is known is watched on. */
 		count = count_objects(&watch->inventory);
-		discover_again(&watch->inventory, watch->process);
-		print_problems(&watch->inventory);
+		look_again(watch, growing);
 		if (event != EVENT_TIME || step_ns == end_ns)
 			return event;
 		growing = lacks_vcpus(&watch->inventory) ||

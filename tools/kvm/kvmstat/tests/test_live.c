@@ -19,8 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../broker.h"
 #include "../discover.h"
 #include "../model.h"
+#include "../privilege.h"
 #include "../util.h"
 #include "sandbox.h"
 #include "tap.h"
@@ -176,6 +178,10 @@ static void run_vcpu(int vm, int vcpu)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+#define OTHER_USER 12345
+
+static uid_t vmm_user;
+
 static void run_vmm(int commands, int answers)
 {
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -198,6 +204,8 @@ static void run_vmm(int commands, int answers)
 			exit(1);
 	}
 	run_vcpu(first, fds[2]);
+	if (setresuid(vmm_user, vmm_user, vmm_user))
+		exit(1);
 	answer(answers, READY);
 	while (read(commands, &command, 1) == 1) {
 		if (command == ADD_VCPU) {
@@ -468,13 +476,13 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	check(is_readable(second), "and leaves its values");
 }
 
-static bool finds_vm_of(const struct vmm *vmm)
+static bool finds_vm_of(const struct vmm *vmm, const struct host *host)
 {
 	struct inventory inventory;
 	bool found = false;
 	size_t i;
 
-	inventory_init(&inventory, &this_host);
+	inventory_init(&inventory, host);
 	discover_all(&inventory);
 	for (i = 0; i < inventory.num_vms; i++)
 		found |= inventory.vm[i]->process->pid == vmm->pid;
@@ -561,6 +569,50 @@ static void test_refused(const struct inventory *inventory, int capability)
 	skip("the kernel gives no statistics files to other processes", "files of any VM");
 }
 
+/* Without any privileges, by what another process finds and opens for it. */
+static void find_confined(int vmms, int answers)
+{
+	struct broker broker;
+	struct vmm vmm;
+
+	if (broker_start(&broker, &this_host) != STATUS_OK ||
+	    privilege_drop(USE_OUTPUT) != STATUS_OK)
+		_exit(STATUS_ERROR);
+	answer(answers, READY);
+	if (read(vmms, &vmm, sizeof(vmm)) != sizeof(vmm))
+		_exit(STATUS_ERROR);
+	_exit(finds_vm_of(&vmm, &broker.host) ? STATUS_OK : STATUS_USAGE);
+}
+
+/* A VM of another user that is not there yet when privileges are given up. */
+static void test_confined(void)
+{
+	int vmms[2], answers[2], status;
+	struct vmm vmm;
+	pid_t child;
+	char ready;
+
+	if (pipe2(vmms, O_CLOEXEC) || pipe2(answers, O_CLOEXEC))
+		abort();
+	child = fork();
+	if (!child)
+		find_confined(vmms[0], answers[1]);
+	if (read(answers[0], &ready, 1) != 1)
+		abort();
+	vmm_user = geteuid() ? geteuid() : OTHER_USER;
+	if (!start_vmm(&vmm) || write(vmms[1], &vmm, sizeof(vmm)) != sizeof(vmm) ||
+	    waitpid(child, &status, 0) != child)
+		abort();
+	check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS_OK,
+	      "without privileges: a VM of another user that comes later");
+	vmm_user = geteuid();
+	end_vmm(&vmm);
+	close(vmms[0]);
+	close(vmms[1]);
+	close(answers[0]);
+	close(answers[1]);
+}
+
 int main(void)
 {
 	unsigned int fds, first_fds = count_own_fds();
@@ -569,6 +621,7 @@ int main(void)
 	int kvm, capability;
 	struct vmm vmm;
 
+	vmm_user = geteuid();
 	kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 	if (kvm < 0) {
 		skip("cannot open /dev/kvm", "discovery of real VMs (%s)", strerror(errno));
@@ -581,13 +634,14 @@ int main(void)
 		return tap_end();
 	}
 
+	test_confined();
 	inventory_init(&inventory, &this_host);
 	process = discover_process(&inventory, vmm.pid);
 	fds = count_own_fds();
 	check(process && !discover_again(&inventory, process), "the VMM is looked into");
 	if (inventory.num_vms == 2)
 		check_number(count_own_fds(), fds + 2, "one file per VM");
-	check(finds_vm_of(&vmm), "a scan of the host finds it too");
+	check(finds_vm_of(&vmm, &this_host), "a scan of the host finds it too");
 	if (inventory.num_vms == 2) {
 		test_mapping(&inventory, &vmm);
 		test_files(&vmm);
