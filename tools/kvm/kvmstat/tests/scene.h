@@ -26,6 +26,9 @@ extern const struct time_source scene_time;
 /* From the beginning, or from this second on. */
 void scene_start(unsigned int second);
 
+/* What the vCPUs of the first VM of the process have counted then: "exits". */
+uint64_t scene_exits(pid_t pid, unsigned int second);
+
 /* As if a signal had come then. */
 extern unsigned int scene_interrupted_at;
 

@@ -183,6 +183,7 @@ static void check_commands(void)
 	check_same(command_watch, "kvmstat 1 2", 4, "--at +4 1 2");
 	check_same(command_watch, "kvmstat -p 10 1", 0, "-p 10");
 	check_same(command_watch, "kvmstat -p 20 1", 0, "-p 20");
+	check_same(command_watch, "kvmstat -p 15 1", 2, "-p 15");
 	check_same(command_watch, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
 	for (second = 0; second < SCENE_SECONDS; second++) {
 		arguments = xasprintf("--at +%u list", second);
@@ -403,6 +404,10 @@ static void test_seek(void)
 	if (recording_open(&recording, &source, &error))
 		abort();
 	check_number(recording.num_samples, 1000, "seek: all samples are there");
+	for (i = 0; i < 1000; i++)
+		wrong += recording_seek(&recording, i, &error) ||
+			 digest(&recording.now) != content.digest[i];
+	check_number(wrong, 0, "seek: one after the other");
 	for (i = 0; i < 5000; i++) {
 		wrong += recording_seek(&recording, at, &error) ||
 			 digest(&recording.now) != content.digest[at];
