@@ -424,7 +424,8 @@ static void report_refusal(struct inventory *inventory, struct vm *vm)
 	unsigned int num_vms = held_vms(fds);
 	char *reason;
 
-	if (vm->refusal_said || !held_vcpus(fds))
+	/* What could not be taken is no fault of the VMM. */
+	if (vm->refusal_said || vm->process->reported.err || !held_vcpus(fds))
 		return;
 	vm->refusal_said = true;
 	reason = vm_has_statistics(vm) ? held_missing(vm) : host_explain(&vm->refusal);
@@ -441,7 +442,7 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 {
 	struct vm *vm = find_closed_vm(inventory, process);
 	struct proc_fd *fd;
-	bool had_none;
+	bool had_none, is_vm;
 	size_t i;
 	int vms;
 
@@ -451,7 +452,8 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 	for (vms = 1; vms >= 0; vms--) {
 		for (i = 0; i < process->fds.count; i++) {
 			fd = &process->fds.entry[i];
-			if (fd->is_stats && !fd->seen && (fd->link == LINK_VM) == vms)
+			is_vm = fd->link == LINK_VM;
+			if (fd->is_stats && !fd->seen && is_vm == vms)
 				look_at_held(inventory, vm, fd);
 		}
 	}

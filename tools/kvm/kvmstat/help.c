@@ -46,7 +46,8 @@ static const char help_text[] =
 	"goes on until it is interrupted, with -p PID also until the VM ends, and then prints\n"
 	"totals of that. Without any argument it watches all VMs for one second. It needs\n"
 	"root or CAP_SYS_PTRACE for VMs of others, and a kernel that gives out statistics\n"
-	"files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor.\n";
+	"files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor; on others since\n"
+	"Linux 5.14 it reads those that the VM's process has open itself.\n";
 
 int command_help(int argc, char **argv)
 {

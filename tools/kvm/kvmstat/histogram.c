@@ -78,7 +78,7 @@ uint64_t highest_count(const struct histogram *histogram)
 }
 
 void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
-			  const struct statsfile_desc *desc, unsigned int bucket)
+		   const struct statsfile_desc *desc, unsigned int bucket)
 {
 	format_bound(lower, desc, bucket_lower(desc, bucket));
 	if (bucket_is_open(desc, bucket))

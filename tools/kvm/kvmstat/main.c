@@ -60,6 +60,7 @@ static bool json;
 static int choose_json(void)
 {
 #ifdef HAVE_JSON
+	json_prepare();
 	render = &json_renderer;
 	error_printer = render->error;
 	return STATUS_OK;

@@ -58,7 +58,10 @@ struct renderer {
 };
 
 extern const struct renderer text_renderer;
-extern const struct renderer json_renderer;	/* if it was built with json-c */
+
+/* If it was built with json-c. It is prepared before privileges are given up. */
+extern const struct renderer json_renderer;
+void json_prepare(void);
 
 /* The one to use. */
 extern const struct renderer *render;

@@ -32,6 +32,9 @@
 #define HOST_KEYS \
 	"q quit  ? help  Enter its vCPUs  / filter  < > sort  r reverse  p pause  + - interval"
 
+#define VM_KEYS \
+	"q back  ? help  Enter all of a vCPU  < > sort  r reverse  p pause  + - interval"
+
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
 static const char * const column_titles[NUM_VIEW_COLUMNS] = {
@@ -378,7 +381,7 @@ static void render_vm(struct screen *screen, struct view *view)
 				      model->elapsed_ns);
 		put_statistics(screen, line, "vm", &model->group[SCOPE_VM], model->elapsed_ns);
 	}
-	put_footer(screen, view, "q back  ? help  Enter all of a vCPU  < > sort  r reverse  p pause  + - interval");
+	put_footer(screen, view, VM_KEYS);
 }
 
 /* The part that it has in all exits, of a statistic that counts exits. */

@@ -905,7 +905,7 @@ static void test_held_partly(void)
 	remove_process(100);
 	check(vm_is_dead(&inventory, vm), "held partly: the end of the process");
 	tear_down(&inventory);
-	check_number(count_own_fds(), fds, "held partly: all file descriptors are closed in the end");
+	check_number(count_own_fds(), fds, "held partly: all is closed in the end");
 
 	set_up(&inventory);
 	add_refused(100, 2);
@@ -924,6 +924,15 @@ static void test_held_partly(void)
 	      "held, only the VM: values");
 	check_contains(inventory.problem[0], "which has none open of vCPUs 0, 1; ",
 		       "held, only the VM: said");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_refused(100, 2);
+	add_held(100, 30, 0, "kvm-101/vcpu-0");
+	add_held(100, 31, 1, "kvm-101/vcpu-1")->err = EMFILE;
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 1, "held, but not taken: one problem");
+	check_contains(inventory.problem[0], "too many open files", "held, but not taken: why");
 	tear_down(&inventory);
 
 	set_up(&inventory);
@@ -958,7 +967,8 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	discover_all(&inventory);
-	check_contains(inventory.problem[2], "none open of the VM; ", "held later: what is missing");
+	check_contains(inventory.problem[2], "none open of the VM; ",
+		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");
 	tear_down(&inventory);
@@ -997,7 +1007,7 @@ static void test_held_by_others(void)
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1,
 	      "held of two VMs: one is shown");
 	check(inventory.num_problems == 1, "held of two VMs: one problem");
-	check_contains(inventory.problem[0], "it has 2 file descriptors of VMs, and which vCPU belongs to which is not known",
+	check_contains(inventory.problem[0], "it has 2 file descriptors of VMs, and",
 		       "held of two VMs: said");
 	tear_down(&inventory);
 }

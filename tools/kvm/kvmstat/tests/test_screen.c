@@ -233,15 +233,16 @@ static void test_vcpu(void)
 		   "vCPU: what moves most is the first one");
 	check_text(line_of(3), "io_exits                 50      25%                  100",
 		   "vCPU: a reason, with its share");
-	check_text(line_of(4), "halt_wait_hist            4                             8  histogram",
+	check_text(line_of(4),
+		   "halt_wait_hist            4                             8  histogram",
 		   "vCPU: a histogram");
 	check_text(line_of(5), "halt_wait_ns           3 ms                          6 ms",
 		   "vCPU: a time");
 	check_text(line_of(6), "before                    0                            77",
 		   "vCPU: what does not move comes last");
 	check_text(line_of(7), "", "vCPU: what never moved is not shown");
-	check(screen.cell[6 * 80].style == STYLE_SELECTED && screen.cell[2 * 80].style == STYLE_PLAIN,
-	      "vCPU: what was selected still is");
+	check(screen.cell[6 * 80].style == STYLE_SELECTED &&
+	      screen.cell[2 * 80].style == STYLE_PLAIN, "vCPU: what was selected still is");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
 	view_press(&view, PRESS_HOME);
@@ -250,10 +251,12 @@ static void test_vcpu(void)
 	draw(12, 80);
 	check(view.level == VIEW_HISTOGRAM, "into a histogram");
 	check_contains(line_of(0), "vCPU 3, halt_wait_hist  ", "histogram: title");
-	check_text(line_of(1), "      FROM         TO            COUNT   SHARE", "histogram: header");
+	check_text(line_of(1), "      FROM         TO            COUNT   SHARE",
+		   "histogram: header");
 	check_text(line_of(2), "      0 ns       1 ns                2   25.0%  ###########",
 		   "histogram: the first bucket");
-	check_text(line_of(4), "      2 ns       4 ns                6   75.0%  ################################",
+	check_text(line_of(4),
+		   "      2 ns       4 ns                6   75.0%  ################################",
 		   "histogram: the fullest bucket, the last one that is not empty");
 	check_text(line_of(5), "", "histogram: nothing behind it");
 	draw(4, 10);
@@ -273,7 +276,8 @@ static void test_vcpu(void)
 	tracker.num_vms = 0;
 	view_update(&view);
 	draw(12, 80);
-	check_text(line_of(2), "No process has a VM.", "a VM that is forgotten while it is looked into");
+	check_text(line_of(2), "No process has a VM.",
+		   "a VM that is forgotten while it is looked into");
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	model_free(&web->model);
 	fixture_tear_down(&fixture);
