@@ -236,11 +236,12 @@ static int run_record(struct record *record, const struct record_options *option
 		status = confine(USE_RECORDING);
 	if (status == STATUS_OK)
 		status = take_samples(record, &options->interval);
+	/* Standard output may be the file. */
 	if (record->num_samples)
-		printf("%s: %llu samples in %.1f s, %llu bytes\n", record->path,
-		       (unsigned long long)record->num_samples,
-		       (double)(record->last_ns - record->first_ns) / NSEC_PER_SEC,
-		       (unsigned long long)record->size);
+		fprintf(stderr, "%s: %llu samples in %.1f s, %llu bytes\n", record->path,
+			(unsigned long long)record->num_samples,
+			(double)(record->last_ns - record->first_ns) / NSEC_PER_SEC,
+			(unsigned long long)record->size);
 	return status == STATUS_OK && record->any_problem ? STATUS_ERROR : status;
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "recording.h"
 #include "util.h"
@@ -206,24 +205,11 @@ static char *get_string(struct reader *reader)
 
 static int read_at(const struct recording_source *source, uint64_t offset, void *to, size_t size)
 {
-	size_t done = 0;
-	ssize_t count;
-
 	if (offset > source->size || size > source->size - offset)
 		return -ENODATA;
-	if (source->fd < 0) {
-		memcpy(to, (const char *)source->memory + offset, size);
-		return 0;
-	}
-	while (done < size) {
-		count = pread(source->fd, (char *)to + done, size - done, offset + done);
-		if (!count)
-			return -ENODATA;
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		if (count > 0)
-			done += count;
-	}
+	if (source->fd >= 0)
+		return pread_all(source->fd, offset, to, size);
+	memcpy(to, (const char *)source->memory + offset, size);
 	return 0;
 }
 

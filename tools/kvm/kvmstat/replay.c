@@ -485,11 +485,11 @@ static int replay_open_process(const struct host *host, pid_t pid, struct host_e
 	return fd;
 }
 
-static bool replay_is_gone(int process)
+static bool is_readable(int fd)
 {
-	struct pollfd file = { .fd = process, .events = POLLIN, };
+	struct pollfd file = { .fd = fd, .events = POLLIN, };
 
-	return poll(&file, 1, 0) == 1;
+	return fd >= 0 && poll(&file, 1, 0) == 1;
 }
 
 static bool replay_is_dead(int stats)
@@ -510,7 +510,7 @@ const struct host replay_host = {
 	.thread_group = replay_thread_group,
 	.get_stats = replay_get_stats,
 	.open_process = replay_open_process,
-	.is_gone = replay_is_gone,
+	.is_gone = is_readable,
 	.is_dead = replay_is_dead,
 	.access = STATSFILE_PREAD,
 };
@@ -528,13 +528,6 @@ static struct timespec replay_real(void)
 		.tv_sec = now()->real_ns / NSEC_PER_SEC,
 		.tv_nsec = now()->real_ns % NSEC_PER_SEC,
 	};
-}
-
-static bool is_readable(int fd)
-{
-	struct pollfd file = { .fd = fd, .events = POLLIN, };
-
-	return fd >= 0 && poll(&file, 1, 0) == 1;
 }
 
 /* Whether the next sample is not farther from that time than this one. */

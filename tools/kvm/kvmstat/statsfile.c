@@ -56,14 +56,13 @@ static int read_memory(const struct statsfile_source *source,
 	return 0;
 }
 
-static int read_fd(int fd, const struct block *block, void *to)
+int pread_all(int fd, uint64_t offset, void *to, size_t size)
 {
 	size_t done = 0;
 	ssize_t count;
 
-	while (done < block->size) {
-		count = pread(fd, (char *)to + done, block->size - done,
-			      block->start + done);
+	while (done < size) {
+		count = pread(fd, (char *)to + done, size - done, offset + done);
 		if (!count)
 			return -ENODATA;
 		if (count < 0 && errno != EINTR)
@@ -85,7 +84,7 @@ static int read_block(const struct statsfile_source *source, const struct block 
 	if (source->fd < 0)
 		ret = read_memory(source, block, to);
 	else
-		ret = read_fd(source->fd, block, to);
+		ret = pread_all(source->fd, block->start, to, block->size);
 	if (ret == -ENODATA)
 		return fail(error, -EINVAL, "the file ends inside of the %s (%llu bytes at %llu)",
 			    block->name, (unsigned long long)block->size,

@@ -259,6 +259,9 @@ void statsfile_close(struct statsfile *file);
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);
 
+/* As pread(), but all of it: 0, -ENODATA if the file ends before, or its -errno. */
+int pread_all(int fd, uint64_t offset, void *to, size_t size);
+
 /* To be compared with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */
 static inline uint32_t statsfile_type(const struct statsfile_desc *desc)
 {
