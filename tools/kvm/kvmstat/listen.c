@@ -4,10 +4,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "listen.h"
@@ -146,50 +148,112 @@ static int bind_port(int fd, const struct listen_address *address)
 	return bind(fd, &address->any, address->length);
 }
 
-static int bind_any(int fd, const struct listen_address *address)
+static void remove_socket(const char *path, const struct stat *own)
 {
-	if (address->any.sa_family == AF_UNIX)
-		return bind_path(fd, address);
-	return bind_port(fd, address);
+	struct stat file;
+
+	if (!lstat(path, &file) && file.st_dev == own->st_dev && file.st_ino == own->st_ino)
+		unlink(path);
 }
 
-static int fail(const struct listen_address *address, int fd)
+/* Learns which file it is, and then waits for the other end to be closed. */
+static void __attribute__((noreturn)) guard(int fd, const char *path)
 {
-	int err = errno;
-	char *text = listen_describe(address);
+	struct stat own;
+	char more;
 
-	print_error("cannot listen on %s: %s", text, strerror(err));
-	free(text);
-	if (fd >= 0)
-		close(fd);
+	/* A signal to all of the group ends the other one, which then ends this one. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	if (recv(fd, &own, sizeof(own), 0) == sizeof(own)) {
+		while (recv(fd, &more, sizeof(more), 0) > 0)
+			;
+		remove_socket(path, &own);
+	}
+	_exit(0);
+}
+
+/* -1 if there can be none. It does not have the socket that it removes. */
+static int start_guard(const char *path)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(ends[0]);
+		guard(ends[1], path);
+	}
+	close(ends[1]);
+	if (pid > 0)
+		return ends[0];
+	close(ends[0]);
 	return -1;
+}
+
+static void end_guard(int guard)
+{
+	char more;
+
+	shutdown(guard, SHUT_WR);
+	/* It is over when it has ended. */
+	while (recv(guard, &more, sizeof(more), 0) > 0)
+		;
+	close(guard);
+}
+
+static int open_path(struct listener *listener)
+{
+	const char *path = listener->address.local.sun_path;
+	struct stat own;
+
+	listener->guard = start_guard(path);
+	if (listener->guard < 0)
+		return -1;
+	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0 || bind_path(listener->fd, &listener->address))
+		return -1;
+	if (lstat(path, &own) || send(listener->guard, &own, sizeof(own), 0) < 0)
+		return -1;
+	return listen(listener->fd, BACKLOG);
+}
+
+static int open_port(struct listener *listener)
+{
+	struct listen_address *address = &listener->address;
+
+	listener->fd = socket(address->any.sa_family,
+			      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0 || bind_port(listener->fd, address) ||
+	    getsockname(listener->fd, &address->any, &address->length))
+		return -1;
+	return listen(listener->fd, BACKLOG);
 }
 
 int listen_open(const struct listen_address *address, struct listener *listener)
 {
-	int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is_unix = address->any.sa_family == AF_UNIX;
+	char *text;
+	int err;
 
-	*listener = (struct listener) { .fd = fd, .address = *address, };
-	if (fd < 0 || bind_any(fd, address))
-		return fail(address, fd);
-	if (address->any.sa_family == AF_UNIX)
-		stat(address->local.sun_path, &listener->file);
-	else
-		getsockname(fd, &listener->address.any, &listener->address.length);
-	if (!listen(fd, BACKLOG))
+	*listener = (struct listener) { .fd = -1, .address = *address, .guard = -1, };
+	if (!(is_unix ? open_path(listener) : open_port(listener)))
 		return 0;
-	fail(address, -1);
+	err = errno;
+	text = listen_describe(address);
+	print_error("cannot listen on %s: %s", text, strerror(err));
+	free(text);
 	listen_close(listener);
 	return -1;
 }
 
 void listen_close(struct listener *listener)
 {
-	const char *path = listener->address.local.sun_path;
-	struct stat file;
-
-	close(listener->fd);
-	if (listener->address.any.sa_family == AF_UNIX && !lstat(path, &file) &&
-	    file.st_dev == listener->file.st_dev && file.st_ino == listener->file.st_ino)
-		unlink(path);
+	if (listener->fd >= 0)
+		close(listener->fd);
+	if (listener->guard >= 0)
+		end_guard(listener->guard);
 }

@@ -8,7 +8,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 struct listen_address {
@@ -24,7 +23,7 @@ struct listen_address {
 struct listener {
 	int fd;
 	struct listen_address address;	/* with the port that the kernel chose for 0 */
-	struct stat file;		/* of a unix socket, as it was made */
+	int guard;			/* of a unix socket: who removes it, or else -1 */
 };
 
 /*
@@ -42,7 +41,11 @@ char *listen_describe(const struct listen_address *address);
  */
 int listen_open(const struct listen_address *address, struct listener *listener);
 
-/* Removes the file of a unix socket, unless it is another one by now. */
+/*
+ * Removes the file of a unix socket, unless it is another one by now. That is done by a
+ * process of its own, at the latest when this one ends in whatever way: this one may have
+ * given up the right to do it.
+ */
 void listen_close(struct listener *listener);
 
 #endif /* KVMSTAT_LISTEN_H */
