@@ -34,7 +34,9 @@ static int fail(struct host_error *error, enum host_step step, int err)
 
 int host_list(const struct host *host, struct proc_list *list)
 {
-	return proc_list(host->proc, list);
+	static struct proc_memory memory;
+
+	return proc_list(host->proc, &memory, list);
 }
 
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)

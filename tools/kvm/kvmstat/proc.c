@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proc.h"
@@ -150,7 +151,101 @@ void proc_list_free(struct proc_list *list)
 	free(list->process);
 }
 
-int proc_list(const char *proc, struct proc_list *list)
+void proc_memory_free(struct proc_memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < memory->count; i++)
+		free(memory->known[i].fds.entry);
+	free(memory->known);
+	*memory = (struct proc_memory) {};
+}
+
+/* The number of the directory, 0 if there is none. */
+static ino_t dir_number(const char *proc, pid_t pid)
+{
+	struct stat info = {};
+	int dir = open_process(proc, pid);
+
+	if (dir < 0)
+		return 0;
+	fstat(dir, &info);
+	close(dir);
+	return info.st_ino;
+}
+
+static int compare_known(const void *pid, const void *known)
+{
+	pid_t left = *(const pid_t *)pid, right = ((const struct proc_known *)known)->pid;
+
+	return (left > right) - (left < right);
+}
+
+/* What is known of it, unless it is its turn to be looked at, or another process. */
+static const struct proc_known *recall(const struct proc_memory *memory, const char *proc,
+				       pid_t pid)
+{
+	unsigned int turns = memory->num_fds / PROC_FDS_AT_ONCE + 1;
+	const struct proc_known *known;
+
+	if (!memory->count)
+		return NULL;
+	known = bsearch(&pid, memory->known, memory->count, sizeof(*known), compare_known);
+	if (!known || (known - memory->known + memory->turn) % turns == 0 ||
+	    known->dir != dir_number(proc, pid))
+		return NULL;
+	return known;
+}
+
+static struct proc_fds copy_fds(const struct proc_fds *fds)
+{
+	struct proc_fds copy = { .count = fds->count, };
+
+	copy.entry = xreallocarray(NULL, copy.count, sizeof(*copy.entry));
+	memcpy(copy.entry, fds->entry, copy.count * sizeof(*copy.entry));
+	return copy;
+}
+
+/* If it is so little that all can be looked at the next time, nothing has to be. */
+static void remember(struct proc_memory *memory, const char *proc, const struct proc_list *list)
+{
+	struct proc_memory next = { .turn = memory->turn + 1, };
+	const struct proc_process *process;
+	struct proc_known known;
+
+	for (process = list->process; process < list->process + list->count; process++) {
+		if (process->fds.count <= PROC_FEW_FDS)
+			continue;
+		known = (struct proc_known) {
+			.pid = process->pid,
+			.dir = dir_number(proc, process->pid),
+			.fds = copy_fds(&process->fds),
+		};
+		next.known = make_room(next.known, next.count, sizeof(known));
+		next.known[next.count++] = known;
+		next.num_fds += known.fds.count;
+	}
+	proc_memory_free(memory);
+	*memory = next;
+	if (memory->num_fds <= PROC_FDS_AT_ONCE) {
+		proc_memory_free(memory);
+		memory->turn = next.turn;
+	}
+}
+
+static struct proc_process look_at(const char *proc, const struct proc_memory *memory, pid_t pid)
+{
+	const struct proc_known *known = recall(memory, proc, pid);
+	struct proc_process process = { .pid = pid, };
+
+	if (known)
+		process.fds = copy_fds(&known->fds);
+	else
+		process.err = -proc_list_fds(proc, pid, &process.fds);
+	return process;
+}
+
+int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *list)
 {
 	struct proc_process process;
 	struct dirent *entry;
@@ -164,14 +259,14 @@ int proc_list(const char *proc, struct proc_list *list)
 	while ((entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 1, INT_MAX, &pid))
 			continue;
-		process.pid = pid;
-		process.err = -proc_list_fds(proc, pid, &process.fds);
+		process = look_at(proc, memory, pid);
 		if (process.fds.count || (process.err && !proc_is_gone(process.err)))
 			proc_list_add(list, &process);
 	}
 	closedir(stream);
 	if (list->count)
 		qsort(list->process, list->count, sizeof(*list->process), compare_processes);
+	remember(memory, proc, list);
 	return 0;
 }
 

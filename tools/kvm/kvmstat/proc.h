@@ -52,11 +52,35 @@ void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
 /* 0 or -errno; the caller frees fds->entry. */
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 
+/* Of a process with many file descriptors, what was listed. */
+struct proc_known {
+	pid_t pid;
+	ino_t dir;		/* another process under this pid has another directory */
+	struct proc_fds fds;
+};
+
+/* What was listed before, see proc_list(). Empty at first. */
+struct proc_memory {
+	struct proc_known *known;	/* in the order of the pids */
+	size_t count;
+	size_t num_fds;			/* of all of them */
+	unsigned int turn;
+};
+
+/*
+ * To see what each file descriptor is costs some thousand instructions, and a host may
+ * have tens of thousands, nearly all of them the same at each look: vCPUs. So many are
+ * looked at at once, the other processes with more than a few have their turn later.
+ */
+#define PROC_FEW_FDS 32
+#define PROC_FDS_AT_ONCE 1024
+
 /*
  * All processes that have KVM file descriptors, or whose file descriptors cannot be
  * listed. 0 or -errno; the caller frees with proc_list_free() what it does not take.
  */
-int proc_list(const char *proc, struct proc_list *list);
+int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *list);
+void proc_memory_free(struct proc_memory *memory);
 void proc_list_add(struct proc_list *list, const struct proc_process *process);
 void proc_list_free(struct proc_list *list);
 
