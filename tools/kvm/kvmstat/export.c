@@ -66,7 +66,7 @@ static void close_page(void *page)
 }
 
 /* Takes over the listener's file descriptor. */
-static int serve(struct exporter *exporter, int fd, int signals)
+static int serve(struct exporter *exporter, int fd, int signals, int (*confined)(void))
 {
 	const struct http_site site = {
 		.type = type_of_page,
@@ -82,15 +82,18 @@ static int serve(struct exporter *exporter, int fd, int signals)
 		print_error("libmicrohttpd does not start");
 		return STATUS_ERROR;
 	}
-	ret = http_serve(exporter->server, signals);
+	ret = confined();
+	if (ret == STATUS_OK) {
+		ret = http_serve(exporter->server, signals);
+		if (ret)
+			print_error("poll: %s", strerror(-ret));
+	}
 	http_close(exporter->server);
-	if (!ret)
-		return STATUS_OK;
-	print_error("poll: %s", strerror(-ret));
-	return STATUS_ERROR;
+	return ret ? STATUS_ERROR : STATUS_OK;
 }
 
-int run_export(struct inventory *inventory, const struct export_options *options)
+int run_export(struct inventory *inventory, const struct export_options *options,
+	       int (*confined)(void))
 {
 	struct exporter exporter = { .inventory = inventory, };
 	int status = STATUS_ERROR, signals = catch_signals();
@@ -106,7 +109,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	printf("%s\n", text);
 	free(text);
 	if (flush_output(&status))
-		status = serve(&exporter, dup(listener.fd), signals);
+		status = serve(&exporter, dup(listener.fd), signals, confined);
 	collector_free(&exporter.collector);
 	listen_close(&listener);
 	close(signals);
@@ -147,6 +150,11 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
 
+static int confine_export(void)
+{
+	return confine(USE_NETWORK);
+}
+
 int command_export(int argc, char **argv)
 {
 	struct export_options options = {};
@@ -160,7 +168,7 @@ int command_export(int argc, char **argv)
 		return command_help(1, argv);
 	status = open_inventory(&inventory);
 	if (status == STATUS_OK)
-		status = run_export(&inventory, &options);
+		status = run_export(&inventory, &options, confine_export);
 	inventory_free(&inventory);
 	return status;
 }

@@ -19,7 +19,11 @@ struct export_options {
 /* STATUS_OK, or STATUS_USAGE after an error line. */
 int export_parse_options(int argc, char **argv, struct export_options *options);
 
-/* Until it is interrupted. Returns an enum exit_status. */
-int run_export(struct inventory *inventory, const struct export_options *options);
+/*
+ * Until it is interrupted. @confined is called before the first client is, and returns an
+ * enum exit_status as this does.
+ */
+int run_export(struct inventory *inventory, const struct export_options *options,
+	       int (*confined)(void));
 
 #endif /* KVMSTAT_EXPORT_H */
