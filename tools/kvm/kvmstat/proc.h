@@ -69,8 +69,8 @@ struct proc_memory {
 
 /*
  * To see what each file descriptor is costs some thousand instructions, and a host may
- * have tens of thousands, nearly all of them the same at each look: vCPUs. So many are
- * looked at at once, the other processes with more than a few have their turn later.
+ * have tens of thousands, nearly all of them the same at each look: vCPUs. One look has
+ * room for so many, the other processes with more than a few have their turn later.
  */
 #define PROC_FEW_FDS 32
 #define PROC_FDS_AT_ONCE 1024

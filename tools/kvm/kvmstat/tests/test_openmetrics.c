@@ -455,8 +455,9 @@ static void accepts(const char *accept, enum exposition_format format)
 	      exposition_types[format]);
 }
 
-static const char accept_of_prometheus[] =
-	"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+#define OPENMETRICS "application/openmetrics-text"
+#define OF_PROMETHEUS OPENMETRICS ";version=1.0.0," OPENMETRICS ";version=0.0.1;q=0.75," \
+	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
 static void test_accept(void)
 {
@@ -467,7 +468,7 @@ static void test_accept(void)
 	accepts("application/openmetrics-text", FORMAT_OPENMETRICS);
 	accepts("Application/OpenMetrics-Text ; Version=1.0.0", FORMAT_OPENMETRICS);
 	accepts("application/openmetrics-text;version=\"1.0.0\"", FORMAT_OPENMETRICS);
-	accepts(accept_of_prometheus, FORMAT_OPENMETRICS);
+	accepts(OF_PROMETHEUS, FORMAT_OPENMETRICS);
 	accepts("application/openmetrics-text;version=0.0.1", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-text;q=0", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-text;q=0.4,text/plain;q=0.5", FORMAT_PROMETHEUS);

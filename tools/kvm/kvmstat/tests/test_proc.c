@@ -19,7 +19,7 @@
 /* So many file descriptors are listed in turns of that many looks. */
 #define TURNS (PROCESSES * MANY / PROC_FDS_AT_ONCE + 1)
 
-static char proc[] = "/tmp/kvmstat-proc-XXXXXX";
+static char *proc;
 static struct proc_memory memory;
 
 static char *path_of(pid_t pid, const char *rest)
@@ -139,11 +139,13 @@ static void clean_up(void)
 	if (system(command))
 		abort();
 	free(command);
+	free(proc);
 	proc_memory_free(&memory);
 }
 
 int main(void)
 {
+	proc = xasprintf("/tmp/kvmstat-proc-XXXXXX");
 	if (!mkdtemp(proc))
 		abort();
 	test_few();
