@@ -7,6 +7,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
@@ -233,8 +234,18 @@ bool broker_serve(int socket, const struct host *host)
 	return true;
 }
 
-/* All but standard error and the socket. */
-static void close_files(int socket)
+/* No number up to that of standard error is free for what is opened later. */
+static bool arrange_files(int socket)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	return dup2(socket, BROKER_SOCKET) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+}
+
+static void close_files(void)
 {
 	struct dirent *entry;
 	uint64_t fd;
@@ -242,8 +253,8 @@ static void close_files(int socket)
 
 	stream = opendir("/proc/self/fd");
 	while (stream && (entry = readdir(stream))) {
-		if (!parse_number(entry->d_name, 0, INT_MAX, &fd) && (int)fd != STDERR_FILENO &&
-		    (int)fd != socket && (int)fd != dirfd(stream))
+		if (!parse_number(entry->d_name, STDERR_FILENO + 1, INT_MAX, &fd) &&
+		    (int)fd != dirfd(stream))
 			close(fd);
 	}
 	if (stream)
@@ -267,12 +278,13 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	ignore_signals();
 	prctl(PR_SET_NAME, "kvmstat-broker");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || privilege_drop(USE_BROKER) != STATUS_OK)
+	if (getppid() != parent || !arrange_files(socket) ||
+	    privilege_drop(USE_BROKER) != STATUS_OK)
 		_exit(STATUS_ERROR);
-	close_files(socket);
-	if (!send_answer(socket, &ready, -1))
+	close_files();
+	if (!send_answer(BROKER_SOCKET, &ready, -1))
 		_exit(STATUS_ERROR);
-	_exit(broker_serve(socket, host) ? STATUS_OK : STATUS_ERROR);
+	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
 }
 
 /* The side that asks. */
@@ -446,11 +458,24 @@ void broker_close(struct broker *broker)
 	close(broker->socket);
 }
 
+/* Who starts kvmstat may have closed these. */
+static int move_up(int fd)
+{
+	int other;
+
+	if (fd > STDERR_FILENO)
+		return fd;
+	other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return other;
+}
+
 int broker_start(struct broker *broker, const struct host *host)
 {
 	pid_t parent = getpid(), pid;
 	struct answer ready;
 	int sockets[2];
+	size_t i;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
 		print_error("socketpair: %s", strerror(errno));
@@ -458,6 +483,8 @@ int broker_start(struct broker *broker, const struct host *host)
 	}
 	/* What is not written yet is written once. */
 	fflush(stdout);
+	for (i = 0; i < ARRAY_SIZE(sockets); i++)
+		sockets[i] = move_up(sockets[i]);
 	pid = fork();
 	if (!pid)
 		be_broker(sockets[1], host, parent);

@@ -90,7 +90,7 @@ pid_t host_thread_group(const struct host *host, pid_t pid);
 
 /* What helps. */
 #define NEEDED_KERNEL "a kernel with the KVM statistics series is needed"
-#define NEEDED_PERMISSION "run as root or with CAP_SYS_PTRACE"
+#define NEEDED_PERMISSION "run as root or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 
 /* One line: what is missing and what can be done about it. The caller frees it. */
 char *host_explain(const struct host_error *error);

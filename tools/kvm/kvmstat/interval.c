@@ -47,15 +47,17 @@ static enum event pause_machine(int signals, int pidfd, uint64_t end_ns)
 	};
 	struct timespec timeout;
 	uint64_t now_ns, left_ns;
+	int ret;
 
 	do {
 		now_ns = monotonic_ns();
 		left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
 		timeout.tv_sec = left_ns / NSEC_PER_SEC;
 		timeout.tv_nsec = left_ns % NSEC_PER_SEC;
-		if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) > 0)
+		ret = ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL);
+		if (ret > 0)
 			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_PROCESS_ENDED;
-	} while (left_ns);
+	} while (ret);
 	return EVENT_TIME;
 }
 

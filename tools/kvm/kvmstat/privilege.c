@@ -53,19 +53,26 @@
 
 const bool privilege_filters = ARCH && !SANITIZED;
 
-/* A system call that is allowed, with an argument that is not just any. */
-struct rule {
-	int number;
-	enum { ANY, EQUALS, LACKS, OWN_PID } test;
+/* Of the lower half of an argument: what is tested has no more. */
+struct test {
+	enum { ANY, EQUALS, ABOVE, LACKS, OWN_PID } kind;
 	unsigned int argument;
-	uint32_t value;		/* of its lower half: what is tested has no more */
+	uint32_t value;
 };
 
-#define CALL(name) { .number = SYS_ ## name, }
-#define CALL_IF(name, test_, argument_, value_) \
-	{ .number = SYS_ ## name, .test = test_, .argument = argument_, .value = value_, }
-#define CALL_WITH(name, argument, value) CALL_IF(name, EQUALS, argument, value)
-#define CALL_WITHOUT(name, argument, bits) CALL_IF(name, LACKS, argument, bits)
+#define MAX_TESTS 2
+
+/* A system call that is allowed if it passes the tests. */
+struct rule {
+	int number;
+	struct test test[MAX_TESTS];
+};
+
+#define CALL(name, ...) { .number = SYS_ ## name, .test = { __VA_ARGS__ }, }
+#define IS(argument, value) { EQUALS, argument, value, }
+#define IS_ABOVE(argument, value) { ABOVE, argument, value, }
+#define HAS_NO(argument, bits) { LACKS, argument, bits, }
+#define IS_OWN_PID(argument) { OWN_PID, argument, 0, }
 
 struct rules {
 	const struct rule *rule;
@@ -79,18 +86,14 @@ static const struct rule basic_rules[] = {
 	CALL(rt_sigreturn),
 	CALL(restart_syscall),	/* after it was stopped */
 	CALL(brk),
-	CALL_WITHOUT(mmap, 2, PROT_EXEC),
-	CALL_WITHOUT(mprotect, 2, PROT_EXEC),
+	CALL(mprotect, HAS_NO(2, PROT_EXEC)),
 	CALL(munmap),
 	CALL(mremap),
 	CALL(madvise),
 	CALL(read),
-	CALL(write),
-	CALL(writev),
-	CALL(close),
 	CALL(fstat),
 	/* fstat() of newer C libraries. */
-	CALL_WITH(newfstatat, 3, AT_EMPTY_PATH),
+	CALL(newfstatat, IS(3, AT_EMPTY_PATH)),
 	CALL(lseek),
 	CALL(getrandom),		/* malloc() */
 	CALL(sysinfo),			/* qsort() */
@@ -102,36 +105,47 @@ static const struct rule basic_rules[] = {
 };
 
 static const struct rule output_rules[] = {
+	CALL(mmap, HAS_NO(2, PROT_EXEC)),
+	CALL(write),
+	CALL(writev),
+	CALL(close),
 	CALL(pread64),
 	CALL(recvmsg),		/* from the broker */
 	CALL(uname),			/* error lines name the kernel */
 	/* Where the kernel has no clock in the process' memory. */
 	CALL(clock_gettime),
-	CALL_WITH(ioctl, 1, TCGETS),
-	CALL_WITH(ioctl, 1, TIOCGWINSZ),
+	CALL(ioctl, IS(1, TCGETS)),
+	CALL(ioctl, IS(1, TIOCGWINSZ)),
 };
 
+/*
+ * It can take file descriptors that others may write to: it must not. Its own ones, the
+ * socket and standard error, cannot be closed, so no other file gets their numbers.
+ */
 static const struct rule broker_rules[] = {
-	CALL_WITHOUT(openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC),
+	CALL(mmap, HAS_NO(2, PROT_EXEC), IS(3, MAP_PRIVATE | MAP_ANONYMOUS)),
+	CALL(write, IS(0, STDERR_FILENO)),
+	CALL(sendmsg, IS(0, BROKER_SOCKET)),
+	CALL(close, IS_ABOVE(0, STDERR_FILENO)),
+	CALL(openat, HAS_NO(2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)),
 	CALL(getdents64),
 	CALL(readlinkat),
 #ifdef SYS_readlink
 	CALL(readlink),
 #endif
 	CALL(pidfd_getfd),
-	CALL_WITH(ioctl, 1, KVM_GET_STATS_FD),
-	CALL_WITH(ioctl, 1, KVM_CHECK_EXTENSION),
-	CALL(sendmsg),
+	CALL(ioctl, IS(1, KVM_GET_STATS_FD)),
+	CALL(ioctl, IS(1, KVM_CHECK_EXTENSION)),
 };
 
 static const struct rule terminal_rules[] = {
-	CALL_WITH(ioctl, 1, TCSETS),
-	CALL_WITH(ioctl, 1, TCSETSW),
-	CALL_WITH(ioctl, 1, TCSETSF),
+	CALL(ioctl, IS(1, TCSETS)),
+	CALL(ioctl, IS(1, TCSETSW)),
+	CALL(ioctl, IS(1, TCSETSF)),
 	CALL(rt_sigaction),
 	CALL(rt_sigprocmask),
 	/* It stops itself: see terminal_suspend(). */
-	{ .number = SYS_tgkill, .test = OWN_PID, },
+	CALL(tgkill, IS_OWN_PID(0)),
 	CALL(getpid),
 	CALL(gettid),
 };
@@ -200,28 +214,38 @@ static void add_return(struct program *program, uint32_t action)
 	add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/* Skips the next @skip instructions if what was loaded does not equal @value. */
-static void add_unless(struct program *program, uint32_t value, unsigned int skip)
+/* Skips the next instructions if what was loaded passes the test or if it does not. */
+static void add_jump(struct program *program, const struct test *test, unsigned int if_passed,
+		     unsigned int if_not)
 {
-	add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
-}
+	uint32_t value = test->kind == OWN_PID ? (uint32_t)getpid() : test->value;
+	unsigned int code = BPF_JMP | BPF_K | BPF_JEQ;
 
-static void add_rule(struct program *program, const struct rule *rule)
-{
-	uint32_t value = rule->test == OWN_PID ? (uint32_t)getpid() : rule->value;
-
-	/* The number is loaded when a rule begins, and has to be when it ends. */
-	add_unless(program, rule->number, rule->test == ANY ? 1 : 4);
-	if (rule->test == ANY) {
-		add_return(program, SECCOMP_RET_ALLOW);
+	if (test->kind == ABOVE) {
+		code = BPF_JMP | BPF_K | BPF_JGT;
+	} else if (test->kind == LACKS) {
+		code = BPF_JMP | BPF_K | BPF_JSET;
+		add(program, (struct sock_filter)BPF_JUMP(code, value, if_not, if_passed));
 		return;
 	}
-	/* Both machines have the lower half in front. */
-	add_load(program, offsetof(struct seccomp_data, args[rule->argument]));
-	if (rule->test == LACKS)
-		add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, value, 1, 0));
-	else
-		add_unless(program, value, 1);
+	add(program, (struct sock_filter)BPF_JUMP(code, value, if_passed, if_not));
+}
+
+/* The number is loaded when a rule begins, and has to be when it ends. */
+static void add_rule(struct program *program, const struct rule *rule)
+{
+	const struct test is_number = { EQUALS, 0, rule->number, };
+	unsigned int i, left = 0;
+
+	while (left < MAX_TESTS && rule->test[left].kind != ANY)
+		left++;
+	add_jump(program, &is_number, 0, 2 * left + 2);
+	for (i = 0; left; i++) {
+		/* Both machines have the lower half in front. */
+		add_load(program, offsetof(struct seccomp_data, args[rule->test[i].argument]));
+		left--;
+		add_jump(program, &rule->test[i], 0, 2 * left + 1);
+	}
 	add_return(program, SECCOMP_RET_ALLOW);
 	add_load(program, offsetof(struct seccomp_data, nr));
 }

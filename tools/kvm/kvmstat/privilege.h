@@ -19,6 +19,9 @@ enum privilege_use {
 	USE_BROKER = 16,	/* looks through /proc and takes statistics files */
 };
 
+/* The broker has this one, and standard output and error, which are the same. */
+#define BROKER_SOCKET 0
+
 /*
  * For good, and for this thread and those that it starts. All files, sockets and
  * terminals have to be open. Some of enum privilege_use. STATUS_OK, or STATUS_ERROR after

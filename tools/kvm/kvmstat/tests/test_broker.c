@@ -410,7 +410,7 @@ static pid_t find_broker(pid_t parent)
 	return found;
 }
 
-/* Sockets, and other files beside standard error. */
+/* Sockets, and other files beside standard output and error. */
 static void count_files(pid_t pid, unsigned int *sockets, unsigned int *others)
 {
 	char *path = xasprintf("/proc/%d/fd", pid);
@@ -425,7 +425,7 @@ static void count_files(pid_t pid, unsigned int *sockets, unsigned int *others)
 		length = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
 		if (length > 0 && !strncmp(target, "socket:", 7))
 			++*sockets;
-		else if (length > 0 && strcmp(entry->d_name, "2"))
+		else if (length > 0 && atoi(entry->d_name) > STDERR_FILENO)
 			++*others;
 	}
 	closedir(dir);
