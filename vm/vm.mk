@@ -43,11 +43,17 @@ kernel-base: deps-source deps-kernel deps-arm64
 	VARIANT=base scripts/kernel arm64
 
 .PHONY: bench
-bench: bench-instructions bench-scan ## instructions of exits, reads, debugfs, of scans up to 10,240 vCPUs, against their limits
+bench: bench-instructions bench-scan bench-export ## instructions of exits, reads, debugfs, of scans and scrapes of 10,240 vCPUs, against their limits
 
 .PHONY: bench-instructions bench-scan
 bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernel kernel-base
 	vm/bench/run $* x86-npt arm64-vhe
+
+# kvmstat export needs libraries that are there for x86 only.
+.PHONY: bench-export
+bench-export: deps-vm kernel-x86
+	scripts/userspace x86
+	vm/bench/run export x86-npt
 
 .PHONY: plot
 plot: deps-plot ## vm/bench/scan.svg, of the figures that are recorded in vm/bench/scan.txt

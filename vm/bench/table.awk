@@ -8,13 +8,15 @@ BEGIN {
 	last["instructions"] = "exit-with-mapping"
 	last["memory"] = "left"
 	last["scan"] = "first"
+	last["export"] = "export-peak"
 	title["instructions"] = "instructions"
 	title["memory"] = "bytes"
 	title["scan"] = "a host of 10240 vCPUs in 40 VMs"
+	title["export"] = "kvmstat export, 10240 vCPUs in 40 VMs"
 }
 
 $1 == "row" {
-	kernel = FNR == NR ? "base" : "series"
+	kernel = FILENAME == ARGV[1] ? "base" : "series"
 	if (kernel == "series" && $2 ~ /^debugfs-all-/)
 		size[++num_sizes] = substr($2, length("debugfs-all-") + 1)
 	cost[kernel, $2] = $3
@@ -131,6 +133,31 @@ function scan_tables(    smallest) {
 	sizes_table("one value of each vCPU, added up; by debugfs one sum of each VM", "one")
 }
 
+# Of a value that was read.
+function per_value(text, key, limit,    each) {
+	each = cost["series", key] / values["series", key]
+	row(text, "", each, sprintf("%.2f", each), limit, each, "%.2f")
+}
+
+# The exporter, and the process that looks for VMs for it.
+function kib(text, key, limit,    all) {
+	all = cost["series", key] + values["series", key]
+	row(text, "", all, "", limit, all, "%d")
+}
+
+function export() {
+	row("values that a scrape reads", "", values["series", "export"])
+	row("samples that it gives", "", values["series", "export-size"])
+	row("bytes of them", "", cost["series", "export-size"])
+	row("instructions of a scrape that looks for VMs", "", cost["series", "export-look"])
+	per_value("... per value read", "export-look", 30)
+	row("... of one within a second after it", "", cost["series", "export"])
+	per_value("... per value read", "export", 30)
+	row("... of the first one", "", cost["series", "export-first"])
+	kib("KiB of resident memory", "export-rss", 32 * 1024)
+	kib("... at most", "export-peak", 32 * 1024)
+}
+
 function scan(    n, one, many) {
 	n = size[num_sizes]
 	show("system calls of a scan by mapping", "calls-mapping", 0)
@@ -161,6 +188,8 @@ END {
 		memory()
 	else if (what == "scan")
 		scan()
+	else if (what == "export")
+		export()
 	else
 		instructions()
 	exit failed
