@@ -2,7 +2,8 @@
 /*
  * The init of the Linux guest whose statistics are watched: it keeps the host
  * busy with one kind of work after the other, on all CPUs, says which, and powers
- * off. The kernel argument "seconds=N" is the length of each kind, the default is 4.
+ * off. The kernel argument "seconds=N" is the length of each kind, the default is 4;
+ * with "rounds=N" it begins again, so often.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -114,14 +115,16 @@ static int spread(void)
 
 int main(void)
 {
-	const char *text = getenv("seconds");
+	const char *seconds = getenv("seconds");
+	const char *rounds = getenv("rounds");
 	int cpu;
 
 	mkdir("/dev", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	ioperm(IDLE_PORT, 1, 1);
 	cpu = spread();
-	work(text ? atoi(text) : 4, cpu);
+	for (int i = rounds ? atoi(rounds) : 1; i; i--)
+		work(seconds ? atoi(seconds) : 4, cpu);
 	if (cpu)
 		return 0;
 	say("powering off");
