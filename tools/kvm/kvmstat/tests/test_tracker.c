@@ -116,7 +116,8 @@ static void test_ended(void)
 	check(find(SCENE_SPLIT_PID, 1) && find(SCENE_SPLIT_PID, 1)->serial > serial,
 	      "a new one of that pid is another one");
 	tracker_sample(&tracker, tracker.sampled_ns + TRACKER_KEEPS_NS);
-	check(!find(SCENE_SHORT_PID, 0) && !find(SCENE_SPLIT_PID, 1), "they are gone after a while");
+	check(!find(SCENE_SHORT_PID, 0) && !find(SCENE_SPLIT_PID, 1),
+	      "they are gone after a while");
 	check(find(SCENE_SPLIT_PID, 0) && !find(SCENE_SPLIT_PID, 0)->ended, "the new one is not");
 	tear_down();
 }
