@@ -996,6 +996,15 @@ static void test_held_by_others(void)
 	tear_down(&inventory);
 
 	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	add_held(100, 4, LINK_VM, "kvm-100");
+	discover_all(&inventory);
+	check(!vm_has_statistics(inventory.vm[0]) && fake.num_asked == 1,
+	      "held, but the VM is refused for another reason: nothing is taken");
+	tear_down(&inventory);
+
+	set_up(&inventory);
 	add_refused(100, 1);
 	add_object(100, 4, LINK_VM, "kvm-100", 0)->err = EIO;
 	add_object(100, 11, 0, "x", 0)->err = EIO;
