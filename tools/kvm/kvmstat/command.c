@@ -165,6 +165,8 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 	if (ret == -EACCES || ret == -EPERM)
 		print_error("pid %d: no permission to see its file descriptors; " NEEDED_PERMISSION,
 			    process->pid);
+	else if (ret == -ESRCH && none_yet)
+		print_error("pid %d ended without a VM", process->pid);
 	else if (ret)
 		print_error("pid %d: %s", process->pid, strerror(-ret));
 	else if (!has_vcpus(inventory) && none_yet)
