@@ -367,7 +367,8 @@ static void test_hostile_answers(void)
 	/* A whole answer has 96 bytes and more. */
 	for (i = 0; i < ARRAY_SIZE(some); i++) {
 		answer_byte = some[i];
-		for (answer_size = 0; answer_size <= 4096; answer_size += answer_size < 104 ? 1 : 57) {
+		for (answer_size = 0; answer_size <= 4096;
+		     answer_size += answer_size < 104 ? 1 : 57) {
 			if (!answer_byte && answer_size == 96)
 				continue;
 			child = start(serve_nonsense, &socket);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@
 #define KVM_RUN _IO(0xae, 0x80)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 
-static char page[4096] __attribute__((__aligned__(4096)));
+static alignas(4096) char page[4096];
 
 /* How the child ended that gave up all but @uses and made the call. */
 static int status_after(unsigned int uses, void (*call)(void))
@@ -222,7 +223,7 @@ static void work(void)
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);
 	poll(&file, 1, 0);
-	fprintf(stderr, "# work at %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
+	fprintf(stderr, "# it is %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
 }
 
 /* What the broker does. */
@@ -237,7 +238,7 @@ static void look(void)
 	while (dir && (entry = readdir(dir))) {
 		length = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target));
 		if (length > 0)
-			fprintf(stderr, "# look at %.*s\n", (int)length, target);
+			fprintf(stderr, "# there is %.*s\n", (int)length, target);
 	}
 	if (!dir || closedir(dir))
 		_exit(STATUS_ERROR);
