@@ -44,10 +44,11 @@ static const char help_text[] =
 	"\n"
 	"INTERVAL is in seconds, by default 1, and may have decimals. Without COUNT kvmstat\n"
 	"goes on until it is interrupted, with -p PID also until the VM ends, and then prints\n"
-	"totals of that. Without any argument it watches all VMs for one second. It needs\n"
-	"root or CAP_SYS_PTRACE for VMs of others, and a kernel that gives out statistics\n"
-	"files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor; on others since\n"
-	"Linux 5.14 it reads those that the VM's process has open itself.\n";
+	"totals of that. Without any argument it watches all VMs for one second.\n"
+	"\n"
+	"VMs of others need root, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH. The kernel has to\n"
+	"give statistics files (KVM_GET_STATS_FD) to whoever holds the VM's file descriptor;\n"
+	"of others since Linux 5.14 those are read that the VM's process has open itself.\n";
 
 int command_help(int argc, char **argv)
 {

@@ -42,6 +42,7 @@ struct watch {
 	struct watched_vm *vm;
 	size_t num_vms;
 	int signals;
+	bool on_terminal;
 	uint64_t looked_ns;		/* for VMs */
 	bool waited;
 	bool stopped;
@@ -73,16 +74,29 @@ static bool lacks_vcpus(const struct inventory *inventory)
 	return false;
 }
 
-/* If it may not be looked into any more, what is known is watched on. */
-static void look_again(struct watch *watch, bool growing)
+/* Before they are read: what is read of a dead VM is final. */
+static void see_ends(struct watch *watch)
+{
+	size_t i;
+
+	for (i = 0; i < watch->inventory.num_vms; i++)
+		vm_is_dead(&watch->inventory, watch->inventory.vm[i]);
+}
+
+/*
+ * If it may not be looked into any more, what is known is watched on. Not @closely and
+ * within a second it takes no system call to see new vCPUs, and nothing else is seen.
+ */
+static void look_again(struct watch *watch, bool closely)
 {
 	struct inventory *inventory = &watch->inventory;
 	uint64_t now_ns = time_source->now_ns();
 	size_t i;
 
-	if (growing || now_ns - watch->looked_ns >= LOOK_FOR_VMS) {
+	if (closely || now_ns - watch->looked_ns >= LOOK_FOR_VMS) {
 		watch->looked_ns = now_ns;
 		discover_again(inventory, watch->process);
+		see_ends(watch);
 	} else {
 		for (i = 0; i < inventory->num_vms; i++)
 			discover_vcpus(inventory, inventory->vm[i]);
@@ -94,7 +108,7 @@ static void look_again(struct watch *watch, bool growing)
  * Waits for the end of the interval. A VM that is being built is looked at more
  * often than that: it may have come and gone within one interval.
  */
-static enum event wait_interval(struct watch *watch, uint64_t end_ns)
+static enum event wait_interval(struct watch *watch, uint64_t end_ns, bool last)
 {
 	bool growing = lacks_vcpus(&watch->inventory);
 	enum event event;
@@ -106,10 +120,12 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns)
 		if (step_ns > end_ns)
 			step_ns = end_ns;
 		event = pause_watch(watch, step_ns);
-		if (event == EVENT_PROCESS_ENDED)
+		if (event == EVENT_PROCESS_ENDED) {
+			see_ends(watch);
 			return event;
+		}
 		count = count_objects(&watch->inventory);
-		look_again(watch, growing);
+		look_again(watch, growing || last || event != EVENT_TIME);
 		if (event != EVENT_TIME || step_ns == end_ns)
 			return event;
 		growing = lacks_vcpus(&watch->inventory) ||
@@ -138,8 +154,6 @@ static int sample(struct watch *watch, bool from_zero)
 		watched = &watch->vm[i];
 		if (watched->ended)
 			continue;
-		/* Before it is read: what is read of a dead VM is final. */
-		vm_is_dead(inventory, inventory->vm[i]);
 		if (model_sample(&watched->model, time_source->now_ns(), from_zero, &error)) {
 			print_error("%s: %s", watched->model.vm->file.id, error.text);
 			return STATUS_ERROR;
@@ -148,7 +162,7 @@ static int sample(struct watch *watch, bool from_zero)
 	return STATUS_OK;
 }
 
-static unsigned int output_width(void)
+static unsigned int output_width(const struct watch *watch)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -156,7 +170,7 @@ static unsigned int output_width(void)
 
 	if (columns && !parse_number(columns, 1, 10000, &number))
 		return number;
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
+	if (watch->on_terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
 	return DEFAULT_WIDTH;
 }
@@ -172,7 +186,7 @@ static void end_vm(struct watched_vm *watched, const char *ending)
 /* Whether there is any left to watch. */
 static bool print_samples(struct watch *watch)
 {
-	struct output output = { .file = stdout, .width = output_width(), };
+	struct output output = { .file = stdout, .width = output_width(watch), };
 	bool any = false;
 	size_t i;
 
@@ -210,7 +224,7 @@ static int watch_vms(struct watch *watch, const struct watch_options *options)
 	status = sample(watch, watch->waited);
 	for (i = 0; status == STATUS_OK && (!count || i < count); i++) {
 		end_ns = next_end(end_ns, options->interval.ns);
-		event = wait_interval(watch, end_ns);
+		event = wait_interval(watch, end_ns, i + 1 == count);
 		status = sample(watch, true);
 		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
@@ -314,6 +328,7 @@ int command_watch(int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	watch.signals = catch_signals();
+	watch.on_terminal = isatty(STDOUT_FILENO);
 	status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
 		status = attach(&watch, &options);
