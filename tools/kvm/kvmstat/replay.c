@@ -27,9 +27,13 @@ struct file {
 	size_t data_offset;
 };
 
-/* By the same serial as that of the recording. */
+/* By the same serial as that of the recording, whose schemas it has. */
 struct replayed_vm {
 	uint64_t serial;
+	pid_t pid;
+	const struct statsfile_schema *schema;
+	const struct statsfile_schema *vcpu_schema;	/* NULL while there is no vCPU */
+	bool ended;
 	struct file *file;		/* of the VM, then of its vCPUs */
 	size_t num_files;
 };
@@ -76,12 +80,33 @@ static void free_vm(struct replayed_vm *vm)
 	free(vm->file);
 }
 
+static size_t count_files(const struct recorded_vm *recorded)
+{
+	return 1 + (recorded->schema ? recorded->num_vcpus : recorded->num_vcpus_counted);
+}
+
+/*
+ * Whether its files can go on as those of this one. A complete sample may say anything
+ * of a serial, and one that has ended may be used again.
+ */
+static bool goes_on(const struct replayed_vm *vm, const struct recorded_vm *recorded)
+{
+	return vm->serial == recorded->serial && vm->pid == recorded->pid && !vm->ended &&
+	       vm->schema == recorded->schema &&
+	       (!vm->vcpu_schema || vm->vcpu_schema == recorded->vcpu_schema) &&
+	       (!vm->schema || vm->num_files <= count_files(recorded));
+}
+
 /* Lists what is new of it. */
 static void follow_vm(struct replayed_vm *vm, const struct recorded_vm *recorded)
 {
-	size_t count = 1 + (recorded->schema ? recorded->num_vcpus :
-					       recorded->num_vcpus_counted);
+	size_t count = count_files(recorded);
 
+	vm->serial = recorded->serial;
+	vm->pid = recorded->pid;
+	vm->schema = recorded->schema;
+	vm->vcpu_schema = recorded->vcpu_schema;
+	vm->ended = recorded->ended;
 	if (vm->num_files < count)
 		vm->file = xreallocarray(vm->file, count, sizeof(*vm->file));
 	while (vm->num_files < count)
@@ -119,10 +144,8 @@ static void follow_vms(void)
 	for (i = 0; i < now()->num_vms; i++) {
 		while (old < replay.num_vms && replay.vm[old].serial < now()->vm[i].serial)
 			free_vm(&replay.vm[old++]);
-		if (old < replay.num_vms && replay.vm[old].serial == now()->vm[i].serial)
+		if (old < replay.num_vms && goes_on(&replay.vm[old], &now()->vm[i]))
 			vm[i] = replay.vm[old++];
-		else
-			vm[i].serial = now()->vm[i].serial;
 		follow_vm(&vm[i], &now()->vm[i]);
 		update_values(&vm[i], &now()->vm[i]);
 	}
@@ -454,7 +477,8 @@ static int replay_get_stats(const struct host *host, pid_t pid, const struct pro
 		return -1;
 	}
 	update_values(&replay.vm[found], recorded);
-	*vm = recorded->serial;
+	/* A serial may be that of another VM by now, this is never used again; 0 is none. */
+	*vm = 1 + (uint64_t)replay.vm[found].file[0].fd;
 	return stats;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -567,6 +568,38 @@ static void test_made(void)
 	make_huge();
 }
 
+/* The second sample, which is complete, has another VM by the serial of the first one. */
+static void test_serial_used_again(void)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	struct inventory inventory;
+	struct tracker tracker;
+	char path[64];
+
+	make();
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1y");
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\7\1\1i\1\1n\2\3\0\1\2\0");
+	/* Ten seconds later. */
+	MAKE(RECORDING_SAMPLE, "\1\0\0\0\0\0\0\0\0\0\xe4\x0b\x54\2\0\0\0"
+			       "\1\1\3\1\1i\1\1n\0");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
+	    !replay_jump(0))
+		abort();
+	inventory_init(&inventory, &replay_host);
+	tracker_init(&tracker, &inventory);
+	tracker_sample(&tracker, replay_time.now_ns());
+	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
+	check(replay_step() && !tracker_sample(&tracker, replay_time.now_ns()) &&
+	      tracker.num_vms == 2 && tracker.vm[0]->ended && !tracker.vm[1]->ended &&
+	      !tracker.vm[1]->num_vcpus, "used again: another VM");
+	tracker_free(&tracker);
+	inventory_free(&inventory);
+	replay_close();
+	close(fd);
+}
+
 static void test_interrupted(void)
 {
 	struct content content;
@@ -715,6 +748,7 @@ int main(void)
 	test_flipped();
 	test_seek();
 	test_made();
+	test_serial_used_again();
 	test_interrupted();
 	test_full();
 	test_process();
