@@ -62,13 +62,6 @@ static int open_process(const struct host *host, pid_t pid, struct host_error *e
 	return fd < 0 ? fail(error, HOST_OPEN, errno) : fd;
 }
 
-static bool is_gone(int process)
-{
-	struct pollfd file = { .fd = process, .events = POLLIN, };
-
-	return poll(&file, 1, 0) == 1;
-}
-
 /* Of KVM_CAP_BINARY_STATS_FD: its value, or -errno if /dev/kvm cannot be asked. */
 static int ask_capability(void)
 {
@@ -160,7 +153,7 @@ const struct host this_host = {
 	.thread_group = host_thread_group,
 	.get_stats = get_stats,
 	.open_process = open_process,
-	.is_gone = is_gone,
+	.is_gone = fd_is_readable,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,
 };

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -509,13 +508,6 @@ static int replay_open_process(const struct host *host, pid_t pid, struct host_e
 	return fd;
 }
 
-static bool is_readable(int fd)
-{
-	struct pollfd file = { .fd = fd, .events = POLLIN, };
-
-	return fd >= 0 && poll(&file, 1, 0) == 1;
-}
-
 static bool replay_is_dead(int stats)
 {
 	uint64_t dead = 0;
@@ -534,7 +526,7 @@ const struct host replay_host = {
 	.thread_group = replay_thread_group,
 	.get_stats = replay_get_stats,
 	.open_process = replay_open_process,
-	.is_gone = is_readable,
+	.is_gone = fd_is_readable,
 	.is_dead = replay_is_dead,
 	.access = STATSFILE_PREAD,
 };
@@ -570,15 +562,15 @@ static bool is_next_nearer(uint64_t end_ns)
 /* To the sample that is nearest to that time, but to the next one at least. */
 static enum event replay_pause_until(int signals, int pidfd, uint64_t end_ns)
 {
-	if (is_readable(signals))
+	if (fd_is_readable(signals))
 		return EVENT_INTERRUPTED;
 	if (now()->monotonic_ns >= end_ns)
 		return EVENT_TIME;
 	do {
 		if (!replay_step())
 			return EVENT_INTERRUPTED;
-	} while (is_next_nearer(end_ns) && !is_readable(pidfd));
-	return is_readable(pidfd) ? EVENT_PROCESS_ENDED : EVENT_TIME;
+	} while (is_next_nearer(end_ns) && !fd_is_readable(pidfd));
+	return fd_is_readable(pidfd) ? EVENT_PROCESS_ENDED : EVENT_TIME;
 }
 
 const struct time_source replay_time = {

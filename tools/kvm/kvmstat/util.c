@@ -4,6 +4,7 @@
  * other files may use it.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -76,6 +77,13 @@ uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+bool fd_is_readable(int fd)
+{
+	struct pollfd file = { .fd = fd, .events = POLLIN, };
+
+	return poll(&file, 1, 0) == 1;
 }
 
 /* Stops at the first character that is no digit. */

@@ -7,6 +7,7 @@
 #define KVMSTAT_UTIL_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,10 +22,10 @@ enum exit_status {
 
 #define __printf(text, first) __attribute__((__format__(__printf__, text, first)))
 
-/* One line on stderr that starts with the program's name. */
-/* What prints that line, given what follows the program's name; it may be replaced. */
+/* What prints an error line, given what follows the program's name; it may be replaced. */
 extern void (*error_printer)(const char *text);
 
+/* One line on stderr that starts with the program's name. */
 __printf(1, 2)
 void print_error(const char *format, ...);
 
@@ -39,6 +40,9 @@ char *xvasprintf(const char *format, va_list args);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);
+
+/* Now, without waiting; never of -1. */
+bool fd_is_readable(int fd);
 
 /*
  * Both take the whole string or nothing: no sign, no blanks, no rest. They
