@@ -70,7 +70,7 @@ static inline size_t kvm_stats_linear_bucket(u64 value, u32 width, size_t num)
 				KVM_STATS_WIDTH_##hist,			\
 				ARRAY_SIZE((stats)->hist))]++)
 
-/* Count a halt's polling, that a wake-up event ended or not. */
+/* Count a halt's polling: a success if the vCPU did not have to block. */
 static inline void kvm_stats_halt_poll(struct kvm_vcpu_stat *stat, u64 ns,
 				       bool success)
 {

@@ -39,15 +39,15 @@ KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, halt_attempted_poll, CUMULATIVE, COUNT,
 	      "Halts that polled for a wake-up event before blocking")
 KVM_VCPU_STAT(u64, halt_successful_poll, CUMULATIVE, COUNT,
-	      "Halts that a wake-up event ended while polling")
+	      "Halts that polled and did not have to block")
 KVM_VCPU_STAT(u64, halt_poll_invalid, CUMULATIVE, COUNT,
-	      "Polls that ended early by an event that was not worth polling for")
+	      "Halts that polled and did not have to block, but did not wake up either")
 KVM_VCPU_STAT(atomic64_t, halt_wakeup, CUMULATIVE, COUNT,
 	      "Wake-ups of the vCPU while it was blocked")
 KVM_VCPU_STAT(u64, halt_poll_success_ns, CUMULATIVE, NANOSECONDS,
 	      "Time spent polling in halts that did not have to block")
 KVM_VCPU_STAT(u64, halt_poll_fail_ns, CUMULATIVE, NANOSECONDS,
-	      "Time spent polling in halts that no wake-up event ended meanwhile")
+	      "Time spent polling in halts that blocked all the same")
 KVM_VCPU_STAT(u64, halt_wait_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU was blocked in halts")
 KVM_VCPU_STAT(u64, blocking, INSTANT, BOOLEAN,
@@ -57,9 +57,9 @@ KVM_VCPU_STAT(u64, blocking, INSTANT, BOOLEAN,
 
 /* At the end: what most exits count stands in few cache lines before them. */
 KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32, 0,
-	      "Halts that a wake-up event ended while polling, by time polled")
+	      "Halts that polled and did not have to block, by time polled")
 KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32, 0,
-	      "Halts that polled without a wake-up event, by time polled")
+	      "Halts that polled and blocked all the same, by time polled")
 KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32, 0,
 	      "Halts that blocked, by time blocked")
 

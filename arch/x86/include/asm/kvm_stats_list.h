@@ -6,7 +6,7 @@
 
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
-	    "Shadow pages that were zapped")
+	    "Shadow pages that were zapped, but for those of the TDP MMU")
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
 	    "Guest writes to page tables that are shadowed")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
@@ -14,9 +14,9 @@ KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
 	    "Shadow pages zapped because the guest wrote to them in a row")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
-	    "Shadow pages zapped to make room for others")
+	    "Shadow pages zapped to make room for others, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
-	    "Shadow pages that had to be made because none fitted")
+	    "Shadow pages made because none fitted, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
 	    "Shadow pages out of step with the guest's page tables now",
 	    .mode = 0644)
@@ -29,7 +29,7 @@ KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
 KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
 	    "Most hash collisions met in one look-up of a shadow page")
 KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
-	    "Page tables that KVM keeps for the guest now")
+	    "Page tables that KVM keeps for the guest now, with those of the TDP MMU")
 KVM_VM_STAT(u64, pages_4k, INSTANT, COUNT,
 	    "Page table entries that map 4 KiB of guest memory now")
 KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
@@ -37,28 +37,28 @@ KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
 KVM_VM_STAT(u64, pages_1g, INSTANT, COUNT,
 	    "Page table entries that map 1 GiB of guest memory now")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
-	    "Most page table entries that mapped one guest page at a time")
+	    "Most entries that mapped one guest page at a time, 0 with the TDP MMU")
 
 /*
- * A page fault that KVM takes ends as one of: fixed, fast, spurious, emulate,
- * guest, or is retried. The emulator's page faults are guest ones as well.
+ * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest,
+ * or is retried. The emulator's page faults are guest ones as well.
  */
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
-	      "Page faults that KVM took")
+	      "Page faults that KVM took, but for known accesses to MMIO")
 KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
-	      "Page faults fixed by installing a page table entry")
+	      "Page faults fixed by a page table entry, fast ones included")
 KVM_VCPU_STAT(u64, pf_fast, CUMULATIVE, COUNT,
 	      "Page faults fixed without a lock, by changing an entry's access")
 KVM_VCPU_STAT(u64, pf_spurious, CUMULATIVE, COUNT,
 	      "Page faults that were fixed already, by another vCPU for example")
 KVM_VCPU_STAT(u64, pf_emulate, CUMULATIVE, COUNT,
-	      "Page faults whose instruction was given to the emulator")
+	      "Page faults taken that call for the emulator")
 KVM_VCPU_STAT(u64, pf_mmio_spte_created, CUMULATIVE, COUNT,
 	      "Page table entries installed to recognize further accesses to MMIO")
 KVM_VCPU_STAT(u64, pf_guest, CUMULATIVE, COUNT,
 	      "Page faults passed to the guest")
 KVM_VCPU_STAT(u64, tlb_flush, CUMULATIVE, COUNT,
-	      "Flushes of the vCPU's TLB")
+	      "Flushes of the vCPU's TLB that it was asked for")
 KVM_VCPU_STAT(u64, invlpg, CUMULATIVE, COUNT,
 	      "Invalidations of one page, or of one PCID, that KVM emulated")
 KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
@@ -66,7 +66,7 @@ KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, io_exits, CUMULATIVE, COUNT,
 	      "Exits by an access to an I/O port")
 KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
-	      "Exits to user space by an access to MMIO")
+	      "Instructions whose access to MMIO is left to user space")
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal")
 KVM_VCPU_STAT(u64, irq_window_exits, CUMULATIVE, COUNT,
@@ -78,7 +78,7 @@ KVM_VCPU_STAT(u64, nmi_window_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, l1d_flush, CUMULATIVE, COUNT,
 	      "Flushes of the L1 data cache before entering the guest")
 KVM_VCPU_STAT(u64, halt_exits, CUMULATIVE, COUNT,
-	      "HLT instructions of the guest")
+	      "HLT instructions of the guest, and entries into halted nested guests")
 KVM_VCPU_STAT(u64, request_irq_exits, CUMULATIVE, COUNT,
 	      "Exits to user space that had asked for an interrupt window",
 	      .alias = "request_irq")
@@ -95,9 +95,9 @@ KVM_VCPU_STAT(u64, insn_emulation_fail, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, hypercalls, CUMULATIVE, COUNT,
 	      "Hypercalls of the guest that KVM answered")
 KVM_VCPU_STAT(u64, irq_injections, CUMULATIVE, COUNT,
-	      "Interrupts injected into the guest")
+	      "Injections of interrupts into the guest, repeated ones included")
 KVM_VCPU_STAT(u64, nmi_injections, CUMULATIVE, COUNT,
-	      "NMIs injected into the guest")
+	      "Injections of NMIs into the guest, repeated ones included")
 KVM_VCPU_STAT(u64, req_event, CUMULATIVE, COUNT,
 	      "Entries that looked for events to inject first")
 KVM_VCPU_STAT(u64, preemption_reported, CUMULATIVE, COUNT,
