@@ -10,9 +10,9 @@ KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
 	    "Guest writes to page tables that are shadowed")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
-	    "Shadow entries above the last level zapped by guest writes")
+	    "Shadow entries above the last level that guest writes replaced")
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
-	    "Shadow pages zapped because the guest wrote to them in a row")
+	    "Shadow pages zapped because of how the guest wrote to them")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
 	    "Shadow pages zapped to make room for others, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
