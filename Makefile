@@ -77,10 +77,10 @@ docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, agai
 	scripts/docs
 
 .PHONY: mutants
-mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...)
+mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...), or KIND=counting: one count
 	vm/programs x86
 	vm/programs arm64
-	scripts/mutants $(subst $(comma), ,$(T))
+	scripts/mutants$(addprefix -,$(KIND)) $(subst $(comma), ,$(T))
 
 ##@ Housekeeping
 

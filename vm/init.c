@@ -22,13 +22,10 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MAX_ARGS 32
-/* How long killed processes and closed VMs get to be gone. */
-#define SETTLE_SECONDS 5
+#include "process.h"
+
 #define KVM_DEBUGFS "/sys/kernel/debug/kvm"
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
 /* What was allocated within five seconds may still be on its way to its place. */
@@ -38,33 +35,6 @@ static int out;
 static FILE *verdict;
 static char *verdict_text;
 static size_t verdict_size;
-
-/* Dying is a panic, and a panic a run without a verdict: it cannot pass. */
-static void __attribute__((noreturn)) die(const char *what)
-{
-	fprintf(stderr, "init: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static long long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
-static void write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, text, size);
-
-		if (written <= 0)
-			die("write");
-		text += written;
-		size -= written;
-	}
-}
 
 static void mount_one(const char *type, const char *path)
 {
@@ -90,23 +60,10 @@ static void mount_all(void)
 	symlink("/proc/self/fd/2", "/dev/stderr");
 }
 
-/* The shell and what goes with it: for tests that are scripts. */
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		die(path);
-	write_all(fd, text, strlen(text));
-	close(fd);
-}
-
 /*
  * Tests run in a memory cgroup, as VMMs do: only there the kernel charges what it
  * allocates for them, and marks the pages that it charged.
  */
-#define CGROUP "/sys/fs/cgroup"
-
 static void make_cgroup(void)
 {
 	write_file(CGROUP "/cgroup.subtree_control", "+memory");
@@ -114,6 +71,7 @@ static void make_cgroup(void)
 		die(CGROUP "/tests");
 }
 
+/* The shell and what goes with it: for tests that are scripts. */
 static void install_busybox(void)
 {
 	pid_t pid = fork();
@@ -204,104 +162,9 @@ static void log_kernel(const char *name)
 	write_file("/dev/kmsg", text);
 }
 
-/*
- * Tests print to a terminal, not to a pipe: what one printed before it crashed
- * has then left the buffers of its C library.
- */
-static int open_terminal(int *slave)
+static void to_host(const char *text, size_t size)
 {
-	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-	if (master < 0 || grantpt(master) || unlockpt(master))
-		die("/dev/ptmx");
-	*slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*slave < 0)
-		die("/dev/pts");
-	return master;
-}
-
-static bool relay(int terminal)
-{
-	char text[4096];
-	ssize_t size = read(terminal, text, sizeof(text));
-
-	/* EIO: nobody has the other side open any more */
-	if (size <= 0)
-		return false;
 	write_all(out, text, size);
-	return true;
-}
-
-static pid_t start(char *command, int terminal)
-{
-	char *args[MAX_ARGS + 1] = { NULL };
-	pid_t pid;
-	int i = 0;
-
-	for (char *word = strtok(command, " "); word && i < MAX_ARGS; word = strtok(NULL, " "))
-		args[i++] = word;
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (pid)
-		return pid;
-	setsid();
-	write_file(CGROUP "/tests/cgroup.procs", "0");
-	dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
-	dup2(terminal, 1);
-	dup2(terminal, 2);
-	if (chdir("/test"))
-		die("/test");
-	execvp(args[0], args);
-	fprintf(stderr, "%s: %s\n", args[0], strerror(errno));
-	_exit(127);
-}
-
-/* False if the process was still there after the limit. */
-static bool wait_for(pid_t pid, int terminal, int seconds)
-{
-	long long end = now_ms() + seconds * 1000LL;
-	struct pollfd fds[2] = {
-		{ .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN },
-		{ .fd = terminal, .events = POLLIN },
-	};
-	bool exited = false;
-	long long left;
-
-	if (fds[0].fd < 0)
-		die("pidfd_open");
-	while (!exited && (left = end - now_ms()) > 0) {
-		if (poll(fds, 2, left) < 0)
-			die("poll");
-		if (fds[1].revents && !relay(terminal))
-			fds[1].fd = -1;
-		exited = fds[0].revents;
-	}
-	close(fds[0].fd);
-	return exited;
-}
-
-/*
- * What a test leaves running, in its process group or out of it, must not
- * disturb the next one. Init itself is the one process that kill(-1) spares.
- */
-static bool kill_all(int *status, pid_t pid)
-{
-	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
-	pid_t reaped;
-	int s;
-
-	kill(-1, SIGKILL);
-	do {
-		reaped = waitpid(-1, &s, WNOHANG);
-		if (reaped < 0)
-			return true;
-		if (reaped == pid)
-			*status = s;
-		if (!reaped)
-			usleep(1000);
-	} while (now_ms() < end);
-	return false;
 }
 
 static void run(const char *name, int seconds, char *command)
@@ -316,9 +179,9 @@ static void run(const char *name, int seconds, char *command)
 	terminal = open_terminal(&slave);
 	pid = start(command, slave);
 	close(slave);
-	in_time = wait_for(pid, terminal, seconds);
+	in_time = wait_for(pid, terminal, seconds, to_host);
 	gone = kill_all(&status, pid);
-	while (gone && relay(terminal))
+	while (gone && relay(terminal, to_host))
 		;
 	close(terminal);
 	dprintf(out, "\n@@ end %s\n", name);

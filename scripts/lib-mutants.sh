@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154 # top, out, head_ref are set by other libraries
+#
+# What the two kinds of mutants share: a work tree and objects of their own in $work_dir, so
+# that they disturb no other build. Sourced after lib-series.sh and lib-kbuild.sh.
+
+# The work tree as it is in the series, writing only files that differ.
+restore() {
+	if [ -d "$work_dir/linux" ]; then
+		plain_git -C "$work_dir/linux" checkout -q --force --detach "$(tgit rev-parse "$head_ref")"
+	else
+		tgit worktree prune
+		tgit worktree add -q --detach "$top/$work_dir/linux" "$head_ref"
+	fi
+}
+
+# build ARCH: with the configuration that the other kernel of the architecture has.
+build() {
+	local arch=$1 obj=$work_dir/kernel-$1
+	mkdir -p "$obj"
+	cmp -s "$out/kernel-$arch/.config" "$obj/.config.from" || {
+		cp "$out/kernel-$arch/.config" "$obj/.config"
+		cp "$out/kernel-$arch/.config" "$obj/.config.from"
+	}
+	kbuild_boot "$work_dir/linux" "$arch" "$obj"
+}
+
+# kernel_of PROFILE: what was built for it.
+kernel_of() {
+	case $1 in
+	x86-*) echo "$work_dir/kernel-x86/arch/x86/boot/bzImage" ;;
+	arm64-*) echo "$work_dir/kernel-arm64/arch/arm64/boot/Image" ;;
+	esac
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which counting site is broken, and which were reached. Not in a module: it is
+ * there before KVM is, and after KVM is unloaded.
+ */
+#include <kunit/test.h>
+#include <linux/debugfs.h>
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/kvm_mutant.h>
+#include <linux/kvm_mutant_sites.h>
+#include <linux/moduleparam.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+unsigned int kvm_mutant;
+EXPORT_SYMBOL_GPL(kvm_mutant);
+core_param(kvm_mutant, kvm_mutant, uint, 0644);
+
+u8 kvm_mutant_reached[KVM_MUTANT_SITES + 1];
+EXPORT_SYMBOL_GPL(kvm_mutant_reached);
+
+/* The numbers of the sites that were reached since the last write to the file. */
+static int reached_show(struct seq_file *file, void *unused)
+{
+	unsigned int site;
+
+	for (site = 1; site <= KVM_MUTANT_SITES; site++)
+		if (READ_ONCE(kvm_mutant_reached[site]))
+			seq_printf(file, " %u", site);
+	return 0;
+}
+
+static int reached_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, reached_show, NULL);
+}
+
+static ssize_t reached_write(struct file *file, const char __user *text, size_t size,
+			     loff_t *pos)
+{
+	memset(kvm_mutant_reached, 0, sizeof(kvm_mutant_reached));
+	return size;
+}
+
+static const struct file_operations reached_fops = {
+	.open = reached_open,
+	.read = seq_read,
+	.write = reached_write,
+	.release = single_release,
+};
+
+/* A write runs KUnit's suites once more. Their table goes with the rest of init. */
+extern struct kunit_suite **__kunit_suites_start[], **__kunit_suites_end[];
+static struct kunit_suite ***suites;
+static size_t num_suites;
+
+static ssize_t kunit_write(struct file *file, const char __user *text, size_t size,
+			   loff_t *pos)
+{
+	struct kunit_suite **suite;
+	size_t i;
+
+	for (i = 0; i < num_suites; i++)
+		for (suite = suites[i]; *suite; suite++)
+			kunit_run_tests(*suite);
+	return size;
+}
+
+static const struct file_operations kunit_fops = {
+	.open = simple_open,
+	.write = kunit_write,
+};
+
+static int __init kvm_mutant_init(void)
+{
+	num_suites = __kunit_suites_end - __kunit_suites_start;
+	suites = kmemdup(__kunit_suites_start, num_suites * sizeof(*suites), GFP_KERNEL);
+	if (!suites)
+		return -ENOMEM;
+	debugfs_create_file("kvm_mutant_reached", 0644, NULL, NULL, &reached_fops);
+	debugfs_create_file("kvm_mutant_kunit", 0200, NULL, NULL, &kunit_fops);
+	return 0;
+}
+late_initcall(kvm_mutant_init);

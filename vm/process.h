@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a test is run in a guest: with a terminal, in a cgroup, with a time limit,
+ * and nothing of it is left. For init and for what runs tests in its place.
+ */
+#ifndef VM_PROCESS_H
+#define VM_PROCESS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_ARGS 32
+/* How long killed processes and closed VMs get to be gone. */
+#define SETTLE_SECONDS 5
+
+/* Dying is a panic, and a panic a run without a verdict: it cannot pass. */
+static void __attribute__((noreturn)) die(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+	exit(1);
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, text, size);
+
+		if (written <= 0)
+			die("write");
+		text += written;
+		size -= written;
+	}
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die(path);
+	write_all(fd, text, strlen(text));
+	close(fd);
+}
+
+#define CGROUP "/sys/fs/cgroup"
+
+/*
+ * Tests print to a terminal, not to a pipe: what one printed before it crashed
+ * has then left the buffers of its C library.
+ */
+static int open_terminal(int *slave)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || grantpt(master) || unlockpt(master))
+		die("/dev/ptmx");
+	*slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*slave < 0)
+		die("/dev/pts");
+	return master;
+}
+
+/* What takes a test's output. */
+typedef void take_output(const char *text, size_t size);
+
+static bool relay(int terminal, take_output *take)
+{
+	char text[4096];
+	ssize_t size = read(terminal, text, sizeof(text));
+
+	/* EIO: nobody has the other side open any more */
+	if (size <= 0)
+		return false;
+	take(text, size);
+	return true;
+}
+
+static pid_t start(char *command, int terminal)
+{
+	char *args[MAX_ARGS + 1] = { NULL };
+	pid_t pid;
+	int i = 0;
+
+	for (char *word = strtok(command, " "); word && i < MAX_ARGS; word = strtok(NULL, " "))
+		args[i++] = word;
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	setsid();
+	write_file(CGROUP "/tests/cgroup.procs", "0");
+	dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+	dup2(terminal, 1);
+	dup2(terminal, 2);
+	if (chdir("/test"))
+		die("/test");
+	execvp(args[0], args);
+	fprintf(stderr, "%s: %s\n", args[0], strerror(errno));
+	_exit(127);
+}
+
+/* False if the process was still there after the limit. */
+static bool wait_for(pid_t pid, int terminal, int seconds, take_output *take)
+{
+	long long end = now_ms() + seconds * 1000LL;
+	struct pollfd fds[2] = {
+		{ .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN },
+		{ .fd = terminal, .events = POLLIN },
+	};
+	bool exited = false;
+	long long left;
+
+	if (fds[0].fd < 0)
+		die("pidfd_open");
+	while (!exited && (left = end - now_ms()) > 0) {
+		if (poll(fds, 2, left) < 0)
+			die("poll");
+		if (fds[1].revents && !relay(terminal, take))
+			fds[1].fd = -1;
+		exited = fds[0].revents;
+	}
+	close(fds[0].fd);
+	return exited;
+}
+
+/*
+ * What a test leaves running, in its process group or out of it, must not
+ * disturb the next one. Who calls kill(-1), and init, are what it spares.
+ */
+static bool kill_all(int *status, pid_t pid)
+{
+	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
+	pid_t reaped;
+	int s;
+
+	kill(-1, SIGKILL);
+	do {
+		reaped = waitpid(-1, &s, WNOHANG);
+		if (reaped < 0)
+			return true;
+		if (reaped == pid)
+			*status = s;
+		if (!reaped)
+			usleep(1000);
+	} while (now_ms() < end);
+	return false;
+}
+
+#endif
