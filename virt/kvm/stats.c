@@ -9,6 +9,7 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -205,9 +206,23 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 	return stats;
 }
 
+/*
+ * What VM and vCPUs have in common. Not a count, which would tell whoever has a VM
+ * how many others there are and how often they come. 0 is for readers that have
+ * found none.
+ */
+static u64 new_vm_number(void)
+{
+	u64 number;
+
+	do {
+		number = get_random_u64();
+	} while (!number);
+	return number;
+}
+
 int kvm_vm_stats_create(struct kvm *kvm)
 {
-	static atomic64_t vms_created = ATOMIC64_INIT(0);
 	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vm_stats_format);
 
 	if (!stats)
@@ -219,7 +234,7 @@ int kvm_vm_stats_create(struct kvm *kvm)
 		return -ENOMEM;
 	}
 
-	stats->vm_number = atomic64_inc_return(&vms_created);
+	stats->vm_number = new_vm_number();
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
 
 	kvm->stats = stats;
