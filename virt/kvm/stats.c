@@ -6,8 +6,10 @@
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -163,10 +165,27 @@ static const struct kvm_stats_format kvm_vcpu_stats_format = {
 /*
  * Values live in a page of their own and not in a slab object: nothing else
  * shares its cache lines, and it can be mapped into user space as it is. For the
- * latter it is not charged to a memory cgroup, like kvm_run: PageKmemcg() of a
- * page that is charged by the allocator stands where mapping counts. The page
- * comes from the node of the creator, which for a vCPU is the thread to run it.
+ * latter it is charged to the creator's memory cgroup as a page of user space is:
+ * of one that the allocator charges, 5.10 keeps the mark where mappings are
+ * counted. Whoever lets go of the page last gives the charge back, therefore
+ * put_page(). The page comes from the node of the creator, which for a vCPU is the
+ * thread to run it.
  */
+static u64 *alloc_values(void)
+{
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+
+	if (!page)
+		return NULL;
+
+	if (mem_cgroup_charge(page, current->mm, GFP_KERNEL)) {
+		put_page(page);
+		return NULL;
+	}
+
+	return page_address(page);
+}
+
 static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 {
 	struct kvm_stats *stats;
@@ -175,7 +194,7 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 	if (!stats)
 		return NULL;
 
-	stats->values = (u64 *)get_zeroed_page(GFP_KERNEL);
+	stats->values = alloc_values();
 	if (!stats->values) {
 		kfree(stats);
 		return NULL;
@@ -187,9 +206,23 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 	return stats;
 }
 
+/*
+ * What VM and vCPUs have in common. Not a count, which would tell whoever has a VM
+ * how many others there are and how often they come. 0 is for readers that have
+ * found none.
+ */
+static u64 new_vm_number(void)
+{
+	u64 number;
+
+	do {
+		number = get_random_u64();
+	} while (!number);
+	return number;
+}
+
 int kvm_vm_stats_create(struct kvm *kvm)
 {
-	static atomic64_t vms_created = ATOMIC64_INIT(0);
 	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vm_stats_format);
 
 	if (!stats)
@@ -201,7 +234,7 @@ int kvm_vm_stats_create(struct kvm *kvm)
 		return -ENOMEM;
 	}
 
-	stats->vm_number = atomic64_inc_return(&vms_created);
+	stats->vm_number = new_vm_number();
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
 
 	kvm->stats = stats;
@@ -278,7 +311,7 @@ void kvm_stats_put(struct kvm_stats *stats)
 
 	if (stats->vcpus)
 		put_vcpus(stats->vcpus);
-	free_page((unsigned long)stats->values);
+	put_page(virt_to_page(stats->values));
 	kfree(stats);
 }
 

@@ -46,7 +46,7 @@ struct kvm_stats_vcpus {
 struct kvm_stats {
 	refcount_t refs;
 	bool dead;			/* VM or vCPU is destroyed, for good */
-	u64 vm_number;			/* the same for a VM and its vCPUs */
+	u64 vm_number;			/* random, of a VM and its vCPUs */
 	const struct kvm_stats_format *format;
 	u64 *values;			/* a page, what kvm->stat points to */
 	struct kvm_stats_vcpus *vcpus;	/* of a VM, NULL for a vCPU */

@@ -11,6 +11,9 @@
 #include "stats.h"
 #include "stats_mmap.h"
 
+/* Enough that faults are few, and no load on the stack. */
+#define PAGES_PER_FAULT	32
+
 /* Page 0 is the object's own, from there on they are windows. */
 static unsigned long first_pgoff(const struct kvm_stats *stats)
 {
@@ -22,21 +25,44 @@ static unsigned long num_pages(const struct kvm_stats *stats)
 	return 1 + stats->format->ext.vcpu_max;
 }
 
+/* NULL for a window whose vCPU does not exist yet. */
+static struct page *values_page(const struct kvm_stats *stats, unsigned long nr)
+{
+	if (nr)
+		stats = READ_ONCE(stats->vcpus->stats[nr - 1]);
+	return stats ? virt_to_page(stats->values) : NULL;
+}
+
+/*
+ * Map the page that is missing, and those behind it as far as they exist: who
+ * reads the window of a vCPU reads that of the next one, too.
+ */
 static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
 {
 	struct kvm_stats *stats = vmf->vma->vm_private_data;
-	unsigned long page = vmf->pgoff - first_pgoff(stats);
+	unsigned long first = vmf->pgoff - first_pgoff(stats);
+	unsigned long most = (vmf->vma->vm_end - vmf->address) >> PAGE_SHIFT;
+	struct page *pages[PAGES_PER_FAULT];
+	unsigned long num, left;
+	int r;
 
-	if (page) {
-		stats = READ_ONCE(stats->vcpus->stats[page - 1]);
-		/* The vCPU may come later, and then this succeeds. */
-		if (!stats)
-			return VM_FAULT_SIGBUS;
+	most = min_t(unsigned long, most, PAGES_PER_FAULT);
+	for (num = 0; num < most; num++) {
+		pages[num] = values_page(stats, first + num);
+		if (!pages[num])
+			break;
 	}
 
-	vmf->page = virt_to_page(stats->values);
-	get_page(vmf->page);
-	return 0;
+	/* The vCPU may come later, and then this succeeds. */
+	if (!num)
+		return VM_FAULT_SIGBUS;
+
+	/* It ends where a page is mapped already: by a fault at the same time. */
+	left = num;
+	r = vm_insert_pages(vmf->vma, vmf->address, pages, &left);
+	if (left < num || r == -EBUSY)
+		return VM_FAULT_NOPAGE;
+	return r == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 }
 
 static const struct vm_operations_struct kvm_stats_vm_ops = {
@@ -69,6 +95,8 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 	/* mprotect() must not allow to execute, mremap() not to go further. */
 	vma->vm_flags &= ~VM_MAYEXEC;
 	vma->vm_flags |= VM_DONTEXPAND;
+	/* For vm_insert_pages(), which must not set it in a fault. */
+	vma->vm_flags |= VM_MIXEDMAP;
 	vma->vm_private_data = stats;
 	vma->vm_ops = &kvm_stats_vm_ops;
 	return 0;

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ struct object {
 	bool is_held;		/* it is a statistics file itself */
 	const char *id;
 	const struct image_stat *stats;
-	unsigned int vm;	/* number in fdinfo; 0: the kernel gives none */
+	uint64_t vm;		/* number in fdinfo; 0: the kernel gives none */
 	int err;		/* of KVM_GET_STATS_FD */
 	bool malformed;
 	unsigned int windows;	/* more than 0: it shows its vCPUs, these of them exist */
@@ -137,7 +138,7 @@ static void close_fd(pid_t pid, int fd)
 	free(path);
 }
 
-static struct object *add_object(pid_t pid, int fd, int link, const char *id, unsigned int vm)
+static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
 {
 	struct object *object = &fake.object[fake.num_objects++];
 	char target[64];
@@ -180,14 +181,14 @@ static struct object *add_held(pid_t pid, int fd, int link, const char *id)
 	return object;
 }
 
-static void write_fdinfo(int stats, unsigned int vm)
+static void write_fdinfo(int stats, uint64_t vm)
 {
 	char text[128] = "pos:\t0\nflags:\t02000000\nmnt_id:\t15\n";
 	size_t length = strlen(text);
 
 	if (vm)
 		snprintf(text + length, sizeof(text) - length,
-			 "id:\tx\nvm:\t%u\nstatistics:\t1\nstate:\talive\n", vm);
+			 "id:\tx\nvm:\t%" PRIu64 "\nstatistics:\t1\nstate:\talive\n", vm);
 	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
 }
 
@@ -458,6 +459,30 @@ static void test_vms_of_one_thread(void)
 	two = inventory.vm[1];
 	check(one->number == 5 && one->num_vcpus == 1 && two->number == 6 && two->num_vcpus == 2,
 	      "VMs of one thread: each has its own vCPUs");
+	tear_down(&inventory);
+}
+
+/* They are random numbers: those that differ in the highest or the lowest bit only. */
+static void test_numbers_of_vms(void)
+{
+	const uint64_t numbers[] = { 1, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, 1ULL << 32, };
+	struct inventory inventory;
+	const struct vm *vm;
+	size_t i;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		add_object(100, 3 + 2 * i, LINK_VM, "kvm-100", numbers[i]);
+		add_object(100, 4 + 2 * i, i, "kvm-100/vcpu", numbers[i]);
+	}
+	discover_all(&inventory);
+	check(inventory.num_vms == ARRAY_SIZE(numbers), "numbers of VMs: all told apart");
+	for (i = 0; i < inventory.num_vms; i++) {
+		vm = inventory.vm[i];
+		check(vm->number == numbers[i] && vm->num_vcpus == 1 && vm_find_vcpu(vm, i),
+		      "numbers of VMs: %" PRIu64 " has its own vCPU", numbers[i]);
+	}
 	tear_down(&inventory);
 }
 
@@ -1153,6 +1178,7 @@ int main(void)
 	test_one_vm();
 	test_duplicates();
 	test_vms_of_one_thread();
+	test_numbers_of_vms();
 	test_many_fds();
 	test_whole_vm();
 	test_whole_and_split_vms();

@@ -3,7 +3,7 @@
  * What becomes of a VM when there is no fd or no memory for it, for a vCPU or
  * for a statistics file: the right errno, nothing left behind, and a VM that
  * goes on. Memory fails at each allocation of a call, one after the other, by
- * the kernel's fault injection.
+ * the kernel's fault injection, or ends at each page that the cgroup may have.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -206,80 +206,6 @@ static void expect_belongings(struct __test_metadata *_metadata,
 	ASSERT_EQ(expected->strays, now.strays);
 }
 
-/* Settings of the whole system, which a process of its own puts back. */
-struct setting {
-	const char *dir;
-	const char *name;
-	const char *value;
-	char saved[64];
-};
-
-struct keeper {
-	pid_t pid;
-	int pipe;
-};
-
-static void save_settings(struct __test_metadata *_metadata,
-			  struct setting *settings)
-{
-	char path[PATH_MAX];
-	struct setting *s;
-	ssize_t len;
-	int fd;
-
-	for (s = settings; s->dir; s++) {
-		snprintf(path, sizeof(path), "%s/%s", s->dir, s->name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
-		len = read(fd, s->saved, sizeof(s->saved) - 1);
-		ASSERT_LT(0, len);
-		s->saved[len] = '\0';
-		close(fd);
-	}
-}
-
-/*
- * Change settings until restore_settings(), or until the test dies in whatever
- * way: the process that puts them back has a group of its own.
- */
-static void change_settings(struct __test_metadata *_metadata,
-			    struct setting *settings, struct keeper *keeper)
-{
-	struct setting *s;
-	int pipefd[2];
-	char byte;
-
-	save_settings(_metadata, settings);
-	ASSERT_EQ(0, pipe2(pipefd, O_CLOEXEC));
-	keeper->pipe = pipefd[1];
-	keeper->pid = fork();
-	ASSERT_LE(0, keeper->pid);
-	if (!keeper->pid) {
-		setpgid(0, 0);
-		close(pipefd[1]);
-		if (read(pipefd[0], &byte, 1))
-			_exit(1);
-		for (s = settings; s->dir; s++) {
-			if (stats_write_file(s->dir, s->name, s->saved))
-				_exit(1);
-		}
-		_exit(0);
-	}
-	close(pipefd[0]);
-	for (s = settings; s->dir; s++) {
-		ASSERT_EQ(0, stats_write_file(s->dir, s->name, s->value)) {
-			TH_LOG("%s/%s", s->dir, s->name);
-		}
-	}
-}
-
-static void restore_settings(struct __test_metadata *_metadata,
-			     struct keeper *keeper)
-{
-	close(keeper->pipe);
-	stats_wait(_metadata, keeper->pid);
-}
-
 /* No fd is free: for the process, or for all of the system but root. */
 FIXTURE(no_fd_for)
 {
@@ -393,12 +319,12 @@ static void try_as_nobody(struct __test_metadata *_metadata, void *arg)
 
 TEST_F(no_fd_for, which_is_ENFILE_and_the_vm_goes_on)
 {
-	struct setting settings[] = {
+	struct stats_setting settings[] = {
 		{ "/proc/sys/fs", "file-max", "1" },
 		{ }
 	};
 	struct nobody nobody = { .site = &self->site };
-	struct keeper keeper;
+	struct stats_keeper keeper;
 	bool refused;
 	char byte;
 	pid_t pid;
@@ -410,10 +336,10 @@ TEST_F(no_fd_for, which_is_ENFILE_and_the_vm_goes_on)
 	pid = stats_fork(_metadata, try_as_nobody, &nobody);
 	close(nobody.sock[1]);
 	stats_hear(_metadata, nobody.sock[0]);
-	change_settings(_metadata, settings, &keeper);
+	stats_change_settings(_metadata, settings, &keeper);
 	stats_say(_metadata, nobody.sock[0]);
 	refused = read(nobody.sock[0], &byte, 1) == 1;
-	restore_settings(_metadata, &keeper);
+	stats_restore_settings(_metadata, &keeper);
 	ASSERT_TRUE(refused);
 	stats_say(_metadata, nobody.sock[0]);
 	stats_wait(_metadata, pid);
@@ -454,7 +380,7 @@ struct sweep {
 FIXTURE(no_memory_for)
 {
 	struct sweep sweep;
-	struct keeper keeper;
+	struct stats_keeper keeper;
 	char cgroup[STATS_CGROUP_SIZE];
 	bool exact;
 };
@@ -497,7 +423,7 @@ FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu_file)
 
 FIXTURE_SETUP(no_memory_for)
 {
-	struct setting settings[] = {
+	struct stats_setting settings[] = {
 		{ "/sys/kernel/debug/failslab", "ignore-gfp-wait", "N" },
 		{ "/sys/kernel/debug/failslab", "verbose", "0" },
 		{ "/sys/kernel/debug/fail_page_alloc", "ignore-gfp-wait", "N" },
@@ -513,7 +439,7 @@ FIXTURE_SETUP(no_memory_for)
 	ret = stats_cgroup_create(self->cgroup);
 	if (ret)
 		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
-	change_settings(_metadata, settings, &self->keeper);
+	stats_change_settings(_metadata, settings, &self->keeper);
 	self->exact = stats_memory_is_exact();
 	self->sweep.site.call = variant->call;
 	self->sweep.site.kvm = stats_open_kvm(_metadata);
@@ -526,7 +452,7 @@ FIXTURE_SETUP(no_memory_for)
 
 FIXTURE_TEARDOWN(no_memory_for)
 {
-	restore_settings(_metadata, &self->keeper);
+	stats_restore_settings(_metadata, &self->keeper);
 	EXPECT_EQ(0, result(rmdir(self->cgroup)));
 	close(self->sweep.site.kvm);
 }
@@ -624,20 +550,15 @@ static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 		      void (*fn)(struct __test_metadata *_metadata, int nr,
 				 void *arg))
 {
-	struct setting quiet[] = {
-		{ "/sys/module/printk/parameters", "ignore_loglevel", "N" },
-		{ "/proc/sys/kernel", "printk", "4" },
-		{ }
-	};
-	struct keeper keeper;
+	struct stats_keeper keeper;
 
 	sweep->first = 1;
 	if (sweep->site.call == CREATE_VM) {
 		sweep->last = WARNING_ALLOCATIONS;
 		sweep->step = WARNING_ALLOCATIONS;
-		change_settings(_metadata, quiet, &keeper);
+		stats_quiet_console(_metadata, &keeper);
 		stats_in_children(_metadata, WARNING_ALLOCATIONS, fn, sweep);
-		restore_settings(_metadata, &keeper);
+		stats_restore_settings(_metadata, &keeper);
 		sweep->first += WARNING_ALLOCATIONS;
 	}
 	sweep->last = MAX_ALLOCATIONS;
@@ -679,6 +600,164 @@ TEST_F(no_memory_for, which_leaves_nothing_behind)
 		self->sweep.rounds = variant->rounds;
 	stats_expect_no_growth(_metadata, self->cgroup, self->exact, sweep_often,
 			       &self->sweep);
+}
+
+/* A cgroup that may have no more memory, in which nobody can be killed for it. */
+FIXTURE(limit_for)
+{
+	struct sweep sweep;
+	char cgroup[STATS_CGROUP_SIZE];
+	bool exact;
+};
+
+FIXTURE_VARIANT(limit_for)
+{
+	enum call call;
+};
+
+FIXTURE_VARIANT_ADD(limit_for, a_vm)
+{
+	.call = CREATE_VM,
+};
+
+FIXTURE_VARIANT_ADD(limit_for, a_vcpu)
+{
+	.call = CREATE_VCPU,
+};
+
+FIXTURE_SETUP(limit_for)
+{
+	int ret = stats_cgroup_create(self->cgroup);
+
+	if (ret)
+		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	self->exact = stats_memory_is_exact();
+	self->sweep.site.call = variant->call;
+	self->sweep.site.kvm = stats_open_kvm(_metadata);
+	self->sweep.cgroup = self->cgroup;
+	self->sweep.tally = mmap(NULL, sizeof(*self->sweep.tally),
+				 PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->sweep.tally);
+}
+
+FIXTURE_TEARDOWN(limit_for)
+{
+	EXPECT_EQ(0, result(rmdir(self->cgroup)));
+	close(self->sweep.site.kvm);
+}
+
+/* Calls that go well up to the limit, at most, and refusals that are enough. */
+#define LIMIT_CALLS		256
+#define LIMIT_REFUSALS		3
+
+/*
+ * Pages that the cgroup may have more than it has: from that many on, so that
+ * another allocation of the call meets the limit each time.
+ */
+#define LIMIT_PAGES		64
+
+static int open_in_cgroup(struct __test_metadata *_metadata,
+			  const char *cgroup, const char *name, int flags)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", cgroup, name);
+	fd = open(path, flags | O_CLOEXEC);
+	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static void set_limit(struct __test_metadata *_metadata, int max, long bytes)
+{
+	char text[32];
+	int len = snprintf(text, sizeof(text), "%ld", bytes);
+
+	ASSERT_EQ(len, pwrite(max, text, len, 0));
+}
+
+/* As many calls as the limit allows; what it touches it has had before. */
+static void call_up_to_limit(struct __test_metadata *_metadata,
+			     struct sweep *sweep, int fds[LIMIT_CALLS])
+{
+	struct site *s = &sweep->site;
+	int n, made = 0, refusals = 0;
+
+	for (n = 0; n < LIMIT_CALLS && refusals < LIMIT_REFUSALS; n++) {
+		fds[made] = site_call(s);
+		if (fds[made] >= 0) {
+			made++;
+			s->vcpu_id++;
+		} else {
+			ASSERT_EQ(-ENOMEM, fds[made]);
+			refusals++;
+		}
+	}
+	ASSERT_EQ(LIMIT_REFUSALS, refusals);
+	sweep->tally->refusals += refusals;
+	while (made--)
+		close(fds[made]);
+}
+
+static void meet_limit(struct __test_metadata *_metadata, void *arg)
+{
+	static int fds[LIMIT_CALLS];
+	struct sweep *sweep = arg;
+	struct site *s = &sweep->site;
+	struct belongings before;
+	long now;
+	int max;
+
+	memset(fds, -1, sizeof(fds));
+	stats_cgroup_enter(_metadata, sweep->cgroup);
+	ASSERT_EQ(0, stats_write_file("/proc/self", "oom_score_adj", "-1000"));
+	/* A limit leaves no memory to open it. */
+	max = open_in_cgroup(_metadata, sweep->cgroup, "memory.max", O_RDWR);
+	site_create(_metadata, s);
+	expect_call_works(_metadata, s);
+	before = count_belongings(_metadata);
+
+	now = stats_read_number(_metadata, sweep->cgroup, "memory.current", "");
+	set_limit(_metadata, max, now + (LIMIT_PAGES + sweep->step) *
+		  sysconf(_SC_PAGESIZE));
+	call_up_to_limit(_metadata, sweep, fds);
+	ASSERT_EQ(3, pwrite(max, "max", 3, 0));
+
+	expect_belongings(_metadata, &before);
+	expect_call_works(_metadata, s);
+	expect_site_works(_metadata, s);
+	close(max);
+	site_destroy(s);
+}
+
+/* So often that a page of 64 KiB that one of the calls leaves is seen. */
+#define LIMIT_SWEEPS		16
+
+static void sweep_limits(struct __test_metadata *_metadata, void *arg)
+{
+	struct sweep *sweep = arg;
+	struct stats_keeper keeper;
+
+	stats_quiet_console(_metadata, &keeper);
+	for (sweep->step = 0; sweep->step < sweep->rounds; sweep->step++) {
+		stats_wait(_metadata, stats_fork(_metadata, meet_limit,
+						 sweep));
+	}
+	stats_restore_settings(_metadata, &keeper);
+}
+
+TEST_F(limit_for, which_is_ENOMEM_and_leaves_nothing_behind)
+{
+	struct sweep *sweep = &self->sweep;
+
+	sweep->rounds = 1;
+	sweep_limits(_metadata, sweep);
+	if (self->exact)
+		sweep->rounds = LIMIT_SWEEPS;
+	stats_expect_no_growth(_metadata, self->cgroup, self->exact,
+			       sweep_limits, sweep);
+	TH_LOG("the call failed %d times", sweep->tally->refusals);
 }
 
 TEST_HARNESS_MAIN

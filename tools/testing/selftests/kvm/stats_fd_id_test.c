@@ -195,6 +195,31 @@ TEST_F(machine, fdinfo_groups_the_vcpus_with_their_vm)
 	close(other_vm);
 }
 
+/* So many that each bit of a random number is seen to be 0 and to be 1. */
+#define NUMBERED_VMS		64
+
+TEST_F(machine, fdinfo_tells_a_random_number_and_not_how_many_vms_there_are)
+{
+	__u64 always = ~0ULL, ever = 0, number;
+	char vm[STATS_LINE_SIZE], *end;
+	int i, fd, file;
+
+	for (i = 0; i < NUMBERED_VMS; i++) {
+		fd = stats_create_vm(_metadata, self->kvm);
+		file = stats_get_fd(_metadata, fd);
+		ASSERT_EQ(1, stats_fdinfo(_metadata, file, "vm", vm));
+		number = strtoull(vm, &end, 10);
+		EXPECT_EQ('\0', *end);
+		EXPECT_NE(0ULL, number);
+		always &= number;
+		ever |= number;
+		close(file);
+		close(fd);
+	}
+	EXPECT_EQ(0ULL, always);
+	EXPECT_EQ(~0ULL, ever);
+}
+
 /* Objects created by threads of their own, as VMMs do it. */
 FIXTURE(id)
 {

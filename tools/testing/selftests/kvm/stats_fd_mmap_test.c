@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include "../kselftest_harness.h"
@@ -1067,6 +1068,120 @@ TEST_F(windows, survive_the_vm_and_its_file_with_their_last_values)
 	}
 	expect_sigbus(_metadata, window(&self->w, VCPUS));
 	expect_sigbus(_metadata, window(&self->w, self->w.num - 1));
+}
+
+/* A VM of many vCPUs, all in one mapping. Each has had one exit more. */
+FIXTURE(many)
+{
+	int kvm;
+	int vcpus;
+	struct guest guest;
+	struct stats_file f;
+	const char *map;
+};
+
+FIXTURE_SETUP(many)
+{
+	int i;
+
+	self->kvm = stats_open_kvm(_metadata);
+	self->vcpus = ioctl(self->kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS);
+	if (self->vcpus > STATS_MAX_VCPUS)
+		self->vcpus = STATS_MAX_VCPUS;
+	/* One can come later. */
+	guest_create(_metadata, self->kvm, &self->guest, --self->vcpus);
+	for (i = 0; i < self->vcpus; i++)
+		vcpu_exit_to_user(_metadata, &self->guest.vcpu[i], i + 1);
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
+		   &self->f);
+	if (!stats_has_ext(&self->f))
+		SKIP_IN_SETUP("no mapping of statistics on this kernel");
+	self->map = stats_mmap(_metadata, &self->f, stats_mmap_size(&self->f));
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	munmap((void *)self->map, stats_mmap_size(&self->f));
+	stats_unload(&self->f);
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* What a reader of windows may have, and what else the process touches first. */
+#define WINDOWS_PER_FAULT	8
+#define OTHER_FAULTS		2
+
+/* Load of each window, @step further each time. Returns the page faults. */
+static long scan_windows(const struct stats_file *f, const char *map,
+			 int vcpus, unsigned int step)
+{
+	long faults = page_faults();
+	unsigned int i, at = 0;
+
+	for (i = 0; i < (unsigned int)vcpus; i++) {
+		__atomic_load_n(stats_window(f, map, at), __ATOMIC_RELAXED);
+		at = (at + step) % vcpus;
+	}
+	return page_faults() - faults;
+}
+
+TEST_F(many, windows_take_few_page_faults_to_scan)
+{
+	long faults;
+
+	/* What counting takes itself is there already. */
+	page_faults();
+	faults = scan_windows(&self->f, self->map, self->vcpus, 1);
+	TH_LOG("%ld page faults for %d windows", faults, self->vcpus);
+	EXPECT_LT(0, faults);
+	EXPECT_GE(self->vcpus / WINDOWS_PER_FAULT + OTHER_FAULTS, faults);
+	EXPECT_EQ(0, scan_windows(&self->f, self->map, self->vcpus, 1));
+}
+
+/* From the last to the first, and here and there: around what is mapped. */
+TEST_F(many, windows_are_the_same_in_whatever_order_they_are_touched)
+{
+	const unsigned int steps[] = { self->vcpus - 1, 5, 37 };
+	const size_t size = stats_mmap_size(&self->f);
+	const char *map;
+	unsigned int i;
+	int v;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		map = stats_mmap(_metadata, &self->f, size);
+		scan_windows(&self->f, map, self->vcpus, steps[i]);
+		expect_page(_metadata, &self->f, map);
+		for (v = 0; v < self->vcpus; v++)
+			expect_page(_metadata, &self->guest.vcpu[v].file,
+				    stats_window(&self->f, map, v));
+		EXPECT_EQ(0, munmap((void *)map, size));
+	}
+}
+
+/* The fault on the first one reaches up to where they end. */
+TEST_F(many, windows_of_vcpus_to_come_raise_SIGBUS_after_those_that_exist)
+{
+	const char *next = stats_window(&self->f, self->map, self->vcpus);
+	struct guest_vcpu *v;
+	int i;
+
+	for (i = 0; i < self->vcpus; i++)
+		EXPECT_EQ(0, stats_signal_of_load(next - (self->vcpus - i) *
+						  self->f.ext.vcpu_stride));
+	expect_sigbus(_metadata, next);
+	v = guest_add_vcpu(_metadata, &self->guest, self->vcpus);
+	vcpu_exit_to_user(_metadata, v, EXITS);
+	expect_page(_metadata, &v->file, next);
+	if (self->vcpus + 1 < (int)self->f.ext.vcpu_max)
+		expect_sigbus(_metadata, next + self->f.ext.vcpu_stride);
 }
 
 struct watcher {

@@ -50,6 +50,97 @@ static inline int stats_write_file(const char *dir, const char *name,
 	return ret < 0 ? ret : 0;
 }
 
+/* Settings of the whole system, which a process of its own puts back. */
+struct stats_setting {
+	const char *dir;
+	const char *name;
+	const char *value;
+	char saved[64];
+};
+
+struct stats_keeper {
+	pid_t pid;
+	int pipe;
+};
+
+static inline void stats_save_settings(struct __test_metadata *_metadata,
+				       struct stats_setting *settings)
+{
+	struct stats_setting *s;
+	char path[PATH_MAX];
+	ssize_t len;
+	int fd;
+
+	for (s = settings; s->dir; s++) {
+		snprintf(path, sizeof(path), "%s/%s", s->dir, s->name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
+		len = read(fd, s->saved, sizeof(s->saved) - 1);
+		ASSERT_LT(0, len);
+		s->saved[len] = '\0';
+		close(fd);
+	}
+}
+
+/*
+ * Change settings until stats_restore_settings(), or until the test dies in
+ * whatever way: the process that puts them back has a group of its own.
+ */
+static inline void stats_change_settings(struct __test_metadata *_metadata,
+					 struct stats_setting *settings,
+					 struct stats_keeper *keeper)
+{
+	struct stats_setting *s;
+	int pipefd[2];
+	char byte;
+
+	stats_save_settings(_metadata, settings);
+	ASSERT_EQ(0, pipe2(pipefd, O_CLOEXEC));
+	keeper->pipe = pipefd[1];
+	keeper->pid = fork();
+	ASSERT_LE(0, keeper->pid);
+	if (!keeper->pid) {
+		setpgid(0, 0);
+		close(pipefd[1]);
+		if (read(pipefd[0], &byte, 1))
+			_exit(1);
+		for (s = settings; s->dir; s++) {
+			if (stats_write_file(s->dir, s->name, s->saved))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	close(pipefd[0]);
+	for (s = settings; s->dir; s++) {
+		ASSERT_EQ(0, stats_write_file(s->dir, s->name, s->value)) {
+			TH_LOG("%s/%s", s->dir, s->name);
+		}
+	}
+}
+
+static inline void stats_restore_settings(struct __test_metadata *_metadata,
+					  struct stats_keeper *keeper)
+{
+	close(keeper->pipe);
+	stats_wait(_metadata, keeper->pid);
+}
+
+/*
+ * Keep off the console what the kernel says with a call trace of memory that a
+ * test has made scarce. Errors still get there, and the log has all of it.
+ */
+static inline void stats_quiet_console(struct __test_metadata *_metadata,
+				       struct stats_keeper *keeper)
+{
+	struct stats_setting settings[] = {
+		{ "/sys/module/printk/parameters", "ignore_loglevel", "N" },
+		{ "/proc/sys/kernel", "printk", "4" },
+		{ }
+	};
+
+	stats_change_settings(_metadata, settings, keeper);
+}
+
 /*
  * Make a cgroup whose memory is counted. 0, or a negative errno where the test
  * may not, or where memory is not with cgroup2.
