@@ -566,11 +566,11 @@ TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
 		.slot = AREA_SLOT,
 		.dirty_bitmap = dirty,
 	};
-	struct faults fast = { .fast = TOUCHED };
-
 	/* The TDP MMU of 5.10 has no fast path. */
-	if (self->m.mmu == TDP)
-		fast = (struct faults){ .fixed = TOUCHED };
+	struct faults fast = {
+		.fixed = TOUCHED,
+		.fast = self->m.mmu == TDP ? 0 : TOUCHED,
+	};
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &self->faults);
@@ -594,28 +594,28 @@ TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 }
 
-TEST_F(mmu, access_to_mmio_is_emulated_by_one_spte)
+/* Only the first access to a page is a fault that KVM has to look into. */
+TEST_F(mmu, accesses_to_a_page_of_mmio_are_one_fault_and_one_spte)
 {
-	const __u64 count = 10;
+	const __u64 count = 1000, pages = 10;
 
 	warm_up(_metadata, &self->m, &self->faults);
 
-	EXPECT_EQ(1UL, touch(_metadata, &self->m, WRITE, NO_SLOT, 1, 0));
+	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT,
+			       count, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .emulate = 1,
 					.mmio_spte_created = 1 });
-	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT,
-			       count, 0));
 	EXPECT_EQ(count, touch(_metadata, &self->m, READ, NO_SLOT,
 			       count, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .emulate = 2 * count });
+		      &(struct faults){ });
 
-	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT + PAGE,
-			       count, PAGE));
+	EXPECT_EQ(pages, touch(_metadata, &self->m, WRITE, NO_SLOT + PAGE,
+			       pages, PAGE));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .emulate = count,
-					.mmio_spte_created = count });
+		      &(struct faults){ .emulate = pages,
+					.mmio_spte_created = pages });
 	/* No page was mapped. */
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
@@ -631,7 +631,7 @@ TEST_F(mmu, mmio_spte_is_created_again_after_a_change_of_slots)
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	EXPECT_EQ(3UL, touch(_metadata, &self->m, WRITE, NO_SLOT, 3, 0));
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .emulate = 3,
+		      &(struct faults){ .emulate = 1,
 					.mmio_spte_created = 1 });
 }
 
@@ -668,6 +668,43 @@ TEST_F(mmu, write_that_the_host_answers_with_a_copy_is_retried)
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .retried = 1, .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
+}
+
+/* More than KVM can keep, of the shadow pages that it may. */
+#define FEW_SHADOW_PAGES	64UL
+#define MANY_AREAS		200UL
+
+/* The pages that were made and not zapped are those that there are. */
+static void expect_shadow_pages(struct __test_metadata *_metadata,
+				const struct machine *m)
+{
+	EXPECT_EQ(m->mmu == TDP ? 0 : vm_read(_metadata, m, "mmu_shadow_pages"),
+		  vm_read(_metadata, m, "mmu_cache_miss") -
+		  vm_read(_metadata, m, "mmu_shadow_zapped"));
+}
+
+/* In each 2 MB of the area one page, which takes a shadow page of its own. */
+TEST_F(mmu, shadow_pages_that_make_room_for_others_are_recycled)
+{
+	__u64 recycled;
+
+	ASSERT_EQ(0, ioctl(self->m.guest.vm, KVM_SET_NR_MMU_PAGES,
+			   FEW_SHADOW_PAGES));
+	add_area(_metadata, &self->m, MANY_AREAS * HUGE, 0);
+	warm_up(_metadata, &self->m, &self->faults);
+	expect_shadow_pages(_metadata, &self->m);
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
+
+	ASSERT_EQ(0UL, touch(_metadata, &self->m, WRITE, AREA, MANY_AREAS,
+			     HUGE));
+	expect_shadow_pages(_metadata, &self->m);
+	recycled = vm_read(_metadata, &self->m, "mmu_recycled");
+	EXPECT_EQ(vm_read(_metadata, &self->m, "mmu_shadow_zapped"), recycled);
+	if (self->m.mmu != TDP) {
+		EXPECT_LT(MANY_AREAS - FEW_SHADOW_PAGES, recycled);
+		EXPECT_GE(FEW_SHADOW_PAGES,
+			  vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+	}
 }
 
 /*
@@ -841,7 +878,7 @@ TEST_F(mmu, fault_is_retried_if_the_host_unmaps_memory_meanwhile)
 	munmap(elsewhere, PAGE);
 }
 
-TEST_F(mmu, page_that_arrives_asynchronously_is_no_fault_that_was_fixed)
+TEST_F(mmu, fault_whose_page_arrives_asynchronously_is_taken_once_and_fixed_once)
 {
 	pthread_barrier_t gate;
 	struct writer writer;
@@ -861,7 +898,7 @@ TEST_F(mmu, page_that_arrives_asynchronously_is_no_fault_that_was_fixed)
 	give_page(_metadata, &self->m, uffd);
 	wait_for_writers(_metadata, &writer, 1, &gate);
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .retried = 1 });
+		      &(struct faults){ .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 	close(uffd);
 }
@@ -1015,6 +1052,56 @@ TEST_F(paging, longest_reverse_map_is_the_most_addresses_of_one_page)
 		  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
 }
 
+/* KVM looks up its shadow pages by the guest's page number, in so many lists. */
+#define SHADOW_PAGE_LISTS_SHIFT	12
+#define COLLIDING		6UL
+#define COLLIDING_SLOT		3
+
+static __u64 shadow_page_list(__u64 gpa)
+{
+	return gpa / PAGE * 0x61c8864680b583ebUL >>
+	       (64 - SHADOW_PAGE_LISTS_SHIFT);
+}
+
+/* The next one that is like @gpa, and like it the first page of 2 MB. */
+static __u64 next_colliding(__u64 gpa)
+{
+	__u64 list = shadow_page_list(gpa);
+
+	do {
+		gpa += HUGE;
+	} while (shadow_page_list(gpa) != list);
+	return gpa;
+}
+
+/*
+ * Tables of the guest, each at the beginning of 2 MB of its own: a table of
+ * KVM's for these 2 MB, or that shadows it, is in the list of the same number.
+ */
+TEST_F(paging, most_collisions_are_all_others_of_one_list)
+{
+	struct machine *m = &self->m;
+	__u64 *tables, gpa = AREA + HUGE, i;
+
+	/* None of the shadow pages that there are is in the same one. */
+	lm_write_pages(_metadata, m, lm_gpa(LM_FREE), 1);
+	ASSERT_EQ(0UL, vm_read(_metadata, m, "max_mmu_page_hash_collisions"));
+
+	for (i = 0; i < COLLIDING; i++) {
+		tables = guest_add_memory(_metadata, &m->guest,
+					  COLLIDING_SLOT + i, 0, gpa, PAGE);
+		tables[0] = AREA | LM_PTE_FLAGS;
+		lm_set_pte(&self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
+		gpa = next_colliding(gpa);
+	}
+	for (i = 0; i < COLLIDING; i++) {
+		lm_write_pages(_metadata, m, LM_GVA + i * HUGE, 1);
+		EXPECT_EQ(m->mmu == TDP ? 0 : i,
+			  vm_read(_metadata, m,
+				  "max_mmu_page_hash_collisions"));
+	}
+}
+
 TEST_F(paging, page_fault_of_the_guest_is_the_guests)
 {
 	const __u64 count = 10;
@@ -1095,6 +1182,43 @@ TEST_F(paging, third_write_in_a_row_to_a_page_table_zaps_its_shadow)
 	EXPECT_EQ(missed + shadow,
 		  vm_read(_metadata, &self->m, "mmu_cache_miss"));
 	EXPECT_EQ(pages, vm_read(_metadata, &self->m, "mmu_shadow_pages"));
+}
+
+/* Writes an entry of a page table as a whole. */
+STATS_GUEST_CODE(write_entry,
+		 "	movq %rax, (%rdi)\n"
+		 "1:	outb %al, (%dx)\n"
+		 "	jmp 1b\n");
+#define WRITE_ENTRY		(GUEST_CODE + 0x100)
+
+/* The entry of the directory that leads to LM_GVA, as it is. */
+TEST_F(paging, each_directory_entry_that_the_guest_writes_is_zapped)
+{
+	bool shadow = self->m.mmu == SHADOW;
+	struct kvm_regs regs = {
+		.rip = WRITE_ENTRY,
+		.rflags = 2,
+		.rax = lm_gpa(LM_PT) | LM_PTE_FLAGS,
+		.rdi = lm_gpa(LM_PD),
+		.rdx = LM_PORT_DONE,
+	};
+	__u64 i, zapped;
+
+	guest_put_code_at(_metadata, &self->m.guest, WRITE_ENTRY, write_entry,
+			  write_entry_end);
+	lm_map(&self->tables, 0, AREA);
+	zapped = vm_read(_metadata, &self->m, "mmu_pde_zapped");
+	for (i = 0; i < TOUCHED; i++) {
+		/* Mapped again, or the third write in a row would be its last. */
+		lm_write_pages(_metadata, &self->m, LM_GVA, 1);
+		EXPECT_EQ(zapped + (shadow ? i : 0),
+			  vm_read(_metadata, &self->m, "mmu_pde_zapped"));
+		lm_set_regs(_metadata, self->m.vcpu, &regs);
+		ASSERT_EQ(LM_PORT_DONE, lm_run(_metadata, self->m.vcpu));
+	}
+	EXPECT_EQ(zapped + (shadow ? TOUCHED : 0),
+		  vm_read(_metadata, &self->m, "mmu_pde_zapped"));
+	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_flooded"));
 }
 
 TEST_F(paging, lowest_table_that_the_guest_writes_to_is_out_of_step)

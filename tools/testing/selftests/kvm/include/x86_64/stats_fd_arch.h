@@ -258,18 +258,41 @@ static inline bool stats_parameter_is_off(const char *module, const char *name)
 	return value == 'N' || value == '0';
 }
 
+/* Whether KVM uses AMD's extension. */
+static inline bool stats_arch_svm(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 4);
+}
+
 /* Whether KVM shadows the guest's page tables. */
 static inline bool stats_arch_shadows(void)
 {
 	unsigned int eax, ebx, ecx, edx;
 
 	/* AMD's module leaves its parameter alone if the CPU lacks it. */
-	if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 4)) {
+	if (stats_arch_svm()) {
 		__cpuid(0x8000000a, eax, ebx, ecx, edx);
 		return !(edx & 1) || stats_parameter_is_off("kvm_amd", "npt");
 	}
 	return stats_parameter_is_off("kvm_intel", "ept");
 }
+
+/*
+ * The exits that are a guest's own doing: not those by interrupts of the host, and
+ * not page faults, but for those that end in the emulation of an access to MMIO.
+ */
+static inline __u64 stats_arch_own_exits(struct __test_metadata *_metadata,
+					 const struct stats_file *f)
+{
+	return stats_read(_metadata, f, "exits") -
+	       stats_read(_metadata, f, "irq_exits") -
+	       stats_read(_metadata, f, "pf_taken") +
+	       stats_read(_metadata, f, "pf_emulate");
+}
+
+#define STATS_OWN_EXITS		stats_arch_own_exits
 
 /* INVLPG is the guest's own business, unless its page tables are shadowed. */
 static inline int stats_unless_shadowed(void)

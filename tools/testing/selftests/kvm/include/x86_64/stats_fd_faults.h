@@ -8,11 +8,14 @@
 
 #include "stats_fd_guest.h"
 
-/* What became of the page faults of a vCPU; retried is what is left over. */
+/*
+ * What became of the page faults of a vCPU; retried is what is left over of those
+ * that were taken. One that was fixed later, when its page was there, is no retry.
+ */
 struct faults {
 	__u64 guest;
 	__u64 fixed;
-	__u64 fast;
+	__u64 fast;			/* these are fixed as well */
 	__u64 spurious;
 	__u64 emulate;
 	__u64 retried;
@@ -33,7 +36,7 @@ faults_read(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 	};
 
 	f.retried = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
-		    f.fast - f.spurious - f.emulate;
+		    f.spurious - f.emulate;
 	return f;
 }
 
