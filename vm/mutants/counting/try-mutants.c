@@ -99,14 +99,23 @@ static void take(const char *text, size_t size)
 /* Has the kernel warned of something since? */
 static void read_log(int log)
 {
-	char record[8192];
+	char record[8192], text[256];
+	const char *warning, *place;
 	ssize_t size;
 
 	while ((size = read(log, record, sizeof(record) - 1)) >= 0 || errno == EPIPE) {
 		record[size < 0 ? 0 : size] = '\0';
 		record[strcspn(record, "\n")] = '\0';
-		if (strstr(record, "WARNING: ") || strstr(record, "BUG: "))
-			failed(strchr(record, ';') + 1);
+		warning = strstr(record, "WARNING: ");
+		if (!warning)
+			warning = strstr(record, "BUG: ");
+		if (!warning)
+			continue;
+		/* Without CPU and PID, which are others each time. */
+		place = strstr(warning, " at ");
+		snprintf(text, sizeof(text), "kernel log: %.*s%.200s",
+			 (int)strcspn(warning, ":"), warning, place ? place : strchr(warning, ':'));
+		failed(text);
 	}
 }
 
