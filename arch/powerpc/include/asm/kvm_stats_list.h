@@ -11,6 +11,10 @@ KVM_VM_STAT(u64, num_1G_pages, INSTANT, COUNT,
 	    "Pages of 1 GiB mapped now by the radix MMU",
 	    .alias = "largepages_1G")
 
+/*
+ * On POWER8 one thread runs all vCPUs of a virtual core, and counts in them
+ * while their own threads wait for it to be done: vc->lock hands over.
+ */
 KVM_VCPU_STAT(u64, sum_exits, CUMULATIVE, COUNT,
 	      "Exits from the guest, for whatever reason",
 	      .alias = "exits")

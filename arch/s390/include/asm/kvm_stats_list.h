@@ -77,6 +77,7 @@ KVM_VCPU_STAT(u64, deliver_machine_check, CUMULATIVE, COUNT,
 	      "Machine checks delivered")
 KVM_VCPU_STAT(u64, exit_wait_state, CUMULATIVE, COUNT,
 	      "Waits of the vCPU with interrupts it can take")
+/* Of a vCPU: any thread, under the lock of its local interrupts. */
 KVM_VCPU_STAT(u64, inject_ckc, CUMULATIVE, COUNT,
 	      "Clock comparator interrupts injected")
 KVM_VCPU_STAT(u64, inject_cputm, CUMULATIVE, COUNT,
@@ -97,6 +98,7 @@ KVM_VCPU_STAT(u64, inject_set_prefix, CUMULATIVE, COUNT,
 	      "Signals to set the prefix injected")
 KVM_VCPU_STAT(u64, inject_stop_signal, CUMULATIVE, COUNT,
 	      "Stop signals injected")
+/* From here on again the vCPU's thread. */
 KVM_VCPU_STAT(u64, instruction_epsw, CUMULATIVE, COUNT,
 	      "EPSW instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_gs, CUMULATIVE, COUNT,

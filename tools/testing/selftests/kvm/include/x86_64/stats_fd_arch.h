@@ -222,8 +222,12 @@ STATS_GUEST_CODE(stats_unsync,
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"halt_exits"
 
-/* Flushes of remote TLBs that unmapping a page of the guest asks for. */
-#define STATS_UNMAP_REQUESTS	1
+/* Flushes of remote TLBs that a call asks for that unmaps pages of the guest. */
+#define STATS_UNMAP_REQUESTS(pages)	1
+#define STATS_UNMAP_TABLES		0
+
+/* Those for the first write to a page since its log was taken. */
+#define STATS_REWRITE_REQUESTS	0
 
 /* Whether one is done even if no vCPU is in the guest. */
 #define STATS_FLUSHES_IDLE_VM	0
