@@ -578,8 +578,8 @@ static bool add_huge_area(struct __test_metadata *_metadata, struct machine *m)
 	m->size = m->page / sizeof(__u64) * m->page;
 	hugepages_write(before + 1);
 	m->area = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB |
-			  __builtin_ctzl(m->size) << MAP_HUGE_SHIFT, -1, 0);
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB |
+		       __builtin_ctzl(m->size) << MAP_HUGE_SHIFT, -1, 0);
 	hugepages_write(before);
 	if (m->area == MAP_FAILED) {
 		m->area = NULL;
@@ -590,18 +590,13 @@ static bool add_huge_area(struct __test_metadata *_metadata, struct machine *m)
 	return true;
 }
 
-#define SKIP_IF_NOT_HUGE(has)						\
-	do {								\
-		if (!(has))						\
-			SKIP(return, "the host has no huge page");	\
-	} while (0)
-
 TEST_F(memory, a_huge_page_is_mapped_without_a_flush_and_unmapped_with_one)
 {
 	struct machine *m = &self->m;
 	__u64 last = flushes_read(_metadata, m);
 
-	SKIP_IF_NOT_HUGE(add_huge_area(_metadata, m));
+	if (!add_huge_area(_metadata, m))
+		SKIP(return, "the host has no huge page");
 	touch(_metadata, m, 0, AREA_PAGES);
 	expect_flushes(_metadata, m, &last, 0);
 	ASSERT_EQ(0, mprotect(m->area, m->size, PROT_NONE));
@@ -615,7 +610,8 @@ TEST_F(memory, a_block_that_becomes_a_table_is_one_flush)
 	struct machine *m = &self->m;
 	__u64 last;
 
-	SKIP_IF_NOT_HUGE(add_huge_area(_metadata, m));
+	if (!add_huge_area(_metadata, m))
+		SKIP(return, "the host has no huge page");
 	touch(_metadata, m, 0, AREA_PAGES);
 	last = flushes_read(_metadata, m);
 	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
@@ -632,7 +628,8 @@ TEST_F(memory, a_table_that_becomes_a_block_is_one_flush)
 	struct machine *m = &self->m;
 	__u64 last;
 
-	SKIP_IF_NOT_HUGE(add_huge_area(_metadata, m));
+	if (!add_huge_area(_metadata, m))
+		SKIP(return, "the host has no huge page");
 	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
 	last = flushes_read(_metadata, m);
 	touch(_metadata, m, 0, AREA_PAGES);
