@@ -21,7 +21,7 @@
 
 #define MAX_ARGS 32
 /* How long killed processes and closed VMs get to be gone. */
-#define SETTLE_SECONDS 5
+#define SETTLE_SECONDS 60
 
 /* Dying is a panic, and a panic a run without a verdict: it cannot pass. */
 static void __attribute__((noreturn)) die(const char *what)
