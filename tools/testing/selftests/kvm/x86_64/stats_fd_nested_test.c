@@ -73,6 +73,7 @@ enum nested_page {
 
 #define SEGMENT_CODE		0xa9b		/* 64-bit */
 #define SEGMENT_DATA		0xc93
+#define SEGMENT_32_BIT		0x400
 
 #define TABLES_SLOT		1
 
@@ -273,6 +274,21 @@ TEST_F(nested, vmrun_that_fails_is_no_nested_run)
 	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
 	EXPECT_EQ((u32)SVM_EXIT_ERR, self->vmcb->control.exit_code);
 	expect_nested(_metadata, self->vcpu, 0, 0);
+}
+
+/* KVM finds no fault with code that is both of 64 and of 32 bits. */
+TEST_F(nested, vmrun_that_the_cpu_refuses_is_no_nested_run)
+{
+	__u64 i;
+
+	for (i = 0; i < RUNS; i++) {
+		set_l2(self->vmcb, &self->tables, l2, l2_end);
+		self->vmcb->save.cs.attrib = SEGMENT_CODE | SEGMENT_32_BIT;
+		start_l1(_metadata, self->vcpu, 1);
+		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+		EXPECT_EQ((u32)SVM_EXIT_ERR, self->vmcb->control.exit_code);
+		expect_nested(_metadata, self->vcpu, 0, 0);
+	}
 }
 
 TEST_F(nested, triple_fault_of_l2_ends_guest_mode)
