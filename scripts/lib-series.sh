@@ -311,7 +311,7 @@ build_commits() {
 versions() {
 	local patch what path id key object i
 	local -A by=() later=()
-	local -a edits
+	local -a after
 	while IFS=$'\t' read -r patch what path; do
 		if [ "$what" = claims ]; then
 			by[$path]=$patch
@@ -324,10 +324,10 @@ versions() {
 		id=${at_end[$path]:-}
 		[ -n "$id" ] ||
 			die "${by[$path]##*/} claims $path, which does not exist: add the file or remove its New-file line"
-		edits=()
-		[ -z "${later[$path]:-}" ] || mapfile -t edits <<<"${later[$path]}"
-		for ((i = ${#edits[@]} - 1; i >= 0; i--)); do
-			patch=${edits[i]}
+		after=()
+		[ -z "${later[$path]:-}" ] || mapfile -t after <<<"${later[$path]}"
+		for ((i = ${#after[@]} - 1; i >= 0; i--)); do
+			patch=${after[i]}
 			edited[$patch]+="$id $path"$'\n'
 			key="${sums[$patch]} taken back from $id $path"
 			object=${known[$key]:-}
