@@ -8,9 +8,9 @@
 KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
 	    "Shadow pages that were zapped, but for those of the TDP MMU")
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
-	    "Guest writes to page tables that are shadowed")
+	    "Guest writes that KVM emulated while it shadowed page tables")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
-	    "Shadow entries above the last level that guest writes replaced")
+	    "Shadow entries above the last level that a new value had zapped")
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
 	    "Shadow pages zapped because of how the guest wrote to them")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,

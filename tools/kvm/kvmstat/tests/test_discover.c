@@ -188,7 +188,8 @@ static void write_fdinfo(int stats, uint64_t vm)
 
 	if (vm)
 		snprintf(text + length, sizeof(text) - length,
-			 "id:\tx\nvm:\t%" PRIu64 "\nstatistics:\t1\nstate:\talive\n", vm);
+			 "id:\tx\nvm:\t%llu\nstatistics:\t1\nstate:\talive\n",
+			 (unsigned long long)vm);
 	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
 }
 

@@ -712,6 +712,11 @@ static void meet_limit(struct __test_metadata *_metadata, void *arg)
 	memset(fds, -1, sizeof(fds));
 	stats_cgroup_enter(_metadata, sweep->cgroup);
 	ASSERT_EQ(0, stats_write_file("/proc/self", "oom_score_adj", "-1000"));
+	/*
+	 * What is still shared with the parent would be copied when it is written
+	 * to: at the limit that page fault is tried again for ever.
+	 */
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
 	/* A limit leaves no memory to open it. */
 	max = open_in_cgroup(_metadata, sweep->cgroup, "memory.max", O_RDWR);
 	site_create(_metadata, s);
