@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -482,7 +481,8 @@ static void test_numbers_of_vms(void)
 	for (i = 0; i < inventory.num_vms; i++) {
 		vm = inventory.vm[i];
 		check(vm->number == numbers[i] && vm->num_vcpus == 1 && vm_find_vcpu(vm, i),
-		      "numbers of VMs: %" PRIu64 " has its own vCPU", numbers[i]);
+		      "numbers of VMs: %llu has its own vCPU",
+		      (unsigned long long)numbers[i]);
 	}
 	tear_down(&inventory);
 }
