@@ -12,7 +12,6 @@
 
 /* How long two CPUs race, if each then was at it while the other one was. */
 #define RACE_SECONDS		3
-#define RACE_TIMEOUT		100
 
 /* Pages that a vCPU writes to before they are unmapped one by one. */
 #define PAGES			200
@@ -207,7 +206,7 @@ FIXTURE_TEARDOWN(race)
  * has to take as long as unmapping a page. An increment that is not atomic loses
  * a few of many, one with anything between reading and writing a lot.
  */
-TEST_F_TIMEOUT(race, of_two_cpus_loses_no_flush_request, RACE_TIMEOUT)
+TEST_F(race, of_two_cpus_loses_no_flush_request)
 {
 	struct race *race = &self->race;
 	struct racer *r = race->racers;

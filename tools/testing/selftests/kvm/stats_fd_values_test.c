@@ -509,8 +509,8 @@ TEST_F(halt, with_polling_that_succeeds_is_one_poll)
 		if (halt_and_wake_while_polling(_metadata, &self->guest))
 			successful++;
 	}
-	/* Not as long as this machine always has other work. */
-	EXPECT_LT(0, successful);
+	if (!successful)
+		SKIP(return, "the CPUs have other work in each of the polls");
 }
 
 /* A signal ends the wait, but does not wake the vCPU. */
@@ -696,9 +696,11 @@ TEST_F(flush, deleting_memory_of_a_guest_is_as_much_as_unmapping_it)
 
 /*
  * Another vCPU is in the guest, or on the way in or out, which needs none. Each
- * flush waits for that vCPU, and there are few that find it on the way.
+ * flush waits for that vCPU, and there are few that find it on the way. Where
+ * the CPUs have other work, it takes more until the vCPU has one meanwhile.
  */
 #define FLUSHES			20
+#define MOST_FLUSHES		10000
 
 TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
 {
@@ -711,7 +713,7 @@ TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
 	guest_set_slot(_metadata, g, 1, KVM_MEM_LOG_DIRTY_PAGES, STATS_DATA,
 		       self->memory, PAGES * g->page);
 	runner_start(_metadata, &runner, &g->vcpu[1], 1, 1);
-	for (i = 0; i < FLUSHES; i++) {
+	for (i = 0; i < FLUSHES || (!done && i < MOST_FLUSHES); i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
 		get_dirty_log(_metadata, g, 1, &bitmap);
