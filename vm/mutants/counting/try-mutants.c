@@ -12,7 +12,7 @@
  * has said which mutant it was:
  *
  *	cover NAME MS CASES SITES	what failed, | if nothing; the sites that it reached
- *	begin NUMBER
+ *	begin NUMBER NAME
  *	caught NUMBER NAME WHY		the first case that failed, twice
  *	flickered NUMBER NAME WHY	it failed only once, which says nothing
  *	survived NUMBER
@@ -211,10 +211,10 @@ static bool try(const char *number, char **names)
 	char first[MAX_LINE];
 	bool gone = true;
 
-	printf("begin\t%s\n", number);
 	write_file(MUTANT, number);
 	why[0] = '\0';
 	while (gone && !why[0] && (name = strtok_r(NULL, "\t\n", names))) {
+		printf("begin\t%s\t%s\n", number, name);
 		gone = run(find_test(name));
 		if (!gone || !why[0])
 			continue;
