@@ -37,11 +37,12 @@ KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
 KVM_VM_STAT(u64, pages_1g, INSTANT, COUNT,
 	    "Page table entries that map 1 GiB of guest memory now")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
-	    "Most entries that mapped one guest page at a time, 0 with the TDP MMU")
+	    "Most entries that mapped one guest page, but for those of the TDP MMU")
 
 /*
- * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest,
- * or is retried. The emulator's page faults are guest ones as well.
+ * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest, or
+ * is retried, or is an error of KVM_RUN. The emulator's page faults are guest ones
+ * as well, and so is to tell the guest of an asynchronous one.
  */
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
 	      "Page faults that KVM took, but for known accesses to MMIO")
