@@ -531,7 +531,8 @@ static void test_descriptions(void)
 		  "vCPUs that the VM has, none of which is removed before the VM");
 	describes(SCOPE_VCPU, "online_vcpus", "nothing");
 	describes(SCOPE_VCPU, "halt_wait_hist", "Halts that blocked, by time blocked");
-	describes(SCOPE_VCPU, "nmi_injections", "Injections of NMIs into the guest, repeated ones included");
+	describes(SCOPE_VCPU, "nmi_injections",
+		  "Injections of NMIs into the guest, repeated ones included");
 	describes(SCOPE_VCPU, "wfi_exit_stat", "Exits by a WFI instruction");
 	describes(SCOPE_VCPU, "vz_cpucfg_exits",
 		  "CPUCFG instructions of the guest that KVM emulated");
