@@ -80,7 +80,7 @@ docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, agai
 mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...), or KIND=counting: one count
 	vm/programs x86
 	vm/programs arm64
-	scripts/mutants$(addprefix -,$(KIND)) $(subst $(comma), ,$(T))
+	scripts/mutants$(addprefix -,$(KIND)) $(patsubst %,'%',$(subst $(comma), ,$(T)))
 
 ##@ Housekeeping
 
