@@ -98,7 +98,7 @@ count_results() {
 
 # A virtual CPU may wait for a real one longer than a kernel expects of itself: what counts
 # as a lockup or a stall is three times as long as usual.
-patience="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=63"
+kernel_patience="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=63"
 
 # qemu_command INITRAMFS KERNEL-ARGUMENTS: sets the array qemu_command, for all boots alike.
 qemu_command() {
@@ -107,7 +107,7 @@ qemu_command() {
 		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
 		-smp 2 -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
 		-kernel "$kernel" -initrd "$1"
-		-append "console=$console ignore_loglevel panic=-1 $patience $kernel_arguments $(guest_environment) $2"
+		-append "console=$console ignore_loglevel panic=-1 $kernel_patience $kernel_arguments $(guest_environment) $2"
 	)
 	[ "$host_root" = no ] || qemu_command+=(
 		-virtfs "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"
