@@ -376,6 +376,17 @@ struct sweep {
 	struct tally *tally;
 };
 
+static void sweep_init(struct __test_metadata *_metadata, struct sweep *sweep,
+		       enum call call, const char *cgroup)
+{
+	sweep->site.call = call;
+	sweep->site.kvm = stats_open_kvm(_metadata);
+	sweep->cgroup = cgroup;
+	sweep->tally = mmap(NULL, sizeof(*sweep->tally), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, sweep->tally);
+}
+
 /* No memory at one allocation after the other. */
 FIXTURE(no_memory_for)
 {
@@ -431,23 +442,13 @@ FIXTURE_SETUP(no_memory_for)
 		{ "/sys/kernel/debug/fail_page_alloc", "verbose", "0" },
 		{ }
 	};
-	int ret;
 
 	if (access(FAIL_NTH, W_OK) || access(settings[0].dir, X_OK) ||
 	    access(settings[2].dir, X_OK))
 		SKIP_IN_SETUP("this kernel has no fault injection");
-	ret = stats_cgroup_create(self->cgroup);
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	self->exact = stats_count_memory(_metadata, self->cgroup);
 	stats_change_settings(_metadata, settings, &self->keeper);
-	self->exact = stats_memory_is_exact();
-	self->sweep.site.call = variant->call;
-	self->sweep.site.kvm = stats_open_kvm(_metadata);
-	self->sweep.cgroup = self->cgroup;
-	self->sweep.tally = mmap(NULL, sizeof(*self->sweep.tally),
-				 PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->sweep.tally);
+	sweep_init(_metadata, &self->sweep, variant->call, self->cgroup);
 }
 
 FIXTURE_TEARDOWN(no_memory_for)
@@ -627,18 +628,8 @@ FIXTURE_VARIANT_ADD(limit_for, a_vcpu)
 
 FIXTURE_SETUP(limit_for)
 {
-	int ret = stats_cgroup_create(self->cgroup);
-
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
-	self->exact = stats_memory_is_exact();
-	self->sweep.site.call = variant->call;
-	self->sweep.site.kvm = stats_open_kvm(_metadata);
-	self->sweep.cgroup = self->cgroup;
-	self->sweep.tally = mmap(NULL, sizeof(*self->sweep.tally),
-				 PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->sweep.tally);
+	self->exact = stats_count_memory(_metadata, self->cgroup);
+	sweep_init(_metadata, &self->sweep, variant->call, self->cgroup);
 }
 
 FIXTURE_TEARDOWN(limit_for)

@@ -520,14 +520,8 @@ FIXTURE(memory)
 
 FIXTURE_SETUP(memory)
 {
-	int ret = stats_cgroup_create(self->cgroup);
-
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	self->exact = stats_count_memory(_metadata, self->cgroup);
 	self->kvm = stats_open_kvm(_metadata);
-	self->exact = stats_memory_is_exact();
-	if (!self->exact)
-		TH_LOG("KASAN keeps what is freed, memory is only used");
 }
 
 FIXTURE_TEARDOWN(memory)
@@ -697,14 +691,8 @@ FIXTURE_VARIANT_ADD(holder, of_mapped_pages)
 
 FIXTURE_SETUP(holder)
 {
-	int ret = stats_cgroup_create(self->cgroup);
-
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	self->exact = stats_count_memory(_metadata, self->cgroup);
 	self->kvm = stats_open_kvm(_metadata);
-	self->exact = stats_memory_is_exact();
-	if (!self->exact)
-		TH_LOG("KASAN keeps what is freed, memory is only used");
 }
 
 FIXTURE_TEARDOWN(holder)

@@ -342,16 +342,9 @@ FIXTURE(memory)
 
 FIXTURE_SETUP(memory)
 {
-	int ret;
-
 	self->kvm = stats_open_kvm(_metadata);
 	need_ext(_metadata, self->kvm);
-	ret = stats_cgroup_create(self->cgroup);
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
-	self->exact = stats_memory_is_exact();
-	if (!self->exact)
-		TH_LOG("KASAN keeps what is freed, memory is only used");
+	self->exact = stats_count_memory(_metadata, self->cgroup);
 }
 
 FIXTURE_TEARDOWN(memory)

@@ -304,6 +304,23 @@ static inline bool stats_memory_is_exact(void)
 	return !stats_kernel_has("kasan_report");
 }
 
+/*
+ * For a FIXTURE_SETUP: a cgroup in which memory is counted, else its tests are
+ * skipped. Is memory exact?
+ */
+static inline bool stats_count_memory(struct __test_metadata *_metadata,
+				      char cgroup[STATS_CGROUP_SIZE])
+{
+	int ret = stats_cgroup_create(cgroup);
+	bool exact = stats_memory_is_exact();
+
+	if (ret)
+		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
+	if (!exact)
+		TH_LOG("KASAN keeps what is freed, memory is only used");
+	return exact;
+}
+
 static inline void stats_lower(long *value, long now, int *same)
 {
 	if (now < *value) {
