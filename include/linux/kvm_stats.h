@@ -16,13 +16,11 @@
 #include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/math64.h>
 #include <linux/types.h>
 #include <uapi/linux/kvm_stats.h>
 
 struct kvm_vm_stat {
 #define KVM_VM_STAT(ctype, stat, ...) ctype stat;
-#define KVM_VM_HIST(stat, type, unit, num, ...) u64 stat[num];
 #define KVM_VCPU_STAT(...)
 #define KVM_VCPU_HIST(...)
 #include <linux/kvm_stats_list.h>
@@ -30,20 +28,8 @@ struct kvm_vm_stat {
 
 struct kvm_vcpu_stat {
 #define KVM_VM_STAT(...)
-#define KVM_VM_HIST(...)
 #define KVM_VCPU_STAT(ctype, stat, ...) ctype stat;
 #define KVM_VCPU_HIST(stat, type, unit, num, ...) u64 stat[num];
-#include <linux/kvm_stats_list.h>
-};
-
-/* The width of a histogram's buckets, 0 for LOG_HIST. */
-enum {
-#define KVM_VM_STAT(...)
-#define KVM_VM_HIST(stat, type, unit, num, width, ...)			\
-	KVM_STATS_WIDTH_##stat = width,
-#define KVM_VCPU_STAT(...)
-#define KVM_VCPU_HIST(stat, type, unit, num, width, ...)		\
-	KVM_STATS_WIDTH_##stat = width,
 #include <linux/kvm_stats_list.h>
 };
 
@@ -53,23 +39,12 @@ static inline size_t kvm_stats_log_bucket(u64 value, size_t num)
 	return min_t(size_t, fls64(value), num - 1);
 }
 
-/* The bucket of LINEAR_HIST: i for [i*width, (i+1)*width), the last is open. */
-static inline size_t kvm_stats_linear_bucket(u64 value, u32 width, size_t num)
-{
-	return min_t(u64, div_u64(value, width), num - 1);
-}
-
 /*
  * Count a value in a histogram of kvm->stat or vcpu->stat, under the rule of
  * the u64 there: for the thread that runs the vCPU, or under a lock.
  */
 #define kvm_stats_log_hist(stats, hist, value)				\
 	((stats)->hist[kvm_stats_log_bucket(value,			\
-				ARRAY_SIZE((stats)->hist))]++)
-
-#define kvm_stats_linear_hist(stats, hist, value)			\
-	((stats)->hist[kvm_stats_linear_bucket(value,			\
-				KVM_STATS_WIDTH_##hist,			\
 				ARRAY_SIZE((stats)->hist))]++)
 
 /* Count a halt's polling: a success if the vCPU did not have to block. */

@@ -2,21 +2,19 @@
 /*
  * The statistics of KVM, one line each, in the manner of kvm-x86-ops.h: those
  * of all architectures here, an architecture's own in <asm/kvm_stats_list.h>.
- * Counters, descriptors and debugfs files are made of these lines by including
- * this file with other definitions of four macros, which it undefines again:
+ * What is made of these lines includes this file with definitions of its own of
+ * three macros, which are undefined again at its end:
  *
  *   KVM_VM_STAT(ctype, name, type, unit, help, ...)	a statistic of the VM
  *   KVM_VCPU_STAT(ctype, name, type, unit, help, ...)	a statistic of a vCPU
- *   KVM_VM_HIST(name, type, unit, num, width, help)	a histogram of the VM
- *   KVM_VCPU_HIST(name, type, unit, num, width, help)	a histogram of a vCPU
+ *   KVM_VCPU_HIST(name, type, unit, num, help)		a histogram of a vCPU
  *
  * ctype	u64, or atomic64_t where several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
- * type		CUMULATIVE, INSTANT or PEAK as in <linux/kvm_stats.h>; LOG_HIST
- *		or LINEAR_HIST
+ * type		CUMULATIVE, INSTANT or PEAK as in <uapi/linux/kvm_stats.h>; LOG_HIST
+ *		of a histogram
  * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram's bounds
  * num		number of a histogram's buckets
- * width	of a bucket of LINEAR_HIST, 0 for LOG_HIST
  * help		one sentence: what is counted
  * ...		.alias = "...", a debugfs file that is not called like the
  *		statistic; .mode = 0..., a debugfs file that is not 0644, or
@@ -24,9 +22,8 @@
  *
  * Adding a statistic is adding a line and the code that counts.
  */
-#if !defined(KVM_VM_STAT) || !defined(KVM_VCPU_STAT) || \
-	!defined(KVM_VM_HIST) || !defined(KVM_VCPU_HIST)
-#error "Define KVM_{VM,VCPU}_{STAT,HIST} before including this file"
+#if !defined(KVM_VM_STAT) || !defined(KVM_VCPU_STAT) || !defined(KVM_VCPU_HIST)
+#error "Define KVM_VM_STAT, KVM_VCPU_STAT and KVM_VCPU_HIST before including this file"
 #endif
 
 KVM_VM_STAT(u64, online_vcpus, INSTANT, COUNT,
@@ -56,14 +53,13 @@ KVM_VCPU_STAT(u64, blocking, INSTANT, BOOLEAN,
 #include <asm/kvm_stats_list.h>
 
 /* At the end: what most exits count stands in few cache lines before them. */
-KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32, 0,
+KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that polled and did not have to block, by time polled")
-KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32, 0,
+KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that polled and blocked all the same, by time polled")
-KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32, 0,
+KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that blocked, by time blocked")
 
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT
-#undef KVM_VM_HIST
 #undef KVM_VCPU_HIST

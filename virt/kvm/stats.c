@@ -23,22 +23,19 @@
 #define UNIT_FLAGS_BOOLEAN	(KVM_STATS_UNIT_BOOLEAN | KVM_STATS_BASE_POW10)
 #define UNIT_EXPONENT_BOOLEAN	0
 
-#define RECORD(container, stat, type, unit, num, width) {		\
+#define RECORD(container, stat, type, unit, num) {			\
 	.desc = {							\
 		.flags = KVM_STATS_TYPE_##type | UNIT_FLAGS_##unit,	\
 		.exponent = UNIT_EXPONENT_##unit,			\
 		.size = num,						\
 		.offset = offsetof(struct container, stat),		\
-		.bucket_size = width,					\
 	},								\
 	.name = #stat,							\
 },
 
 static const struct kvm_stats_record kvm_vm_stats_records[] = {
 #define KVM_VM_STAT(ctype, stat, type, unit, ...)			\
-	RECORD(kvm_vm_stat, stat, type, unit, 1, 0)
-#define KVM_VM_HIST(stat, type, unit, num, width, ...)			\
-	RECORD(kvm_vm_stat, stat, type, unit, num, width)
+	RECORD(kvm_vm_stat, stat, type, unit, 1)
 #define KVM_VCPU_STAT(...)
 #define KVM_VCPU_HIST(...)
 #include <linux/kvm_stats_list.h>
@@ -46,18 +43,16 @@ static const struct kvm_stats_record kvm_vm_stats_records[] = {
 
 static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #define KVM_VM_STAT(...)
-#define KVM_VM_HIST(...)
 #define KVM_VCPU_STAT(ctype, stat, type, unit, ...)			\
-	RECORD(kvm_vcpu_stat, stat, type, unit, 1, 0)
-#define KVM_VCPU_HIST(stat, type, unit, num, width, ...)		\
-	RECORD(kvm_vcpu_stat, stat, type, unit, num, width)
+	RECORD(kvm_vcpu_stat, stat, type, unit, 1)
+#define KVM_VCPU_HIST(stat, type, unit, num, ...)			\
+	RECORD(kvm_vcpu_stat, stat, type, unit, num)
 #include <linux/kvm_stats_list.h>
 };
 
 /* Names are unique over VM and vCPU: this enum takes each of them once. */
 enum {
 #define KVM_VM_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
-#define KVM_VM_HIST(stat, ...)		KVM_STATS_UNIQUE_##stat,
 #define KVM_VCPU_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
 #define KVM_VCPU_HIST(stat, ...)	KVM_STATS_UNIQUE_##stat,
 #include <linux/kvm_stats_list.h>
@@ -65,7 +60,7 @@ enum {
 
 /*
  * Names end within their field, every value is 64 bits wide, and a type is a
- * histogram's where there are buckets, which have a width if they are linear.
+ * histogram's where there are buckets. A linear one would need their width.
  */
 #define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
@@ -74,20 +69,16 @@ enum {
 #define CHECK_STAT(container, stat, type)				\
 	CHECK(container, stat, 1)					\
 	static_assert(KVM_STATS_TYPE_##type < KVM_STATS_TYPE_LINEAR_HIST);
-#define CHECK_HIST(container, stat, type, num, width)			\
+#define CHECK_HIST(container, stat, type, num)				\
 	CHECK(container, stat, num)					\
-	static_assert(KVM_STATS_TYPE_##type >= KVM_STATS_TYPE_LINEAR_HIST); \
-	static_assert((num) > 1 && (num) <= U16_MAX);			\
-	static_assert(((width) != 0) ==					\
-		      (KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LINEAR_HIST));
+	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST); \
+	static_assert((num) > 1 && (num) <= U16_MAX);
 #define KVM_VM_STAT(ctype, stat, type, ...)				\
 	CHECK_STAT(kvm_vm_stat, stat, type)
-#define KVM_VM_HIST(stat, type, unit, num, width, ...)			\
-	CHECK_HIST(kvm_vm_stat, stat, type, num, width)
 #define KVM_VCPU_STAT(ctype, stat, type, ...)				\
 	CHECK_STAT(kvm_vcpu_stat, stat, type)
-#define KVM_VCPU_HIST(stat, type, unit, num, width, ...)		\
-	CHECK_HIST(kvm_vcpu_stat, stat, type, num, width)
+#define KVM_VCPU_HIST(stat, type, unit, num, ...)			\
+	CHECK_HIST(kvm_vcpu_stat, stat, type, num)
 #include <linux/kvm_stats_list.h>
 
 /*

@@ -37,7 +37,6 @@ struct kvm_stats_debugfs_file {
 static const struct kvm_stats_debugfs_item items[] = {
 #define KVM_VM_STAT(ctype, stat, type, unit, help, ...)			\
 	ITEM(kvm_vm_stat, stat, type, false, ##__VA_ARGS__)
-#define KVM_VM_HIST(...)
 #define KVM_VCPU_STAT(ctype, stat, type, unit, help, ...)		\
 	ITEM(kvm_vcpu_stat, stat, type, true, ##__VA_ARGS__)
 #define KVM_VCPU_HIST(...)

@@ -53,53 +53,9 @@ static void last_log_bucket_is_open(struct kunit *test)
 	}
 }
 
-static const u32 widths[] = { 1, 2, 10, 4096, S32_MAX, U32_MAX };
-
-/* Bucket i begins with i * width, and the value before that is in bucket i-1. */
-static void expect_linear_buckets(struct kunit *test, u32 width, size_t num)
-{
-	size_t bucket, found;
-	u64 first;
-
-	found = kvm_stats_linear_bucket(0, width, num);
-	KUNIT_EXPECT_EQ(test, (size_t)0, found);
-	for (bucket = 1; bucket < num; bucket++) {
-		first = (u64)bucket * width;
-		found = kvm_stats_linear_bucket(first, width, num);
-		KUNIT_EXPECT_EQ(test, bucket, found);
-		found = kvm_stats_linear_bucket(first - 1, width, num);
-		KUNIT_EXPECT_EQ(test, bucket - 1, found);
-	}
-
-	/* The last one is open. */
-	found = kvm_stats_linear_bucket((u64)num * width, width, num);
-	KUNIT_EXPECT_EQ(test, num - 1, found);
-	found = kvm_stats_linear_bucket(U64_MAX, width, num);
-	KUNIT_EXPECT_EQ(test, num - 1, found);
-}
-
-static void linear_buckets_begin_with_multiples_of_the_width(struct kunit *test)
-{
-	size_t i, j;
-
-	for (i = 0; i < ARRAY_SIZE(nums); i++) {
-		for (j = 0; j < ARRAY_SIZE(widths); j++)
-			expect_linear_buckets(test, widths[j], nums[i]);
-	}
-}
-
-/* A linear histogram as a line of the list would make it. */
-struct linear_stat {
-	u64 sizes[4];
-	u64 after;
-};
-
-enum { KVM_STATS_WIDTH_sizes = 100 };
-
 static void histograms_count_one_for_a_value(struct kunit *test)
 {
 	struct kvm_vcpu_stat *log = kunit_kzalloc(test, sizeof(*log), GFP_KERNEL);
-	struct linear_stat linear = { };
 	u64 sum = 0;
 	int i;
 
@@ -114,14 +70,6 @@ static void histograms_count_one_for_a_value(struct kunit *test)
 	for (i = 0; i < sizeof(*log) / sizeof(u64); i++)
 		sum += ((u64 *)log)[i];
 	KUNIT_EXPECT_EQ(test, 3ULL, sum);
-
-	kvm_stats_linear_hist(&linear, sizes, 99);
-	kvm_stats_linear_hist(&linear, sizes, 300);
-	kvm_stats_linear_hist(&linear, sizes, U64_MAX);
-	KUNIT_EXPECT_EQ(test, 1ULL, linear.sizes[0]);
-	KUNIT_EXPECT_EQ(test, 0ULL, linear.sizes[1] + linear.sizes[2]);
-	KUNIT_EXPECT_EQ(test, 2ULL, linear.sizes[3]);
-	KUNIT_EXPECT_EQ(test, 0ULL, linear.after);
 }
 
 static void halts_count_time_and_histogram(struct kunit *test)
@@ -145,7 +93,6 @@ static struct kunit_case kvm_stats_test_cases[] = {
 	KUNIT_CASE(log_bucket_of_0_is_0),
 	KUNIT_CASE(log_buckets_begin_with_powers_of_2),
 	KUNIT_CASE(last_log_bucket_is_open),
-	KUNIT_CASE(linear_buckets_begin_with_multiples_of_the_width),
 	KUNIT_CASE(histograms_count_one_for_a_value),
 	KUNIT_CASE(halts_count_time_and_histogram),
 	{ }

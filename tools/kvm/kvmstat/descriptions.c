@@ -17,8 +17,7 @@
 
 #define KVM_VM_STAT(ctype, name, type, unit, help, ...) { SCOPE_VM, #name, help, },
 #define KVM_VCPU_STAT(ctype, name, type, unit, help, ...) { SCOPE_VCPU, #name, help, },
-#define KVM_VM_HIST(name, type, unit, num, width, help) { SCOPE_VM, #name, help, },
-#define KVM_VCPU_HIST(name, type, unit, num, width, help) { SCOPE_VCPU, #name, help, },
+#define KVM_VCPU_HIST(name, type, unit, num, help) { SCOPE_VCPU, #name, help, },
 
 /* The first one of a name counts: the architecture's own comes before the others'. */
 static const struct description {

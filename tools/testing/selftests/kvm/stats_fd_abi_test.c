@@ -622,6 +622,8 @@ FIXTURE_SETUP(extension)
 		   &self->vm_file);
 	if (!stats_has_ext(&self->vm_file))
 		SKIP_IN_SETUP("no extension block on this kernel");
+	if (!self->vm_file.ext.vcpu_max)
+		SKIP_IN_SETUP("no vCPUs in the file of a VM on this kernel");
 
 	memcpy(self->id, ids, sizeof(ids));
 	self->id[0] = ioctl(self->kvm, KVM_CHECK_EXTENSION,

@@ -73,15 +73,6 @@ static void race_first(struct race *race)
 	__atomic_store_n(&race->over, true, __ATOMIC_RELEASE);
 }
 
-static int stay_on_cpu(int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
-}
-
 static void *racer_run(void *arg)
 {
 	struct racer *r = arg;

@@ -62,10 +62,13 @@ static void read_names(struct __test_metadata *_metadata,
 
 static __u64 activity_moves(const struct stats_activity *a, const char *name)
 {
+	const char *once = a->moves_once ? a->moves_once() : NULL;
 	unsigned int i;
 
 	if (a->moves_nothing && a->moves_nothing())
 		return 0;
+	if (once && !strcmp(once, name))
+		return 1;
 	for (i = 0; a->moves[i]; i++) {
 		if (!strcmp(a->moves[i], name))
 			return TIMES;
@@ -951,15 +954,6 @@ static void rival_stop(struct __test_metadata *_metadata, struct rival *r)
 {
 	__atomic_store_n(&r->over, true, __ATOMIC_RELEASE);
 	ASSERT_EQ(0, pthread_join(r->thread, NULL));
-}
-
-static void stay_on_this_cpu(struct __test_metadata *_metadata)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
 }
 
 /* How long a vCPU polls until it is interrupted. */

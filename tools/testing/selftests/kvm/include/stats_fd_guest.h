@@ -12,7 +12,7 @@
 
 #include "stats_fd_arch.h"
 
-/* Below 1 MB for x86's real mode, aligned to arm64's largest page. */
+/* Within 1 MB, for x86's descriptors of it; aligned to arm64's largest page. */
 #define GUEST_MEMORY		0x10000UL
 
 /*
@@ -134,7 +134,8 @@ static inline void guest_put_code_at(struct __test_metadata *_metadata,
 {
 	ASSERT_LE(GUEST_CODE, addr);
 	ASSERT_GE(GUEST_CODE + GUEST_CODE_SIZE, addr + (end - code));
-	memcpy(g->memory + (addr - GUEST_MEMORY), code, end - code);
+	stats_arch_put_code(g->memory + (addr - GUEST_MEMORY), code,
+			    end - code);
 }
 
 static inline void guest_put_code(struct __test_metadata *_metadata,
@@ -319,6 +320,21 @@ static inline void runner_sleep(struct __test_metadata *_metadata,
 {
 	runner_create(_metadata, r, v);
 	runner_wait_for(_metadata, r, "blocking", 1);
+}
+
+/* Returns 0 or -errno. */
+static inline int stay_on_cpu(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
+}
+
+static inline void stay_on_this_cpu(struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, stay_on_cpu(sched_getcpu()));
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_GUEST_H */

@@ -118,6 +118,7 @@ struct stats_activity {
 	__u32 exit_reason;
 	const char *moves[4];
 	int (*moves_nothing)(void);	/* on this host */
+	const char *(*moves_once)(void);	/* by the first time only, there */
 };
 
 #define STATS_ACTIVITY(code_name)					\
@@ -304,11 +305,15 @@ static inline void stats_load_ext(struct __test_metadata *_metadata,
 {
 	size_t at = f->header.id_offset + STATS_NAME_SIZE;
 	struct kvm_stats_ext *ext = &f->ext;
+	size_t size;
 
 	if (!stats_has_ext(f))
 		return;
-	ASSERT_GE(f->header.data_offset, at + sizeof(*ext));
-	memcpy(ext, f->bytes + at, sizeof(*ext));
+	/* What is behind its end, on a kernel that has less of it, is zero. */
+	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
+	size = ext->size < sizeof(*ext) ? ext->size : sizeof(*ext);
+	ASSERT_GE(f->header.data_offset, at + size);
+	memcpy(ext, f->bytes + at, size);
 	ASSERT_GE(f->header.data_offset, ext->vcpu_desc_offset +
 		  ext->vcpu_num_desc * stats_stride(f));
 	ASSERT_GE(f->header.data_offset, ext->vcpu_id_offset +

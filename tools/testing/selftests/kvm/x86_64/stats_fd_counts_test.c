@@ -30,23 +30,6 @@ static __u64 own_exits(struct __test_metadata *_metadata,
 	return STATS_OWN_EXITS(_metadata, &v->file);
 }
 
-static void set_msr(struct __test_metadata *_metadata,
-		    const struct guest_vcpu *v, __u32 index, __u64 data)
-{
-	struct {
-		struct kvm_msrs head;
-		struct kvm_msr_entry entry;
-	} msrs = {
-		.head.nmsrs = 1,
-		.entry.index = index,
-		.entry.data = data,
-	};
-
-	ASSERT_EQ(1, ioctl(v->fd, KVM_SET_MSRS, &msrs)) {
-		TH_LOG("MSR %#x", index);
-	}
-}
-
 /* MSRs that any guest may read and write, and that KVM always intercepts. */
 #define MSR_TO_READ		"0x8b"		/* the microcode's revision */
 #define MSR_TO_WRITE		"0x79"		/* its update, which is ignored */
@@ -276,48 +259,58 @@ static __u64 preemptions(struct __test_metadata *_metadata,
 	       vcpu_read(_metadata, v, "preemption_other");
 }
 
-/* Times that the host got back its state by @v, not because it was preempted. */
-static __u64 reloads(struct __test_metadata *_metadata,
-		     const struct guest_vcpu *v)
-{
-	__u64 before, value;
+/*
+ * Times that the host got back its state by @v while user space did something ROUNDS
+ * times. If the vCPU is preempted, it may get it once more, and of several attempts one
+ * is without such an accident.
+ */
+#define RELOAD_ATTEMPTS		20
 
-	do {
-		before = preemptions(_metadata, v);
-		value = vcpu_read(_metadata, v, "host_state_reload");
-	} while (preemptions(_metadata, v) != before);
-	return value - before;
+static __u64 reloads(struct __test_metadata *_metadata, struct guest_vcpu *v,
+		     void (*action)(struct __test_metadata *_metadata,
+				    struct guest_vcpu *v))
+{
+	__u64 preempted, before, moved = 0;
+	int i, attempt;
+
+	for (attempt = 0; attempt < RELOAD_ATTEMPTS; attempt++) {
+		preempted = preemptions(_metadata, v);
+		before = vcpu_read(_metadata, v, "host_state_reload");
+		for (i = 0; i < ROUNDS; i++)
+			action(_metadata, v);
+		moved = vcpu_read(_metadata, v, "host_state_reload") - before;
+		if (preemptions(_metadata, v) == preempted)
+			break;
+	}
+	return moved;
+}
+
+static void get_regs(struct __test_metadata *_metadata, struct guest_vcpu *v)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
 }
 
 /* Intel reloads it only if the guest was entered. */
 TEST_F(guest, host_state_is_reloaded_once_for_each_ioctl_that_loads_the_vcpu)
 {
-	const struct guest_vcpu *v = self->vcpu;
-	struct kvm_regs regs;
-	__u64 before;
-	int i;
+	EXPECT_EQ(stats_arch_svm() ? (__u64)ROUNDS : 0UL,
+		  reloads(_metadata, self->vcpu, get_regs));
+}
 
-	if (!stats_arch_svm())
-		return;
-	before = reloads(_metadata, v);
-	for (i = 0; i < TIMES; i++)
-		ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
-	EXPECT_EQ((__u64)TIMES, reloads(_metadata, v) - before);
+static void run_to_user(struct __test_metadata *_metadata,
+			struct guest_vcpu *v)
+{
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 }
 
 TEST_F(guest, host_state_is_reloaded_once_for_each_run)
 {
-	struct guest_vcpu *v = self->vcpu;
-	__u64 before;
-	int i;
-
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
-	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	before = reloads(_metadata, v);
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	EXPECT_EQ((__u64)TIMES, reloads(_metadata, v) - before);
-	vcpu_complete_exit(_metadata, v);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	run_to_user(_metadata, self->vcpu);
+	EXPECT_EQ((__u64)ROUNDS, reloads(_metadata, self->vcpu, run_to_user));
+	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
 /* A vCPU that shares its CPU with a task that is always ready. */
@@ -446,7 +439,31 @@ TEST_F(guest, each_preemption_in_kvm_is_counted_as_another_one)
 	expect_preemptions(_metadata, self->vcpu, "preemption_other");
 }
 
-/* Of a guest that is run ROUNDS times, and @before each time. */
+TEST_F(guest, each_move_to_another_cpu_is_a_flush_of_its_tlb_on_intel)
+{
+	const struct guest_vcpu *v = self->vcpu;
+	__u64 before;
+	int i;
+
+	if (stay_on_cpu(1))
+		SKIP(return, "the host has no second CPU");
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	before = vcpu_read(_metadata, v, "tlb_flush");
+	for (i = 0; i < ROUNDS; i++) {
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+		ASSERT_EQ(0, stay_on_cpu(i % 2));
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	}
+	vcpu_complete_exit(_metadata, self->vcpu);
+	EXPECT_EQ(stats_arch_svm() ? 0UL : (__u64)ROUNDS,
+		  vcpu_read(_metadata, v, "tlb_flush") - before);
+}
+
+/*
+ * Of a guest that is run ROUNDS times, and @before each time. Where it stays, for
+ * Intel flushes the TLB of a vCPU that comes to another CPU.
+ */
 static __u64 flushes(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		     void (*before)(struct __test_metadata *_metadata,
 				    void *data), void *data)
@@ -454,6 +471,7 @@ static __u64 flushes(struct __test_metadata *_metadata, struct guest_vcpu *v,
 	__u64 first;
 	int i;
 
+	stay_on_this_cpu(_metadata);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 1);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	first = vcpu_read(_metadata, v, "tlb_flush");
@@ -539,6 +557,7 @@ FIXTURE_TEARDOWN(long_mode)
 
 LONG_MODE_LOOP(load_cr3, "mov %cr3, %rax; mov %rax, %cr3");
 LONG_MODE_LOOP(hypercall, "mov %rbx, %rcx; vmmcall");
+LONG_MODE_LOOP(write_msr, "mov %rbx, %rcx; mov %rdi, %rdx; wrmsr");
 
 static void start_loop(struct __test_metadata *_metadata, struct guest *g,
 		       const char *code, const char *end,
@@ -548,19 +567,27 @@ static void start_loop(struct __test_metadata *_metadata, struct guest *g,
 
 	guest_put_code(_metadata, g, code, end);
 	regs.rip = GUEST_CODE;
-	regs.rflags = 2;
+	regs.rflags = STATS_RFLAGS;
 	regs.rsi = TIMES;
 	lm_set_regs(_metadata, &g->vcpu[0], &regs);
+}
+
+/* So far, of a vCPU that has come to stay. */
+static __u64 flushes_of(struct __test_metadata *_metadata,
+			struct guest_vcpu *v)
+{
+	stay_on_this_cpu(_metadata);
+	lm_write(_metadata, v, lm_gpa(LM_FREE + 1), 1, 0);
+	return vcpu_read(_metadata, v, "tlb_flush");
 }
 
 /* With nested paging that is the guest's own business. */
 TEST_F(long_mode, each_load_of_cr3_is_a_flush_where_kvm_shadows)
 {
-	__u64 before;
+	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	start_loop(_metadata, &self->guest, load_cr3, load_cr3_end,
 		   &(struct kvm_regs){ });
-	before = vcpu_read(_metadata, self->vcpu, "tlb_flush");
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
 	EXPECT_EQ(stats_arch_shadows() ? (__u64)TIMES : 0UL,
 		  vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
@@ -599,12 +626,11 @@ TEST_F(long_mode, each_hypercall_of_hyper_v_is_one)
 TEST_F(long_mode, each_flush_that_it_asks_hyper_v_for_is_one)
 {
 	struct hv_flush *flush = lm_hva(&self->tables, LM_FREE);
-	__u64 before;
+	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	flush->flags = HV_FLUSH_ALL;
 	start_hypercalls(_metadata, &self->guest, HV_FLUSH_SPACE,
 			 lm_gpa(LM_FREE));
-	before = vcpu_read(_metadata, self->vcpu, "tlb_flush");
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
 	EXPECT_EQ((__u64)TIMES,
 		  vcpu_read(_metadata, self->vcpu, "hypercalls"));
@@ -630,6 +656,137 @@ TEST_F(long_mode, each_hypercall_of_hyper_v_counts_when_user_space_has_done_it)
 	EXPECT_EQ((__u64)TIMES,
 		  vcpu_read(_metadata, self->vcpu, "hypercalls"));
 	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, self->vcpu));
+}
+
+#define MSR_APIC_BASE		0x1b
+#define MSR_TSC_DEADLINE	0x6e0
+#define MSR_X2APIC_SPIV		0x80f
+#define MSR_X2APIC_ICR		0x830
+#define MSR_X2APIC_LVTT		0x832
+
+#define APIC_BASE		0xfee00000
+#define APIC_BASE_BSP		0x100
+#define APIC_BASE_X2APIC	0x400
+#define APIC_BASE_ENABLED	0x800
+#define APIC_SPIV_ENABLED	0x100
+#define APIC_LVTT_DEADLINE	0x40000
+
+/* No vCPU has it. */
+#define APIC_ID_OF_NONE		77
+
+static void use_x2apic(struct __test_metadata *_metadata,
+		       const struct guest_vcpu *v)
+{
+	set_msr(_metadata, v, MSR_APIC_BASE,
+		APIC_BASE | APIC_BASE_BSP | APIC_BASE_ENABLED |
+		APIC_BASE_X2APIC);
+	set_msr(_metadata, v, MSR_X2APIC_SPIV, APIC_SPIV_ENABLED | 0xff);
+	set_msr(_metadata, v, MSR_X2APIC_LVTT,
+		APIC_LVTT_DEADLINE | STATS_VECTOR);
+}
+
+/* As of a guest that writes to @msr TIMES times, and leaves. */
+static __u64 exits_of_writes(struct __test_metadata *_metadata,
+			     struct guest *g, __u32 msr, __u32 low, __u32 high)
+{
+	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 before;
+
+	start_loop(_metadata, g, write_msr, write_msr_end,
+		   &(struct kvm_regs){ .rbx = msr, .rax = low, .rdi = high });
+	before = own_exits(_metadata, v);
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	return own_exits(_metadata, v) - before;
+}
+
+/* KVM has a fast path for these. On Intel it enters the guest again itself. */
+TEST_F(long_mode, each_new_deadline_of_its_timer_is_one_exit)
+{
+	use_x2apic(_metadata, self->vcpu);
+	EXPECT_EQ((__u64)TIMES + 1,
+		  exits_of_writes(_metadata, &self->guest, MSR_TSC_DEADLINE,
+				  0, INT_MAX));
+}
+
+TEST_F(long_mode, each_interrupt_that_it_sends_is_one_exit)
+{
+	use_x2apic(_metadata, self->vcpu);
+	EXPECT_EQ((__u64)TIMES + 1,
+		  exits_of_writes(_metadata, &self->guest, MSR_X2APIC_ICR,
+				  STATS_VECTOR, APIC_ID_OF_NONE));
+}
+
+/* Sets the timer to %rbx cycles from now, and does nothing until it expires. */
+STATS_GUEST_CODE(timer_code,
+		 "	rdtsc\n"
+		 "	addl %ebx, %eax\n"
+		 "	adcl $0, %edx\n"
+		 "	movl $0x6e0, %ecx\n"
+		 "	wrmsr\n"
+		 "1:	jmp 1b\n");
+
+/* Ends that interrupt, and has the code at %r8 set the timer again. */
+STATS_GUEST_CODE(timer_handler,
+		 "	xorl %eax, %eax\n"
+		 "	xorl %edx, %edx\n"
+		 "	movl $0x80b, %ecx\n"
+		 "	wrmsr\n"
+		 "	addq $40, %rsp\n"
+		 "	decq %rsi\n"
+		 "	jz 1f\n"
+		 "	sti\n"
+		 "	jmp *%r8\n"
+		 "1:	outb %al, $0x80\n"
+		 "	jmp 1b\n");
+
+#define TIMER_HANDLER		(GUEST_CODE + 0x100)
+
+/* Long enough for the guest to be back, most of the time. */
+#define TIMER_MS		2
+
+/* A deadline may pass while KVM is still about to set its timer. */
+#define TIMER_ATTEMPTS		20
+
+/* Whether that the timer expires is an exit by itself, and no interrupt. */
+static bool timer_is_intels(void)
+{
+	return !stats_arch_svm() &&
+	       !stats_parameter_is_off("kvm_intel", "preemption_timer");
+}
+
+TEST_F(long_mode, each_timer_that_expires_is_one_exit)
+{
+	/* The deadline, and the end of the interrupt. */
+	const int exits = timer_is_intels() ? 3 : 2;
+	struct guest_vcpu *v = self->vcpu;
+	struct kvm_regs regs = {
+		.rip = GUEST_CODE,
+		.rflags = STATS_RFLAGS,
+		.rsi = ROUNDS,
+		.r8 = GUEST_CODE,
+		.rsp = lm_gpa(LM_STACK + 1),
+	};
+	__u64 before, moved = 0;
+	int i;
+
+	use_x2apic(_metadata, v);
+	lm_set_handler(&self->tables, STATS_VECTOR, TIMER_HANDLER);
+	guest_put_code(_metadata, &self->guest, timer_code, timer_code_end);
+	guest_put_code_at(_metadata, &self->guest, TIMER_HANDLER,
+			  timer_handler, timer_handler_end);
+	regs.rbx = ioctl(v->fd, KVM_GET_TSC_KHZ, 0) * TIMER_MS;
+	for (i = 0; i < TIMER_ATTEMPTS; i++) {
+		lm_set_regs(_metadata, v, &regs);
+		before = own_exits(_metadata, v);
+		vcpu_run(_metadata, v, KVM_EXIT_IO);
+		moved = own_exits(_metadata, v) - before;
+		ASSERT_GE((__u64)ROUNDS * exits + 1, moved);
+		if (moved == ROUNDS * exits + 1)
+			break;
+	}
+	EXPECT_EQ((__u64)ROUNDS * exits + 1, moved) {
+		TH_LOG("in each of %d attempts", TIMER_ATTEMPTS);
+	}
 }
 
 TEST_HARNESS_MAIN

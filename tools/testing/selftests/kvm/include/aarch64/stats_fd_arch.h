@@ -262,6 +262,11 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 	stats_table = addr + STATS_TABLE;
 }
 
+static inline void stats_arch_put_code(void *to, const char *code, size_t size)
+{
+	memcpy(to, code, size);
+}
+
 #define STATS_CORE_REG(reg)						\
 	(KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE |		\
 	 KVM_REG_ARM_CORE_REG(reg))

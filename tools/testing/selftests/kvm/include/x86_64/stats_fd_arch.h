@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the tests of KVM's statistics files know about x86: the statistics that
- * it counts, and guests of a few bytes of real-mode code each, so that the tests
+ * it counts, and guests of a few bytes of 16-bit code each, so that the tests
  * can tell how often a vCPU did what.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
@@ -100,7 +100,6 @@ static const __u8 stats_user_exits_code[] = {
 #define STATS_IOEVENTFD_PORT	0x2f8
 #define STATS_IOEVENTFD_ADDR	0x3000
 
-/* On Intel, KVM takes the first one as an invalid opcode and corrects it. */
 STATS_GUEST_LOOP(stats_hypercall, "vmmcall");
 STATS_GUEST_LOOP(stats_port, "out %al, $0x80");
 STATS_GUEST_LOOP(stats_port_ioeventfd,
@@ -213,11 +212,25 @@ STATS_GUEST_CODE(stats_unsync,
 		 "	jmp 1b\n"
 		 ".code64\n");
 
-/* In the page of the code: a real-mode interrupt table, and the stack's end. */
-#define STATS_IVT		0x800
+/*
+ * In the page of the code: the handler of all interrupts, descriptor tables, and
+ * the stack's end. The code runs in 16-bit protected mode, for there are Intel
+ * CPUs on which KVM emulates real mode: its exits would be none.
+ */
+#define STATS_HANDLER		0x7e8
+#define STATS_GDT		0x7f0
+#define STATS_IDT		0x800
 #define STATS_VECTOR		0x20
-#define STATS_NMI_VECTOR	2
 #define STATS_STACK		0x1000
+
+#define STATS_CODE_SELECTOR	8
+#define STATS_DATA_SELECTOR	16
+
+/*
+ * Guests take interrupts: with them off, there are none for the host of a guest
+ * that spins under Bochs, where it cannot end.
+ */
+#define STATS_RFLAGS		0x202
 
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"halt_exits"
@@ -304,6 +317,16 @@ static inline int stats_unless_shadowed(void)
 	return !stats_arch_shadows();
 }
 
+/*
+ * EPT can say that an address has no memory, and KVM then knows the ioeventfd
+ * without a look at the instruction.
+ */
+static inline const char *stats_emulated_once_with_ept(void)
+{
+	return stats_arch_svm() || stats_arch_shadows() ? NULL :
+							  "insn_emulation";
+}
+
 static const struct stats_activity stats_arch_activities[] = {
 	{
 		STATS_ACTIVITY(stats_hypercall),
@@ -327,6 +350,7 @@ static const struct stats_activity stats_arch_activities[] = {
 		/* Not mmio_exits, which counts those to user space. */
 		STATS_ACTIVITY(stats_mmio_ioeventfd),
 		.moves = { "insn_emulation" },
+		.moves_once = stats_emulated_once_with_ept,
 	}, {
 		/* A VM without an interrupt controller halts in user space. */
 		STATS_ACTIVITY(stats_hlt),
@@ -366,7 +390,7 @@ static const struct stats_activity stats_arch_looked_at[] = {
 	{ }
 };
 
-/* Intel needs a place for its TSS to run real mode without a page table. */
+/* Intel needs a place for its TSS to run real mode, in which vCPUs begin. */
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 	ASSERT_EQ(0, ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000UL));
@@ -399,43 +423,76 @@ static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
 {
 }
 
-/* Real-mode interrupts return at once, NMIs as well. */
+/* Interrupts return at once, NMIs as well. */
 static inline void stats_arch_init_page(char *page, __u64 addr)
 {
+	const __u64 gate = STATS_HANDLER | STATS_CODE_SELECTOR << 16 |
+			   0x86ULL << 40;
+	__u64 *gdt = (void *)page + STATS_GDT;
+	__u64 *idt = (void *)page + STATS_IDT;
 	const __u8 iret = 0xcf;
-	__u16 handler[2] = { STATS_IVT - 1, addr >> 4 };
 	int i;
 
-	page[STATS_IVT - 1] = iret;
+	page[STATS_HANDLER] = iret;
+	/* 64 KB of code from this page on. */
+	gdt[STATS_CODE_SELECTOR / 8] = 0xffff | addr << 16 | 0x9bULL << 40;
 	for (i = 0; i <= STATS_VECTOR; i++)
-		memcpy(page + STATS_IVT + i * sizeof(handler), handler,
-		       sizeof(handler));
+		idt[i] = gate;
+}
+
+/* VMMCALL in code is the hypercall of this machine's CPU. */
+static inline void stats_arch_put_code(void *to, const char *code, size_t size)
+{
+	static const __u8 vmmcall[] = { 0x0f, 0x01, 0xd9 };
+	static const __u8 vmcall[] = { 0x0f, 0x01, 0xc1 };
+	void *end = to + size;
+
+	memcpy(to, code, size);
+	if (stats_arch_svm())
+		return;
+	while ((to = memmem(to, end - to, vmmcall, sizeof(vmmcall))))
+		memcpy(to, vmcall, sizeof(vmcall));
 }
 
 /* Have a vCPU start at @pc, with @count for the kernel exit guest. */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 					int vcpu, __u64 pc, __u32 count)
 {
+	const __u64 page = pc & ~(STATS_STACK - 1ULL);
+	struct kvm_segment segment = {
+		.base = page,
+		.limit = 0xffff,
+		.present = 1,
+		.s = 1,
+	};
 	struct kvm_regs regs = {
-		.rip = 0,
+		.rip = pc - page,
 		.rsi = count,
 		.rdi = STATS_DATA,
 		.rdx = 0x2f0,	/* no device of KVM is at this port */
 		.rsp = STATS_STACK,
-		.rflags = 2,
+		.rflags = STATS_RFLAGS,
 	};
-	__u64 page = pc & ~(STATS_STACK - 1ULL);
 	struct kvm_sregs sregs;
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	sregs.cs.base = pc;
-	sregs.cs.selector = pc >> 4;
-	sregs.ss.base = page;
-	sregs.ss.selector = page >> 4;
-	sregs.idt.base = page + STATS_IVT;
+	sregs.cr0 |= 1;
+	sregs.gdt.base = page + STATS_GDT;
+	sregs.gdt.limit = STATS_CODE_SELECTOR + 7;
+	sregs.idt.base = page + STATS_IDT;
+	sregs.idt.limit = (STATS_VECTOR + 1) * 8 - 1;
+	sregs.cs = segment;
+	sregs.cs.selector = STATS_CODE_SELECTOR;
+	sregs.cs.type = 11;
+	sregs.ss = segment;
+	sregs.ss.selector = STATS_DATA_SELECTOR;
+	sregs.ss.type = 3;
 	/* Data is anywhere in the first 4 GiB. */
+	sregs.ds = sregs.ss;
+	sregs.ds.base = 0;
 	sregs.ds.limit = 0xffffffff;
 	sregs.ds.g = 1;
+	sregs.es = sregs.ds;
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
@@ -539,7 +596,7 @@ static inline void stats_arch_init_paging(struct __test_metadata *_metadata,
 		.rip = pc,
 		.rdi = own_table + STATS_PAGE - sizeof(__u32),
 		.rdx = 0x2f0,
-		.rflags = 2,
+		.rflags = STATS_RFLAGS,
 	};
 	struct kvm_sregs sregs;
 

@@ -9,8 +9,9 @@
 #include "stats_fd_guest.h"
 
 /*
- * What became of the page faults of a vCPU; retried is what is left over of those
- * that were taken. One that was fixed later, when its page was there, is no retry.
+ * What became of the page faults of a vCPU; other is what is left over of those that
+ * were taken: it is retried, or a hypervisor in the guest gets it as a fault of its
+ * nested page tables. One that was fixed later, when its page was there, is none.
  */
 struct faults {
 	__u64 guest;
@@ -18,7 +19,7 @@ struct faults {
 	__u64 fast;			/* these are fixed as well */
 	__u64 spurious;
 	__u64 emulate;
-	__u64 retried;
+	__u64 other;
 	__u64 mmio_spte_created;	/* these are emulated as well */
 };
 
@@ -35,7 +36,7 @@ faults_read(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 					       "pf_mmio_spte_created"),
 	};
 
-	f.retried = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
+	f.other = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
 		    f.spurious - f.emulate;
 	return f;
 }
@@ -55,7 +56,7 @@ static inline void expect_faults(struct __test_metadata *_metadata,
 	EXPECT_EQ(expected->emulate, now.emulate - since->emulate);
 	EXPECT_EQ(expected->mmio_spte_created,
 		  now.mmio_spte_created - since->mmio_spte_created);
-	EXPECT_EQ(expected->retried, now.retried - since->retried) {
+	EXPECT_EQ(expected->other, now.other - since->other) {
 		TH_LOG("pf_taken is not the sum of what became of the faults");
 	}
 	*since = now;
