@@ -39,7 +39,7 @@ series: deps-lint tree ## mails for git send-email in build/$(O)/series, checked
 	scripts/series
 
 .PHONY: bisect
-bisect: deps-kernel deps-arm64 tree ## build KVM for x86 and arm64 at every commit
+bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at every commit, boot some, test kvmstat at its own
 	scripts/bisect
 
 ##@ Building

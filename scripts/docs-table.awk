@@ -53,11 +53,9 @@ function print_row(row,    i, k, n, height, lines, part, text) {
 	}
 }
 
-function type_text(type, buckets, bucket_size) {
+function type_text(type, buckets) {
 	if (type == "LOG_HIST")
 		return "log histogram, " buckets " buckets"
-	if (type == "LINEAR_HIST")
-		return "linear histogram, " buckets " buckets of " bucket_size
 	return tolower(type)
 }
 
@@ -95,8 +93,8 @@ $3 != object {
 }
 
 {
-	type = type_text($5, $7, $8)
-	meaning = meaning_text($9, $10, $2)
+	type = type_text($5, $7)
+	meaning = meaning_text($8, $9, $2)
 	same = $4 SUBSEP type SUBSEP $6 SUBSEP meaning
 	if (same in row_of) {
 		cell[row_of[same], 4] = cell[row_of[same], 4] ", " $1

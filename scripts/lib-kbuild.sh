@@ -51,6 +51,18 @@ kbuild_boot() {
 	esac
 }
 
+# kbuild_selftests SOURCE ARCH HEADERS OUTPUT ARGUMENT...: KVM's, linked statically, so that
+# they run in any initramfs. HEADERS is where those of user space are installed.
+kbuild_selftests() {
+	local source=$1 arch=$2 headers=$3 output=$4 prefix
+	shift 4
+	prefix=$(cross "$arch")
+	make -C "$source/tools/testing/selftests/kvm" "OUTPUT=$top/$output" \
+		"INSTALL_HDR_PATH=$top/$headers" KSFT_KHDR_INSTALL_DONE=1 \
+		"ARCH=${arch/#x86/x86_64}" "CROSS_COMPILE=$prefix" "CC=ccache ${prefix}gcc" \
+		USERLDFLAGS=-static "$@"
+}
+
 # check_config CONFIG FRAGMENT...: names every symbol that did not survive.
 check_config() {
 	local config=$1 line lost=0

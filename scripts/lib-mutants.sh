@@ -27,8 +27,8 @@ build() {
 
 # kernel_of PROFILE: what was built for it.
 kernel_of() {
-	case $1 in
-	x86-*) echo "$work_dir/kernel-x86/arch/x86/boot/bzImage" ;;
-	arm64-*) echo "$work_dir/kernel-arm64/arch/arm64/boot/Image" ;;
+	case $(arch_of "$1") in
+	x86) echo "$work_dir/kernel-x86/arch/x86/boot/bzImage" ;;
+	arm64) echo "$work_dir/kernel-arm64/arch/arm64/boot/Image" ;;
 	esac
 }

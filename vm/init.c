@@ -4,10 +4,11 @@
  * other, each with its time limit, and tells the host what became of them. It
  * uses nothing but the kernel, so that what fails is the kernel or the test.
  *
- * Two virtio ports lead to the host, apart from the console: "out" gets what the
- * tests print, "verdict" one line per test. The verdict is written at the very
- * end, in one go, after everything that could still make the run a failure: a
- * guest that dies on the way leaves none.
+ * Two ports lead to the host, apart from the console: "out" gets what the tests
+ * print, "verdict" one line per test. The verdict is written at the very end, in
+ * one go, after everything that could still make the run a failure: a guest that
+ * dies on the way leaves none. They are virtio ports of these names, or the serial
+ * ones that the environment names: PORT_out, PORT_verdict.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,6 +23,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "process.h"
@@ -83,24 +85,86 @@ static void install_busybox(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* KVM, where it is not built in: each needs what stands before it. */
+/*
+ * KVM, where it is not built in: each needs what stands before it. Of those for a vendor's
+ * processors the one is there that the profile names.
+ */
 static const char *const modules[] = {
-	"/modules/irqbypass.ko",
-	"/modules/kvm.ko",
-	"/modules/kvm-amd.ko",
+	"irqbypass",
+	"kvm",
+	"kvm-amd",
+	"kvm-intel",
 	NULL,
 };
+
+/* Those of the kernel's arguments that are meant for the module, as modprobe does it. */
+static void module_parameters(const char *name, char *parameters, size_t size)
+{
+	FILE *file = fopen("/proc/cmdline", "re");
+	size_t length = strlen(name);
+	char line[4096];
+
+	if (!file || !fgets(line, sizeof(line), file))
+		die("/proc/cmdline");
+	fclose(file);
+	parameters[0] = '\0';
+	for (char *word = strtok(line, " \n"); word; word = strtok(NULL, " \n")) {
+		if (strncmp(word, name, length) || word[length] != '.')
+			continue;
+		strncat(parameters, word + length + 1, size - strlen(parameters) - 1);
+		strncat(parameters, " ", size - strlen(parameters) - 1);
+	}
+}
+
+/* Which modes of KVM the parameters stand for now does not say every module itself. */
+static void log_parameters(const char *name)
+{
+	char text[1024], path[512], value[64];
+	struct dirent *entry;
+	size_t used;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/parameters", name);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	used = snprintf(text, sizeof(text), "init: %s:", name);
+	while ((entry = readdir(dir)) && used < sizeof(text) - 1) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", name, entry->d_name);
+		file = fopen(path, "re");
+		if (!file || fscanf(file, "%63s", value) != 1)
+			value[0] = '\0';
+		if (file)
+			fclose(file);
+		if (value[0])
+			used += snprintf(text + used, sizeof(text) - used, " %s=%s", entry->d_name,
+					 value);
+	}
+	closedir(dir);
+	write_file("/dev/kmsg", text);
+}
 
 static void load_modules(void)
 {
 	for (int i = 0; modules[i]; i++) {
-		int fd = open(modules[i], O_RDONLY | O_CLOEXEC);
+		char path[64], name[32], parameters[256];
+		int fd;
 
+		snprintf(path, sizeof(path), "/modules/%s.ko", modules[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
 			continue;
-		if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
-			die(modules[i]);
+		snprintf(name, sizeof(name), "%s", modules[i]);
+		for (char *c = name; *c; c++)
+			if (*c == '-')
+				*c = '_';
+		module_parameters(name, parameters, sizeof(parameters));
+		if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
+			die(path);
 		close(fd);
+		log_parameters(name);
 	}
 	if (access("/dev/kvm", F_OK))
 		die("/dev/kvm: KVM is not built in, nor a module beside the kernel's image");
@@ -118,8 +182,27 @@ static int open_console(void)
 	return fd;
 }
 
+/* Without a line discipline that takes its bytes for something else. */
+static int open_serial_port(const char *name)
+{
+	struct termios attributes;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/%s", name);
+	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || tcgetattr(fd, &attributes))
+		die(path);
+	cfmakeraw(&attributes);
+	attributes.c_cflag |= CLOCAL;
+	cfsetspeed(&attributes, B115200);
+	if (tcsetattr(fd, TCSANOW, &attributes))
+		die(path);
+	return fd;
+}
+
 /* There is no udev to make /dev/virtio-ports, sysfs knows the names. */
-static int open_port(const char *wanted)
+static int open_virtio_port(const char *wanted)
 {
 	const char *class = "/sys/class/virtio-ports";
 	struct dirent *entry;
@@ -151,6 +234,23 @@ static int open_port(const char *wanted)
 	}
 	errno = ENODEV;
 	die(wanted);
+}
+
+static int open_port(const char *wanted)
+{
+	char variable[32];
+	const char *name;
+
+	snprintf(variable, sizeof(variable), "PORT_%s", wanted);
+	name = getenv(variable);
+	return name ? open_serial_port(name) : open_virtio_port(wanted);
+}
+
+/* Until the other side has it, or powering off would take it along; no virtio port waits. */
+static void drain_port(int port)
+{
+	if (isatty(port) && tcdrain(port))
+		die("tcdrain");
 }
 
 /* Console and log say which test a kernel message belongs to. */
@@ -297,7 +397,9 @@ static void run_tests(void)
 	check_taint();
 	fprintf(verdict, "end\n");
 	fclose(verdict);
+	drain_port(out);
 	write_all(port, verdict_text, verdict_size);
+	drain_port(port);
 }
 
 static void run_shell(void)

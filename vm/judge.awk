@@ -2,7 +2,7 @@
 #
 # What became of a boot: one `ok` or `not ok` line per test case, from what the
 # tests printed (out), what init says about them (verdict) and what the kernel
-# logged (splats). Set before each file: phase. Variables: profile, proof, qemu_status.
+# logged (splats). Set before each file: phase. Variables: profile, proof, emulator_status.
 # Exit status: 0 PASS, 1 FAIL, 2 LOST.
 
 function glob_to_regex(glob) {
@@ -145,9 +145,9 @@ function judge_boot(    failed_before, i) {
 	failed = 0
 	if (!complete)
 		fail("boot", "LOST, no verdict: " \
-		     (qemu_status == 124 ? "time limit" : "QEMU exit " qemu_status))
-	else if (qemu_status != 0)
-		fail("boot", "QEMU exit " qemu_status)
+		     (emulator_status == 124 ? "time limit" : "emulator exit " emulator_status))
+	else if (emulator_status != 0)
+		fail("boot", "emulator exit " emulator_status)
 	if (!proven)
 		fail("boot", "no \"" proof "\" in the kernel log")
 	if (leaked)

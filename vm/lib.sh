@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the boots share: a profile's data, the plan, the kernel, the QEMU command.
+# What the boots share: a profile's data, the plan, the kernel, the emulator's command.
 # Sourced, never run.
 
 # shellcheck source=scripts/lib.sh
@@ -19,38 +19,46 @@ vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
 # shellcheck disable=SC2034 # for the scripts
 vm_programs=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
 
-# need COMMAND PACKAGE: what is missing is said before anything is started.
+# need COMMAND|FILE PACKAGE: what is missing is said before anything is started.
 need() {
-	command -v "$1" >/dev/null ||
+	[ -e "$1" ] || command -v "$1" >/dev/null ||
 		die "$1 is missing: apt-get install $2 (or: make deps)"
 }
 
-# load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name a
-# kind of kernel: that of vm/config/$kind.config.
+# load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name
+#   emulator          other than qemu
+#   kind              of kernel, that of vm/config/$kind.config
+#   vendor_module     of KVM
+#   kernel_arguments  of its own
+#   slowness          how many times the seconds of vm/tests its guest takes
 # shellcheck disable=SC2034 # some are for the caller
 load_profile() {
 	profile=$1
+	emulator=qemu
 	kind=
+	vendor_module=
 	kernel_arguments=
+	slowness=1
 	[ -f "vm/profiles/${profile:-none}" ] ||
 		die "no profile '$profile', choose one of: $(profiles)"
 	# shellcheck source=vm/profiles/x86-npt
 	. "vm/profiles/$profile"
 	case $arch in
 	x86)
-		need "$qemu" qemu-system-x86
 		cc=gcc
 		image=arch/x86/boot/bzImage
 		# That the timer works is tested in a few ms of the guest, in which an
 		# emulated one may get no tick at all while the machine is busy.
-		kernel_arguments=no_timer_check
+		kernel_arguments="no_timer_check $kernel_arguments"
 		;;
 	arm64)
-		need "$qemu" qemu-system-arm
 		cc=aarch64-linux-gnu-gcc
 		image=arch/arm64/boot/Image
 		;;
 	esac
+	"${emulator}_needs"
+	# What a debug kernel does takes that many times as long.
+	[ -z "$DEBUG" ] || slowness=$((slowness * 6))
 	kernel=${KERNEL:-$out/kernel-$arch${kind:+-$kind}${DEBUG:+-$DEBUG}/$image}
 	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
 	dir=$vm_build/$profile
@@ -59,6 +67,11 @@ load_profile() {
 
 profiles() {
 	(cd vm/profiles && echo *)
+}
+
+# arch_of PROFILE: also before there is a kernel that load_profile insists on.
+arch_of() {
+	sed -n 's/^arch=//p' "vm/profiles/$1"
 }
 
 # matches NAME PATTERNS: is it one of these comma-separated patterns?
@@ -100,16 +113,115 @@ count_results() {
 # as a lockup or a stall is three times as long as usual.
 kernel_patience="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=63"
 
-# qemu_command INITRAMFS KERNEL-ARGUMENTS: sets the array qemu_command, for all boots alike.
+# An emulator is four functions:
+#   ..._needs    names what is missing on this machine
+#   ..._command  INITRAMFS KERNEL-ARGUMENTS: sets the array command, for all boots alike
+#   ..._ports    adds the files console, out, verdict of $dir to it
+#   ..._shell    adds a console that is this terminal
+# The command's exit status is 0 if the guest powered off.
+all_kernel_arguments() {
+	echo "console=$console ignore_loglevel panic=-1 $kernel_patience $kernel_arguments $(guest_environment) $1"
+}
+
+qemu_needs() {
+	local package=qemu-system-$arch
+	need "$qemu" "${package%64}"
+}
+
 qemu_command() {
-	qemu_command=(
+	command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
 		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
 		-smp 2 -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
-		-kernel "$kernel" -initrd "$1"
-		-append "console=$console ignore_loglevel panic=-1 $kernel_patience $kernel_arguments $(guest_environment) $2"
+		-kernel "$kernel" -initrd "$1" -append "$(all_kernel_arguments "$2")"
 	)
-	[ "$host_root" = no ] || qemu_command+=(
+	[ "$host_root" = no ] || command+=(
 		-virtfs "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"
 	)
+}
+
+qemu_ports() {
+	command+=(
+		-chardev "file,id=console,path=$dir/console" -serial chardev:console
+		-device virtio-serial-pci
+		-chardev "file,id=out,path=$dir/out" -device "virtserialport,chardev=out,name=out"
+		-chardev "file,id=verdict,path=$dir/verdict" -device "virtserialport,chardev=verdict,name=verdict"
+	)
+}
+
+qemu_shell() {
+	note "$profile: 'exit' powers off, Ctrl-A X ends QEMU at once"
+	command+=(-serial mon:stdio)
+}
+
+# Bochs boots from a CD. What ARGS= adds are lines of its configuration.
+isolinux=/usr/lib/ISOLINUX/isolinux.bin
+ldlinux=/usr/lib/syslinux/modules/bios/ldlinux.c32
+
+bochs_needs() {
+	need bochs bochs
+	need /usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so bochs-term
+	need /usr/share/bochs/BIOS-bochs-latest bochsbios
+	need script bsdutils
+	need xorriso xorriso
+	need "$isolinux" isolinux
+	need "$ldlinux" syslinux-common
+}
+
+# What Bochs needs of the kernel:
+#   reboot=triple   it has no -no-reboot, but panics at a triple fault if it is told to
+#   tsc_early_khz   its CPUs say the frequency of the model, and have a cycle per instruction
+#   clearcpuid=323  XSAVES: they say the wrong size of what it saves (noxsaves would become
+#                   an argument of init)
+#   notscdeadline   their local APIC's deadline timer does not work
+#   idle=halt       they miss what shall wake them from MWAIT
+#   share_irqs      of serial ports, there are two lines for four
+# shellcheck disable=SC2154 # ips and cpus are of the profile
+bochs_command() {
+	local quirks="reboot=triple tsc_early_khz=$((ips / 1000)) clearcpuid=323 lapic=notscdeadline idle=halt 8250.share_irqs=1"
+	cat >"$dir/isolinux.cfg" <<-EOF
+	default linux
+	label linux
+	kernel kernel
+	append initrd=initramfs $quirks PORT_out=ttyS1 PORT_verdict=ttyS2 $(all_kernel_arguments "$2")
+	EOF
+	xorriso -as mkisofs -quiet -o "$dir/cd.iso" -graft-points \
+		-b isolinux.bin -c boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table \
+		isolinux.bin="$isolinux" ldlinux.c32="$ldlinux" \
+		isolinux.cfg="$dir/isolinux.cfg" kernel="$kernel" initramfs="$1" 2>"$dir/xorriso.log" ||
+		die "no CD: $(tail -n 3 "$dir/xorriso.log")"
+	cat >"$dir/bochsrc" <<-EOF
+	cpu: model=$cpu, count=$cpus, quantum=32, ips=$ips, reset_on_triple_fault=0, ignore_bad_msrs=1
+	memory: guest=2048, host=2048
+	clock: sync=none, time0=utc
+	romimage: file=/usr/share/bochs/BIOS-bochs-latest, options=fastboot
+	vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+	ata0-master: type=cdrom, path=$dir/cd.iso, status=inserted
+	boot: cdrom
+	display_library: term
+	speaker: enabled=0
+	sound: waveoutdrv=dummy, waveindrv=dummy, midioutdrv=dummy
+	log: $dir/bochs.log
+	debugger_log: -
+	panic: action=fatal
+	error: action=report
+	info: action=report
+	debug: action=ignore
+	EOF
+	command=(vm/bochs "$dir")
+}
+
+bochs_ports() {
+	cat >>"$dir/bochsrc" <<-EOF
+	com1: enabled=1, mode=file, dev=$dir/console
+	com2: enabled=1, mode=file, dev=$dir/out
+	com3: enabled=1, mode=file, dev=$dir/verdict
+	EOF
+}
+
+bochs_shell() {
+	local terminal
+	terminal=$(tty) || die "the shell needs a terminal"
+	note "$profile: 'exit' powers off"
+	echo "com1: enabled=1, mode=term, dev=$terminal" >>"$dir/bochsrc"
 }
