@@ -162,6 +162,7 @@ bochs_needs() {
 	need bochs bochs
 	need /usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so bochs-term
 	need /usr/share/bochs/BIOS-bochs-latest bochsbios
+	need /usr/share/vgabios/vgabios.bin vgabios
 	need script bsdutils
 	need xorriso xorriso
 	need "$isolinux" isolinux
@@ -195,7 +196,7 @@ bochs_command() {
 	memory: guest=2048, host=2048
 	clock: sync=none, time0=utc
 	romimage: file=/usr/share/bochs/BIOS-bochs-latest, options=fastboot
-	vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+	vgaromimage: file=/usr/share/vgabios/vgabios.bin
 	ata0-master: type=cdrom, path=$dir/cd.iso, status=inserted
 	boot: cdrom
 	display_library: term
