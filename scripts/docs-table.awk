@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Writes the statistics of one kind of object as a table in reStructuredText. Reads
-# lines of: architecture, conditions, object, name, type, unit, buckets, bucket size,
-# help, the rest; with @@ between them. What several architectures have in the same
-# way is one row. Variables: object, columns (how wide the table may be).
+# lines of: architecture, conditions, object, name, type, unit, buckets, help, the rest;
+# with @@ between them. For the object "reason" those of exits: architecture, name, help.
+# What several architectures have in the same way is one row. Variables: object, columns
+# (how wide the table may be).
 
 function repeat(char, n,    text) {
 	while (n-- > 0)
@@ -56,6 +57,8 @@ function print_row(row,    i, k, n, height, lines, part, text) {
 function type_text(type, buckets) {
 	if (type == "LOG_HIST")
 		return "log histogram, " buckets " buckets"
+	if (type == "LINEAR_HIST")
+		return "linear histogram, see below"
 	return tolower(type)
 }
 
@@ -77,10 +80,32 @@ BEGIN {
 	unit_text["COUNT"] = "count"
 	unit_text["NANOSECONDS"] = "ns"
 	unit_text["BOOLEAN"] = "boolean"
-	cells = split("name type unit architectures meaning", title, " ")
+	titles = object == "reason" ? "name architectures meaning" : \
+		 "name type unit architectures meaning"
+	cells = split(titles, title, " ")
 	for (i = 1; i <= cells; i++)
 		cell[1, i] = title[i]
 	rows = 1
+}
+
+# Adds a row of these cells, the first of which are the name and the last the meaning.
+function add_row(architecture, key, name, type, unit, meaning) {
+	if (key in row_of) {
+		cell[row_of[key], cells - 1] = cell[row_of[key], cells - 1] ", " architecture
+		return
+	}
+	row_of[key] = ++rows
+	cell[rows, 1] = name
+	cell[rows, 2] = type
+	cell[rows, 3] = unit
+	cell[rows, cells - 1] = architecture
+	cell[rows, cells] = meaning
+}
+
+object == "reason" {
+	meaning = meaning_text($3)
+	add_row($1, $2 SUBSEP meaning, $2, "", "", meaning)
+	next
 }
 
 $3 != object {
@@ -95,17 +120,7 @@ $3 != object {
 {
 	type = type_text($5, $7)
 	meaning = meaning_text($8, $9, $2)
-	same = $4 SUBSEP type SUBSEP $6 SUBSEP meaning
-	if (same in row_of) {
-		cell[row_of[same], 4] = cell[row_of[same], 4] ", " $1
-		next
-	}
-	row_of[same] = ++rows
-	cell[rows, 1] = $4
-	cell[rows, 2] = type
-	cell[rows, 3] = unit_text[$6]
-	cell[rows, 4] = $1
-	cell[rows, 5] = meaning
+	add_row($1, $4 SUBSEP type SUBSEP $6 SUBSEP meaning, $4, type, unit_text[$6], meaning)
 }
 
 END {

@@ -12,7 +12,7 @@
  * ctype	u64, or atomic64_t where several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
  * type		CUMULATIVE, INSTANT or PEAK as in <uapi/linux/kvm_stats.h>; LOG_HIST
- *		of a histogram
+ *		of a histogram, or LINEAR_HIST, with one bucket for each value
  * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram's bounds
  * num		number of a histogram's buckets
  * help		one sentence: what is counted

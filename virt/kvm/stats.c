@@ -29,6 +29,8 @@
 		.exponent = UNIT_EXPONENT_##unit,			\
 		.size = num,						\
 		.offset = offsetof(struct container, stat),		\
+		.bucket_size = KVM_STATS_TYPE_##type ==			\
+			       KVM_STATS_TYPE_LINEAR_HIST,		\
 	},								\
 	.name = #stat,							\
 },
@@ -50,6 +52,29 @@ static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #include <linux/kvm_stats_list.h>
 };
 
+#ifdef KVM_ARCH_HAS_EXIT_REASONS
+/* Where in the records of a vCPU a statistic is. */
+enum {
+#define KVM_VM_STAT(...)
+#define KVM_VCPU_STAT(ctype, stat, ...)	KVM_VCPU_STATS_INDEX_##stat,
+#define KVM_VCPU_HIST(stat, ...)	KVM_VCPU_STATS_INDEX_##stat,
+#include <linux/kvm_stats_list.h>
+};
+#endif
+
+static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
+#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#define KVM_EXIT_REASON(reason, ...) {					\
+	.value = {							\
+		.desc = KVM_VCPU_STATS_INDEX_exit_reasons,		\
+		.value = KVM_EXIT_REASON_##reason,			\
+	},								\
+	.name = #reason,						\
+},
+#include <asm/kvm_exit_reason_list.h>
+#endif
+};
+
 /* Names are unique over VM and vCPU: this enum takes each of them once. */
 enum {
 #define KVM_VM_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
@@ -60,7 +85,7 @@ enum {
 
 /*
  * Names end within their field, every value is 64 bits wide, and a type is a
- * histogram's where there are buckets. A linear one would need their width.
+ * histogram's where there are buckets. A linear one has a bucket for each value.
  */
 #define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
@@ -71,7 +96,8 @@ enum {
 	static_assert(KVM_STATS_TYPE_##type < KVM_STATS_TYPE_LINEAR_HIST);
 #define CHECK_HIST(container, stat, type, num)				\
 	CHECK(container, stat, num)					\
-	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST); \
+	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LINEAR_HIST || \
+		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST); \
 	static_assert((num) > 1 && (num) <= U16_MAX);
 #define KVM_VM_STAT(ctype, stat, type, ...)				\
 	CHECK_STAT(kvm_vm_stat, stat, type)
@@ -80,6 +106,12 @@ enum {
 #define KVM_VCPU_HIST(stat, type, unit, num, ...)			\
 	CHECK_HIST(kvm_vcpu_stat, stat, type, num)
 #include <linux/kvm_stats_list.h>
+
+#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#define KVM_EXIT_REASON(reason, ...)					\
+	static_assert(sizeof(#reason) <= KVM_STATS_NAME_SIZE);
+#include <asm/kvm_exit_reason_list.h>
+#endif
 
 /*
  * Values are dense: a reader sizes its buffer by adding up the descriptors. With
@@ -94,9 +126,13 @@ static_assert(sizeof(struct kvm_vcpu_stat) <= PAGE_SIZE);
 
 /* Readers rely on these bytes, see the uapi header. */
 static_assert(sizeof(struct kvm_stats_header) == 24);
-static_assert(sizeof(struct kvm_stats_ext) == 40);
+static_assert(sizeof(struct kvm_stats_ext) == 64);
 static_assert(offsetof(struct kvm_stats_ext, vcpu_mmap_offset) == 8);
 static_assert(offsetof(struct kvm_stats_ext, vcpu_id_offset) == 36);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_value_name_num) == 56);
+static_assert(sizeof(struct kvm_stats_value_name) == 8);
+static_assert(offsetof(struct kvm_stats_value_record, name) == 8);
+static_assert(sizeof(struct kvm_stats_value_record) == 8 + KVM_STATS_NAME_SIZE);
 static_assert(sizeof(struct kvm_stats_desc) == 16);
 static_assert(offsetof(struct kvm_stats_record, name) == 16);
 static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
@@ -106,13 +142,16 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define DESC_OFFSET	(EXT_OFFSET + sizeof(struct kvm_stats_ext))
 
 /* The values start on a page boundary, zeros fill the gap before them. */
+#define VCPU_VALUE_NAME_OFFSET	(DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
 #define VCPU_DATA_OFFSET						\
-	PAGE_ALIGN(DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
+	PAGE_ALIGN(VCPU_VALUE_NAME_OFFSET + sizeof(kvm_vcpu_stats_value_names))
 
 /* The file of a VM has more: what the vCPUs count, and their ids. */
 #define VM_VCPU_DESC_OFFSET	(DESC_OFFSET + sizeof(kvm_vm_stats_records))
-#define VM_VCPU_ID_OFFSET						\
+#define VM_VCPU_VALUE_NAME_OFFSET					\
 	(VM_VCPU_DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
+#define VM_VCPU_ID_OFFSET						\
+	(VM_VCPU_VALUE_NAME_OFFSET + sizeof(kvm_vcpu_stats_value_names))
 #define VM_DATA_OFFSET							\
 	PAGE_ALIGN(VM_VCPU_ID_OFFSET + sizeof_field(struct kvm_stats_vcpus, ids))
 
@@ -137,9 +176,15 @@ static const struct kvm_stats_format kvm_vm_stats_format = {
 		.vcpu_desc_offset = VM_VCPU_DESC_OFFSET,
 		.vcpu_data_size = sizeof(struct kvm_vcpu_stat),
 		.vcpu_id_offset = VM_VCPU_ID_OFFSET,
+		/* Values of a VM have no names. */
+		.value_name_offset = VM_VCPU_DESC_OFFSET,
+		.value_name_size = sizeof(struct kvm_stats_value_record),
+		.vcpu_value_name_offset = VM_VCPU_VALUE_NAME_OFFSET,
+		.vcpu_value_name_num = ARRAY_SIZE(kvm_vcpu_stats_value_names),
 	},
 	.records = kvm_vm_stats_records,
 	.vcpu_records = kvm_vcpu_stats_records,
+	.vcpu_value_names = kvm_vcpu_stats_value_names,
 	.file_size = VM_DATA_OFFSET + sizeof(struct kvm_vm_stat),
 };
 
@@ -148,8 +193,12 @@ static const struct kvm_stats_format kvm_vcpu_stats_format = {
 	.ext = {
 		.size = sizeof(struct kvm_stats_ext),
 		.data_size = sizeof(struct kvm_vcpu_stat),
+		.value_name_offset = VCPU_VALUE_NAME_OFFSET,
+		.value_name_num = ARRAY_SIZE(kvm_vcpu_stats_value_names),
+		.value_name_size = sizeof(struct kvm_stats_value_record),
 	},
 	.records = kvm_vcpu_stats_records,
+	.value_names = kvm_vcpu_stats_value_names,
 	.file_size = VCPU_DATA_OFFSET + sizeof(struct kvm_vcpu_stat),
 };
 

@@ -21,12 +21,20 @@ struct kvm_stats_record {
 	char name[KVM_STATS_NAME_SIZE];
 };
 
+/* The name of a value as it stands in the file. */
+struct kvm_stats_value_record {
+	struct kvm_stats_value_name value;
+	char name[KVM_STATS_NAME_SIZE];
+};
+
 /* All of a statistics file that is the same for every VM, or every vCPU. */
 struct kvm_stats_format {
 	struct kvm_stats_header header;
 	struct kvm_stats_ext ext;
 	const struct kvm_stats_record *records;
 	const struct kvm_stats_record *vcpu_records;	/* of a VM */
+	const struct kvm_stats_value_record *value_names;
+	const struct kvm_stats_value_record *vcpu_value_names;	/* of a VM */
 	size_t file_size;		/* the values are its end */
 };
 

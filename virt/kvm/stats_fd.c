@@ -24,7 +24,9 @@
  *	id_offset	id, KVM_STATS_NAME_SIZE bytes
  *			struct kvm_stats_ext
  *	desc_offset	num_desc times struct kvm_stats_record
+ *	value_name_offset	value_name_num times struct kvm_stats_value_record
  *	vcpu_desc_offset	VM: vcpu_num_desc times struct kvm_stats_record
+ *	vcpu_value_name_offset	VM: the same of the vCPUs' values
  *	vcpu_id_offset	VM: vcpu_max times u32, a vCPU's id or zero
  *			zeros up to a page boundary
  *	data_offset	data_size bytes of u64
@@ -163,9 +165,15 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 		{ header->desc_offset,
 		  header->num_desc * sizeof(*format->records),
 		  format->records },
+		{ ext->value_name_offset,
+		  ext->value_name_num * sizeof(*format->value_names),
+		  format->value_names },
 		{ ext->vcpu_desc_offset,
 		  ext->vcpu_num_desc * sizeof(*format->vcpu_records),
 		  format->vcpu_records },
+		{ ext->vcpu_value_name_offset,
+		  ext->vcpu_value_name_num * sizeof(*format->vcpu_value_names),
+		  format->vcpu_value_names },
 		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(u32),
 		  stats->vcpus ? stats->vcpus->ids : NULL },
 		{ header->data_offset - PAGE_SIZE, PAGE_SIZE,

@@ -49,8 +49,15 @@ struct kvm_stats_header {
  * @vcpu_data_size: bytes of a vCPU's data block
  * @vcpu_id_offset: offset in the file of a __u32 per window: the vCPU id, zero
  *	for a window of a vCPU that does not exist yet
+ * @value_name_offset: offset in the file of the first struct kvm_stats_value_name,
+ *	if there is one
+ * @value_name_num: number of them
+ * @value_name_size: bytes from one to the next, also of those of the vCPUs
+ * @vcpu_value_name_offset: as value_name_offset, for the descriptors of a vCPU
+ * @vcpu_value_name_num: number of those
+ * @reserved: zero
  *
- * 40 bytes. The vcpu_* fields are zero in the file of a vCPU.
+ * 64 bytes. The vcpu_* fields are zero in the file of a vCPU.
  */
 struct kvm_stats_ext {
 	__u32 size;
@@ -62,6 +69,12 @@ struct kvm_stats_ext {
 	__u32 vcpu_desc_offset;
 	__u32 vcpu_data_size;
 	__u32 vcpu_id_offset;
+	__u32 value_name_offset;
+	__u32 value_name_num;
+	__u32 value_name_size;
+	__u32 vcpu_value_name_offset;
+	__u32 vcpu_value_name_num;
+	__u32 reserved;
 };
 
 /*
@@ -126,6 +139,24 @@ struct kvm_stats_desc {
 	__u16 size;
 	__u32 offset;
 	__u32 bucket_size;
+	char name[];
+};
+
+/**
+ * struct kvm_stats_value_name - names one of a statistic's values
+ * @desc: index of the statistic's descriptor
+ * @value: which value: of a histogram or an array its index, of a scalar what the
+ *	statistic says when it has this value
+ * @name: NUL-terminated and NUL-padded to kvm_stats_header.name_size bytes,
+ *	unique over the names of the statistic
+ *
+ * 8 bytes and the name. They are in the order of the descriptors and, for each, of
+ * the values. Who looks for a certain value knows it by its name: the place differs
+ * between architectures and kernels.
+ */
+struct kvm_stats_value_name {
+	__u32 desc;
+	__u32 value;
 	char name[];
 };
 

@@ -42,6 +42,11 @@ FIELD_AT(kvm_stats_ext, vcpu_num_desc, 24);
 FIELD_AT(kvm_stats_ext, vcpu_desc_offset, 28);
 FIELD_AT(kvm_stats_ext, vcpu_data_size, 32);
 FIELD_AT(kvm_stats_ext, vcpu_id_offset, 36);
+FIELD_AT(kvm_stats_ext, value_name_offset, 40);
+FIELD_AT(kvm_stats_ext, value_name_num, 44);
+FIELD_AT(kvm_stats_ext, value_name_size, 48);
+FIELD_AT(kvm_stats_ext, vcpu_value_name_offset, 52);
+FIELD_AT(kvm_stats_ext, vcpu_value_name_num, 56);
 
 _Static_assert(sizeof(struct kvm_stats_desc) == 16, "descriptor");
 FIELD_AT(kvm_stats_desc, flags, 0);
@@ -214,7 +219,7 @@ struct block {
 };
 
 /* All that stands in a file, in its order. */
-#define MAX_BLOCKS	7
+#define MAX_BLOCKS	9
 
 static unsigned int all_blocks(const struct stats_file *f,
 			       struct block block[MAX_BLOCKS])
@@ -226,7 +231,11 @@ static unsigned int all_blocks(const struct stats_file *f,
 		{ header->id_offset, header->name_size },
 		{ header->id_offset + header->name_size, ext->size },
 		{ header->desc_offset, header->num_desc * stats_stride(f) },
+		{ ext->value_name_offset,
+		  ext->value_name_num * ext->value_name_size },
 		{ ext->vcpu_desc_offset, ext->vcpu_num_desc * stats_stride(f) },
+		{ ext->vcpu_value_name_offset,
+		  ext->vcpu_value_name_num * ext->value_name_size },
 		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(__u32) },
 		{ header->data_offset, f->data_size },
 	};
@@ -342,6 +351,63 @@ TEST_F(format, names_are_c_identifiers)
 		for (c = desc->name; *c; c++) {
 			EXPECT_TRUE(isalnum((unsigned char)*c) || *c == '_') {
 				TH_LOG("%.48s", desc->name);
+			}
+		}
+	}
+}
+
+/* Each belongs to a descriptor and, if that has several values, to one of them. */
+TEST_F(format, names_of_values_belong_to_descriptors)
+{
+	const struct stats_file *f = &self->file;
+	const struct kvm_stats_value_name *v;
+	const struct kvm_stats_desc *desc;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		desc = stats_desc(f, v->desc);
+		ASSERT_NE(NULL, desc) TH_LOG("name %u: '%.48s'", i, v->name);
+		if (desc->size > 1) {
+			EXPECT_GT(desc->size, v->value) {
+				TH_LOG("%s: %.48s", desc->name, v->name);
+			}
+		}
+		EXPECT_LT(0, padded_length(v->name)) {
+			TH_LOG("%s: '%.48s'", desc->name, v->name);
+		}
+	}
+}
+
+TEST_F(format, names_of_values_are_in_order)
+{
+	const struct kvm_stats_value_name *v, *next;
+	const struct stats_file *f = &self->file;
+	unsigned int i;
+
+	for (i = 0; (next = stats_value_name(f, i + 1)); i++) {
+		v = stats_value_name(f, i);
+		EXPECT_LE(v->desc, next->desc) TH_LOG("%s", next->name);
+		if (v->desc == next->desc) {
+			EXPECT_LT(v->value, next->value) {
+				TH_LOG("%s", next->name);
+			}
+		}
+	}
+}
+
+TEST_F(format, names_of_values_are_unique)
+{
+	const struct kvm_stats_value_name *v, *other;
+	const struct stats_file *f = &self->file;
+	unsigned int i, j;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		for (j = 0; j < i; j++) {
+			other = stats_value_name(f, j);
+			EXPECT_FALSE(v->desc == other->desc &&
+				     (v->value == other->value ||
+				      !strcmp(v->name, other->name))) {
+				TH_LOG("%s", v->name);
 			}
 		}
 	}
@@ -687,6 +753,21 @@ TEST_F(extension, of_a_vcpu_tells_of_no_vcpus)
 	EXPECT_EQ(0U, ext->vcpu_desc_offset);
 	EXPECT_EQ(0U, ext->vcpu_data_size);
 	EXPECT_EQ(0U, ext->vcpu_id_offset);
+	EXPECT_EQ(0U, ext->vcpu_value_name_offset);
+	EXPECT_EQ(0U, ext->vcpu_value_name_num);
+}
+
+TEST_F(extension, has_the_names_of_a_vcpus_values)
+{
+	const struct stats_file *vm = &self->vm_file;
+	const struct stats_file *vcpu = &self->vcpu_file;
+
+	ASSERT_EQ(vcpu->ext.value_name_num, vm->ext.vcpu_value_name_num);
+	ASSERT_EQ(vcpu->ext.value_name_size, vm->ext.value_name_size);
+	EXPECT_EQ(0, memcmp(vcpu->bytes + vcpu->ext.value_name_offset,
+			    vm->bytes + vm->ext.vcpu_value_name_offset,
+			    vcpu->ext.value_name_num *
+			    vcpu->ext.value_name_size));
 }
 
 TEST_F(extension, windows_are_whole_pages_behind_the_data)

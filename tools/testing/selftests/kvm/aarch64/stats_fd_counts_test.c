@@ -14,6 +14,7 @@
 
 #include "../../kselftest_harness.h"
 #include "stats_fd_guest.h"
+#include "stats_fd_reasons.h"
 
 /* How often a guest does what it does. */
 #define TIMES			10
@@ -56,6 +57,7 @@ FIXTURE_SETUP(guest)
 
 FIXTURE_TEARDOWN(guest)
 {
+	guest_expect_reasons(_metadata, &self->guest);
 	guest_destroy(&self->guest);
 	close(self->kvm);
 }
@@ -357,6 +359,7 @@ FIXTURE_TEARDOWN(memory)
 {
 	struct machine *m = &self->m;
 
+	guest_expect_reasons(_metadata, &m->guest);
 	if (m->area)
 		munmap(m->area, m->size);
 	if (m->uffd >= 0)

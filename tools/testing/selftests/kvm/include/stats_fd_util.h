@@ -58,6 +58,18 @@ struct kvm_stats_ext {
 	__u32 vcpu_desc_offset;
 	__u32 vcpu_data_size;
 	__u32 vcpu_id_offset;
+	__u32 value_name_offset;
+	__u32 value_name_num;
+	__u32 value_name_size;
+	__u32 vcpu_value_name_offset;
+	__u32 vcpu_value_name_num;
+	__u32 reserved;
+};
+
+struct kvm_stats_value_name {
+	__u32 desc;
+	__u32 value;
+	char name[];
 };
 #endif
 
@@ -65,6 +77,7 @@ struct kvm_stats_ext {
 #define STATS_HEADER_SIZE		24U
 #define STATS_DESC_SIZE			16U
 #define STATS_NAME_SIZE			48U
+#define STATS_VALUE_NAME_SIZE		8U
 
 #define STATS_MAX_VCPUS			64
 
@@ -119,6 +132,7 @@ struct stats_activity {
 	const char *moves[4];
 	int (*moves_nothing)(void);	/* on this host */
 	const char *(*moves_once)(void);	/* by the first time only, there */
+	const char *again;	/* moves also if an interrupt of the host is next */
 };
 
 #define STATS_ACTIVITY(code_name)					\
@@ -270,6 +284,16 @@ stats_vcpu_desc(const struct stats_file *f, unsigned int i)
 			      i * stats_stride(f));
 }
 
+/* The @i-th name of a value. NULL behind the last one. */
+static inline const struct kvm_stats_value_name *
+stats_value_name(const struct stats_file *f, unsigned int i)
+{
+	if (i >= f->ext.value_name_num)
+		return NULL;
+	return (const void *)(f->bytes + f->ext.value_name_offset +
+			      i * f->ext.value_name_size);
+}
+
 /* The id of the vCPU whose window is the @i-th, in the file of a VM. */
 static inline __u32 stats_vcpu_id(const struct stats_file *f, unsigned int i)
 {
@@ -318,6 +342,10 @@ static inline void stats_load_ext(struct __test_metadata *_metadata,
 		  ext->vcpu_num_desc * stats_stride(f));
 	ASSERT_GE(f->header.data_offset, ext->vcpu_id_offset +
 		  ext->vcpu_max * sizeof(__u32));
+	ASSERT_GE(f->header.data_offset, ext->value_name_offset +
+		  ext->value_name_num * ext->value_name_size);
+	ASSERT_GE(f->header.data_offset, ext->vcpu_value_name_offset +
+		  ext->vcpu_value_name_num * ext->value_name_size);
 }
 
 /*
@@ -388,6 +416,20 @@ static inline __u64 stats_read(struct __test_metadata *_metadata,
 		  pread(f->fd, &value, sizeof(value),
 			f->header.data_offset + desc->offset));
 	return value;
+}
+
+/* All values that a statistic has now. */
+static inline void stats_read_all(struct __test_metadata *_metadata,
+				  const struct stats_file *f, const char *name,
+				  __u64 *values, unsigned int num)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, name);
+
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	ASSERT_EQ(num, desc->size) TH_LOG("%s", name);
+	ASSERT_EQ((ssize_t)(num * sizeof(*values)),
+		  pread(f->fd, values, num * sizeof(*values),
+			f->header.data_offset + desc->offset));
 }
 
 #define STATS_LINE_SIZE			128

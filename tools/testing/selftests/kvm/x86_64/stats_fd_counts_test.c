@@ -12,6 +12,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_guest.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_reasons.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000
@@ -30,18 +31,11 @@ static __u64 own_exits(struct __test_metadata *_metadata,
 	return STATS_OWN_EXITS(_metadata, &v->file);
 }
 
-/* MSRs that any guest may read and write, and that KVM always intercepts. */
-#define MSR_TO_READ		"0x8b"		/* the microcode's revision */
-#define MSR_TO_WRITE		"0x79"		/* its update, which is ignored */
+/* The MSR that stats_rdmsr reads. */
 #define MSR_READ		0x8b
 
 /* A range of MSRs that no guest uses. */
 #define MSR_OTHER		0x4b564dff
-
-STATS_GUEST_LOOP(stats_rdmsr,
-		 "mov $" MSR_TO_READ ", %ecx; rdmsr; mov $0x2f0, %dx");
-STATS_GUEST_LOOP(stats_wrmsr,
-		 "mov $" MSR_TO_WRITE ", %ecx; wrmsr");
 
 FIXTURE(filter)
 {
@@ -102,6 +96,7 @@ FIXTURE_SETUP(filter)
 
 FIXTURE_TEARDOWN(filter)
 {
+	guest_expect_reasons(_metadata, &self->guest);
 	guest_destroy(&self->guest);
 	close(self->kvm);
 }
@@ -201,6 +196,7 @@ FIXTURE_SETUP(guest)
 
 FIXTURE_TEARDOWN(guest)
 {
+	guest_expect_reasons(_metadata, &self->guest);
 	guest_destroy(&self->guest);
 	munmap(self->data, PAGE);
 	close(self->kvm);
@@ -541,6 +537,7 @@ FIXTURE_SETUP(long_mode)
 
 FIXTURE_TEARDOWN(long_mode)
 {
+	guest_expect_reasons(_metadata, &self->guest);
 	lm_destroy_tables(&self->tables);
 	guest_destroy(&self->guest);
 	close(self->kvm);

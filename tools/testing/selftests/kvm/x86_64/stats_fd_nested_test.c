@@ -15,6 +15,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_reasons.h"
 #include "svm.h"
 
 /* Of the library of other selftests. */
@@ -433,6 +434,9 @@ FIXTURE_SETUP(nested)
 
 FIXTURE_TEARDOWN(nested)
 {
+	struct reasons all;
+
+	reasons_read(_metadata, self->vcpu, &all);
 	lm_destroy_tables(&self->tables);
 	guest_destroy(&self->guest);
 	close(self->kvm);
@@ -492,6 +496,16 @@ static void expect_nested(struct __test_metadata *_metadata,
 	EXPECT_EQ(inside, vcpu_read(_metadata, v, "guest_mode"));
 }
 
+/* Exits of a reason so far, of L1 or L2. */
+static __u64 exits_by(struct __test_metadata *_metadata,
+		      const struct guest_vcpu *v, const char *name)
+{
+	struct reasons r;
+
+	reasons_read(_metadata, v, &r);
+	return reason_of(_metadata, v, &r, name);
+}
+
 TEST_F(nested, nothing_is_nested_without_a_run)
 {
 	expect_nested(_metadata, self->vcpu, 0, 0);
@@ -518,6 +532,8 @@ TEST_F(nested, each_run_of_l2_is_one)
 	expect_nested(_metadata, self->vcpu, RUNS, 0);
 	EXPECT_EQ(EXITS_PER_RUN * (RUNS - 1) + EXITS_OF_L1,
 		  own_exits(_metadata, self->vcpu) - exits);
+	EXPECT_EQ((__u64)RUNS, exits_by(_metadata, self->vcpu, "vmrun"));
+	EXPECT_EQ((__u64)RUNS, exits_by(_metadata, self->vcpu, "hypercall"));
 }
 
 TEST_F(nested, exits_of_l2_that_l1_does_not_see_are_no_nested_runs)
@@ -586,6 +602,9 @@ TEST_F(nested, run_that_the_cpu_refuses_is_none)
 				  EXIT_REASON_FAILED_VMENTRY);
 		expect_nested(_metadata, self->vcpu, 0, 0);
 	}
+	EXPECT_EQ((__u64)RUNS, exits_by(_metadata, self->vcpu, "vmrun"));
+	EXPECT_EQ((__u64)RUNS,
+		  exits_by(_metadata, self->vcpu, "entry_failure"));
 }
 
 /* On AMD of all of the guest, for L1 does not ask for it. */

@@ -112,6 +112,15 @@ STATS_GUEST_LOOP(stats_invlpg, "invlpg 0x2000");
 /* KVM emulates no MMX arithmetic. */
 STATS_GUEST_LOOP(stats_unknown, "paddb 0x2000, %mm0");
 STATS_GUEST_LOOP(stats_spin, "jmp 1b");
+STATS_GUEST_LOOP(stats_cpuid, "cpuid; mov $0x2f0, %dx");
+/* The microcode's revision, and its update, which is ignored. */
+STATS_GUEST_LOOP(stats_rdmsr, "mov $0x8b, %ecx; rdmsr; mov $0x2f0, %dx");
+STATS_GUEST_LOOP(stats_wrmsr, "mov $0x79, %ecx; wrmsr");
+STATS_GUEST_LOOP(stats_cr4, "xor $0x10, %eax; mov %eax, %cr4");
+/* KVM gives the registers to the guest until its next exit. */
+STATS_GUEST_LOOP(stats_dr, "mov %db0, %eax; cpuid; mov $0x2f0, %dx");
+STATS_GUEST_LOOP(stats_wbinvd, "wbinvd");
+STATS_GUEST_LOOP(stats_ud2, "ud2");
 
 /* Writes to as many pages as %esi says from %edi on, again in each KVM_RUN. */
 STATS_GUEST_CODE(stats_touch,
@@ -213,10 +222,11 @@ STATS_GUEST_CODE(stats_unsync,
 		 ".code64\n");
 
 /*
- * In the page of the code: the handler of all interrupts, descriptor tables, and
+ * In the page of the code: the handlers of UD2 and of all interrupts, descriptor tables, and
  * the stack's end. The code runs in 16-bit protected mode, for there are Intel
  * CPUs on which KVM emulates real mode: its exits would be none.
  */
+#define STATS_UD_HANDLER	0x7d8
 #define STATS_HANDLER		0x7e8
 #define STATS_GDT		0x7f0
 #define STATS_IDT		0x800
@@ -369,6 +379,76 @@ static const struct stats_activity stats_arch_activities[] = {
 	{ }
 };
 
+/* The reason of the user exit guest's exits. */
+#define STATS_USER_REASON	"io"
+
+/* Of those that a guest's first access to its memory is. */
+static inline const char *stats_arch_fault_reason(void)
+{
+	return stats_arch_shadows() ? "page_fault" : "nested_page_fault";
+}
+
+/* The reasons that have a statistic of their own, unless a guest is nested. */
+static const char * const stats_arch_same[][2] = {
+	{ "interrupt", "irq_exits" },
+	{ "interrupt_window", "irq_window_exits" },
+	{ "nmi_window", "nmi_window_exits" },
+	{ "io", "io_exits" },
+	{ "hlt", "halt_exits" },
+	{ }
+};
+
+/* What a guest does, and the reasons of the exits that it has by that. */
+static const struct stats_activity stats_arch_reasons[] = {
+	{
+		STATS_ACTIVITY(stats_cpuid),
+		.moves = { "cpuid" },
+	}, {
+		STATS_ACTIVITY(stats_hypercall),
+		.moves = { "hypercall" },
+	}, {
+		STATS_ACTIVITY(stats_port),
+		.exit_reason = KVM_EXIT_IO,
+		.moves = { "io" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio" },
+	}, {
+		STATS_ACTIVITY(stats_hlt),
+		.exit_reason = KVM_EXIT_HLT,
+		.moves = { "hlt" },
+	}, {
+		STATS_ACTIVITY(stats_rdmsr),
+		.moves = { "msr_read" },
+	}, {
+		STATS_ACTIVITY(stats_wrmsr),
+		.moves = { "msr_write" },
+	}, {
+		STATS_ACTIVITY(stats_cr4),
+		.moves = { "cr_access" },
+	}, {
+		STATS_ACTIVITY(stats_dr),
+		.moves = { "dr_access", "cpuid" },
+		.again = "dr_access",
+	}, {
+		STATS_ACTIVITY(stats_invlpg),
+		.moves = { "invlpg" },
+		.moves_nothing = stats_unless_shadowed,
+	}, {
+		STATS_ACTIVITY(stats_wbinvd),
+		.moves = { "wbinvd" },
+	}, {
+		STATS_ACTIVITY(stats_ud2),
+		.moves = { "exception" },
+	},
+	{ }
+};
+
 /* What a guest does between two looks, and what moves by that. */
 static const struct stats_activity stats_arch_looked_at[] = {
 	{
@@ -423,21 +503,27 @@ static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
 {
 }
 
-/* Interrupts return at once, NMIs as well. */
+/* Interrupts return at once, NMIs as well, and UD2 does nothing. */
 static inline void stats_arch_init_page(char *page, __u64 addr)
 {
 	const __u64 gate = STATS_HANDLER | STATS_CODE_SELECTOR << 16 |
 			   0x86ULL << 40;
 	__u64 *gdt = (void *)page + STATS_GDT;
 	__u64 *idt = (void *)page + STATS_IDT;
+	/* push %bp; mov %sp, %bp; addw $2, 2(%bp); pop %bp; iret */
+	static const __u8 skip[] = {
+		0x55, 0x89, 0xe5, 0x83, 0x46, 0x02, 0x02, 0x5d, 0xcf
+	};
 	const __u8 iret = 0xcf;
 	int i;
 
 	page[STATS_HANDLER] = iret;
+	memcpy(page + STATS_UD_HANDLER, skip, sizeof(skip));
 	/* 64 KB of code from this page on. */
 	gdt[STATS_CODE_SELECTOR / 8] = 0xffff | addr << 16 | 0x9bULL << 40;
 	for (i = 0; i <= STATS_VECTOR; i++)
 		idt[i] = gate;
+	idt[6] = gate - STATS_HANDLER + STATS_UD_HANDLER;
 }
 
 /* VMMCALL in code is the hypercall of this machine's CPU. */

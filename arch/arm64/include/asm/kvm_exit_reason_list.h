@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why a vCPU of arm64 leaves the guest, one line each. Included by
+ * <linux/kvm_stats.h> and others with a definition of their own of
+ *
+ *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
+ *
+ * name		of the bucket, unique; ABI, unlike its place in this list
+ * help		a sentence: what the guest did, or what happened to it
+ */
+#ifndef KVM_EXIT_REASON
+#error "Define KVM_EXIT_REASON before including this file"
+#endif
+
+KVM_EXIT_REASON(interrupt, "An interrupt of the host")
+KVM_EXIT_REASON(serror, "An SError, also if it came together with another reason")
+KVM_EXIT_REASON(data_abort, "A data access that stage 2 does not map, to MMIO for example")
+KVM_EXIT_REASON(instruction_abort, "An instruction fetch that stage 2 does not map")
+KVM_EXIT_REASON(wfi, "WFI")
+KVM_EXIT_REASON(wfe, "WFE")
+KVM_EXIT_REASON(hvc, "HVC")
+KVM_EXIT_REASON(smc, "SMC")
+KVM_EXIT_REASON(sysreg, "An access to a system register, AArch32's of cp14 and cp15 included")
+KVM_EXIT_REASON(fp, "Floating point or Advanced SIMD, where the CPU has none")
+KVM_EXIT_REASON(sve, "SVE, by a guest that has none")
+KVM_EXIT_REASON(ptrauth, "Pointer authentication")
+KVM_EXIT_REASON(debug, "A breakpoint, a watchpoint or a single step that KVM traps")
+KVM_EXIT_REASON(illegal_state, "An illegal exception return into the guest")
+KVM_EXIT_REASON(other, "None of the others")
+
+#undef KVM_EXIT_REASON

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The statistic exit_reasons on arm64: how a run of the guest ended, by exception
+ * class if it was trapped.
+ */
+#ifndef __ARM64_KVM_EXIT_REASON_H
+#define __ARM64_KVM_EXIT_REASON_H
+
+#include <linux/kvm_host.h>
+#include <asm/esr.h>
+#include <asm/kvm_asm.h>
+#include <asm/kvm_emulate.h>
+
+static const u8 arm_exit_reasons[] = {
+	[0 ... ESR_ELx_EC_MAX]	= KVM_EXIT_REASON_other,
+	[ESR_ELx_EC_WFx]	= KVM_EXIT_REASON_wfi,
+	[ESR_ELx_EC_CP15_32]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_CP15_64]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_CP14_MR]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_CP14_LS]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_CP14_64]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_HVC32]	= KVM_EXIT_REASON_hvc,
+	[ESR_ELx_EC_SMC32]	= KVM_EXIT_REASON_smc,
+	[ESR_ELx_EC_HVC64]	= KVM_EXIT_REASON_hvc,
+	[ESR_ELx_EC_SMC64]	= KVM_EXIT_REASON_smc,
+	[ESR_ELx_EC_SYS64]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_SVE]	= KVM_EXIT_REASON_sve,
+	[ESR_ELx_EC_IABT_LOW]	= KVM_EXIT_REASON_instruction_abort,
+	[ESR_ELx_EC_DABT_LOW]	= KVM_EXIT_REASON_data_abort,
+	[ESR_ELx_EC_SOFTSTP_LOW] = KVM_EXIT_REASON_debug,
+	[ESR_ELx_EC_WATCHPT_LOW] = KVM_EXIT_REASON_debug,
+	[ESR_ELx_EC_BREAKPT_LOW] = KVM_EXIT_REASON_debug,
+	[ESR_ELx_EC_BKPT32]	= KVM_EXIT_REASON_debug,
+	[ESR_ELx_EC_BRK64]	= KVM_EXIT_REASON_debug,
+	[ESR_ELx_EC_FP_ASIMD]	= KVM_EXIT_REASON_fp,
+	[ESR_ELx_EC_PAC]	= KVM_EXIT_REASON_ptrauth,
+};
+
+/* @exit: what __kvm_vcpu_run() returned. */
+static inline enum kvm_exit_reason
+kvm_arm_exit_reason(const struct kvm_vcpu *vcpu, int exit)
+{
+	u32 esr;
+
+	if (exit == ARM_EXCEPTION_IRQ)
+		return KVM_EXIT_REASON_interrupt;
+	if (ARM_SERROR_PENDING(exit) || exit == ARM_EXCEPTION_EL1_SERROR)
+		return KVM_EXIT_REASON_serror;
+	if (exit == ARM_EXCEPTION_IL)
+		return KVM_EXIT_REASON_illegal_state;
+	if (exit != ARM_EXCEPTION_TRAP)
+		return KVM_EXIT_REASON_other;
+
+	esr = kvm_vcpu_get_esr(vcpu);
+	if (ESR_ELx_EC(esr) == ESR_ELx_EC_WFx && (esr & ESR_ELx_WFx_ISS_WFE))
+		return KVM_EXIT_REASON_wfe;
+	return arm_exit_reasons[ESR_ELx_EC(esr)];
+}
+
+#endif /* __ARM64_KVM_EXIT_REASON_H */

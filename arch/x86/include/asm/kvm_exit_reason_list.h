@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why a vCPU of x86 leaves the guest, one line each: SVM and VMX have the same
+ * reason for the same thing. Included by <linux/kvm_stats.h> and others with a
+ * definition of their own of
+ *
+ *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
+ *
+ * name		of the bucket, unique; ABI, unlike its place in this list
+ * help		a sentence: what the guest did, or what happened to it
+ *
+ * An exit of a nested guest has the reason for which the CPU left it.
+ */
+#ifndef KVM_EXIT_REASON
+#error "Define KVM_EXIT_REASON before including this file"
+#endif
+
+/* What is not an instruction of the guest. */
+KVM_EXIT_REASON(interrupt, "An interrupt of the host")
+KVM_EXIT_REASON(nmi, "A non-maskable interrupt of the host")
+KVM_EXIT_REASON(smi, "A system management interrupt of the host")
+KVM_EXIT_REASON(init, "An INIT signal or a start-up IPI for the CPU")
+KVM_EXIT_REASON(preemption_timer, "The VMX preemption timer: a timer of the guest, or KVM wants to be back at once")
+KVM_EXIT_REASON(interrupt_window, "The guest became ready for an interrupt")
+KVM_EXIT_REASON(nmi_window, "The guest became ready for an NMI, on SVM by its IRET")
+KVM_EXIT_REASON(pml_full, "The CPU's log of written pages is full")
+KVM_EXIT_REASON(monitor_trap, "An instruction of the guest ended that KVM single-steps")
+
+/* Memory. */
+KVM_EXIT_REASON(page_fault, "A page fault of the guest while KVM shadows its page tables")
+KVM_EXIT_REASON(nested_page_fault, "Guest memory that nested page tables do not map for that access")
+KVM_EXIT_REASON(mmio, "An access to memory that KVM has marked as MMIO at an earlier one")
+KVM_EXIT_REASON(invlpg, "INVLPG or INVLPGA")
+KVM_EXIT_REASON(invpcid, "INVPCID")
+
+/* The local APIC, where hardware virtualizes a part of it. */
+KVM_EXIT_REASON(apic_access, "An access to the local APIC that hardware does not carry out")
+KVM_EXIT_REASON(apic_write, "A write to the local APIC of which KVM does the rest")
+KVM_EXIT_REASON(apic_ipi, "An IPI that hardware did not deliver to all its targets")
+KVM_EXIT_REASON(apic_eoi, "The end of an interrupt that an I/O APIC waits for")
+KVM_EXIT_REASON(apic_tpr, "The task priority fell below the threshold")
+
+/* Exceptions, and what ends a guest. */
+KVM_EXIT_REASON(exception, "An exception of the guest that is no page fault")
+KVM_EXIT_REASON(shutdown, "A triple fault")
+KVM_EXIT_REASON(task_switch, "A task switch by hardware")
+
+/* Instructions. */
+KVM_EXIT_REASON(hlt, "HLT")
+KVM_EXIT_REASON(pause, "PAUSE, as often in a row as a spinning guest has it")
+KVM_EXIT_REASON(monitor, "MONITOR")
+KVM_EXIT_REASON(mwait, "MWAIT")
+KVM_EXIT_REASON(io, "An access to an I/O port")
+KVM_EXIT_REASON(msr_read, "RDMSR")
+KVM_EXIT_REASON(msr_write, "WRMSR")
+KVM_EXIT_REASON(cpuid, "CPUID")
+KVM_EXIT_REASON(hypercall, "VMCALL or VMMCALL")
+KVM_EXIT_REASON(cr_access, "An access to a control register")
+KVM_EXIT_REASON(dr_access, "An access to a debug register")
+KVM_EXIT_REASON(descriptor_table, "An access to GDTR, IDTR, LDTR or TR")
+KVM_EXIT_REASON(xsetbv, "XSETBV")
+KVM_EXIT_REASON(xsaves, "XSAVES or XRSTORS")
+KVM_EXIT_REASON(rdtsc, "RDTSC or RDTSCP")
+KVM_EXIT_REASON(rdpmc, "RDPMC")
+KVM_EXIT_REASON(rdrand, "RDRAND or RDSEED")
+KVM_EXIT_REASON(wbinvd, "WBINVD or INVD")
+KVM_EXIT_REASON(rsm, "RSM")
+KVM_EXIT_REASON(vmrun, "VMRUN, VMLAUNCH or VMRESUME")
+KVM_EXIT_REASON(vm_insn, "Another instruction for virtual machines, such as VMLOAD or VMREAD")
+
+/* What was no run of the guest, and still is counted as an exit. */
+KVM_EXIT_REASON(entry_failure, "The CPU refused to enter the guest")
+KVM_EXIT_REASON(emulation, "The guest was not entered, VMX has no way to run it in its state")
+
+KVM_EXIT_REASON(other, "None of the others")
+
+#undef KVM_EXIT_REASON

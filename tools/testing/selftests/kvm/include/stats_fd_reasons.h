@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The exits of a vCPU by their reason, for the tests of KVM's statistics files.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_REASONS_H
+#define SELFTEST_KVM_STATS_FD_REASONS_H
+
+#include "stats_fd_guest.h"
+
+#define REASONS_MAX		64
+
+/* What was counted of a vCPU, each in the bucket of its reason. */
+struct reasons {
+	__u64 exits;
+	__u64 of[REASONS_MAX];
+};
+
+/* The number of buckets. */
+static inline unsigned int reasons_num(struct __test_metadata *_metadata,
+				       const struct stats_file *f)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, "exit_reasons");
+
+	ASSERT_NE(NULL, desc);
+	ASSERT_GE(REASONS_MAX, desc->size);
+	return desc->size;
+}
+
+/* The bucket of a reason, or -1. */
+static inline int reason_find(const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
+		    !strncmp(name, v->name, STATS_NAME_SIZE))
+			return v->value;
+	}
+	return -1;
+}
+
+/* The name of a bucket, for messages. */
+static inline const char *reason_name(const struct stats_file *f,
+				      unsigned int bucket)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
+		    v->value == bucket)
+			return v->name;
+	}
+	return "no name";
+}
+
+/* Of a vCPU that is not in KVM_RUN: the buckets add up to its exits. */
+static inline void reasons_read(struct __test_metadata *_metadata,
+				const struct guest_vcpu *v, struct reasons *r)
+{
+	unsigned int i, num = reasons_num(_metadata, &v->file);
+	__u64 sum = 0;
+
+	r->exits = vcpu_read(_metadata, v, "exits");
+	stats_read_all(_metadata, &v->file, "exit_reasons", r->of, num);
+	for (i = 0; i < num; i++)
+		sum += r->of[i];
+	EXPECT_EQ(r->exits, sum);
+}
+
+static inline __u64 reason_of(struct __test_metadata *_metadata,
+			      const struct guest_vcpu *v,
+			      const struct reasons *r, const char *name)
+{
+	int bucket = reason_find(&v->file, name);
+
+	ASSERT_LE(0, bucket) TH_LOG("no reason %s", name);
+	return r->of[bucket];
+}
+
+/* As reasons_read(), of a vCPU that runs no nested guest. */
+static inline void reasons_expect(struct __test_metadata *_metadata,
+				  const struct guest_vcpu *v)
+{
+	struct reasons r;
+	int i;
+
+	reasons_read(_metadata, v, &r);
+	for (i = 0; stats_arch_same[i][0]; i++) {
+		EXPECT_EQ(vcpu_read(_metadata, v, stats_arch_same[i][1]),
+			  reason_of(_metadata, v, &r, stats_arch_same[i][0])) {
+			TH_LOG("%s", stats_arch_same[i][0]);
+		}
+	}
+}
+
+/* For the end of a case: of all vCPUs of a VM, none of which ran a nested guest. */
+static inline void guest_expect_reasons(struct __test_metadata *_metadata,
+					const struct guest *g)
+{
+	int i;
+
+	for (i = 0; i < g->vcpus; i++)
+		reasons_expect(_metadata, &g->vcpu[i]);
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_REASONS_H */

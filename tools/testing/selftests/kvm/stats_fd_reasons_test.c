@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exits by their reason: each activity of a guest is in the bucket of its name, and
+ * in no other, and the buckets add up to the exits.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+#include "stats_fd_reasons.h"
+
+/* How often a guest does what it does. */
+#define TIMES			1000
+
+/* Where a slot of the test's own is. */
+#define DATA_SLOT		1
+
+FIXTURE(guest)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+};
+
+FIXTURE_SETUP(guest)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+}
+
+FIXTURE_TEARDOWN(guest)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* How many names the bucket has. */
+static unsigned int names_of(const struct stats_file *f, unsigned int bucket)
+{
+	const struct kvm_stats_desc *reasons = stats_find(f, "exit_reasons");
+	const struct kvm_stats_value_name *v;
+	unsigned int i, num = 0;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++)
+		num += stats_desc(f, v->desc) == reasons && v->value == bucket;
+	return num;
+}
+
+TEST_F(guest, reasons_are_a_histogram_of_numbers_that_count_nothing)
+{
+	const struct kvm_stats_desc *desc;
+
+	desc = stats_find(&self->vcpu->file, "exit_reasons");
+	ASSERT_NE(NULL, desc);
+	EXPECT_EQ(KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_NONE |
+		  KVM_STATS_BASE_POW10, desc->flags);
+	EXPECT_EQ(0, desc->exponent);
+	EXPECT_EQ(1U, desc->bucket_size);
+}
+
+TEST_F(guest, each_bucket_has_a_name)
+{
+	const struct stats_file *f = &self->vcpu->file;
+	unsigned int i, num = reasons_num(_metadata, f);
+
+	for (i = 0; i < num; i++) {
+		EXPECT_EQ(1U, names_of(f, i)) TH_LOG("bucket %u", i);
+		EXPECT_EQ((int)i, reason_find(f, reason_name(f, i))) {
+			TH_LOG("%s", reason_name(f, i));
+		}
+	}
+	EXPECT_EQ((int)num - 1, reason_find(f, "other"));
+}
+
+TEST_F(guest, a_vcpu_that_never_ran_has_no_exit)
+{
+	struct reasons r;
+
+	reasons_read(_metadata, self->vcpu, &r);
+	EXPECT_EQ(0UL, r.exits);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	reasons_read(_metadata, self->vcpu, &r);
+	EXPECT_EQ(0UL, r.exits);
+}
+
+static void run_times(struct __test_metadata *_metadata,
+		      const struct stats_activity *a, struct guest_vcpu *v,
+		      int times)
+{
+	int i;
+
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, times);
+	if (!a->exit_reason) {
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	} else {
+		for (i = 0; i < times; i++)
+			vcpu_run(_metadata, v, a->exit_reason);
+	}
+	vcpu_complete_exit(_metadata, v);
+}
+
+/* How often the activity is this reason, with the user exit at its end. */
+static __u64 expected_of(const struct stats_activity *a, const char *reason)
+{
+	__u64 times = 0;
+	unsigned int i;
+
+	for (i = 0; a->moves[i]; i++)
+		times += strcmp(a->moves[i], reason) ? 0 : TIMES;
+	if (!a->exit_reason && !strcmp(reason, STATS_USER_REASON))
+		times++;
+	return times;
+}
+
+/*
+ * The guest runs before it is looked at, so that its memory is there, and KVM knows
+ * what is MMIO; twice, so that what it turns over is as it was.
+ */
+static void expect_reasons(struct __test_metadata *_metadata, int kvm,
+			   const struct stats_activity *a)
+{
+	struct reasons before, after;
+	struct guest guest = { };
+	struct guest_vcpu *v;
+	__u64 interrupts;
+	unsigned int i;
+
+	guest_create(_metadata, kvm, &guest, 1);
+	guest_put_code(_metadata, &guest, a->code, a->end);
+	v = &guest.vcpu[0];
+	run_times(_metadata, a, v, 2);
+	reasons_read(_metadata, v, &before);
+	run_times(_metadata, a, v, TIMES);
+	reasons_read(_metadata, v, &after);
+	reasons_expect(_metadata, v);
+	interrupts = reason_of(_metadata, v, &after, "interrupt") -
+		     reason_of(_metadata, v, &before, "interrupt");
+	for (i = 0; i < reasons_num(_metadata, &v->file); i++) {
+		const char *reason = reason_name(&v->file, i);
+		__u64 moved = after.of[i] - before.of[i];
+		__u64 expected = expected_of(a, reason);
+
+		if (!strcmp(reason, "interrupt"))
+			continue;
+		EXPECT_LE(expected, moved) {
+			TH_LOG("%s: %s", a->name, reason);
+		}
+		if (a->again && !strcmp(reason, a->again))
+			expected += interrupts;
+		EXPECT_GE(expected, moved) {
+			TH_LOG("%s: %s", a->name, reason);
+		}
+	}
+	guest_destroy(&guest);
+}
+
+TEST(each_activity_of_a_guest_is_an_exit_of_its_reason_and_of_no_other)
+{
+	const struct stats_activity *a;
+	int kvm = stats_open_kvm(_metadata);
+
+	for (a = stats_arch_reasons; a->name; a++) {
+		if (!a->moves_nothing || !a->moves_nothing())
+			expect_reasons(_metadata, kvm, a);
+	}
+	close(kvm);
+}
+
+/* Where an activity is the guest's own business, it is no exit at all. */
+TEST(what_a_guest_can_do_by_itself_is_no_exit)
+{
+	const struct stats_activity *a;
+	int kvm = stats_open_kvm(_metadata);
+
+	for (a = stats_arch_reasons; a->name; a++) {
+		struct stats_activity none = *a;
+
+		if (!a->moves_nothing || !a->moves_nothing())
+			continue;
+		none.moves[0] = NULL;
+		expect_reasons(_metadata, kvm, &none);
+	}
+	close(kvm);
+}
+
+TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct guest_vcpu *v = self->vcpu;
+	struct reasons before, after;
+	void *memory;
+
+	memory = guest_add_memory(_metadata, &self->guest, DATA_SLOT, 0,
+				  STATS_DATA, TIMES * page);
+	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+	reasons_read(_metadata, v, &before);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, TIMES);
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+	reasons_read(_metadata, v, &after);
+	EXPECT_EQ((__u64)TIMES,
+		  reason_of(_metadata, v, &after, stats_arch_fault_reason()) -
+		  reason_of(_metadata, v, &before, stats_arch_fault_reason()));
+	munmap(memory, TIMES * page);
+}
+
+TEST_HARNESS_MAIN
