@@ -32,6 +32,8 @@ KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
 	    "Flushes of the TLBs of other CPUs that run the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
 	    "Requests for such a flush, also those that no CPU had to be told of")
+KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,
+	    "The scheduler counts what ready_ns shows, which else is 0")
 
 KVM_VCPU_STAT(u64, halt_attempted_poll, CUMULATIVE, COUNT,
 	      "Halts that polled for a wake-up event before blocking")
@@ -49,6 +51,8 @@ KVM_VCPU_STAT(u64, halt_wait_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU was blocked in halts")
 KVM_VCPU_STAT(u64, blocking, INSTANT, BOOLEAN,
 	      "The vCPU is blocked now, waiting for an event")
+KVM_VCPU_STAT(u64, ready_ns, CUMULATIVE, NANOSECONDS,
+	      "Time that the vCPU's thread was ready to run and had no CPU")
 
 #include <asm/kvm_stats_list.h>
 
@@ -59,6 +63,9 @@ KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that polled and blocked all the same, by time polled")
 KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that blocked, by time blocked")
+
+KVM_VCPU_HIST(ready_hist, LOG_HIST, NANOSECONDS, 32,
+	      "Waits of the vCPU's thread for a CPU, those between two KVM_RUNs as one")
 
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT

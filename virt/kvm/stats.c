@@ -11,6 +11,7 @@
 #include <linux/poll.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/slab.h>
 
 #include "stats.h"
@@ -279,6 +280,7 @@ int kvm_vm_stats_create(struct kvm *kvm)
 
 	kvm->stats = stats;
 	kvm->stat = (struct kvm_vm_stat *)stats->values;
+	kvm->stat->ready_accounting = sched_info_on();
 	return 0;
 }
 

@@ -36,25 +36,36 @@ static const u8 arm_exit_reasons[] = {
 	[ESR_ELx_EC_PAC]	= KVM_EXIT_REASON_ptrauth,
 };
 
-/* @exit: what __kvm_vcpu_run() returned. */
-static inline enum kvm_exit_reason
-kvm_arm_exit_reason(const struct kvm_vcpu *vcpu, int exit)
+static inline enum kvm_exit_reason kvm_arm_trap_reason(u32 esr)
 {
-	u32 esr;
+	u32 ec = ESR_ELx_EC(esr);
 
+	if (unlikely(ec == ESR_ELx_EC_WFx) && (esr & ESR_ELx_WFx_ISS_WFE))
+		return KVM_EXIT_REASON_wfe;
+	return arm_exit_reasons[ec];
+}
+
+static inline enum kvm_exit_reason kvm_arm_other_reason(int exit)
+{
 	if (exit == ARM_EXCEPTION_IRQ)
 		return KVM_EXIT_REASON_interrupt;
 	if (ARM_SERROR_PENDING(exit) || exit == ARM_EXCEPTION_EL1_SERROR)
 		return KVM_EXIT_REASON_serror;
 	if (exit == ARM_EXCEPTION_IL)
 		return KVM_EXIT_REASON_illegal_state;
-	if (exit != ARM_EXCEPTION_TRAP)
-		return KVM_EXIT_REASON_other;
+	return KVM_EXIT_REASON_other;
+}
 
-	esr = kvm_vcpu_get_esr(vcpu);
-	if (ESR_ELx_EC(esr) == ESR_ELx_EC_WFx && (esr & ESR_ELx_WFx_ISS_WFE))
-		return KVM_EXIT_REASON_wfe;
-	return arm_exit_reasons[ESR_ELx_EC(esr)];
+/* Count an exit and its reason. @exit: what __kvm_vcpu_run() returned. */
+static inline void kvm_arm_count_exit(struct kvm_vcpu *vcpu, int exit)
+{
+	struct kvm_vcpu_stat *stat = vcpu->stat;
+
+	stat->exits++;
+	if (likely(exit == ARM_EXCEPTION_TRAP))
+		stat->exit_reasons[kvm_arm_trap_reason(kvm_vcpu_get_esr(vcpu))]++;
+	else
+		stat->exit_reasons[kvm_arm_other_reason(exit)]++;
 }
 
 #endif /* __ARM64_KVM_EXIT_REASON_H */

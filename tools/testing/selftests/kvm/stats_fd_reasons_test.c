@@ -80,6 +80,7 @@ TEST_F(guest, a_vcpu_that_never_ran_has_no_exit)
 
 	reasons_read(_metadata, self->vcpu, &r);
 	EXPECT_EQ(0UL, r.exits);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
 	vcpu_complete_exit(_metadata, self->vcpu);
 	reasons_read(_metadata, self->vcpu, &r);
 	EXPECT_EQ(0UL, r.exits);
@@ -187,6 +188,7 @@ TEST(what_a_guest_can_do_by_itself_is_no_exit)
 
 TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
 {
+	const char *fault = stats_arch_fault_reason();
 	const size_t page = sysconf(_SC_PAGESIZE);
 	struct guest_vcpu *v = self->vcpu;
 	struct reasons before, after;
@@ -203,9 +205,10 @@ TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	vcpu_complete_exit(_metadata, v);
 	reasons_read(_metadata, v, &after);
-	EXPECT_EQ((__u64)TIMES,
-		  reason_of(_metadata, v, &after, stats_arch_fault_reason()) -
-		  reason_of(_metadata, v, &before, stats_arch_fault_reason()));
+	/* The user exit at the end may be one of the same reason. */
+	EXPECT_EQ((__u64)TIMES + !strcmp(fault, STATS_USER_REASON),
+		  reason_of(_metadata, v, &after, fault) -
+		  reason_of(_metadata, v, &before, fault));
 	munmap(memory, TIMES * page);
 }
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How long the thread of a vCPU was ready and had no CPU: what the scheduler says of
+ * the thread, /proc/thread-self/schedstat, from the first KVM_RUN of the vCPU on.
+ */
+#define _GNU_SOURCE
+#include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+
+#define MS			1000000ULL
+
+/* What the threads of a case are to wait for a CPU: many slices of the scheduler. */
+#define WAITED			(100 * MS)
+
+/* A wait may come where it is not to be told to whom it belongs. */
+#define ATTEMPTS		50
+
+#define BUCKETS			32
+
+FIXTURE(ready)
+{
+	int kvm;
+	struct guest guest;
+	struct stats_file vm_file;
+};
+
+FIXTURE_SETUP(ready)
+{
+	int i;
+
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 2);
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
+		   &self->vm_file);
+	if (!stats_read(_metadata, &self->vm_file, "ready_accounting"))
+		SKIP_IN_SETUP("the scheduler does not count run_delay");
+	for (i = 0; i < 2; i++)
+		stats_arch_init_vcpu(_metadata, self->guest.vcpu[i].fd,
+				     GUEST_KERNEL_EXITS, 0);
+}
+
+FIXTURE_TEARDOWN(ready)
+{
+	stats_unload(&self->vm_file);
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* Where this thread's run_delay is read: a look at it is to be short. */
+static __thread int schedstat = -1;
+
+/* Of this thread, in nanoseconds; 0 if it cannot be had. */
+static __u64 run_delay(void)
+{
+	unsigned long long delay;
+	char line[128] = "";
+
+	if (schedstat < 0)
+		schedstat = open("/proc/thread-self/schedstat",
+				 O_RDONLY | O_CLOEXEC);
+	if (pread(schedstat, line, sizeof(line) - 1, 0) <= 0 ||
+	    sscanf(line, "%*u %llu", &delay) != 1)
+		return 0;
+	return delay;
+}
+
+/* A thread, on the CPU of the test, that runs a vCPU until it is told to stop. */
+struct waiter {
+	struct guest_vcpu *vcpu;
+	pthread_t thread;
+	long result;		/* of the KVM_RUN that was stopped */
+	/* run_delay before and after its first KVM_RUN, and its last. */
+	__u64 first[2], last[2];
+};
+
+/* A KVM_RUN that does not enter the guest: KVM looks how long the thread waited. */
+static void look(struct guest_vcpu *v, __u64 delay[2])
+{
+	delay[0] = run_delay();
+	v->run->immediate_exit = 1;
+	ioctl(v->fd, KVM_RUN, 0);
+	v->run->immediate_exit = 0;
+	delay[1] = run_delay();
+}
+
+static void *wait_in_guest(void *arg)
+{
+	struct waiter *w = arg;
+
+	runner_kicked = w->vcpu->run;
+	look(w->vcpu, w->first);
+	w->result = result(ioctl(w->vcpu->fd, KVM_RUN, 0));
+	look(w->vcpu, w->last);
+	close(schedstat);
+	return NULL;
+}
+
+static void waiter_start(struct __test_metadata *_metadata, struct waiter *w,
+			 struct guest_vcpu *v)
+{
+	memset(w, 0, sizeof(*w));
+	w->vcpu = v;
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, 0x7fffffff);
+	ASSERT_EQ(0, pthread_create(&w->thread, NULL, wait_in_guest, w));
+}
+
+static void waiter_stop(struct __test_metadata *_metadata, struct waiter *w)
+{
+	ASSERT_EQ(0, pthread_kill(w->thread, SIGUSR1));
+	ASSERT_EQ(0, pthread_join(w->thread, NULL));
+	ASSERT_EQ(-EINTR, w->result);
+}
+
+/* Until both have waited; each look at them gives up the CPU. */
+static void run_side_by_side(struct __test_metadata *_metadata,
+			     struct guest *g, struct waiter w[2])
+{
+	struct sigaction action = { .sa_handler = runner_kick };
+	__u64 from[2];
+	int i;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+	stay_on_this_cpu(_metadata);
+	for (i = 0; i < 2; i++)
+		from[i] = vcpu_read(_metadata, &g->vcpu[i], "ready_ns");
+	for (i = 0; i < 2; i++)
+		waiter_start(_metadata, &w[i], &g->vcpu[i]);
+	for (i = 0; i < 2; i++) {
+		while (vcpu_read(_metadata, &g->vcpu[i], "ready_ns") - from[i] <
+		       WAITED)
+			sched_yield();
+	}
+	for (i = 0; i < 2; i++)
+		waiter_stop(_metadata, &w[i]);
+}
+
+TEST_F(ready, time_of_vcpus_that_share_a_cpu_is_the_run_delay_of_their_threads)
+{
+	__u64 ready[2], before[2] = {};
+	bool exact[2] = {};
+	struct waiter w[2];
+	int i, attempt;
+
+	for (attempt = 0; attempt < ATTEMPTS && !(exact[0] && exact[1]);
+	     attempt++) {
+		run_side_by_side(_metadata, &self->guest, w);
+		for (i = 0; i < 2; i++) {
+			ready[i] = vcpu_read(_metadata, &self->guest.vcpu[i],
+					     "ready_ns") - before[i];
+			before[i] += ready[i];
+			/* What is in between, the looks alone cannot tell. */
+			EXPECT_LE(w[i].last[0] - w[i].first[1], ready[i]);
+			EXPECT_GE(w[i].last[1] - w[i].first[0], ready[i]);
+			exact[i] |= w[i].first[0] == w[i].first[1] &&
+				    w[i].last[0] == w[i].last[1];
+		}
+	}
+	EXPECT_TRUE(exact[0] && exact[1]) TH_LOG("in %d attempts", attempt);
+}
+
+TEST_F(ready, histogram_has_the_waits_and_their_time)
+{
+	__u64 hist[BUCKETS], least = 0, most = 0, waits = 0, ready;
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	struct waiter w[2];
+	int i;
+
+	run_side_by_side(_metadata, &self->guest, w);
+	ready = vcpu_read(_metadata, v, "ready_ns");
+	stats_read_all(_metadata, &v->file, "ready_hist", hist, BUCKETS);
+	EXPECT_EQ(0UL, hist[0]);
+	for (i = 1; i < BUCKETS; i++) {
+		waits += hist[i];
+		least += hist[i] << (i - 1);
+		most += (hist[i] << i) - hist[i];
+	}
+	EXPECT_LE(1UL, waits);
+	EXPECT_LE(least, ready);
+	if (!hist[BUCKETS - 1])
+		EXPECT_GE(most, ready);
+}
+
+/* Another thread on the CPU, which always has work, until it is told to end. */
+struct rival {
+	pthread_t thread;
+	bool over;
+};
+
+static void *be_busy(void *arg)
+{
+	struct rival *rival = arg;
+
+	while (!__atomic_load_n(&rival->over, __ATOMIC_RELAXED))
+		;
+	return NULL;
+}
+
+static void rival_start(struct __test_metadata *_metadata, struct rival *rival)
+{
+	stay_on_this_cpu(_metadata);
+	rival->over = false;
+	ASSERT_EQ(0, pthread_create(&rival->thread, NULL, be_busy, rival));
+}
+
+static void rival_end(struct __test_metadata *_metadata, struct rival *rival)
+{
+	__atomic_store_n(&rival->over, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(rival->thread, NULL));
+}
+
+/* Work of this thread beside a rival, until it has waited. */
+static void wait_outside(struct __test_metadata *_metadata)
+{
+	__u64 from = run_delay();
+	struct rival rival;
+
+	rival_start(_metadata, &rival);
+	while (run_delay() - from < WAITED)
+		;
+	rival_end(_metadata, &rival);
+}
+
+TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcpus)
+{
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	__u64 delay[2];
+
+	wait_outside(_metadata);
+	look(v, delay);
+	EXPECT_GE(delay[1] - delay[0], vcpu_read(_metadata, v, "ready_ns"));
+	EXPECT_LE(WAITED, delay[0]);
+}
+
+/* Waits longer than half of what is waited between two runs. */
+static __u64 long_waits(struct __test_metadata *_metadata,
+			const struct guest_vcpu *v)
+{
+	__u64 hist[BUCKETS], waits = 0;
+	int i;
+
+	stats_read_all(_metadata, &v->file, "ready_hist", hist, BUCKETS);
+	for (i = 1; i < BUCKETS; i++)
+		waits += (1ULL << i) > WAITED / 2 ? hist[i] : 0;
+	return waits;
+}
+
+TEST_F(ready, waits_between_two_runs_are_one)
+{
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	__u64 first[2], last[2], ready;
+
+	look(v, first);
+	wait_outside(_metadata);
+	look(v, last);
+	ready = vcpu_read(_metadata, v, "ready_ns");
+	EXPECT_LE(last[0] - first[1], ready);
+	EXPECT_GE(last[1] - first[0], ready);
+	EXPECT_LE(WAITED, ready);
+	EXPECT_EQ(1UL, long_waits(_metadata, v));
+}
+
+/* Loads the vCPU all the time, and waits for a CPU now and then. */
+static void *ask_and_wait(void *arg)
+{
+	__u64 from = run_delay();
+	struct guest_vcpu *v = arg;
+	struct kvm_mp_state state;
+
+	while (run_delay() - from < WAITED)
+		ioctl(v->fd, KVM_GET_MP_STATE, &state);
+	close(schedstat);
+	return NULL;
+}
+
+TEST_F(ready, waits_of_a_thread_that_only_asks_are_not_the_vcpus)
+{
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	struct rival rival;
+	pthread_t asker;
+	__u64 delay[2];
+
+	look(v, delay);
+	rival_start(_metadata, &rival);
+	ASSERT_EQ(0, pthread_create(&asker, NULL, ask_and_wait, v));
+	ASSERT_EQ(0, pthread_join(asker, NULL));
+	rival_end(_metadata, &rival);
+	EXPECT_GE(delay[1] - delay[0], vcpu_read(_metadata, v, "ready_ns"));
+}
+
+TEST_HARNESS_MAIN
