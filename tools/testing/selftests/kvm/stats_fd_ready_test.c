@@ -64,23 +64,45 @@ static __u64 run_delay(void)
 	return delay;
 }
 
+/* What a thread has waited, of itself and in KVM's words. */
+struct look {
+	__u64 before, after;	/* run_delay at KVM_RUN */
+	__u64 ready;
+};
+
 /* A thread, on the CPU of the test, that runs a vCPU until it is told to stop. */
 struct waiter {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
 	long result;		/* of the KVM_RUN that was stopped */
-	/* run_delay before and after its first KVM_RUN, and its last. */
-	__u64 first[2], last[2];
+	struct look first, last;
 };
 
 /* A KVM_RUN that does not enter the guest: KVM looks how long the thread waited. */
-static void look(struct guest_vcpu *v, __u64 delay[2])
+static void look(struct guest_vcpu *v, struct look *l)
 {
-	delay[0] = run_delay();
+	const struct kvm_stats_desc *desc = stats_find(&v->file, "ready_ns");
+
+	l->before = run_delay();
 	v->run->immediate_exit = 1;
 	ioctl(v->fd, KVM_RUN, 0);
 	v->run->immediate_exit = 0;
-	delay[1] = run_delay();
+	l->after = run_delay();
+	pread(v->file.fd, &l->ready, sizeof(l->ready),
+	      v->file.header.data_offset + desc->offset);
+}
+
+/* What KVM counted between two looks is what was waited there. */
+static void expect_waited(struct __test_metadata *_metadata,
+			  const struct look *first, const struct look *last)
+{
+	EXPECT_LE(last->before - first->after, last->ready - first->ready);
+	EXPECT_GE(last->after - first->before, last->ready - first->ready);
+}
+
+static bool is_exact(const struct look *l)
+{
+	return l->before == l->after;
 }
 
 static void *wait_in_guest(void *arg)
@@ -88,9 +110,11 @@ static void *wait_in_guest(void *arg)
 	struct waiter *w = arg;
 
 	runner_kicked = w->vcpu->run;
-	look(w->vcpu, w->first);
+	/* A thread that is new to the vCPU sleeps in its first KVM_RUN. */
+	look(w->vcpu, &w->first);
+	look(w->vcpu, &w->first);
 	w->result = result(ioctl(w->vcpu->fd, KVM_RUN, 0));
-	look(w->vcpu, w->last);
+	look(w->vcpu, &w->last);
 	close(schedstat);
 	return NULL;
 }
@@ -134,52 +158,6 @@ static void run_side_by_side(struct __test_metadata *_metadata,
 		waiter_stop(_metadata, &w[i]);
 }
 
-TEST_F(ready, time_of_vcpus_that_share_a_cpu_is_the_run_delay_of_their_threads)
-{
-	__u64 ready[2], before[2] = {};
-	bool exact[2] = {};
-	struct waiter w[2];
-	int i, attempt;
-
-	for (attempt = 0; attempt < ATTEMPTS && !(exact[0] && exact[1]);
-	     attempt++) {
-		run_side_by_side(_metadata, &self->guest, w);
-		for (i = 0; i < 2; i++) {
-			ready[i] = vcpu_read(_metadata, &self->guest.vcpu[i],
-					     "ready_ns") - before[i];
-			before[i] += ready[i];
-			/* What is in between, the looks alone cannot tell. */
-			EXPECT_LE(w[i].last[0] - w[i].first[1], ready[i]);
-			EXPECT_GE(w[i].last[1] - w[i].first[0], ready[i]);
-			exact[i] |= w[i].first[0] == w[i].first[1] &&
-				    w[i].last[0] == w[i].last[1];
-		}
-	}
-	EXPECT_TRUE(exact[0] && exact[1]) TH_LOG("in %d attempts", attempt);
-}
-
-TEST_F(ready, histogram_has_the_waits_and_their_time)
-{
-	__u64 hist[BUCKETS], least = 0, most = 0, waits = 0, ready;
-	struct guest_vcpu *v = &self->guest.vcpu[0];
-	struct waiter w[2];
-	int i;
-
-	run_side_by_side(_metadata, &self->guest, w);
-	ready = vcpu_read(_metadata, v, "ready_ns");
-	stats_read_all(_metadata, &v->file, "ready_hist", hist, BUCKETS);
-	EXPECT_EQ(0UL, hist[0]);
-	for (i = 1; i < BUCKETS; i++) {
-		waits += hist[i];
-		least += hist[i] << (i - 1);
-		most += (hist[i] << i) - hist[i];
-	}
-	EXPECT_LE(1UL, waits);
-	EXPECT_LE(least, ready);
-	if (!hist[BUCKETS - 1])
-		EXPECT_GE(most, ready);
-}
-
 /* Another thread on the CPU, which always has work, until it is told to end. */
 struct rival {
 	pthread_t thread;
@@ -208,6 +186,71 @@ static void rival_end(struct __test_metadata *_metadata, struct rival *rival)
 	ASSERT_EQ(0, pthread_join(rival->thread, NULL));
 }
 
+/* Whether it counts at all shows within this time, on a CPU that has more to do. */
+#define LONG_ENOUGH		10	/* seconds */
+
+TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
+{
+	struct stats_file file;
+	struct rival rival;
+	int kvm, vm;
+	time_t end;
+
+	rival_start(_metadata, &rival);
+	end = time(NULL) + LONG_ENOUGH;
+	while (!run_delay() && time(NULL) < end)
+		;
+	rival_end(_metadata, &rival);
+	kvm = stats_open_kvm(_metadata);
+	vm = stats_create_vm(_metadata, kvm);
+	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
+	EXPECT_EQ(!!run_delay(),
+		  (int)stats_read(_metadata, &file, "ready_accounting"));
+	stats_unload(&file);
+	close(vm);
+	close(kvm);
+}
+
+TEST_F(ready, time_of_vcpus_that_share_a_cpu_is_the_run_delay_of_their_threads)
+{
+	bool exact[2] = {};
+	struct waiter w[2];
+	int i, attempt;
+
+	for (attempt = 0; attempt < ATTEMPTS && !(exact[0] && exact[1]);
+	     attempt++) {
+		run_side_by_side(_metadata, &self->guest, w);
+		for (i = 0; i < 2; i++) {
+			expect_waited(_metadata, &w[i].first, &w[i].last);
+			exact[i] |= is_exact(&w[i].first) &&
+				    is_exact(&w[i].last);
+		}
+	}
+	EXPECT_TRUE(exact[0] && exact[1]) TH_LOG("in %d attempts", attempt);
+}
+
+TEST_F(ready, histogram_has_the_waits_and_their_time)
+{
+	__u64 hist[BUCKETS], least = 0, most = 0, waits = 0, ready;
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	struct waiter w[2];
+	int i;
+
+	run_side_by_side(_metadata, &self->guest, w);
+	ready = vcpu_read(_metadata, v, "ready_ns");
+	stats_read_all(_metadata, &v->file, "ready_hist", hist, BUCKETS);
+	EXPECT_EQ(0UL, hist[0]);
+	for (i = 1; i < BUCKETS; i++) {
+		waits += hist[i];
+		least += hist[i] << (i - 1);
+		most += (hist[i] << i) - hist[i];
+	}
+	EXPECT_LE(1UL, waits);
+	EXPECT_LE(least, ready);
+	if (!hist[BUCKETS - 1])
+		EXPECT_GE(most, ready);
+}
+
 /* Work of this thread beside a rival, until it has waited. */
 static void wait_outside(struct __test_metadata *_metadata)
 {
@@ -223,12 +266,12 @@ static void wait_outside(struct __test_metadata *_metadata)
 TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcpus)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
-	__u64 delay[2];
+	struct look first;
 
 	wait_outside(_metadata);
-	look(v, delay);
-	EXPECT_GE(delay[1] - delay[0], vcpu_read(_metadata, v, "ready_ns"));
-	EXPECT_LE(WAITED, delay[0]);
+	look(v, &first);
+	EXPECT_GE(first.after - first.before, first.ready);
+	EXPECT_LE(WAITED, first.before);
 }
 
 /* Waits longer than half of what is waited between two runs. */
@@ -247,15 +290,13 @@ static __u64 long_waits(struct __test_metadata *_metadata,
 TEST_F(ready, waits_between_two_runs_are_one)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
-	__u64 first[2], last[2], ready;
+	struct look first, last;
 
-	look(v, first);
+	look(v, &first);
 	wait_outside(_metadata);
-	look(v, last);
-	ready = vcpu_read(_metadata, v, "ready_ns");
-	EXPECT_LE(last[0] - first[1], ready);
-	EXPECT_GE(last[1] - first[0], ready);
-	EXPECT_LE(WAITED, ready);
+	look(v, &last);
+	expect_waited(_metadata, &first, &last);
+	EXPECT_LE(WAITED, last.ready);
 	EXPECT_EQ(1UL, long_waits(_metadata, v));
 }
 
@@ -276,15 +317,15 @@ TEST_F(ready, waits_of_a_thread_that_only_asks_are_not_the_vcpus)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
 	struct rival rival;
+	struct look first;
 	pthread_t asker;
-	__u64 delay[2];
 
-	look(v, delay);
+	look(v, &first);
 	rival_start(_metadata, &rival);
 	ASSERT_EQ(0, pthread_create(&asker, NULL, ask_and_wait, v));
 	ASSERT_EQ(0, pthread_join(asker, NULL));
 	rival_end(_metadata, &rival);
-	EXPECT_GE(delay[1] - delay[0], vcpu_read(_metadata, v, "ready_ns"));
+	EXPECT_EQ(first.ready, vcpu_read(_metadata, v, "ready_ns"));
 }
 
 TEST_HARNESS_MAIN

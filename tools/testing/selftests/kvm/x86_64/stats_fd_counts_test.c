@@ -248,6 +248,40 @@ TEST_F(guest, exits_that_the_guest_does_not_make_are_interrupts_and_page_faults)
 		  vcpu_read(_metadata, self->vcpu, "irq_exits"));
 }
 
+/* Real mode, with data segments that only unrestricted guests can have there. */
+static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
+{
+	struct kvm_sregs sregs;
+
+	stats_arch_init_vcpu(_metadata, vcpu, GUEST_USER_EXITS, 0);
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
+	sregs.cr0 &= ~1ULL;
+	sregs.cs.selector = sregs.cs.base >> 4;
+	sregs.cs.type = 3;
+	sregs.ss.selector = sregs.ss.base >> 4;
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
+}
+
+/* Where VMX has no way to run them, each attempt counts as an exit. */
+TEST_F(guest, entries_that_are_left_out_are_exits_with_a_reason_of_their_own)
+{
+	bool emulated = !stats_arch_svm() &&
+		stats_parameter_is_off("kvm_intel", "unrestricted_guest");
+	struct guest_vcpu *v = self->vcpu;
+	struct reasons r;
+	int i;
+
+	init_real_mode(_metadata, v->fd);
+	for (i = 0; i < ROUNDS; i++)
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+	reasons_read(_metadata, v, &r);
+	EXPECT_EQ(emulated ? (__u64)ROUNDS : 0UL,
+		  reason_of(_metadata, v, &r, "emulation"));
+	EXPECT_EQ(emulated ? 0UL : (__u64)ROUNDS,
+		  reason_of(_metadata, v, &r, "io"));
+}
+
 static __u64 preemptions(struct __test_metadata *_metadata,
 			 const struct guest_vcpu *v)
 {
