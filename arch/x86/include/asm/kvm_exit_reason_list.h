@@ -20,7 +20,8 @@ KVM_EXIT_REASON(interrupt, "An interrupt of the host")
 KVM_EXIT_REASON(nmi, "A non-maskable interrupt of the host")
 KVM_EXIT_REASON(smi, "A system management interrupt of the host")
 KVM_EXIT_REASON(init, "An INIT signal or a start-up IPI for the CPU")
-KVM_EXIT_REASON(preemption_timer, "The VMX preemption timer: a timer of the guest, or KVM wants to be back at once")
+KVM_EXIT_REASON(preemption_timer,
+		"The VMX preemption timer: a timer of the guest, or KVM wants to be back at once")
 KVM_EXIT_REASON(interrupt_window, "The guest became ready for an interrupt")
 KVM_EXIT_REASON(nmi_window, "The guest became ready for an NMI, on SVM by its IRET")
 KVM_EXIT_REASON(pml_full, "The CPU's log of written pages is full")
@@ -28,7 +29,8 @@ KVM_EXIT_REASON(monitor_trap, "An instruction of the guest ended that KVM single
 
 /* Memory. */
 KVM_EXIT_REASON(page_fault, "A page fault of the guest while KVM shadows its page tables")
-KVM_EXIT_REASON(nested_page_fault, "Guest memory that nested page tables do not map for that access")
+KVM_EXIT_REASON(nested_page_fault,
+		"Guest memory that nested page tables do not map for that access")
 KVM_EXIT_REASON(mmio, "An access to memory that KVM has marked as MMIO at an earlier one")
 KVM_EXIT_REASON(invlpg, "INVLPG or INVLPGA")
 KVM_EXIT_REASON(invpcid, "INVPCID")
