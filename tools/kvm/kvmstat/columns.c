@@ -141,6 +141,13 @@ static const struct statsfile_desc *find_counter(const struct statsfile_schema *
 	return NULL;
 }
 
+static const struct statsfile_desc *find_reasons(const struct statsfile_schema *schema)
+{
+	const struct statsfile_desc *desc = schema ? find_counter(schema, "exit_reasons") : NULL;
+
+	return desc && has_named_buckets(desc) ? desc : NULL;
+}
+
 bool columns_is_exit(const struct statsfile_desc *desc)
 {
 	size_t i;
@@ -175,7 +182,7 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	enum rate rate;
 	size_t i;
 
-	*columns = (struct columns) {};
+	*columns = (struct columns) { .reasons = find_reasons(schema), };
 	for (i = 0; schema && i < ARRAY_SIZE(column_names); i++) {
 		desc = find_counter(schema, column_names[i].name);
 		if (desc)
@@ -200,19 +207,30 @@ static uint64_t sum_of(const struct columns *columns, unsigned int counts, const
 	return sum;
 }
 
-void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
-		   struct rates *rates)
+/* The fullest bucket, and how often that was counted. */
+static uint64_t find_top_bucket(const struct statsfile_desc *reasons, const uint64_t *delta,
+				const char **top)
+{
+	const struct statsfile_value_name *name = reasons->value_names;
+	uint64_t count, most = 0;
+
+	for (; name < reasons->value_names + reasons->num_value_names; name++) {
+		count = delta[reasons->first + name->value];
+		if (count <= most)
+			continue;
+		most = count;
+		*top = name->name;
+	}
+	return most;
+}
+
+/* The same of statistics that count exits of one kind each. */
+static uint64_t find_top_statistic(const struct columns *columns, const uint64_t *delta,
+				   const char **top)
 {
 	uint64_t count, most = 0;
-	enum rate rate;
 	size_t i;
 
-	*rates = (struct rates) {};
-	for (rate = 0; rate < NUM_RATES; rate++) {
-		rates->known[rate] = columns->known[rate];
-		count = sum_of(columns, counts_of(columns, rate), delta);
-		rates->per_second[rate] = rate_per_second(count, elapsed_ns);
-	}
 	for (i = 0; i < columns->num_sources; i++) {
 		if (!(columns->source[i].counts & REASON))
 			continue;
@@ -220,7 +238,24 @@ void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_
 		if (count <= most)
 			continue;
 		most = count;
-		rates->top = columns->source[i].desc;
+		*top = columns->source[i].desc->name;
 	}
-	rates->top_per_second = rate_per_second(most, elapsed_ns);
+	return most;
+}
+
+void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
+		   struct rates *rates)
+{
+	uint64_t count;
+	enum rate rate;
+
+	*rates = (struct rates) {};
+	for (rate = 0; rate < NUM_RATES; rate++) {
+		rates->known[rate] = columns->known[rate];
+		count = sum_of(columns, counts_of(columns, rate), delta);
+		rates->per_second[rate] = rate_per_second(count, elapsed_ns);
+	}
+	count = columns->reasons ? find_top_bucket(columns->reasons, delta, &rates->top) :
+				   find_top_statistic(columns, delta, &rates->top);
+	rates->top_per_second = rate_per_second(count, elapsed_ns);
 }

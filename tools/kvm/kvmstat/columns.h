@@ -3,6 +3,9 @@
  * The few numbers that a VM or vCPU is judged by at a glance, the same on every
  * architecture: exits, halts, injections per second, and the reason that most exits had.
  * Which statistics they are made of is looked up once per schema.
+ *
+ * The reason is a bucket of exit_reasons, in which each exit is once. Kernels without that
+ * have statistics of some reasons, and the reason is one of these.
  */
 #ifndef KVMSTAT_COLUMNS_H
 #define KVMSTAT_COLUMNS_H
@@ -31,14 +34,15 @@ struct column_source {
 struct columns {
 	struct column_source source[COLUMNS_MAX];
 	size_t num_sources;
+	const struct statsfile_desc *reasons;	/* exit_reasons, or NULL */
 	bool known[NUM_RATES];		/* whether the architecture counts it */
 };
 
 struct rates {
 	bool known[NUM_RATES];
 	double per_second[NUM_RATES];	/* 0 of what is not known */
-	/* The reason for exits that was counted most, NULL if none was. */
-	const struct statsfile_desc *top;
+	/* The reason for exits that was counted most, a name in the schema; NULL if none was. */
+	const char *top;
 	double top_per_second;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat hist: histograms as bars, with the bounds of their buckets and percentiles.
+ * kvmstat hist: histograms as bars, with the bounds of their buckets and percentiles, or
+ * with the names of the buckets.
  */
 #include <stdlib.h>
 #include <string.h>

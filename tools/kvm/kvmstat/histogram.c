@@ -2,9 +2,12 @@
 /*
  * Buckets and percentiles.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "histogram.h"
+#include "util.h"
 
 const char * const percentile_names[NUM_PERCENTILES] = {
 	[P50] = "p50",
@@ -63,6 +66,45 @@ struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t 
 			histogram.percentile[next++] = i;
 	}
 	return histogram;
+}
+
+const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *desc,
+			unsigned int bucket)
+{
+	const char *name = statsfile_value_name(desc, bucket);
+
+	if (name)
+		return name;
+	snprintf(number, BUCKET_SIZE, "%u", bucket);
+	return number;
+}
+
+static int compare_fullness(const void *a, const void *b, void *count_of)
+{
+	unsigned int left = *(const unsigned int *)a, right = *(const unsigned int *)b;
+	const uint64_t *count = count_of;
+
+	if (count[left] != count[right])
+		return count[left] < count[right] ? 1 : -1;
+	return left < right ? -1 : 1;
+}
+
+unsigned int *histogram_rows(const struct histogram *histogram, size_t *count)
+{
+	unsigned int *rows = xcalloc(histogram->desc->size, sizeof(*rows));
+	bool named = has_named_buckets(histogram->desc);
+	unsigned int i;
+
+	*count = 0;
+	if (!histogram->total)
+		return rows;
+	for (i = histogram->first; i <= histogram->percentile[PMAX]; i++) {
+		if (histogram->count[i] || !named)
+			rows[(*count)++] = i;
+	}
+	if (named)
+		qsort_r(rows, *count, sizeof(*rows), compare_fullness, (void *)histogram->count);
+	return rows;
 }
 
 uint64_t highest_count(const struct histogram *histogram)

@@ -2,12 +2,14 @@
 /*
  * What a histogram tells: the bounds of its buckets, how many values it has counted,
  * and in which bucket the median and other percentiles are. Where in the bucket is not
- * known: a percentile is a range.
+ * known: a percentile is a range. Of one with named buckets, bounds and percentiles mean
+ * nothing.
  */
 #ifndef KVMSTAT_HISTOGRAM_H
 #define KVMSTAT_HISTOGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "format.h"
@@ -43,6 +45,19 @@ struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t 
 uint64_t bucket_lower(const struct statsfile_desc *desc, unsigned int bucket);
 uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket);
 bool bucket_is_open(const struct statsfile_desc *desc, unsigned int bucket);
+
+/* Enough for the number of a bucket. */
+#define BUCKET_SIZE 12
+
+/* What the bucket is called: @number, which it is made, if it has no name. */
+const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *desc,
+			unsigned int bucket);
+
+/*
+ * The buckets in the order in which they are shown: from the lowest to the highest that is
+ * not empty; those with names the fullest first, without empty ones. The caller frees them.
+ */
+unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
 
 /* What the fullest bucket has counted. */
 uint64_t highest_count(const struct histogram *histogram);

@@ -26,11 +26,11 @@ static void free_source(struct metric_source *source)
 {
 	unsigned int i;
 
-	if (!source->bound)
+	if (!source->label)
 		return;
 	for (i = 0; i < source->desc->size; i++)
-		free(source->bound[i]);
-	free(source->bound);
+		free(source->label[i]);
+	free(source->label);
 }
 
 static void free_schema(struct metric_schema *schema)
@@ -57,14 +57,19 @@ void metrics_free(struct metrics *metrics)
 
 static enum metric_type type_of(const struct statsfile_desc *desc)
 {
-	if (is_histogram(desc))
+	if (is_histogram(desc) && !has_named_buckets(desc))
 		return METRIC_HISTOGRAM;
 	return is_counter(desc) ? METRIC_COUNTER : METRIC_GAUGE;
 }
 
-/* A boolean is a number of those for which it is true. */
+/*
+ * A boolean is a number of those for which it is true. What has buckets with names is a
+ * number of whatever is in each.
+ */
 static const char *unit_of(const struct statsfile_desc *desc)
 {
+	if (has_named_buckets(desc))
+		return "";
 	switch (statsfile_unit(desc)) {
 	case KVM_STATS_UNIT_SECONDS:
 		return "seconds";
@@ -104,13 +109,45 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+/* What statistics whose buckets have names are called where that says more. */
+static const struct named_buckets {
+	const char *statistic;
+	const char *metric;
+	const char *label;
+} named_buckets[] = {
+	{ "exit_reasons", "exits_by_reason", "reason", },
+};
+
+static const struct named_buckets *find_named_buckets(const struct statsfile_desc *desc)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(named_buckets); i++) {
+		if (has_named_buckets(desc) && !strcmp(named_buckets[i].statistic, desc->name))
+			return &named_buckets[i];
+	}
+	return NULL;
+}
+
+static const char *label_name(const struct statsfile_desc *desc)
+{
+	const struct named_buckets *named = find_named_buckets(desc);
+
+	if (!has_named_buckets(desc))
+		return NULL;
+	return named ? named->label : "bucket";
+}
+
 static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 {
+	const struct named_buckets *named = find_named_buckets(desc);
 	const char *unit = unit_of(desc);
 	int length = base_length(desc);
 	bool has_unit = !*unit || ends_in(desc->name, length, unit);
 	char *name, *c;
 
+	if (named)
+		return xasprintf("%s%s", prefixes[scope], named->metric);
 	name = xasprintf("%s%.*s%s%s", prefixes[scope], length, desc->name, has_unit ? "" : "_",
 			 has_unit ? "" : unit);
 	for (c = name; *c; c++) {
@@ -123,7 +160,8 @@ static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 static bool is_same(const struct metric *a, const struct metric *b)
 {
 	return a->scope == b->scope && a->type == b->type && a->is_peak == b->is_peak &&
-	       !strcmp(a->unit, b->unit) && !strcmp(a->statistic, b->statistic);
+	       !strcmp(a->unit, b->unit) && !strcmp(a->statistic, b->statistic) &&
+	       !a->label == !b->label;
 }
 
 static bool is_taken(const struct metrics *metrics, const char *name)
@@ -173,6 +211,7 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 		.unit = unit_of(desc),
 		.help = describe_statistic(scope, desc->name),
 		.statistic = desc->name,
+		.label = label_name(desc),
 	};
 
 	return add_metric(metrics, &metric);
@@ -189,7 +228,7 @@ static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_d
 {
 	size_t length = strlen(histogram->name);
 
-	if (!is_histogram(histogram) || !ends_in(histogram->name, length, "_hist") ||
+	if (type_of(histogram) != METRIC_HISTOGRAM || !ends_in(histogram->name, length, "_hist") ||
 	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE ||
 	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS || !has_same_scale(sum, histogram))
 		return false;
@@ -220,33 +259,74 @@ static bool is_a_sum(const struct statsfile_schema *schema, const struct statsfi
 	return false;
 }
 
+char *make_label(const char *name, const char *text)
+{
+	/* Each character may need another one in front. */
+	char *escaped = xcalloc(2 * strlen(text) + 1, 1);
+	char *to = escaped;
+	char *label;
+
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	label = xasprintf("%s=\"%s\"", name, escaped);
+	free(escaped);
+	return label;
+}
+
 /*
  * The largest value that the bucket counts: a bound of the metric is part of its bucket,
  * in the file the upper one is not, and the values are whole numbers.
  */
-static char *name_bound(const struct statsfile_desc *desc, unsigned int bucket)
+static char *label_bound(const struct statsfile_desc *desc, unsigned int bucket)
 {
 	char text[FORMAT_SIZE];
 
 	format_decimal(text, desc, bucket_upper(desc, bucket) - 1);
 	/* As OpenMetrics wants it: a bound is a number with a fraction. */
-	return xasprintf("%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+	return xasprintf(",le=\"%s%s\"", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-static char **name_bounds(const struct statsfile_desc *desc)
+static void label_bounds(char **label, const struct statsfile_desc *desc)
 {
-	char **bound = xcalloc(desc->size, sizeof(*bound));
 	unsigned int i;
 
 	for (i = 0; !bucket_is_open(desc, i); i++) {
-		bound[i] = name_bound(desc, i);
+		label[i] = label_bound(desc, i);
 		/* Beyond what the numbers can tell apart. */
-		if (i && bound[i - 1] && !strcmp(bound[i - 1], bound[i])) {
-			free(bound[i - 1]);
-			bound[i - 1] = NULL;
+		if (i && label[i - 1] && !strcmp(label[i - 1], label[i])) {
+			free(label[i - 1]);
+			label[i - 1] = NULL;
 		}
 	}
-	return bound;
+}
+
+static void label_names(char **label, const struct statsfile_desc *desc)
+{
+	char number[BUCKET_SIZE], *text;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++) {
+		text = make_label(label_name(desc), bucket_name(number, desc, i));
+		label[i] = xasprintf(",%s", text);
+		free(text);
+	}
+}
+
+static char **label_buckets(const struct statsfile_desc *desc)
+{
+	char **label;
+
+	if (!is_histogram(desc))
+		return NULL;
+	label = xcalloc(desc->size, sizeof(*label));
+	if (has_named_buckets(desc))
+		label_names(label, desc);
+	else
+		label_bounds(label, desc);
+	return label;
 }
 
 static void add_source(struct metric_schema *schema, size_t metric,
@@ -268,7 +348,7 @@ static void add_source(struct metric_schema *schema, size_t metric,
 	schema->source[metric] = (struct metric_source) {
 		.desc = desc,
 		.sum = is_histogram(desc) ? find_sum(schema->schema, desc) : NULL,
-		.bound = is_histogram(desc) ? name_bounds(desc) : NULL,
+		.label = label_buckets(desc),
 	};
 }
 

@@ -6,6 +6,9 @@
  *
  * A histogram "X_hist" of times for which there is "X_ns", the sum of them, is one
  * metric: that is its sum.
+ *
+ * A histogram whose buckets have names is a counter with a label: monitoring systems add up
+ * the buckets of a histogram, which have an order.
  */
 #ifndef KVMSTAT_METRICS_H
 #define KVMSTAT_METRICS_H
@@ -30,14 +33,18 @@ struct metric {
 	const char *unit;		/* what the name ends in, "" without unit */
 	const char *help;		/* NULL if it is not known what is counted */
 	const char *statistic;
+	const char *label;		/* that tells values with names apart, or NULL */
 };
 
 /* Where a schema has a metric. */
 struct metric_source {
 	const struct statsfile_desc *desc;	/* NULL if it has not */
 	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
-	/* Of a histogram: an upper bound per bucket, NULL where the next one has the same. */
-	char **bound;
+	/*
+	 * Of buckets the label that each has alone, with a comma in front: its upper bound,
+	 * NULL where the next one has the same, or its name. NULL of what has no buckets.
+	 */
+	char **label;
 };
 
 struct metric_schema {
@@ -59,6 +66,9 @@ void metrics_free(struct metrics *metrics);
 
 /* The index of the schema, whose metrics are added if it is new. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
+
+/* NAME="TEXT", the caller frees it. */
+char *make_label(const char *name, const char *text);
 
 /* NULL if the schema does not have it. */
 const struct metric_source *metrics_find(const struct metrics *metrics, size_t schema,

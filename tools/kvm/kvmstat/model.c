@@ -14,6 +14,11 @@ bool is_histogram(const struct statsfile_desc *desc)
 	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
 }
 
+bool has_named_buckets(const struct statsfile_desc *desc)
+{
+	return is_histogram(desc) && desc->num_value_names;
+}
+
 bool is_counter(const struct statsfile_desc *desc)
 {
 	return statsfile_type(desc) == KVM_STATS_TYPE_CUMULATIVE || is_histogram(desc);
@@ -27,6 +32,14 @@ uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array)
 	for (i = 0; i < desc->size; i++)
 		total += array[desc->first + i];
 	return total;
+}
+
+/* The sum of several says something else, or nothing. */
+const char *group_value_name(const struct group *group, const struct statsfile_desc *desc)
+{
+	if (group->num_members != 1 || desc->size != 1 || is_histogram(desc))
+		return NULL;
+	return statsfile_value_name(desc, group->value[desc->first]);
 }
 
 double rate_per_second(uint64_t delta, uint64_t elapsed_ns)

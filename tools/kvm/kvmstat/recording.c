@@ -18,6 +18,7 @@
 
 /* Over all schemas. */
 #define MAX_DESC (4u * STATSFILE_MAX_DESC)
+#define MAX_VALUE_NAMES (4u * STATSFILE_MAX_VALUE_NAMES)
 #define MAX_VMS 65536u
 
 __attribute__((__format__(__printf__, 2, 3)))
@@ -284,44 +285,33 @@ static int parse_host(struct recording *recording, const struct block *block,
 	return finish(&reader, "the description of the host", error);
 }
 
-static size_t longest_name(const struct statsfile_schema *schema)
+static size_t longer(size_t length, const char *text)
 {
-	size_t length, longest = 0;
+	return strlen(text) > length ? strlen(text) : length;
+}
+
+/* Of all that has a name or an id in the file. */
+static size_t longest_name(const struct statsfile_schema *schema, const char *id)
+{
+	const struct statsfile_desc *desc;
+	size_t longest = strlen(id);
 	unsigned int i;
 
-	for (i = 0; i < schema->num_desc; i++) {
-		length = strlen(schema->desc[i].name);
-		if (longest < length)
-			longest = length;
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		longest = longer(longest, desc->name);
+		for (i = 0; i < desc->num_value_names; i++)
+			longest = longer(longest, desc->value_names[i].name);
 	}
 	return longest;
 }
 
-struct bytes recording_make_file(const struct statsfile_schema *schema, const char *id,
-				 size_t *data_offset)
+static void write_descriptors(unsigned char *to, const struct kvm_stats_header *header,
+			      const struct statsfile_schema *schema)
 {
-	size_t longest = longest_name(schema), length = strlen(id);
-	struct kvm_stats_header header = {
-		/* With the 0 behind, rounded up to 8 bytes. */
-		.name_size = ((longest > length ? longest : length) + 8) / 8 * 8,
-		.num_desc = schema->num_desc,
-		.id_offset = sizeof(header),
-	};
-	size_t stride = sizeof(struct kvm_stats_desc) + header.name_size;
-	const struct statsfile_desc *desc = schema->desc;
-	struct bytes file = {};
-	unsigned int i;
+	size_t stride = sizeof(struct kvm_stats_desc) + header->name_size;
+	const struct statsfile_desc *desc;
 
-	header.desc_offset = header.id_offset + header.name_size;
-	header.data_offset = header.desc_offset + header.num_desc * stride;
-	*data_offset = header.data_offset;
-	file.size = header.data_offset + schema->num_values * sizeof(uint64_t);
-	file.room = file.size;
-	file.data = xcalloc(file.size, 1);
-	memcpy(file.data, &header, sizeof(header));
-	memcpy(file.data + header.id_offset, id, length);
-	for (i = 0; i < schema->num_desc; i++, desc++) {
-		unsigned char *raw = file.data + header.desc_offset + i * stride;
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++, to += stride) {
 		const struct kvm_stats_desc packed = {
 			.flags = desc->flags,
 			.exponent = desc->exponent,
@@ -330,9 +320,66 @@ struct bytes recording_make_file(const struct statsfile_schema *schema, const ch
 			.bucket_size = desc->bucket_size,
 		};
 
-		memcpy(raw, &packed, sizeof(packed));
-		memcpy(raw + sizeof(packed), desc->name, strlen(desc->name));
+		memcpy(to, &packed, sizeof(packed));
+		memcpy(to + sizeof(packed), desc->name, strlen(desc->name));
 	}
+}
+
+static void write_value_names(unsigned char *to, uint32_t stride,
+			      const struct statsfile_schema *schema)
+{
+	const struct statsfile_desc *desc;
+	unsigned int i;
+
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		for (i = 0; i < desc->num_value_names; i++, to += stride) {
+			const struct statsfile_value_name *name = &desc->value_names[i];
+			const struct kvm_stats_value_name packed = {
+				.desc = desc - schema->desc,
+				.value = name->value,
+			};
+
+			memcpy(to, &packed, sizeof(packed));
+			memcpy(to + sizeof(packed), name->name, strlen(name->name));
+		}
+	}
+}
+
+/* The extension block makes a promise: the data can be mapped, so it begins with a page. */
+#define PAGE 4096u
+
+struct bytes recording_make_file(const struct statsfile_schema *schema, const char *id,
+				 size_t *data_offset)
+{
+	struct kvm_stats_header header = {
+		.flags = KVM_STATS_HEADER_EXT,
+		/* With the 0 behind, rounded up to 8 bytes. */
+		.name_size = (longest_name(schema, id) + 8) / 8 * 8,
+		.num_desc = schema->num_desc,
+		.id_offset = sizeof(header),
+	};
+	struct kvm_stats_ext ext = {
+		.size = sizeof(ext),
+		.data_size = schema->num_values * sizeof(uint64_t),
+		.value_name_num = schema->num_value_names,
+		.value_name_size = sizeof(struct kvm_stats_value_name) + header.name_size,
+	};
+	struct bytes file = {};
+
+	header.desc_offset = header.id_offset + header.name_size + sizeof(ext);
+	ext.value_name_offset = header.desc_offset + header.num_desc *
+				(sizeof(struct kvm_stats_desc) + header.name_size);
+	header.data_offset = ext.value_name_offset + ext.value_name_num * ext.value_name_size;
+	header.data_offset = (header.data_offset + PAGE - 1) / PAGE * PAGE;
+	*data_offset = header.data_offset;
+	file.size = header.data_offset + ext.data_size;
+	file.room = file.size;
+	file.data = xcalloc(file.size, 1);
+	memcpy(file.data, &header, sizeof(header));
+	memcpy(file.data + header.id_offset, id, strlen(id));
+	memcpy(file.data + header.id_offset + header.name_size, &ext, sizeof(ext));
+	write_descriptors(file.data + header.desc_offset, &header, schema);
+	write_value_names(file.data + ext.value_name_offset, ext.value_name_size, schema);
 	return file;
 }
 
@@ -365,37 +412,91 @@ static void parse_desc(struct reader *reader, struct statsfile_desc *desc)
 	desc->name = get_string(reader);
 }
 
-static uint64_t num_desc_of(const struct recording *recording)
+static void count_values(struct statsfile_schema *described, const struct statsfile_desc *desc)
 {
-	uint64_t count = 0;
+	if (desc->first + desc->size > described->num_values)
+		described->num_values = desc->first + desc->size;
+}
+
+static void parse_value_names(struct reader *reader, struct statsfile_schema *described)
+{
+	struct statsfile_desc *desc = described->desc;
+	struct statsfile_value_name *name;
+	unsigned int i;
+
+	for (i = 0; i < described->num_value_names; i++) {
+		name = &described->value_name[i];
+		desc += get_varint(reader, described->desc + described->num_desc - desc - 1);
+		name->value = get_varint(reader, UINT32_MAX);
+		name->name = get_string(reader);
+		if (!desc->num_value_names++)
+			desc->value_names = name;
+	}
+}
+
+/* Of all schemas together: what they may have is limited, too. */
+static void count_parts(const struct recording *recording, uint64_t *num_desc,
+			uint64_t *num_value_names)
+{
 	size_t i;
 
-	for (i = 0; i < recording->num_schemas; i++)
-		count += recording->schema[i]->num_desc;
-	return count;
+	*num_desc = 0;
+	*num_value_names = 0;
+	for (i = 0; i < recording->num_schemas; i++) {
+		*num_desc += recording->schema[i]->num_desc;
+		*num_value_names += recording->schema[i]->num_value_names;
+	}
+}
+
+/* What is allocated for @described the caller frees in any case. */
+static void describe_schema(struct recording *recording, struct reader *reader,
+			    struct statsfile_schema *described)
+{
+	uint64_t num_desc, num_value_names;
+	unsigned int i;
+
+	count_parts(recording, &num_desc, &num_value_names);
+	described->num_desc = get_varint(reader, MAX_DESC - num_desc);
+	described->desc = xcalloc(described->num_desc, sizeof(*described->desc));
+	for (i = 0; i < described->num_desc; i++) {
+		parse_desc(reader, &described->desc[i]);
+		count_values(described, &described->desc[i]);
+	}
+	/* Older recordings end before them. */
+	if (reader->at < reader->end && described->num_desc)
+		described->num_value_names = get_varint(reader,
+							MAX_VALUE_NAMES - num_value_names);
+	described->value_name = xcalloc(described->num_value_names,
+					sizeof(*described->value_name));
+	parse_value_names(reader, described);
+}
+
+static void free_described(struct statsfile_schema *described)
+{
+	unsigned int i;
+
+	for (i = 0; i < described->num_desc; i++)
+		free((char *)described->desc[i].name);
+	for (i = 0; i < described->num_value_names; i++)
+		free((char *)described->value_name[i].name);
+	free(described->desc);
+	free(described->value_name);
 }
 
 static int parse_schema(struct recording *recording, const struct block *block,
 			struct statsfile_error *error)
 {
 	struct reader reader = content_reader(recording, block);
-	struct statsfile_schema *schema = NULL, described = {
-		.num_desc = get_varint(&reader, MAX_DESC - num_desc_of(recording)),
-	};
-	unsigned int i;
+	struct statsfile_schema *schema = NULL, described = {};
 	int ret;
 
 	if (recording->num_schemas == RECORDING_MAX_SCHEMAS)
 		return fail(error, "more than %u schemas", RECORDING_MAX_SCHEMAS);
-	described.desc = xcalloc(described.num_desc, sizeof(*described.desc));
-	for (i = 0; i < described.num_desc; i++)
-		parse_desc(&reader, &described.desc[i]);
+	describe_schema(recording, &reader, &described);
 	ret = finish(&reader, "a schema", error);
 	if (!ret)
 		ret = check_schema(&described, &schema, error);
-	for (i = 0; i < described.num_desc; i++)
-		free((char *)described.desc[i].name);
-	free(described.desc);
+	free_described(&described);
 	if (ret)
 		return ret;
 	recording->schema = xreallocarray(recording->schema, recording->num_schemas + 1,

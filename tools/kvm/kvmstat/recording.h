@@ -36,7 +36,10 @@
  *
  * RECORDING_SCHEMA: the descriptors of a statistics file: varint number, and of each one
  * varint flags, signed exponent, varint size, varint index of its first value, varint
- * bucket_size, string name. Schemas are numbered from 1 in the order of the file.
+ * bucket_size, string name. Then the names of values, which older files have not: varint
+ * number, and of each one varint index of its descriptor minus that of the one in front,
+ * varint value, string name. Readers ignore what follows. Schemas are numbered from 1 in
+ * the order of the file.
  *
  * RECORDING_SAMPLE: u8 key, u64 CLOCK_REALTIME and u64 CLOCK_MONOTONIC in nanoseconds,
  * varint number of VMs, the VMs, varint number of changes, the changes. A sample is
@@ -164,8 +167,8 @@ void recording_add(struct recording_writer *writer, struct snapshot *snapshot);
 void recording_writer_free(struct recording_writer *writer);
 
 /*
- * A statistics file of this machine with all values 0, which stand at *@data_offset. The
- * caller frees file.data.
+ * A statistics file of this machine that shows no vCPUs, with all values 0, which stand at
+ * *@data_offset. The caller frees file.data.
  */
 struct bytes recording_make_file(const struct statsfile_schema *schema, const char *id,
 				 size_t *data_offset);

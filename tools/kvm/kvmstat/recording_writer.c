@@ -99,6 +99,22 @@ void recording_begin(struct recording_writer *writer, const struct recording_hos
 	end_block(bytes, start);
 }
 
+static void put_value_names(struct bytes *bytes, const struct statsfile_schema *schema)
+{
+	const struct statsfile_desc *desc, *last = schema->desc;
+	unsigned int i;
+
+	put_varint(bytes, schema->num_value_names);
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		for (i = 0; i < desc->num_value_names; i++) {
+			put_varint(bytes, desc - last);
+			put_varint(bytes, desc->value_names[i].value);
+			put_string(bytes, desc->value_names[i].name);
+			last = desc;
+		}
+	}
+}
+
 static void put_schema(struct bytes *bytes, const struct statsfile_schema *schema)
 {
 	const struct statsfile_desc *desc;
@@ -113,6 +129,7 @@ static void put_schema(struct bytes *bytes, const struct statsfile_schema *schem
 		put_varint(bytes, desc->bucket_size);
 		put_string(bytes, desc->name);
 	}
+	put_value_names(bytes, schema);
 	end_block(bytes, start);
 }
 

@@ -145,11 +145,18 @@ static struct json_object *new_statistic(const struct statsfile_desc *desc)
 	return statistic;
 }
 
-/* Of a histogram it is the number of values that it counted. */
+/*
+ * Of a histogram it is the number of values that it counted. Several vCPUs together say
+ * nothing that has a name.
+ */
 static void add_value(struct json_object *statistic, const struct statsfile_desc *desc,
-		      const uint64_t *value)
+		      const struct group *group)
 {
-	add_number(statistic, is_histogram(desc) ? "count" : "value", group_total(desc, value));
+	add_number(statistic, is_histogram(desc) ? "count" : "value",
+		   group_total(desc, group->value));
+	if (!is_histogram(desc) && desc->size == 1 && desc->num_value_names &&
+	    group->num_members == 1)
+		add_text(statistic, "name", group_value_name(group, desc));
 }
 
 static struct json_object *new_bounds(const struct statsfile_desc *desc, unsigned int bucket)
@@ -164,6 +171,14 @@ static struct json_object *new_bounds(const struct statsfile_desc *desc, unsigne
 	return bounds;
 }
 
+static struct json_object *new_named_bucket(const struct statsfile_desc *desc, unsigned int bucket)
+{
+	struct json_object *named = new_object();
+
+	add_text(named, "name", statsfile_value_name(desc, bucket));
+	return named;
+}
+
 static void add_buckets(struct json_object *statistic, const struct statsfile_desc *desc,
 			const uint64_t *count)
 {
@@ -172,7 +187,7 @@ static void add_buckets(struct json_object *statistic, const struct statsfile_de
 	struct json_object *bucket;
 
 	for (i = 0; i < desc->size; i++) {
-		bucket = new_bounds(desc, i);
+		bucket = has_named_buckets(desc) ? new_named_bucket(desc, i) : new_bounds(desc, i);
 		add_number(bucket, "count", count[i]);
 		if (json_object_array_add(buckets, bucket))
 			checked(NULL);
@@ -217,7 +232,7 @@ static struct json_object *new_reason(const struct rates *rates)
 	if (!rates->top)
 		return NULL;
 	reason = new_rate(rates->top_per_second);
-	add_text(reason, "name", rates->top->name);
+	add_text(reason, "name", rates->top);
 	if (share < 0)
 		add(reason, "share", NULL);
 	else
@@ -274,7 +289,7 @@ static void add_moved(struct json_object *line, const char *key, const struct gr
 		if (!count && !(ever && group_total(desc, group->value)))
 			continue;
 		statistic = new_statistic(desc);
-		add_value(statistic, desc, group->value);
+		add_value(statistic, desc, group);
 		if (is_counter(desc)) {
 			add_number(statistic, "delta", count);
 			add_decimal(statistic, "rate", rate_per_second(count, elapsed_ns));
@@ -327,7 +342,7 @@ static void render_group(struct output *output, const struct subject *subject,
 	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
 		statistic = new_statistic(desc);
-		add_value(statistic, desc, group->value);
+		add_value(statistic, desc, group);
 		if (is_histogram(desc))
 			add_buckets(statistic, desc, group->value + desc->first);
 		add(all, desc->name, statistic);
@@ -335,23 +350,30 @@ static void render_group(struct output *output, const struct subject *subject,
 	print_line(output->file, line);
 }
 
+static void add_percentiles(struct json_object *statistic, const struct histogram *histogram)
+{
+	struct json_object *percentiles = new_object();
+	int i;
+
+	for (i = 0; i < NUM_PERCENTILES; i++)
+		add(percentiles, percentile_names[i], histogram->total ?
+		    new_bounds(histogram->desc, histogram->percentile[i]) : NULL);
+	add(statistic, "percentiles", percentiles);
+}
+
 static void render_histogram(struct output *output, const struct subject *subject,
 			     const struct histogram *histogram)
 {
 	const struct statsfile_desc *desc = histogram->desc;
 	struct json_object *line = new_line("histogram");
-	struct json_object *percentiles = new_object();
 	struct json_object *statistic;
-	int i;
 
 	add_subject(line, subject);
 	add_text(line, "statistic", desc->name);
 	statistic = new_statistic(desc);
 	add_number(statistic, "count", histogram->total);
-	for (i = 0; i < NUM_PERCENTILES; i++)
-		add(percentiles, percentile_names[i], histogram->total ?
-		    new_bounds(desc, histogram->percentile[i]) : NULL);
-	add(statistic, "percentiles", percentiles);
+	if (!has_named_buckets(desc))
+		add_percentiles(statistic, histogram);
 	add_buckets(statistic, desc, histogram->count);
 	add(line, "histogram", statistic);
 	print_line(output->file, line);

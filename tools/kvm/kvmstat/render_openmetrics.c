@@ -223,26 +223,23 @@ static void append_metric_header(struct exposition *exposition, const struct met
 	free(help);
 }
 
-/* Of one sample, without what only buckets have. */
+/* Of one sample, without what it has by itself. */
 struct sample {
 	const struct metric *metric;
 	const struct scrape_vm *vm;
 	const char *vcpu;		/* its label, "" without */
 };
 
+/* @label: with a comma in front, or "". */
 static void append_sample(struct exposition *exposition, const struct sample *sample,
-			  const char *suffix, const char *bound, const char *value)
+			  const char *suffix, const char *label, const char *value)
 {
 	append(exposition, sample->metric->name);
 	append(exposition, suffix);
 	append(exposition, "{");
 	append(exposition, sample->vm->labels);
 	append(exposition, sample->vcpu);
-	if (bound) {
-		append(exposition, ",le=\"");
-		append(exposition, bound);
-		append(exposition, "\"");
-	}
+	append(exposition, label);
 	append(exposition, "} ");
 	append(exposition, value);
 	append(exposition, "\n");
@@ -250,13 +247,13 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 
 /* Counted values are plain numbers: the scale is that of the bounds. */
 static void append_count(struct exposition *exposition, const struct sample *sample,
-			 const char *suffix, const char *bound, uint64_t count)
+			 const char *suffix, const char *label, uint64_t count)
 {
 	static const struct statsfile_desc plain;
 	char text[FORMAT_SIZE];
 
 	format_decimal(text, &plain, count);
-	append_sample(exposition, sample, suffix, bound, text);
+	append_sample(exposition, sample, suffix, label, text);
 }
 
 static void append_value(struct exposition *exposition, const struct sample *sample,
@@ -266,7 +263,7 @@ static void append_value(struct exposition *exposition, const struct sample *sam
 	char text[FORMAT_SIZE];
 
 	format_decimal(text, desc, values[desc->first]);
-	append_sample(exposition, sample, suffix, NULL, text);
+	append_sample(exposition, sample, suffix, "", text);
 }
 
 /*
@@ -282,14 +279,26 @@ static void append_histogram(struct exposition *exposition, const struct sample 
 
 	for (i = 0; i < desc->size; i++) {
 		count += values[desc->first + i];
-		if (source->bound[i])
-			append_count(exposition, sample, "_bucket", source->bound[i], count);
+		if (source->label[i])
+			append_count(exposition, sample, "_bucket", source->label[i], count);
 	}
-	append_count(exposition, sample, "_bucket", "+Inf", count);
+	append_count(exposition, sample, "_bucket", ",le=\"+Inf\"", count);
 	if (source->sum || !exposition->openmetrics)
-		append_count(exposition, sample, "_count", NULL, count);
+		append_count(exposition, sample, "_count", "", count);
 	if (source->sum)
 		append_value(exposition, sample, "_sum", source->sum, values);
+}
+
+/* Empty ones, too: a counter that appears only when it counts has lost its first step. */
+static void append_named_buckets(struct exposition *exposition, const struct sample *sample,
+				 const struct metric_source *source, const uint64_t *values)
+{
+	const struct statsfile_desc *desc = source->desc;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++)
+		append_count(exposition, sample, "_total", source->label[i],
+			     values[desc->first + i]);
 }
 
 static void append_member(struct exposition *exposition, const struct scrape_vm *vm,
@@ -309,6 +318,8 @@ static void append_member(struct exposition *exposition, const struct scrape_vm 
 	}
 	if (metric->type == METRIC_HISTOGRAM)
 		append_histogram(exposition, &sample, source, values);
+	else if (metric->label)
+		append_named_buckets(exposition, &sample, source, values);
 	else
 		append_value(exposition, &sample, metric->type == METRIC_COUNTER ? "_total" : "",
 			     source->desc, values);

@@ -20,11 +20,14 @@
 #define USUAL_COLUMNS 80
 #define NAME_WIDTH 11
 #define MORE_NAME_WIDTH 13
-#define TOP_WIDTH 16
+#define TOP_WIDTH 17
 #define MORE_TOP_WIDTH 8
 
 /* Of the name of a statistic as much as a screen has room for. */
 #define REASON_SIZE 128
+
+/* Of a bucket of a histogram. */
+#define BOUND_WIDTH 10
 
 #define STATISTICS_GAP 3
 #define SCOPE_WIDTH 6
@@ -165,7 +168,7 @@ static void format_reason(char text[REASON_SIZE], const struct rates *rates, uns
 {
 	double share = rates ? overview_share(rates) : -1;
 
-	snprintf(text, REASON_SIZE, "%s", rates && rates->top ? rates->top->name : "-");
+	snprintf(text, REASON_SIZE, "%s", rates && rates->top ? rates->top : "-");
 	if (share >= 0 && strlen(text) + strlen(" 100%") <= width)
 		snprintf(text + strlen(text), REASON_SIZE - strlen(text), " %.0f%%", 100 * share);
 }
@@ -447,17 +450,49 @@ static void render_vcpu(struct screen *screen, struct view *view)
 	put_footer(screen, view, "q back  ? help  Enter a histogram  p pause  + - interval");
 }
 
+/* As wide as two bounds, or as the longest name of a bucket. */
+static int bucket_width(const struct view *view)
+{
+	int width = 2 * BOUND_WIDTH + 1;
+	char number[BUCKET_SIZE];
+	size_t i, length;
+
+	if (!has_named_buckets(view->histogram.desc))
+		return width;
+	for (i = 0; i < view->list[VIEW_HISTOGRAM].count; i++) {
+		length = strlen(bucket_name(number, view->histogram.desc, view->bucket[i]));
+		if (length > (size_t)width)
+			width = length;
+	}
+	return width;
+}
+
+/* What is in it: returns the column of what follows. */
+static unsigned int put_bucket_name(struct screen *screen, unsigned int line,
+				    const struct statsfile_desc *desc, unsigned int bucket,
+				    int width)
+{
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
+
+	if (has_named_buckets(desc))
+		return screen_print(screen, line, 0, STYLE_PLAIN, "%-*s", width,
+				    bucket_name(number, desc, bucket));
+	format_bounds(lower, upper, desc, bucket);
+	return screen_print(screen, line, 0, STYLE_PLAIN, "%*s %*s", BOUND_WIDTH, lower,
+			    BOUND_WIDTH, upper);
+}
+
 static void put_bucket(struct screen *screen, unsigned int line, const struct view *view,
-		       unsigned int bucket, uint64_t highest)
+		       unsigned int bucket, int width)
 {
 	const struct histogram *histogram = &view->histogram;
-	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	uint64_t highest = highest_count(histogram);
 	uint64_t count = histogram->count[bucket];
 	unsigned int at, i, length;
 
-	format_bounds(lower, upper, histogram->desc, bucket);
-	at = screen_print(screen, line, 0, STYLE_PLAIN, "%10s %10s %16llu  %5.1f%%  ", lower,
-			  upper, (unsigned long long)count, 100.0 * count / histogram->total);
+	at = put_bucket_name(screen, line, histogram->desc, bucket, width);
+	at = screen_print(screen, line, at, STYLE_PLAIN, " %16llu  %5.1f%%  ",
+			  (unsigned long long)count, 100.0 * count / histogram->total);
 	length = screen->columns > at ?
 		 (double)count / highest * (screen->columns - at) + 0.5 : 0;
 	/* What was counted at all is seen. */
@@ -471,19 +506,23 @@ static void put_bucket(struct screen *screen, unsigned int line, const struct vi
 static void render_buckets(struct screen *screen, struct view *view)
 {
 	const struct histogram *histogram = &view->histogram;
-	unsigned int lines = list_lines(screen), i;
+	unsigned int lines = list_lines(screen), at, i;
 	size_t first = view_scroll(view, lines);
-	uint64_t highest = highest_count(histogram);
+	int width = bucket_width(view);
 	char what[REASON_SIZE];
 
 	snprintf(what, sizeof(what), "vCPU %u, %s", view_vcpu(view)->number,
 		 histogram->desc->name);
 	put_vm_title(screen, view, what);
-	screen_print(screen, 1, 0, STYLE_PLAIN, "%10s %10s %16s  %6s", "FROM", "TO", "COUNT",
-		     "SHARE");
+	if (has_named_buckets(histogram->desc))
+		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%-*s", width, "NAME");
+	else
+		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%*s %*s", BOUND_WIDTH, "FROM",
+				  BOUND_WIDTH, "TO");
+	screen_print(screen, 1, at, STYLE_PLAIN, " %16s  %6s", "COUNT", "SHARE");
 	screen_set_style(screen, 1, STYLE_HEADER);
 	for (i = 0; i < lines && first + i < view->list[VIEW_HISTOGRAM].count; i++) {
-		put_bucket(screen, 2 + i, view, histogram->first + first + i, highest);
+		put_bucket(screen, 2 + i, view, view->bucket[first + i], width);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}

@@ -78,7 +78,7 @@ static void render_overview(FILE *out, const char *time, const struct tracked_vm
 	if (share >= 0)
 		snprintf(percent, sizeof(percent), "%.0f%%", 100 * share);
 	fprintf(out, "%s %7d %5zu %9s %9s %9s  %-18s %5s  %s%s\n", time, vm->pid,
-		vm->num_vcpus, exits, halts, injections, rates->top ? rates->top->name : "-",
+		vm->num_vcpus, exits, halts, injections, rates->top ? rates->top : "-",
 		percent, vm->name, vm->ended ? " (ended)" : "");
 }
 
@@ -248,16 +248,18 @@ static void render_summary(struct output *output, const struct model *model,
 	fprintf(out, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
 }
 
-/* The buckets that are not empty, as "number:count". */
+/* The buckets that are not empty, as "number:count" or "name:count". */
 static void render_buckets(FILE *out, const struct statsfile_desc *desc, const uint64_t *value)
 {
+	char number[BUCKET_SIZE];
 	const char *gap = "";
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++) {
 		if (!value[desc->first + i])
 			continue;
-		fprintf(out, "%s%u:%llu", gap, i, (unsigned long long)value[desc->first + i]);
+		fprintf(out, "%s%s:%llu", gap, bucket_name(number, desc, i),
+			(unsigned long long)value[desc->first + i]);
 		gap = " ";
 	}
 }
@@ -267,15 +269,18 @@ static void render_statistic(FILE *out, const struct group *group,
 {
 	char value[FORMAT_SIZE], type[FORMAT_SIZE], unit[FORMAT_SIZE];
 	uint64_t total = group_total(desc, group->value);
+	const char *name = group_value_name(group, desc);
 	bool buckets = is_histogram(desc) && total;
 
 	format_type(type, desc);
 	format_unit(unit, desc);
 	fprintf(out, "%-*s %20llu  %-11s  ", name_width, desc->name, (unsigned long long)total,
 		type);
-	fprintf(out, buckets || is_scaled(desc) ? "%-13s  " : "%s", unit);
+	fprintf(out, buckets || name || is_scaled(desc) ? "%-13s  " : "%s", unit);
 	if (buckets) {
 		render_buckets(out, desc, group->value);
+	} else if (name) {
+		fputs(name, out);
 	} else if (is_scaled(desc)) {
 		format_value(value, desc, total);
 		fputs(value, out);
@@ -353,14 +358,76 @@ static void render_bar(FILE *out, uint64_t count, uint64_t highest)
 		fputc('#', out);
 }
 
+/* How wide the first two columns are. */
+struct row_widths {
+	int name;
+	int count;
+};
+
+static struct row_widths fit_buckets(const struct histogram *histogram, const unsigned int *rows,
+				     size_t num_rows)
+{
+	struct row_widths widths = { .name = strlen("name"), .count = strlen("count"), };
+	char number[BUCKET_SIZE], count[FORMAT_SIZE];
+	size_t i;
+
+	for (i = 0; i < num_rows; i++)
+		widths.name = longer(widths.name, bucket_name(number, histogram->desc, rows[i]));
+	snprintf(count, sizeof(count), "%llu", (unsigned long long)highest_count(histogram));
+	widths.count = longer(widths.count, count);
+	return widths;
+}
+
+/* Of buckets with names: they have no bounds. */
+static void render_bucket_names(FILE *out, const struct histogram *histogram,
+				const unsigned int *rows, size_t num_rows)
+{
+	struct row_widths widths = fit_buckets(histogram, rows, num_rows);
+	uint64_t highest = highest_count(histogram);
+	char number[BUCKET_SIZE];
+	uint64_t count;
+	size_t i;
+
+	fprintf(out, "%-*s %*s  %6s\n", widths.name, "name", widths.count, "count", "share");
+	for (i = 0; i < num_rows; i++) {
+		count = histogram->count[rows[i]];
+		fprintf(out, "%-*s %*llu  %5.1f%%  ", widths.name,
+			bucket_name(number, histogram->desc, rows[i]), widths.count,
+			(unsigned long long)count, 100.0 * count / histogram->total);
+		render_bar(out, count, highest);
+		fputc('\n', out);
+	}
+}
+
+static void render_bucket_bounds(FILE *out, const struct histogram *histogram,
+				 const unsigned int *rows, size_t num_rows)
+{
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
+	uint64_t highest = highest_count(histogram);
+	uint64_t count;
+	size_t i;
+
+	render_percentiles(out, histogram);
+	fprintf(out, "%*s %*s %20s  %6s\n", BOUND_WIDTH, "from", BOUND_WIDTH, "to", "count",
+		"share");
+	for (i = 0; i < num_rows; i++) {
+		format_bounds(lower, upper, histogram->desc, rows[i]);
+		count = histogram->count[rows[i]];
+		fprintf(out, "%*s %*s %20llu  %5.1f%%%s", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
+			(unsigned long long)count, 100.0 * count / histogram->total,
+			count ? "  " : "");
+		render_bar(out, count, highest);
+		fputc('\n', out);
+	}
+}
+
 static void render_histogram(struct output *output, const struct subject *subject,
 			     const struct histogram *histogram)
 {
 	const struct statsfile_desc *desc = histogram->desc;
-	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
-	uint64_t highest = highest_count(histogram);
 	FILE *out = output->file;
-	unsigned int i;
+	unsigned int *rows;
+	size_t num_rows;
 
 	if (output->num_shown++)
 		fputc('\n', out);
@@ -369,18 +436,12 @@ static void render_histogram(struct output *output, const struct subject *subjec
 		PLURAL(histogram->total));
 	if (!histogram->total)
 		return;
-	render_percentiles(out, histogram);
-	fprintf(out, "%*s %*s %20s  %6s\n", BOUND_WIDTH, "from", BOUND_WIDTH, "to", "count",
-		"share");
-	for (i = histogram->first; i <= histogram->percentile[PMAX]; i++) {
-		format_bounds(lower, upper, desc, i);
-		fprintf(out, "%*s %*s %20llu  %5.1f%%%s", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
-			(unsigned long long)histogram->count[i],
-			100.0 * histogram->count[i] / histogram->total,
-			histogram->count[i] ? "  " : "");
-		render_bar(out, histogram->count[i], highest);
-		fputc('\n', out);
-	}
+	rows = histogram_rows(histogram, &num_rows);
+	if (has_named_buckets(desc))
+		render_bucket_names(out, histogram, rows, num_rows);
+	else
+		render_bucket_bounds(out, histogram, rows, num_rows);
+	free(rows);
 }
 
 /* With the date and where that is so. */

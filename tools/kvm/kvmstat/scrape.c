@@ -101,24 +101,6 @@ static int look(struct collector *collector, uint64_t now_ns)
 	return ret;
 }
 
-/* NAME="TEXT", the caller frees it. */
-static char *make_label(const char *name, const char *text)
-{
-	/* Each character may need another one in front. */
-	char *escaped = xcalloc(2 * strlen(text) + 1, 1);
-	char *to = escaped;
-	char *label;
-
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			*to++ = '\\';
-		*to++ = *text;
-	}
-	label = xasprintf("%s=\"%s\"", name, escaped);
-	free(escaped);
-	return label;
-}
-
 static char *make_labels(const struct exported_vm *exported)
 {
 	char *name = make_label("vm", exported->name);

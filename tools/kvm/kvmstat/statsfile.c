@@ -199,8 +199,99 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	return 0;
 }
 
+/* Whether its values are found by an index: the one value of all others says something. */
+static bool is_indexed(const struct statsfile_desc *desc)
+{
+	return desc->size > 1 || statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
+	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
+}
+
+/* Makes @to what stands at @raw, and *@of the statistic of which it is. */
+static int parse_value_name(struct statsfile_schema *schema, const char *raw,
+			    struct statsfile_value_name *to, struct statsfile_desc **of,
+			    struct statsfile_error *error)
+{
+	const char *name = raw + sizeof(struct kvm_stats_value_name);
+	struct kvm_stats_value_name packed;
+	struct statsfile_desc *desc;
+
+	memcpy(&packed, raw, sizeof(packed));
+	if (packed.desc >= schema->num_desc)
+		return fail(error, -EINVAL, "a value of statistic %u has a name, there are %u",
+			    packed.desc, schema->num_desc);
+	desc = &schema->desc[packed.desc];
+	if (is_indexed(desc) && packed.value >= desc->size)
+		return fail(error, -EINVAL, "%.64s: value %u has a name, there are %u",
+			    desc->name, packed.value, desc->size);
+	if (!valid_name(name, schema->name_size))
+		return fail(error, -EINVAL,
+			    "%.64s: the name of value %u is empty, not terminated or not printable",
+			    desc->name, packed.value);
+	*to = (struct statsfile_value_name) { .value = packed.value, .name = name, };
+	*of = desc;
+	return 0;
+}
+
+/* Whether the last one of the statistic is behind all others and none of them. */
+static int check_last_value_name(const struct statsfile_desc *desc, struct statsfile_error *error)
+{
+	const struct statsfile_value_name *last = &desc->value_names[desc->num_value_names - 1];
+	const struct statsfile_value_name *other;
+
+	for (other = desc->value_names; other < last; other++) {
+		if (!strcmp(other->name, last->name))
+			return fail(error, -EINVAL, "%.64s: values %u and %u are both called %.64s",
+				    desc->name, other->value, last->value, last->name);
+		if (other->value >= last->value)
+			return fail(error, -EINVAL,
+				    "%.64s: the names of values %u and %u are not in order",
+				    desc->name, other->value, last->value);
+	}
+	return 0;
+}
+
+static int parse_value_names(struct statsfile_schema *schema, const char *raw, size_t stride,
+			     struct statsfile_error *error)
+{
+	struct statsfile_desc *last = schema->desc, *desc = last;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < schema->num_value_names; i++, raw += stride, last = desc) {
+		ret = parse_value_name(schema, raw, &schema->value_name[i], &desc, error);
+		if (ret)
+			return ret;
+		if (desc < last)
+			return fail(error, -EINVAL,
+				    "the names of values of %.64s and %.64s are not in order",
+				    last->name, desc->name);
+		if (!desc->num_value_names++)
+			desc->value_names = &schema->value_name[i];
+		ret = check_last_value_name(desc, error);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value)
+{
+	uint32_t low = 0, high = desc->num_value_names, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (desc->value_names[middle].value == value)
+			return desc->value_names[middle].name;
+		if (desc->value_names[middle].value < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
 static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t name_size,
-					     size_t raw_size)
+					     uint32_t num_value_names, size_t raw_size)
 {
 	struct statsfile_schema *schema = calloc(1, sizeof(*schema));
 
@@ -209,11 +300,13 @@ static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t nam
 	schema->references = 1;
 	schema->num_desc = num_desc;
 	schema->name_size = name_size;
+	schema->num_value_names = num_value_names;
 	schema->raw_size = raw_size;
-	/* One byte more: malloc(0) may be NULL. */
+	/* One more of each: malloc(0) may be NULL. */
 	schema->raw = malloc(raw_size + 1);
 	schema->desc = calloc(num_desc + 1, sizeof(*schema->desc));
-	if (!schema->raw || !schema->desc) {
+	schema->value_name = calloc(num_value_names + 1, sizeof(*schema->value_name));
+	if (!schema->raw || !schema->desc || !schema->value_name) {
 		statsfile_schema_put(schema);
 		return NULL;
 	}
@@ -223,6 +316,7 @@ static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t nam
 static bool same_descriptors(const struct statsfile_schema *a, const struct statsfile_schema *b)
 {
 	return a->num_desc == b->num_desc && a->name_size == b->name_size &&
+	       a->num_value_names == b->num_value_names && a->raw_size == b->raw_size &&
 	       !memcmp(a->raw, b->raw, a->raw_size);
 }
 
@@ -236,21 +330,91 @@ static struct statsfile_schema *find_known(const struct statsfile_known *known,
 	return NULL;
 }
 
+/* Where a file describes its statistics, and how. */
+struct description {
+	struct block *desc;
+	struct block *value_name;	/* in memory they stand behind the descriptors */
+	uint32_t name_size;
+	uint32_t num_desc;
+	uint32_t desc_offset;
+	uint32_t num_value_names;
+	uint32_t value_name_size;
+	uint32_t value_name_offset;
+};
+
+static int check_value_names(const struct description *description,
+			     struct statsfile_error *error)
+{
+	uint32_t size = sizeof(struct kvm_stats_value_name) + description->name_size;
+
+	if (!description->num_value_names)
+		return 0;
+	if (description->num_value_names > STATSFILE_MAX_VALUE_NAMES)
+		return fail(error, -EINVAL, "%u names of values, %u are possible",
+			    description->num_value_names, STATSFILE_MAX_VALUE_NAMES);
+	if (description->value_name_size < size ||
+	    description->value_name_size > 2 * STATSFILE_MAX_NAME)
+		return fail(error, -EINVAL, "names of values of %u bytes, %u to %u are possible",
+			    description->value_name_size, size, 2 * STATSFILE_MAX_NAME);
+	return 0;
+}
+
+/* Without names the place where they would be means nothing. */
+static void place_blocks(const struct description *description)
+{
+	*description->desc = (struct block) {
+		.name = description->desc->name,
+		.start = description->desc_offset,
+		.size = description->num_desc *
+			(uint64_t)(sizeof(struct kvm_stats_desc) + description->name_size),
+	};
+	if (description->num_value_names)
+		*description->value_name = (struct block) {
+			.name = description->value_name->name,
+			.start = description->value_name_offset,
+			.size = description->num_value_names *
+				(uint64_t)description->value_name_size,
+		};
+}
+
+static int parse_schema(struct statsfile_schema *schema, const struct description *description,
+			struct statsfile_error *error)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		ret = parse_desc(schema, i, description->desc, error);
+		if (ret)
+			return ret;
+	}
+	return parse_value_names(schema, (const char *)schema->raw + description->desc->size,
+				 description->value_name_size, error);
+}
+
 /* *@to is to be discarded by the caller on failure, too. */
-static int read_schema(const struct statsfile_source *source, const struct block *block,
-		       unsigned int num_desc, uint32_t name_size,
+static int read_schema(const struct statsfile_source *source,
+		       const struct description *description,
 		       const struct statsfile_known *known, struct statsfile_schema **to,
 		       struct statsfile_error *error)
 {
 	struct statsfile_schema *schema, *same;
-	unsigned int i;
 	int ret;
 
-	schema = schema_alloc(num_desc, name_size, block->size);
+	ret = check_value_names(description, error);
+	if (ret)
+		return ret;
+	place_blocks(description);
+	schema = schema_alloc(description->num_desc, description->name_size,
+			      description->num_value_names,
+			      description->desc->size + description->value_name->size);
 	if (!schema)
 		return fail(error, -ENOMEM, "out of memory");
 	*to = schema;
-	ret = read_block(source, block, schema->raw, error);
+	ret = read_block(source, description->desc, schema->raw, error);
+	if (!ret)
+		ret = read_block(source, description->value_name,
+				 (char *)schema->raw + description->desc->size, error);
 	if (ret)
 		return ret;
 	same = find_known(known, schema);
@@ -259,37 +423,18 @@ static int read_schema(const struct statsfile_source *source, const struct block
 		statsfile_schema_put(schema);
 		return 0;
 	}
-	for (i = 0; i < schema->num_desc; i++) {
-		ret = parse_desc(schema, i, block, error);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return parse_schema(schema, description, error);
 }
 
-/* As far as it goes: fields beyond its end are zero. */
-static int read_ext(const struct statsfile_source *source, struct block *block,
-		    struct kvm_stats_ext *ext, struct statsfile_error *error)
+/* Fields that the block does not have all of, and those that are of use with them only. */
+static void forget_missing(struct kvm_stats_ext *ext)
 {
-	uint32_t size;
-	int ret;
-
-	block->size = sizeof(size);
-	ret = read_block(source, block, &size, error);
-	if (ret)
-		return ret;
-	if (size < sizeof(size))
-		return fail(error, -EINVAL, "the extension block has %u bytes", size);
-
-	block->size = size < sizeof(*ext) ? size : sizeof(*ext);
-	ret = read_block(source, block, ext, error);
-	if (ret)
-		return ret;
-	block->size = size;
-	/* Those of the vCPUs are of use together only. */
-	if (size < sizeof(*ext))
-		*ext = (struct kvm_stats_ext) { .size = size, .data_size = ext->data_size, };
-	return 0;
+	if (ext->size < offsetof(struct kvm_stats_ext, value_name_offset))
+		*ext = (struct kvm_stats_ext) { .size = ext->size, .data_size = ext->data_size, };
+	if (ext->size < offsetof(struct kvm_stats_ext, reserved)) {
+		ext->value_name_num = 0;
+		ext->vcpu_value_name_num = 0;
+	}
 }
 
 static bool has_data_size(const struct kvm_stats_ext *ext)
@@ -362,8 +507,8 @@ static int find_online_vcpus(struct statsfile *file, struct statsfile_error *err
 }
 
 enum {
-	HEADER, ID, EXT, DESCRIPTORS, DATA,
-	VCPU_DESCRIPTORS, VCPU_IDS, VCPU_WINDOWS, VCPU_DATA,
+	HEADER, ID, EXT, DESCRIPTORS, VALUE_NAMES, DATA,
+	VCPU_DESCRIPTORS, VCPU_VALUE_NAMES, VCPU_IDS, VCPU_WINDOWS, VCPU_DATA,
 	NUM_BLOCKS,
 };
 
@@ -373,6 +518,32 @@ struct layout {
 	struct kvm_stats_ext ext;
 	struct block block[NUM_BLOCKS];
 };
+
+/* As far as it goes: fields beyond its end are zero. */
+static int read_ext(const struct statsfile_source *source, struct layout *layout,
+		    struct statsfile_error *error)
+{
+	struct block *block = &layout->block[EXT];
+	struct kvm_stats_ext *ext = &layout->ext;
+	uint32_t size;
+	int ret;
+
+	block->start = layout->block[ID].start + layout->block[ID].size;
+	block->size = sizeof(size);
+	ret = read_block(source, block, &size, error);
+	if (ret)
+		return ret;
+	if (size < sizeof(size))
+		return fail(error, -EINVAL, "the extension block has %u bytes", size);
+
+	block->size = size < sizeof(*ext) ? size : sizeof(*ext);
+	ret = read_block(source, block, ext, error);
+	if (ret)
+		return ret;
+	block->size = size;
+	forget_missing(ext);
+	return 0;
+}
 
 static int check_blocks(const struct block *blocks, struct statsfile_error *error)
 {
@@ -389,31 +560,33 @@ static int check_blocks(const struct block *blocks, struct statsfile_error *erro
 	return 0;
 }
 
-static uint64_t desc_block_size(const struct kvm_stats_header *header, uint32_t num_desc)
-{
-	return num_desc * (uint64_t)(sizeof(struct kvm_stats_desc) + header->name_size);
-}
-
 /* What the VM's file shows of its vCPUs. */
 static int parse_vcpus(struct statsfile *file, struct layout *layout,
 		       const struct statsfile_known *known, struct statsfile_error *error)
 {
 	const struct kvm_stats_ext *ext = &layout->ext;
 	struct block *block = layout->block;
+	const struct description description = {
+		.desc = &block[VCPU_DESCRIPTORS],
+		.value_name = &block[VCPU_VALUE_NAMES],
+		.name_size = layout->header.name_size,
+		.num_desc = ext->vcpu_num_desc,
+		.desc_offset = ext->vcpu_desc_offset,
+		.num_value_names = ext->vcpu_value_name_num,
+		.value_name_size = ext->value_name_size,
+		.value_name_offset = ext->vcpu_value_name_offset,
+	};
 	int ret;
 
 	ret = check_vcpu_limits(ext, error);
 	if (ret)
 		return ret;
-	block[VCPU_DESCRIPTORS].start = ext->vcpu_desc_offset;
-	block[VCPU_DESCRIPTORS].size = desc_block_size(&layout->header, ext->vcpu_num_desc);
 	block[VCPU_IDS].start = ext->vcpu_id_offset;
 	block[VCPU_IDS].size = ext->vcpu_max * sizeof(uint32_t);
 	block[VCPU_WINDOWS].start = ext->vcpu_mmap_offset;
 	block[VCPU_WINDOWS].size = ext->vcpu_max * (uint64_t)ext->vcpu_stride;
 
-	ret = read_schema(&file->source, &block[VCPU_DESCRIPTORS], ext->vcpu_num_desc,
-			  layout->header.name_size, known, &file->vcpu_schema, error);
+	ret = read_schema(&file->source, &description, known, &file->vcpu_schema, error);
 	if (ret)
 		return ret;
 	block[VCPU_DATA].size = file->vcpu_schema->num_values * VALUE_SIZE;
@@ -429,16 +602,15 @@ static int parse_vcpus(struct statsfile *file, struct layout *layout,
 	return find_online_vcpus(file, error);
 }
 
+/* What the extension block says besides the names of the file's own values. */
 static int parse_ext(struct statsfile *file, struct layout *layout,
 		     const struct statsfile_known *known, struct statsfile_error *error)
 {
 	struct block *block = layout->block;
 	int ret;
 
-	block[EXT].start = block[ID].start + block[ID].size;
-	ret = read_ext(&file->source, &block[EXT], &layout->ext, error);
-	if (ret || !has_data_size(&layout->ext))
-		return ret;
+	if (!has_data_size(&layout->ext))
+		return 0;
 	ret = check_data_size(&block[DATA], layout->ext.data_size, file->schema, error);
 	if (ret)
 		return ret;
@@ -448,6 +620,28 @@ static int parse_ext(struct statsfile *file, struct layout *layout,
 	if (ret)
 		return ret;
 	return check_pages(&layout->header, &layout->ext, SMALLEST_PAGE, error);
+}
+
+static int parse_own(struct statsfile *file, struct layout *layout,
+		     const struct statsfile_known *known, struct statsfile_error *error)
+{
+	const struct description description = {
+		.desc = &layout->block[DESCRIPTORS],
+		.value_name = &layout->block[VALUE_NAMES],
+		.name_size = layout->header.name_size,
+		.num_desc = layout->header.num_desc,
+		.desc_offset = layout->header.desc_offset,
+		.num_value_names = layout->ext.value_name_num,
+		.value_name_size = layout->ext.value_name_size,
+		.value_name_offset = layout->ext.value_name_offset,
+	};
+	int ret;
+
+	ret = read_schema(&file->source, &description, known, &file->schema, error);
+	if (ret)
+		return ret;
+	layout->block[DATA].size = file->schema->num_values * VALUE_SIZE;
+	return 0;
 }
 
 static int parse(struct statsfile *file, struct layout *layout,
@@ -465,19 +659,15 @@ static int parse(struct statsfile *file, struct layout *layout,
 
 	block[ID].start = header->id_offset;
 	block[ID].size = header->name_size;
-	block[DESCRIPTORS].start = header->desc_offset;
-	block[DESCRIPTORS].size = desc_block_size(header, header->num_desc);
 	block[DATA].start = header->data_offset;
 	file->data_offset = header->data_offset;
 
 	ret = read_id(file, &block[ID], error);
+	if (!ret && header->flags & KVM_STATS_HEADER_EXT)
+		ret = read_ext(&file->source, layout, error);
 	if (!ret)
-		ret = read_schema(&file->source, &block[DESCRIPTORS], header->num_desc,
-				  header->name_size, known, &file->schema, error);
-	if (ret)
-		return ret;
-	block[DATA].size = file->schema->num_values * VALUE_SIZE;
-	if (header->flags & KVM_STATS_HEADER_EXT)
+		ret = parse_own(file, layout, known, error);
+	if (!ret)
 		ret = parse_ext(file, layout, known, error);
 	if (ret)
 		return ret;
@@ -564,8 +754,10 @@ int statsfile_open(struct statsfile *file, const struct statsfile_source *source
 			[ID] = { .name = "id", },
 			[EXT] = { .name = "extension block", },
 			[DESCRIPTORS] = { .name = "descriptor block", },
+			[VALUE_NAMES] = { .name = "block of value names", },
 			[DATA] = { .name = "data block", },
 			[VCPU_DESCRIPTORS] = { .name = "vCPU descriptor block", },
+			[VCPU_VALUE_NAMES] = { .name = "block of the vCPUs' value names", },
 			[VCPU_IDS] = { .name = "vCPU id block", },
 			[VCPU_WINDOWS] = { .name = "vCPU window block", },
 			[VCPU_DATA] = { .name = "vCPU data block", },
@@ -706,6 +898,7 @@ void statsfile_schema_put(struct statsfile_schema *schema)
 	if (--schema->references)
 		return;
 	free(schema->desc);
+	free(schema->value_name);
 	free(schema->raw);
 	free(schema);
 }

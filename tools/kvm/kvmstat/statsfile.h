@@ -31,10 +31,11 @@
  *
  * Refused: blocks that overlap, are not aligned to 8 bytes or go past the end of
  * the file, names and ids that are empty, not terminated or not printable,
- * scalars that are not one value, linear histograms without a bucket size, sizes
- * beyond STATSFILE_MAX_*, data blocks smaller than what they are described to
- * hold, what is to be mapped and does not begin with a page, windows of vCPUs
- * without online_vcpus, which says how many of them exist.
+ * scalars that are not one value, linear histograms without a bucket size, names
+ * of values that are not there, of two values or not in order, sizes beyond
+ * STATSFILE_MAX_*, data blocks smaller than what they are described to hold, what
+ * is to be mapped and does not begin with a page, windows of vCPUs without
+ * online_vcpus, which says how many of them exist.
  *
  * Ignored, so that newer kernels can add to the format: header flags, fields of
  * the extension block, descriptor flags beyond type, unit and base, gaps between
@@ -59,6 +60,7 @@
 #define STATSFILE_MAX_NAME 1024
 #define STATSFILE_MAX_DESC 16384
 #define STATSFILE_MAX_DATA (16u << 20)
+#define STATSFILE_MAX_VALUE_NAMES 4096
 #define STATSFILE_MAX_VCPUS 65536
 
 struct statsfile_error {
@@ -94,6 +96,16 @@ struct statsfile_source {
 };
 
 /**
+ * struct statsfile_value_name - what one of a statistic's values is called
+ * @value: its index, below the statistic's size; of a scalar what it says
+ * @name: printable, never empty, unique within the statistic
+ */
+struct statsfile_value_name {
+	uint32_t value;
+	const char *name;
+};
+
+/**
  * struct statsfile_desc - one statistic
  * @name: printable, never empty
  * @flags: as in the file, see statsfile_type(), _unit() and _base()
@@ -101,6 +113,8 @@ struct statsfile_source {
  * @size: number of values, at least 1, and 1 for a scalar
  * @first: index of the first value; first + size <= num_values of the schema
  * @bucket_size: width of a linear histogram's buckets, not 0 there
+ * @num_value_names: number of values that have a name
+ * @value_names: their names, in the order of the values
  */
 struct statsfile_desc {
 	const char *name;
@@ -109,12 +123,15 @@ struct statsfile_desc {
 	uint16_t size;
 	uint32_t first;
 	uint32_t bucket_size;
+	uint32_t num_value_names;
+	const struct statsfile_value_name *value_names;
 };
 
 /**
  * struct statsfile_schema - what a file describes
  * @num_desc: number of statistics
  * @num_values: number of values in the data block
+ * @num_value_names: number of values that have a name, of all statistics
  * @desc: the statistics, in the file's order
  *
  * All vCPUs have the same one, so it is shared and counted: thousands of files
@@ -123,9 +140,11 @@ struct statsfile_desc {
 struct statsfile_schema {
 	unsigned int num_desc;
 	unsigned int num_values;
+	unsigned int num_value_names;
 	struct statsfile_desc *desc;
 	/* private */
 	unsigned int references;
+	struct statsfile_value_name *value_name;
 	uint32_t name_size;
 	size_t raw_size;
 	void *raw;
@@ -255,6 +274,9 @@ int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32
 
 /* Unmaps and frees what statsfile_open() made and closes the file descriptor. */
 void statsfile_close(struct statsfile *file);
+
+/* Of a value, by its index, of a scalar by what it says; NULL if it has none. */
+const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);

@@ -24,6 +24,7 @@ void view_free(struct view *view)
 	free(view->vm);
 	free(view->vcpu);
 	free(view->rows.row);
+	free(view->bucket);
 }
 
 static int compare_numbers(double left, double right)
@@ -33,7 +34,7 @@ static int compare_numbers(double left, double right)
 
 static const char *top_of(const struct rates *rates)
 {
-	return rates->top ? rates->top->name : "";
+	return rates->top ? rates->top : "";
 }
 
 static int compare_rates(const struct rates *left, const struct rates *right,
@@ -197,10 +198,12 @@ static void list_statistics(struct view *view)
 static void list_buckets(struct view *view)
 {
 	struct histogram *histogram = &view->histogram;
+	size_t count;
 
 	*histogram = histogram_of(view->selected_statistic, view->inside->model.focus.value);
-	set_count(&view->list[VIEW_HISTOGRAM], histogram->total ?
-		  histogram->percentile[PMAX] - histogram->first + 1 : 0);
+	free(view->bucket);
+	view->bucket = histogram_rows(histogram, &count);
+	set_count(&view->list[VIEW_HISTOGRAM], count);
 }
 
 static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)

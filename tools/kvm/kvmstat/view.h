@@ -109,6 +109,7 @@ struct view {
 
 	/* VIEW_HISTOGRAM */
 	struct histogram histogram;
+	unsigned int *bucket;		/* of each line of it */
 };
 
 void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);

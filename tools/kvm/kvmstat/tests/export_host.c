@@ -25,11 +25,17 @@ static const struct image_stat vcpu_stats[] = {
 		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
 		.exponent = -9,
 		.size = 32,
+	}, {
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "interrupt", "io", "other", NULL, },
 	},
 	{},
 };
 
-#define NUM_VALUES (2 + 32)
+#define NUM_VALUES (2 + 32 + 3)
 
 static void set_values(const struct guest *guest, unsigned int vcpu)
 {

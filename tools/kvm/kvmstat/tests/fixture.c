@@ -15,7 +15,7 @@ void fixture_set_up(struct fixture *fixture, const char *process_name,
 	*fixture = (struct fixture) { .process.pid = 312, };
 	snprintf(fixture->process.name, sizeof(fixture->process.name), "%s", process_name);
 	fixture->vm_image = image_build("kvm-312", vm_stats);
-	fixture->vcpu_image = image_build("kvm-315/vcpu-0", vcpu_stats);
+	fixture->vcpu_image = image_build_ext("kvm-315/vcpu-0", vcpu_stats, NULL, 0);
 	fixture->vcpu.file = image_open(&fixture->vcpu_image);
 	fixture->vm = (struct vm) {
 		.process = &fixture->process,

@@ -32,6 +32,16 @@ static const struct image_stat vcpu_stats[] = {
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.size = 4,
 		.bucket_size = 64,
+	}, {
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "io", "", "other", NULL, },
+	}, {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
 	},
 	{},
 };
@@ -130,7 +140,8 @@ static void write_recordings(void)
 		.version = text, .name = text, .release = text, .machine = text,
 		.interval_ns = NSEC_PER_SEC,
 	};
-	struct image vm = image_build("-", vm_stats), vcpu = image_build("-", vcpu_stats);
+	struct image vm = image_build("-", vm_stats);
+	struct image vcpu = image_build_ext("-", vcpu_stats, NULL, 0);
 	struct statsfile vm_file = image_open(&vm), vcpu_file = image_open(&vcpu);
 	struct recording_writer writer = {};
 	struct snapshot snapshot;
@@ -174,5 +185,8 @@ int main(int argc, char **argv)
 	image = build_vm(2);
 	image_ext(&image)->size = offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
 	write_seed("ext-short", &image);
+	image = build_vm(1);
+	image_ext(&image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
+	write_seed("ext-without-names", &image);
 	return 0;
 }

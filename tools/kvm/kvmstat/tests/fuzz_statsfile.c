@@ -34,9 +34,25 @@ static bool is_printable(const char *text)
 	return true;
 }
 
+static void check_value_names(const struct statsfile_desc *desc)
+{
+	const struct statsfile_value_name *name = desc->value_names;
+	uint32_t i;
+
+	for (i = 0; i < desc->num_value_names; i++) {
+		promise(is_printable(name[i].name), "names of values are printable");
+		promise(desc->size == 1 || name[i].value < desc->size,
+			"values with names are there");
+		promise(!i || name[i].value > name[i - 1].value, "values with names are in order");
+		promise(statsfile_value_name(desc, name[i].value) == name[i].name,
+			"names are found");
+	}
+}
+
 static void check_schema(const struct statsfile_schema *schema)
 {
 	const struct statsfile_desc *desc;
+	unsigned int num_value_names = 0;
 
 	promise(schema->num_desc <= STATSFILE_MAX_DESC &&
 		schema->num_values <= STATSFILE_MAX_DATA / sizeof(uint64_t), "limits");
@@ -48,7 +64,10 @@ static void check_schema(const struct statsfile_schema *schema)
 			"scalars have one value");
 		promise(statsfile_type(desc) != KVM_STATS_TYPE_LINEAR_HIST || desc->bucket_size,
 			"linear histograms have a bucket size");
+		check_value_names(desc);
+		num_value_names += desc->num_value_names;
 	}
+	promise(num_value_names == schema->num_value_names, "each name is of a statistic");
 }
 
 static uint64_t *values_of(const struct statsfile_schema *schema)

@@ -13,6 +13,7 @@
 #include "image.h"
 
 #define STRIDE (sizeof(struct kvm_stats_desc) + IMAGE_NAME_SIZE)
+#define VALUE_NAME_SIZE (sizeof(struct kvm_stats_value_name) + IMAGE_NAME_SIZE)
 
 /* It has to be possible to map the image here. */
 static size_t page_size(void)
@@ -55,6 +56,19 @@ struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int i
 {
 	return (struct kvm_stats_desc *)(image->bytes + image_ext(image)->vcpu_desc_offset +
 					 index * STRIDE);
+}
+
+struct kvm_stats_value_name *image_value_name(const struct image *image, unsigned int index)
+{
+	return (struct kvm_stats_value_name *)(image->bytes + image_ext(image)->value_name_offset +
+					       index * VALUE_NAME_SIZE);
+}
+
+struct kvm_stats_value_name *image_vcpu_value_name(const struct image *image, unsigned int index)
+{
+	return (struct kvm_stats_value_name *)(image->bytes +
+					       image_ext(image)->vcpu_value_name_offset +
+					       index * VALUE_NAME_SIZE);
 }
 
 uint32_t *image_vcpu_ids(const struct image *image)
@@ -111,6 +125,35 @@ static void describe(struct kvm_stats_desc *desc, const struct image_stat *stats
 	}
 }
 
+static uint32_t count_value_names(const struct image_stat *stats)
+{
+	const char * const *name;
+	uint32_t count = 0;
+
+	for (; stats->name; stats++) {
+		for (name = stats->value_names; name && *name; name++)
+			count += !!**name;
+	}
+	return count;
+}
+
+static void name_values(struct kvm_stats_value_name *to, const struct image_stat *stats)
+{
+	const struct image_stat *stat;
+	const char * const *name;
+
+	for (stat = stats; stat->name; stat++) {
+		for (name = stat->value_names; name && *name; name++) {
+			if (!**name)
+				continue;
+			to->desc = stat - stats;
+			to->value = name - stat->value_names;
+			snprintf(to->name, IMAGE_NAME_SIZE, "%s", *name);
+			to = (struct kvm_stats_value_name *)((char *)to + VALUE_NAME_SIZE);
+		}
+	}
+}
+
 /* Without @ext the image ends with its data. */
 static struct image build(const char *id, const struct image_stat *stats,
 			  const struct kvm_stats_header *header, const struct kvm_stats_ext *ext)
@@ -124,9 +167,11 @@ static struct image build(const char *id, const struct image_stat *stats,
 	image.bytes = xcalloc(1, image.size);
 	*image_header(&image) = *header;
 	snprintf(image_id(&image), IMAGE_NAME_SIZE, "%s", id);
-	if (ext)
-		*image_ext(&image) = *ext;
 	describe(image_desc(&image, 0), stats);
+	if (!ext)
+		return image;
+	*image_ext(&image) = *ext;
+	name_values(image_value_name(&image, 0), stats);
 	return image;
 }
 
@@ -149,6 +194,8 @@ struct image image_build_ext(const char *id, const struct image_stat *stats,
 	struct kvm_stats_ext ext = {
 		.size = sizeof(ext),
 		.data_size = bytes_of_values(stats),
+		.value_name_num = count_value_names(stats),
+		.value_name_size = VALUE_NAME_SIZE,
 	};
 	struct kvm_stats_header header = {
 		.flags = KVM_STATS_HEADER_EXT,
@@ -157,9 +204,11 @@ struct image image_build_ext(const char *id, const struct image_stat *stats,
 		.id_offset = sizeof(header),
 		.desc_offset = sizeof(header) + IMAGE_NAME_SIZE + sizeof(ext),
 	};
-	size_t end = header.desc_offset + header.num_desc * STRIDE;
 	struct image image;
+	size_t end;
 
+	ext.value_name_offset = header.desc_offset + header.num_desc * STRIDE;
+	end = ext.value_name_offset + ext.value_name_num * VALUE_NAME_SIZE;
 	if (!vcpu_stats) {
 		header.data_offset = whole_pages(end);
 		return build(id, stats, &header, &ext);
@@ -169,11 +218,15 @@ struct image image_build_ext(const char *id, const struct image_stat *stats,
 	ext.vcpu_num_desc = count_stats(vcpu_stats);
 	ext.vcpu_desc_offset = end;
 	ext.vcpu_data_size = bytes_of_values(vcpu_stats);
-	ext.vcpu_id_offset = ext.vcpu_desc_offset + ext.vcpu_num_desc * STRIDE;
+	ext.vcpu_value_name_offset = ext.vcpu_desc_offset + ext.vcpu_num_desc * STRIDE;
+	ext.vcpu_value_name_num = count_value_names(vcpu_stats);
+	ext.vcpu_id_offset = ext.vcpu_value_name_offset +
+			     ext.vcpu_value_name_num * VALUE_NAME_SIZE;
 	header.data_offset = whole_pages(ext.vcpu_id_offset + vcpu_max * sizeof(uint32_t));
 	ext.vcpu_mmap_offset = header.data_offset + whole_pages(ext.data_size);
 	image = build(id, stats, &header, &ext);
 	describe(image_vcpu_desc(&image, 0), vcpu_stats);
+	name_values(image_vcpu_value_name(&image, 0), vcpu_stats);
 	return image;
 }
 

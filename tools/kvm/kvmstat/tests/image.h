@@ -19,6 +19,7 @@ struct image_stat {
 	int16_t exponent;
 	uint16_t size;		/* 0 means 1 */
 	uint32_t bucket_size;
+	const char * const *value_names;	/* of 0, 1, ...; "" is none; ends with NULL */
 };
 
 struct image {
@@ -27,7 +28,10 @@ struct image {
 	bool mapped;		/* see image_to_file() */
 };
 
-/* @stats ends with one without a name. As kernels have it that know no extension block. */
+/*
+ * @stats ends with one without a name. As kernels have it that know no extension block,
+ * without names of values.
+ */
 struct image image_build(const char *id, const struct image_stat *stats);
 
 /*
@@ -45,6 +49,9 @@ uint64_t *image_values(const struct image *image);
 
 struct kvm_stats_ext *image_ext(const struct image *image);
 struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index);
+/* Of the VM or of the vCPU whose file it is, and of the vCPUs in the file of their VM. */
+struct kvm_stats_value_name *image_value_name(const struct image *image, unsigned int index);
+struct kvm_stats_value_name *image_vcpu_value_name(const struct image *image, unsigned int index);
 uint32_t *image_vcpu_ids(const struct image *image);
 uint64_t *image_vcpu_values(const struct image *image, unsigned int window);
 

@@ -47,6 +47,18 @@ static const struct image_stat vcpu_stats[] = {
 		.exponent = 3,
 		.size = 4,
 		.bucket_size = 64,
+	}, {
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 5,
+		.bucket_size = 1,
+		.value_names = (const char * const []) {
+			"interrupt", "io", "", "hlt", "other", NULL,
+		},
+	}, {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
 	},
 	{},
 };
@@ -264,8 +276,10 @@ static int scene_get_stats(const struct host *host, pid_t pid, const struct proc
 	snprintf(id, sizeof(id), "kvm-%d", pid);
 	if (guest->windows)
 		file.image = image_build_ext(id, vm_stats, vcpu_stats, VCPU_MAX);
+	else if (file.vcpu)
+		file.image = image_build_ext(id, vcpu_stats, NULL, 0);
 	else
-		file.image = image_build(id, file.vcpu ? vcpu_stats : vm_stats);
+		file.image = image_build(id, vm_stats);
 	source = image_to_file(&file.image, VCPU_MAX, STATSFILE_MMAP);
 	set_file(&file);
 	if (files[source.fd].guest)

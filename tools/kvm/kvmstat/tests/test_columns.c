@@ -24,6 +24,33 @@ static const struct image_stat x86_stats[] = {
 	{},
 };
 
+/* Where reasons are counted all others are parts of them, or of something else. */
+static const struct image_stat reason_stats[] = {
+	{ .name = "exits", },
+	{ .name = "io_exits", },
+	{ .name = "pf_taken", },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 5,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "io", "page_fault", "", "other", NULL, },
+	},
+	{},
+};
+
+static const struct image_stat nameless_stats[] = {
+	{ .name = "exits", },
+	{ .name = "io_exits", },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 1,
+	},
+	{},
+};
+
 static const struct image_stat arm64_stats[] = {
 	{ .name = "exits", },
 	{ .name = "wfi_exit_stat", },
@@ -67,7 +94,7 @@ struct result {
 /* What was counted in half a second: an expectation of 2 is a count of 1. */
 static struct result rates_of(const struct image_stat *stats, const uint64_t delta[MAX_VALUES])
 {
-	struct image image = image_build("kvm-1/vcpu-0", stats);
+	struct image image = image_build_ext("kvm-1/vcpu-0", stats, NULL, 0);
 	struct statsfile file = image_open(&image);
 	struct columns columns;
 	struct result result;
@@ -75,7 +102,7 @@ static struct result rates_of(const struct image_stat *stats, const uint64_t del
 	columns_find(&columns, file.schema);
 	columns_rates(&columns, delta, NSEC_PER_SEC / 2, &result.rates);
 	snprintf(result.top, sizeof(result.top), "%s",
-		 result.rates.top ? result.rates.top->name : "none");
+		 result.rates.top ? result.rates.top : "none");
 	statsfile_close(&file);
 	image_free(&image);
 	return result;
@@ -102,6 +129,25 @@ static void test_x86(void)
 	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) {});
 	check_text(result.top, "none", "nothing moved: no reason");
 	check(is_rate(&result, RATE_EXITS, 0), "nothing moved: 0 exits");
+}
+
+static void test_reasons(void)
+{
+	struct result result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) {
+		10, 9, 9, 3, 5, 9, 2, 9,
+	});
+
+	check_text(result.top, "page_fault", "reasons: the one that has a name and most exits");
+	check(result.rates.top_per_second == 10, "reasons: its rate");
+	check(is_rate(&result, RATE_EXITS, 20), "reasons: are added to no exits");
+	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 8, 0, 0, 4, 4, });
+	check_text(result.top, "io", "reasons: of two with the same count the first");
+	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 1, 0, 0, 0, 0, 0, 1, });
+	check_text(result.top, "other", "reasons: the last bucket with a name");
+	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 10, 9, 9, });
+	check_text(result.top, "none", "reasons: nothing else is one");
+	result = rates_of(nameless_stats, (const uint64_t[MAX_VALUES]) { 9, 2, 3, 4, 0, });
+	check_text(result.top, "io_exits", "reasons without names: as if they were not there");
 }
 
 static void test_arm64(void)
@@ -158,6 +204,7 @@ static void test_unknown(void)
 int main(void)
 {
 	test_x86();
+	test_reasons();
 	test_arm64();
 	test_s390();
 	test_powerpc();

@@ -6,7 +6,9 @@
  *
  *	header FLAGS NAME_SIZE ID_OFFSET DESC_OFFSET DATA_OFFSET ID
  *	ext SIZE DATA_SIZE MMAP_OFFSET STRIDE MAX DESC_OFFSET DATA_SIZE ID_OFFSET
+ *	names SIZE OFFSET VCPU_OFFSET
  *	stat|vcpu NAME TYPE UNIT BASE EXPONENT SIZE OFFSET BUCKET_SIZE
+ *	stat_value|vcpu_value STATISTIC VALUE NAME
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -50,6 +52,12 @@ static void print_stat(FILE *to, const char *kind, const char *name,
 		desc->size, desc->offset, desc->bucket_size);
 }
 
+static void print_value_name(FILE *to, const char *kind, const char *statistic, uint32_t value,
+			     const char *name)
+{
+	fprintf(to, "%s_value %s %u %s\n", kind, statistic, value, name);
+}
+
 /* A file that is being written; @ext is of use only if it has one. */
 struct writer {
 	unsigned char *bytes;
@@ -82,6 +90,15 @@ static void write_ext(struct writer *writer, const char *line)
 	ext->vcpu_mmap_offset = mmap_offset;
 }
 
+static void write_names(struct writer *writer, const char *line)
+{
+	struct kvm_stats_ext *ext = writer->ext;
+
+	if (sscanf(line, "names %u %u %u", &ext->value_name_size, &ext->value_name_offset,
+		   &ext->vcpu_value_name_offset) != 3)
+		bail_out("malformed names", line);
+}
+
 /* Returns where its values end. */
 static uint32_t write_stat(struct writer *writer, const char *line, uint32_t offset,
 			   uint32_t *index)
@@ -111,8 +128,41 @@ static void write_own_stat(struct writer *writer, const char *line)
 		writer->num_values = end;
 }
 
+static uint32_t find_stat(const struct writer *writer, uint32_t offset, uint32_t count,
+			  const char *name)
+{
+	size_t stride = sizeof(struct kvm_stats_desc) + writer->header->name_size;
+	const char *at = (const char *)writer->bytes + offset + sizeof(struct kvm_stats_desc);
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!strcmp(at + i * stride, name))
+			return i;
+	}
+	bail_out("unknown statistic", name);
+	return 0;
+}
+
+/* What is named is one of the @count statistics at @desc_offset. */
+static void write_value_name(struct writer *writer, const char *line, uint32_t desc_offset,
+			     uint32_t count, uint32_t offset, uint32_t *index)
+{
+	unsigned char *to = writer->bytes + offset + writer->ext->value_name_size * (*index)++;
+	struct kvm_stats_value_name value = {};
+	char statistic[64], name[64];
+
+	if (sscanf(line, "%*s %63s %u %63s", statistic, &value.value, name) != 3)
+		bail_out("malformed name", line);
+	value.desc = find_stat(writer, desc_offset, count, statistic);
+	memcpy(to, &value, sizeof(value));
+	snprintf((char *)to + sizeof(value), writer->header->name_size, "%s", name);
+}
+
 static void write_line(struct writer *writer, const char *line)
 {
+	const struct kvm_stats_header *header = writer->header;
+	struct kvm_stats_ext *ext = writer->ext;
+
 	if (!strncmp(line, "header ", 7))
 		write_header(writer, line);
 	else if (!strncmp(line, "ext ", 4))
@@ -120,8 +170,15 @@ static void write_line(struct writer *writer, const char *line)
 	else if (!strncmp(line, "stat ", 5))
 		write_own_stat(writer, line);
 	else if (!strncmp(line, "vcpu ", 5))
-		write_stat(writer, line, writer->ext->vcpu_desc_offset,
-			   &writer->ext->vcpu_num_desc);
+		write_stat(writer, line, ext->vcpu_desc_offset, &ext->vcpu_num_desc);
+	else if (!strncmp(line, "names ", 6))
+		write_names(writer, line);
+	else if (!strncmp(line, "stat_value ", 11))
+		write_value_name(writer, line, header->desc_offset, header->num_desc,
+				 ext->value_name_offset, &ext->value_name_num);
+	else if (!strncmp(line, "vcpu_value ", 11))
+		write_value_name(writer, line, ext->vcpu_desc_offset, ext->vcpu_num_desc,
+				 ext->vcpu_value_name_offset, &ext->vcpu_value_name_num);
 	else if (line[0] != '#')
 		bail_out("unknown line", line);
 }
@@ -149,6 +206,7 @@ static void write_file(unsigned char *bytes, FILE *text, FILE *expected)
 static void print_schema(FILE *to, const char *kind, const struct statsfile_schema *schema)
 {
 	const struct statsfile_desc *desc;
+	uint32_t i;
 
 	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
 		struct kvm_stats_desc raw = {
@@ -160,6 +218,11 @@ static void print_schema(FILE *to, const char *kind, const struct statsfile_sche
 		};
 
 		print_stat(to, kind, desc->name, &raw);
+	}
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		for (i = 0; i < desc->num_value_names; i++)
+			print_value_name(to, kind, desc->name, desc->value_names[i].value,
+					 desc->value_names[i].name);
 	}
 }
 
@@ -233,26 +296,54 @@ static void record_stats(const char *kind, const unsigned char *at, uint32_t cou
 	}
 }
 
+static void record_value_names(const char *kind, const unsigned char *at, uint32_t count,
+			       uint32_t stride, const unsigned char *desc, uint32_t name_size)
+{
+	struct kvm_stats_value_name value;
+
+	for (; count; count--, at += stride) {
+		memcpy(&value, at, sizeof(value));
+		print_value_name(stdout, kind, (const char *)desc + sizeof(struct kvm_stats_desc) +
+				 value.desc * (sizeof(struct kvm_stats_desc) + name_size),
+				 value.value, (const char *)at + sizeof(value));
+	}
+}
+
 /* Trusts what it reads: it is what a kernel gave out, and the text is looked at. */
 static int record(void)
 {
 	unsigned char *bytes = xcalloc(1, FILE_SIZE);
 	const struct kvm_stats_header *header = (void *)bytes;
 	const struct kvm_stats_ext *ext;
+	const unsigned char *desc;
+	bool has_names;
 
 	if (!fread(bytes, 1, FILE_SIZE - 1, stdin))
 		bail_out("nothing to read", "stdin");
 	ext = (void *)(bytes + header->id_offset + header->name_size);
+	desc = bytes + header->desc_offset;
+	has_names = header->flags & KVM_STATS_HEADER_EXT &&
+		    ext->size > offsetof(struct kvm_stats_ext, value_name_offset);
 	printf("header %u %u %u %u %u %s\n", header->flags, header->name_size, header->id_offset,
 	       header->desc_offset, header->data_offset, bytes + header->id_offset);
 	if (header->flags & KVM_STATS_HEADER_EXT)
 		printf("ext %u %u %llu %u %u %u %u %u\n", ext->size, ext->data_size,
 		       (unsigned long long)ext->vcpu_mmap_offset, ext->vcpu_stride, ext->vcpu_max,
 		       ext->vcpu_desc_offset, ext->vcpu_data_size, ext->vcpu_id_offset);
-	record_stats("stat", bytes + header->desc_offset, header->num_desc, header->name_size);
+	if (has_names)
+		printf("names %u %u %u\n", ext->value_name_size, ext->value_name_offset,
+		       ext->vcpu_value_name_offset);
+	record_stats("stat", desc, header->num_desc, header->name_size);
+	if (has_names)
+		record_value_names("stat", bytes + ext->value_name_offset, ext->value_name_num,
+				   ext->value_name_size, desc, header->name_size);
 	if (header->flags & KVM_STATS_HEADER_EXT)
 		record_stats("vcpu", bytes + ext->vcpu_desc_offset, ext->vcpu_num_desc,
 			     header->name_size);
+	if (has_names)
+		record_value_names("vcpu", bytes + ext->vcpu_value_name_offset,
+				   ext->vcpu_value_name_num, ext->value_name_size,
+				   bytes + ext->vcpu_desc_offset, header->name_size);
 	free(bytes);
 	return 0;
 }

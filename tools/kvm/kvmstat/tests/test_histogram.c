@@ -23,6 +23,15 @@ static const struct image_stat hist_stats[] = {
 		.bucket_size = 10,
 	},
 	{ .name = "wide", .flags = LOG_NS, .exponent = -9, .size = 80, },
+	{
+		.name = "reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 6,
+		.bucket_size = 1,
+		.value_names = (const char * const []) {
+			"interrupt", "never", "io", "nested_page_fault", "", "other", NULL,
+		},
+	},
 	{},
 };
 
@@ -40,7 +49,7 @@ struct fixture {
 static void set_up(struct fixture *fixture)
 {
 	*fixture = (struct fixture) { .process = { .pid = 312, .name = "guest", }, };
-	fixture->image = image_build("kvm-315/vcpu-0", hist_stats);
+	fixture->image = image_build_ext("kvm-315/vcpu-0", hist_stats, NULL, 0);
 	fixture->vcpu.file = image_open(&fixture->image);
 	fixture->desc = fixture->vcpu.file.schema->desc;
 	fixture->vm = (struct vm) { .process = &fixture->process, .num_vcpus = 1, };
@@ -113,6 +122,70 @@ static void test_percentiles(void)
 	tear_down(&fixture);
 }
 
+static void check_rows(const struct statsfile_desc *desc, const uint64_t *count,
+		       const unsigned int *expected, size_t num_expected, const char *name)
+{
+	struct statsfile_desc moved = *desc;
+	struct histogram histogram;
+	unsigned int *rows;
+	size_t num_rows;
+
+	moved.first = 0;
+	histogram = histogram_of(&moved, count);
+	rows = histogram_rows(&histogram, &num_rows);
+	check(num_rows == num_expected &&
+	      (!num_rows || !memcmp(rows, expected, num_rows * sizeof(*rows))), "rows: %s", name);
+	free(rows);
+}
+
+static void test_rows(void)
+{
+	static const uint64_t nothing[6] = {};
+	static const uint64_t hole[5] = { 0, 2, 0, 3, 0, };
+	static const uint64_t reasons[6] = { 1, 0, 7, 0, 7, 9, };
+	static const uint64_t large[6] = { 1, 0, UINT64_C(1) << 32, 0, 0, UINT64_C(1) << 33, };
+	const struct statsfile_desc *log, *named;
+	struct fixture fixture;
+
+	set_up(&fixture);
+	log = fixture.desc;
+	named = log + 3;
+	check(has_named_buckets(named) && !has_named_buckets(log) && !has_named_buckets(log + 1),
+	      "rows: which have names");
+	check_rows(log, nothing, NULL, 0, "none of nothing");
+	check_rows(log, hole, (const unsigned int []) { 1, 2, 3, }, 3,
+		   "from the lowest to the highest, empty ones in between");
+	check_rows(named, nothing, NULL, 0, "none of nothing, with names");
+	check_rows(named, reasons, (const unsigned int []) { 5, 2, 4, 0, }, 4,
+		   "with names the fullest first, of the same count the first, no empty ones");
+	check_rows(named, large, (const unsigned int []) { 5, 2, 0, }, 3,
+		   "counts beyond 32 bits");
+	tear_down(&fixture);
+}
+
+static void test_names_text(void)
+{
+	static const uint64_t values[5 + 3 + 80 + 6] = { [88] = 49, 0, 150, 12345, 1, 455, };
+	const struct subject subject = { .id = "kvm-7", };
+	struct histogram histogram;
+	struct fixture fixture;
+
+	set_up(&fixture);
+	histogram = histogram_of(fixture.desc + 3, values);
+	text_renderer.histogram(&fixture.output, &subject, &histogram);
+	fflush(fixture.output.file);
+	check_text(fixture.text,
+		   "kvm-7: reasons, 13000 values\n"
+		   "name              count   share\n"
+		   "nested_page_fault 12345   95.0%  ########################################\n"
+		   "other               455    3.5%  #\n"
+		   "io                  150    1.2%  #\n"
+		   "interrupt            49    0.4%  #\n"
+		   "4                     1    0.0%  #\n",
+		   "histogram with names: no bounds, no percentiles");
+	tear_down(&fixture);
+}
+
 static void test_histogram_text(void)
 {
 	static const uint64_t values[5 + 3] = { 0, 0, 100, 0, 1, 3, 0, 0, };
@@ -166,6 +239,8 @@ int main(void)
 {
 	test_bounds();
 	test_percentiles();
+	test_rows();
+	test_names_text();
 	test_histogram_text();
 	return tap_end();
 }

@@ -34,11 +34,22 @@ static const struct image_stat vcpu_stats[] = {
 	},
 	{ .name = "strange", .flags = 0xfff, },
 	{ .name = "wait_hist", .flags = LOG_NS, .exponent = -9, .size = 4, },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 4,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "interrupt", "io", "", "other", NULL, },
+	}, {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
+	},
 	{},
 };
 
 /* Where they are among the values. */
-enum { EXITS, HALTS, NS, MEMORY, STRANGE, HIST, };
+enum { EXITS, HALTS, NS, MEMORY, STRANGE, HIST, REASONS = HIST + 4, STATE = REASONS + 4, };
 
 /* The line that was parsed last. */
 static struct json_object *parsed;
@@ -108,7 +119,7 @@ static void test_list(void)
 	expect("id", "\"kvm-312\"");
 	expect("vcpus", "1");
 	expect("vm_statistics", "1");
-	expect("vcpu_statistics", "6");
+	expect("vcpu_statistics", "8");
 	vm[0] = &fixture.closed_vm;
 	json_renderer.vms(&fixture.output, &inventory);
 	expect_head(&fixture, "vm");
@@ -121,7 +132,6 @@ static void test_list(void)
 
 static void test_activity(void)
 {
-	static const struct statsfile_desc top = { .name = "halt_exits", };
 	struct tracked_vm vm = {
 		.pid = 312,
 		.name = "guest",
@@ -131,7 +141,7 @@ static void test_activity(void)
 		.rates = {
 			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
 			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 0.25, },
-			.top = &top,
+			.top = "halt_exits",
 			.top_per_second = 125,
 		},
 	};
@@ -185,6 +195,8 @@ static void test_watch(void)
 	values[EXITS] += 1000;
 	values[MEMORY] = 3;
 	values[HIST + 2] = 4;
+	values[REASONS + 1] = 1000;
+	values[STATE] = 1;
 	image_values(&fixture.vm_image)[0] = 1;
 	fixture_sample(&fixture, 3);
 	json_renderer.sample(&fixture.output, &fixture.model);
@@ -195,6 +207,9 @@ static void test_watch(void)
 	expect("vcpu_statistics/memory",
 	       "{\"type\":\"peak\",\"unit\":\"bytes\",\"base\":2,\"exponent\":10,\"value\":3}");
 	expect("vcpu_statistics/wait_hist/delta", "4");
+	expect("vcpu_statistics/exit_reasons/rate", "500.000");
+	expect("vcpu_statistics/state",
+	       "{\"type\":\"instant\",\"unit\":null,\"base\":10,\"exponent\":0,\"value\":1,\"name\":\"host\"}");
 	expect("vcpu_statistics/halt_exits", "nothing");
 	expect("vm_statistics/online_vcpus/value", "1");
 	json_renderer.summary(&fixture.output, &fixture.model, "ended");
@@ -249,6 +264,7 @@ static void test_show(void)
 	for (i = 0; i < fixture.vcpu.file.schema->num_values; i++)
 		values[i] = 1000 + i;
 	values[NS] = UINT64_MAX;
+	values[STATE] = 1;
 	fixture_sample(&fixture, 1);
 	group = &fixture.model.group[SCOPE_VCPU];
 	subject.vm = &fixture.vm;
@@ -270,8 +286,28 @@ static void test_show(void)
 	expect("statistics/wait_hist/buckets/3",
 	       "{\"from\":4,\"to\":null,\"count\":1008}");
 	expect("statistics/wait_hist/buckets/4", "nothing");
+	expect("statistics/wait_hist/buckets/0/name", "nothing");
+	expect("statistics/wait_hist/name", "nothing");
+	expect("statistics/exit_reasons/count", "4042");
+	expect("statistics/exit_reasons/buckets",
+	       "[{\"name\":\"interrupt\",\"count\":1009},{\"name\":\"io\",\"count\":1010},{\"name\":null,\"count\":1011},{\"name\":\"other\",\"count\":1012}]");
+	expect("statistics/state/value", "1");
+	expect("statistics/state/name", "\"host\"");
+	expect("statistics/exits/name", "nothing");
 	check_agreement(text);
 	free(text);
+
+	/* Two vCPUs together, as far as the group knows. */
+	group->num_members = 2;
+	json_renderer.group(&fixture.output, &subject, group);
+	expect_head(&fixture, "statistics");
+	expect("statistics/state/value", "1");
+	expect("statistics/state/name", "nothing");
+	group->num_members = 1;
+	group->value[STATE] = 2;
+	json_renderer.group(&fixture.output, &subject, group);
+	expect_head(&fixture, "statistics");
+	expect("statistics/state/name", "null");
 
 	subject.vcpu = &fixture.vcpu;
 	json_renderer.group(&fixture.output, &subject, group);
@@ -289,7 +325,7 @@ static void test_show(void)
 
 static void test_histogram(void)
 {
-	uint64_t values[HIST + 4] = { [HIST + 1] = 98, [HIST + 3] = 2, };
+	uint64_t values[STATE + 1] = { [HIST + 1] = 98, [HIST + 3] = 2, };
 	const struct statsfile_desc *desc;
 	struct histogram histogram;
 	struct fixture fixture;
@@ -314,6 +350,12 @@ static void test_histogram(void)
 	json_renderer.histogram(&fixture.output, &subject, &histogram);
 	expect_head(&fixture, "histogram");
 	expect("histogram/percentiles/max", "null");
+	values[REASONS + 3] = 7;
+	histogram = histogram_of(&fixture.vcpu.file.schema->desc[HIST + 1], values);
+	json_renderer.histogram(&fixture.output, &subject, &histogram);
+	expect_head(&fixture, "histogram");
+	expect("histogram",
+	       "{\"type\":\"linear-hist\",\"unit\":null,\"base\":10,\"exponent\":0,\"count\":7,\"buckets\":[{\"name\":\"interrupt\",\"count\":0},{\"name\":\"io\",\"count\":0},{\"name\":null,\"count\":0},{\"name\":\"other\",\"count\":7}]}");
 	tear_down(&fixture);
 }
 

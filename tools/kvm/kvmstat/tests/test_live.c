@@ -352,6 +352,26 @@ static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
 	return exits && exits != (uint64_t)-1;
 }
 
+/* Of a vCPU that does not run now. */
+static bool reasons_add_up(const struct vm *vm, size_t index)
+{
+	const struct statsfile_desc *desc;
+	struct statsfile_error error;
+	struct group group;
+	bool add_up = false;
+
+	if (group_of_vcpu(&group, vm, index, &error))
+		return false;
+	for (desc = group.schema->desc; desc < group.schema->desc + group.schema->num_desc; desc++) {
+		if (!strcmp(desc->name, "exit_reasons"))
+			add_up = desc->num_value_names == desc->size &&
+				 group_total(desc, group.value) ==
+				 value_of(group.schema, group.value, "exits");
+	}
+	group_free(&group);
+	return add_up;
+}
+
 static bool vcpu_agrees(const struct vm *vm, size_t index)
 {
 	struct statsfile_error error;
@@ -390,6 +410,7 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 	      "mapping: ids in the order of creation");
 	check_number(vcpu_value(vm, 0, "exits"), 0, "mapping: exits of the vCPU that did not run");
 	check(has_run(vm, &vm->vcpu[1]), "mapping: exits of the one that ran");
+	check(reasons_add_up(vm, 1), "mapping: their reasons have names and add up to them");
 	check(vm_agrees(vm) && vcpu_agrees(vm, 0) && vcpu_agrees(vm, 1),
 	      "mapping: the same values as by pread() of their own files");
 

@@ -45,12 +45,18 @@ static const struct image_stat vcpu_stats[] = {
 		.flags = KVM_STATS_TYPE_LINEAR_HIST,
 		.size = 3,
 		.bucket_size = 10,
+	}, {
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 4,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "interrupt", "io", "", "other", NULL, },
 	},
 	{},
 };
 
 /* Where they are among the values. */
-enum { EXITS, FAIL_NS, MEMORY, BLOCKING, WAIT_NS, WAIT, DEPTH = WAIT + 4, };
+enum { EXITS, FAIL_NS, MEMORY, BLOCKING, WAIT_NS, WAIT, DEPTH = WAIT + 4, REASONS = DEPTH + 3, };
 
 static struct inventory inventory;
 static struct collector collector;
@@ -70,6 +76,9 @@ static void set_values(const struct guest *guest, unsigned int index, uint64_t f
 	values[WAIT + 3] = 100 * factor;
 	values[DEPTH] = factor;
 	values[DEPTH + 2] = 2 * factor;
+	values[REASONS] = 5 * factor;
+	values[REASONS + 2] = 6 * factor;
+	values[REASONS + 3] = 7 * factor;
 }
 
 static void set_guest(unsigned int index, pid_t pid, const char *name, unsigned int vcpus)
@@ -233,6 +242,12 @@ static const char openmetrics[] =
 	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"9.0\"} 3\n"
 	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"19.0\"} 3\n"
 	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 9\n"
+	"# HELP kvm_vcpu_exits_by_reason Exits by their reason, which add up to exits (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_exits_by_reason counter\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"interrupt\"} 15\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"io\"} 0\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"2\"} 18\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"other\"} 21\n"
 	"# EOF\n";
 
 static void test_openmetrics(void)
@@ -282,6 +297,10 @@ static void test_per_vcpu(void)
 	expect(FORMAT_PROMETHEUS,
 	       "kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",vcpu=\"11\",le=\"0.000000001\"} 22\n",
 	       "per vCPU: histograms");
+	expect(FORMAT_PROMETHEUS,
+	       "# TYPE kvm_vcpu_exits_by_reason_total counter\n"
+	       "kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",vcpu=\"10\",reason=\"interrupt\"} 5\n",
+	       "per vCPU: reasons");
 	tear_down();
 }
 
@@ -386,12 +405,55 @@ static void test_schemas(void)
 		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\",pid=\"100\"} 4.5\n"
 		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"b\",pid=\"101\"} 0.000003\n",
 		     "schemas: scaled by what each says");
-	expect_lines("kvm_vcpu_exits",
-		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+		     "schemas: each has its own samples");
+	expect_lines("kvm_vcpu_exits_2",
 		     "kvm_vcpu_exits_2{vm=\"b\",pid=\"101\"} 2\n",
 		     "schemas: another type is another metric");
 	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\",pid=\"101\"} 1\n",
 		     "schemas: names have no other characters than metrics may have");
+	tear_down();
+}
+
+/* Whatever has names; and what has none is no part of that. */
+static void test_named_buckets(void)
+{
+	static const char * const names[] = { "a\"b\\", "c", NULL, };
+	static const struct image_stat named_stats[] = {
+		{
+			.name = "halt_hist",
+			.flags = HIST_NS,
+			.exponent = -9,
+			.size = 2,
+			.value_names = names,
+		},
+		{ .name = "halt_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+		{ .name = "exit_reasons", },
+		{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, .value_names = names, },
+		{},
+	};
+
+	set_up(false);
+	set_guest(1, 101, "b", 1);
+	guests[1].vcpu_stats = named_stats;
+	guests_start();
+	guest_vcpu_values(&guests[1], 0)[0] = 3000000000;
+	guest_vcpu_values(&guests[1], 0)[2] = 2000000000;
+	guest_vcpu_values(&guests[1], 0)[3] = 5;
+	guest_vcpu_values(&guests[1], 0)[4] = 1;
+	expect_lines("kvm_vcpu_halt_total",
+		     "kvm_vcpu_halt_total{vm=\"b\",pid=\"101\",bucket=\"a\\\"b\\\\\"} 3000000000\n"
+		     "kvm_vcpu_halt_total{vm=\"b\",pid=\"101\",bucket=\"c\"} 0\n",
+		     "names: of any histogram, escaped; counts have no unit and no scale");
+	expect_lines("kvm_vcpu_halt_seconds",
+		     "kvm_vcpu_halt_seconds_total{vm=\"b\",pid=\"101\"} 2\n",
+		     "names: a time that is no sum of bounds is a metric of its own");
+	expect_lines("kvm_vcpu_exit_reasons",
+		     "kvm_vcpu_exit_reasons_total{vm=\"b\",pid=\"101\"} 5\n",
+		     "names: without them it is what it was");
+	expect_lines("kvm_vcpu_state", "kvm_vcpu_state{vm=\"b\",pid=\"101\"} 1\n",
+		     "names: of what a number says are left out");
 	tear_down();
 }
 
@@ -538,6 +600,7 @@ static void test_descriptions(void)
 		  "CPUCFG instructions of the guest that KVM emulated");
 	describes(SCOPE_VCPU, "ld_slow",
 		  "Emulated loads that were not served by the fast path");
+	describes(SCOPE_VCPU, "exit_reasons", "Exits by their reason, which add up to exits");
 	describes(SCOPE_VCPU, "exit_null", "Exits from SIE without an intercept");
 	describes(SCOPE_VCPU, "frobnications", "nothing");
 }
@@ -552,6 +615,7 @@ int main(void)
 	test_values_are_fresh();
 	test_failures();
 	test_schemas();
+	test_named_buckets();
 	test_decimals();
 	test_huge_buckets();
 	test_accept();

@@ -522,6 +522,63 @@ static void make_huge(void)
 	check_sample(content, sizeof(content), "too many values");
 }
 
+/* A schema of the histogram x with two buckets and the scalar y, and what follows. */
+#define NAMED_SCHEMA "\2\3\0\2\0\1\1x\1\0\1\2\0\1y"
+
+static void check_names(const void *content, size_t size, const char *expected)
+{
+	struct statsfile_error error = {};
+	const struct statsfile_desc *desc;
+	struct recording recording;
+	const char *names[3];
+	char *found;
+	size_t i;
+
+	make();
+	make_block(RECORDING_SCHEMA, content, size);
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0");
+	if (open_memory(&recording, made, made_size, &error))
+		abort();
+	if (*recording.rest.text) {
+		check_contains(recording.rest.text, expected, expected);
+		check(!recording.num_schemas && !recording.num_samples, "%s: nothing is left",
+		      expected);
+	} else {
+		desc = recording.schema[0]->desc;
+		names[0] = statsfile_value_name(&desc[0], 0);
+		names[1] = statsfile_value_name(&desc[0], 1);
+		names[2] = statsfile_value_name(&desc[1], 300);
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			names[i] = names[i] ? names[i] : "-";
+		found = xasprintf("%s %s %s", names[0], names[1], names[2]);
+		check_text(found, expected, "names of values");
+		free(found);
+	}
+	recording_close(&recording);
+}
+
+#define CHECK_NAMES(content, expected) check_names(content, sizeof(content) - 1, expected)
+
+static void test_names(void)
+{
+	CHECK_NAMES(NAMED_SCHEMA "", "- - -");
+	CHECK_NAMES(NAMED_SCHEMA "\0", "- - -");
+	CHECK_NAMES(NAMED_SCHEMA "\3\0\0\1a\0\1\2bc\1\xac\2\1d", "a bc d");
+	CHECK_NAMES(NAMED_SCHEMA "\1\1\xac\2\1dof the future", "- - d");
+	CHECK_NAMES(NAMED_SCHEMA "\1", "a schema: it is too short");
+	CHECK_NAMES(NAMED_SCHEMA "\2\0\0\1a", "a schema: it is too short");
+	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\2a", "a schema: it is too short");
+	CHECK_NAMES(NAMED_SCHEMA "\1\2\0\1a", "a schema: a number is too large");
+	CHECK_NAMES(NAMED_SCHEMA "\2\1\0\1a\1\0\1a", "a schema: a number is too large");
+	CHECK_NAMES(NAMED_SCHEMA "\1\1\x80\x80\x80\x80\x10\1a", "a schema: a number is too large");
+	CHECK_NAMES(NAMED_SCHEMA "\x81\x80\1", "a schema: a number is too large");
+	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\1\n", "a schema: a text is not printable");
+	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\0", "x: the name of value 0 is empty");
+	CHECK_NAMES(NAMED_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
+	CHECK_NAMES(NAMED_SCHEMA "\2\0\0\1a\0\1\1a", "x: values 0 and 1 are both called a");
+	CHECK_NAMES(NAMED_SCHEMA "\2\0\1\1a\0\0\1b", "x: the names of values 1 and 0 are");
+}
+
 static void test_made(void)
 {
 	struct statsfile_error error;
@@ -747,6 +804,7 @@ int main(void)
 	test_truncated();
 	test_flipped();
 	test_seek();
+	test_names();
 	test_made();
 	test_serial_used_again();
 	test_interrupted();

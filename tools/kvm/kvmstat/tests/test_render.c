@@ -106,6 +106,25 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
+static const struct image_stat named_stats[] = {
+	{ .name = "exits", },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 5,
+		.bucket_size = 1,
+		.value_names = (const char * const []) {
+			"interrupt", "io", "", "hlt", "other", NULL,
+		},
+	},
+	{
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
+	},
+	{},
+};
+
 static void expect(struct fixture *fixture, const char *expected, const char *name)
 {
 	fflush(fixture->output.file);
@@ -230,16 +249,56 @@ static void test_group(void)
 	fixture_tear_down(&fixture);
 }
 
+static void test_names(void)
+{
+	struct fixture fixture;
+	struct subject subject = { .id = "kvm-312", };
+	struct group *group;
+	uint64_t *values;
+
+	fixture_set_up(&fixture, "guest", vm_stats, named_stats);
+	values = image_values(&fixture.vcpu_image);
+	values[0] = 24;
+	values[1] = 20;
+	values[3] = 1;
+	values[5] = 3;
+	values[6] = 1;
+	fixture_sample(&fixture, 1);
+	group = &fixture.model.group[SCOPE_VCPU];
+	text_renderer.group(&fixture.output, &subject, group);
+	expect(&fixture,
+	       "kvm-312:\n"
+	       "statistic               raw value  type         unit           value\n"
+	       "exits                          24  cumulative   -\n"
+	       "exit_reasons                   24  linear-hist  -              interrupt:20 2:1 other:3\n"
+	       "state                           1  instant      -              host\n",
+	       "names of values");
+	values[6] = 2;
+	fixture_sample(&fixture, 2);
+	text_renderer.group(&fixture.output, &subject, group);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\nstate                           2  instant      -\n",
+		       "a value without a name");
+	fixture_rewind(&fixture);
+	/* As if there were two: the sum of what they say. */
+	group->num_members = 2;
+	group->value[6] = 1;
+	text_renderer.group(&fixture.output, &subject, group);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\nstate                           1  instant      -\n",
+		       "a sum of what two vCPUs say has no name");
+	fixture_tear_down(&fixture);
+}
+
 static void test_overviews(void)
 {
-	static const struct statsfile_desc top = { .name = "halt_exits", };
 	struct tracked_vm running = {
 		.pid = 312, .name = "guest", .id = "kvm-312", .has_statistics = true,
 		.num_vcpus = 1,
 		.rates = {
 			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
 			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 17.24, },
-			.top = &top,
+			.top = "halt_exits",
 			.top_per_second = 125,
 		},
 	};
@@ -297,6 +356,7 @@ int main(void)
 	test_sample();
 	test_summary();
 	test_group();
+	test_names();
 	test_overviews();
 	test_words();
 	return tap_end();

@@ -12,12 +12,10 @@
 #include "fixture.h"
 #include "tap.h"
 
-static const struct statsfile_desc io_exits = { .name = "io_exits", .size = 1, };
-
 static struct tracked_vm vms[] = {
 	{ .pid = 10, .name = "web", .id = "kvm-10", .has_statistics = true, .has_rates = true,
 	  .num_vcpus = 2, .rates = {
-		.known = { true, true, false, }, .per_second = { 100, 5, }, .top = &io_exits,
+		.known = { true, true, false, }, .per_second = { 100, 5, }, .top = "io_exits",
 		.top_per_second = 62,
 	  }, },
 	{ .pid = 7, .name = "db", .id = "kvm-7", .has_statistics = true, .has_rates = true,
@@ -77,7 +75,7 @@ static void set_up(void)
 static void test_list(void)
 {
 	static const char header[] =
-		"    PID NAME         VCPU EXITS/sv  HALTS/s    INJ/s TOP REASON       LAST MIN";
+		"    PID NAME         VCPU EXITS/sv  HALTS/s    INJ/s TOP REASON        LAST MIN";
 
 	set_up();
 	draw(10, 80);
@@ -93,6 +91,11 @@ static void test_list(void)
 		   "a VM that has ended");
 	check_text(line_of(5), "     30 closed          1        -        -        - no statistics",
 		   "a VM without statistics");
+	vms[0].rates.top = "nested_page_fault";
+	draw(10, 80);
+	check_text(line_of(3), "     10 web             2      100        5        - nested_page_fault",
+		   "the longest reason of x86 is not cut off");
+	vms[0].rates.top = "io_exits";
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");
 	check(screen.cell[4 * 80].style == STYLE_FAINT, "what has ended is faint");
 	check_contains(line_of(9), "q quit", "keys in the last line");
@@ -181,13 +184,15 @@ static const struct image_stat vcpu_stats[] = {
 	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
 	{ .name = "halt_wait_hist", .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
 	  .exponent = -9, .size = 4, },
+	{ .name = "exit_reasons", .flags = KVM_STATS_TYPE_LINEAR_HIST, .bucket_size = 1, .size = 3,
+	  .value_names = (const char * const []) { "interrupt", "never", "io", NULL, }, },
 	{},
 };
 
 /* One second in which the vCPU has done that. */
 static void sample(struct model *model, const struct image *image, uint64_t second)
 {
-	static const uint64_t step[] = { 0, 0, 200, 50, 3000000, 1, 0, 3, 0, };
+	static const uint64_t step[] = { 0, 0, 200, 50, 3000000, 1, 0, 3, 0, 1, 0, 2, };
 	struct statsfile_error error;
 	size_t i;
 
@@ -236,12 +241,15 @@ static void test_vcpu(void)
 	check_text(line_of(4),
 		   "halt_wait_hist            4                             8  histogram",
 		   "vCPU: a histogram");
-	check_text(line_of(5), "halt_wait_ns           3 ms                          6 ms",
+	check_text(line_of(5),
+		   "exit_reasons              3                             6  histogram",
+		   "vCPU: a histogram with names");
+	check_text(line_of(6), "halt_wait_ns           3 ms                          6 ms",
 		   "vCPU: a time");
-	check_text(line_of(6), "before                    0                            77",
+	check_text(line_of(7), "before                    0                            77",
 		   "vCPU: what does not move comes last");
-	check_text(line_of(7), "", "vCPU: what never moved is not shown");
-	check(screen.cell[6 * 80].style == STYLE_SELECTED &&
+	check_text(line_of(8), "", "vCPU: what never moved is not shown");
+	check(screen.cell[7 * 80].style == STYLE_SELECTED &&
 	      screen.cell[2 * 80].style == STYLE_PLAIN, "vCPU: what was selected still is");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
@@ -263,6 +271,18 @@ static void test_vcpu(void)
 	view_press(&view, PRESS_END);
 	draw(4, 10);
 	check_contains(line_of(2), "2 ns", "histogram: it is scrolled");
+	view_press(&view, 'q');
+	press("j");
+	view_press(&view, PRESS_ENTER);
+	draw(12, 80);
+	check_text(line_of(1), "NAME                             COUNT   SHARE",
+		   "histogram with names: header");
+	check_text(line_of(2),
+		   "io                                   4   66.7%  ################################",
+		   "histogram with names: the fullest bucket first");
+	check_text(line_of(3), "interrupt                            2   33.3%  ################",
+		   "histogram with names: the next");
+	check_text(line_of(4), "", "histogram with names: no empty ones");
 	web->ended = true;
 	view_press(&view, 'q');
 	draw(12, 80);

@@ -43,6 +43,37 @@ static const struct image_stat stats[] = {
 	{},
 };
 
+/* With names: of both, so that neither is taken for the other. */
+static const struct image_stat named_vm_stats[] = {
+	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{
+		.name = "mode",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "", "shadow", "nested", NULL, },
+	},
+	{},
+};
+
+static const struct image_stat named_stats[] = {
+	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 4,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "interrupt", "io", "", "other", NULL, },
+	}, {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
+	},
+	{},
+};
+
+/* Where the names of values stand in the file of a vCPU. */
+enum { INTERRUPT, IO, OTHER, GUEST, IN_HOST, NUM_VALUE_NAMES, };
+
 static int open_image(const struct image *image, struct statsfile *file,
 		      struct statsfile_error *error)
 {
@@ -135,6 +166,86 @@ static void test_sharing(void)
 	image_free(&one);
 	image_free(&same);
 	image_free(&other);
+}
+
+static struct image build_named(void)
+{
+	return image_build_ext("kvm-1/vcpu-0", named_stats, NULL, 0);
+}
+
+static struct image build_named_vm(void)
+{
+	struct image image = image_build_ext("kvm-1", named_vm_stats, named_stats, VCPU_MAX);
+
+	image_values(&image)[0] = 7;
+	return image;
+}
+
+static void check_value_name(const struct statsfile_desc *desc, uint64_t value,
+			     const char *expected, const char *name)
+{
+	const char *found = statsfile_value_name(desc, value);
+
+	check_text(found ? found : "none", expected, name);
+}
+
+static void check_vcpu_names(const struct statsfile_schema *schema, const char *name)
+{
+	const struct statsfile_desc *reasons = &schema->desc[1], *state = &schema->desc[2];
+
+	check(schema->num_value_names == NUM_VALUE_NAMES && !schema->desc[0].num_value_names &&
+	      reasons->num_value_names == 3 && state->num_value_names == 2,
+	      "%s: number of names", name);
+	check(reasons->value_names[OTHER].value == 3 &&
+	      !strcmp(reasons->value_names[OTHER].name, "other"), "%s: in their order", name);
+	check_value_name(&schema->desc[0], 0, "none", name);
+	check_value_name(reasons, 0, "interrupt", name);
+	check_value_name(reasons, 1, "io", name);
+	check_value_name(reasons, 2, "none", name);
+	check_value_name(reasons, 3, "other", name);
+	check_value_name(reasons, 4, "none", name);
+	check_value_name(reasons, UINT64_C(1) << 32, "none", name);
+	check_value_name(state, 0, "guest", name);
+	check_value_name(state, 1, "host", name);
+	check_value_name(state, 2, "none", name);
+}
+
+static void test_value_names(void)
+{
+	struct image image = build_named(), vm_image = build_named_vm();
+	struct statsfile file = image_open(&image), vm = image_open(&vm_image);
+	const struct statsfile_desc *mode = &vm.schema->desc[2];
+	struct statsfile_known known = { .vcpu = vm.vcpu_schema, };
+	struct statsfile_source source = image_source(&image);
+	struct statsfile_error error;
+	struct statsfile shared;
+
+	check_vcpu_names(file.schema, "names of a vCPU's values");
+	check_vcpu_names(vm.vcpu_schema, "names of the vCPUs' values in the file of their VM");
+	check(vm.schema->num_value_names == 2 && mode->num_value_names == 2,
+	      "names of a VM's values: number of names");
+	check_value_name(mode, 0, "none", "names of a VM's values");
+	check_value_name(mode, 1, "shadow", "names of a VM's values");
+	check_value_name(mode, 2, "nested", "names of a VM's values");
+
+	check(!statsfile_open(&shared, &source, &known, &error) &&
+	      shared.schema == vm.vcpu_schema, "equal descriptors and names are shared");
+	statsfile_close(&shared);
+	image_value_name(&image, IO)->name[0] = 'x';
+	check(!statsfile_open(&shared, &source, &known, &error) &&
+	      shared.schema != vm.vcpu_schema, "with another name they are not");
+	check_value_name(&shared.schema->desc[1], 1, "xo", "with another name they are not");
+	statsfile_close(&shared);
+	image_value_name(&image, IO)->name[0] = 'i';
+	image_ext(&image)->value_name_num = 0;
+	check(!statsfile_open(&shared, &source, &known, &error) &&
+	      shared.schema != vm.vcpu_schema, "without names they are not");
+	statsfile_close(&shared);
+
+	statsfile_close(&file);
+	statsfile_close(&vm);
+	image_free(&image);
+	image_free(&vm_image);
 }
 
 /* A VM with room for VCPU_MAX vCPUs and none yet. */
@@ -416,7 +527,9 @@ static void grow_ext(struct image *image)
 	memmove(from + more, from, header->data_offset - header->desc_offset - more);
 	memset(from, 0xff, more);
 	header->desc_offset += more;
+	ext->value_name_offset += more;
 	ext->vcpu_desc_offset += more;
+	ext->vcpu_value_name_offset += more;
 	ext->vcpu_id_offset += more;
 	ext->size += more;
 }
@@ -435,7 +548,28 @@ static void cut_last_field(struct image *image)
 
 static void cut_within_field(struct image *image)
 {
-	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1;
+}
+
+/* As it was before values had names, and what followed was no part of it. */
+static void cut_names(struct image *image)
+{
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
+	memset(&image_ext(image)->value_name_offset, 0xff, 24);
+}
+
+static void cut_within_names(struct image *image)
+{
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, reserved) - 1;
+	memset(&image_ext(image)->value_name_offset, 0xff, 20);
+}
+
+/* Where there are none nothing else is said of them. */
+static void leave_no_name(struct image *image)
+{
+	memset(&image_ext(image)->value_name_offset, 0xff, 24);
+	image_ext(image)->value_name_num = 0;
+	image_ext(image)->vcpu_value_name_num = 0;
 }
 
 static void cut_vcpus(struct image *image)
@@ -478,6 +612,9 @@ static void test_ext_tolerance(void)
 		{ "larger extension block of an odd size", grow_ext_unaligned, true, true, },
 		{ "extension block without the last field", cut_last_field, true, false, },
 		{ "extension block that cuts off a field", cut_within_field, true, false, },
+		{ "extension block without names", cut_names, true, true, },
+		{ "extension block that cuts off a field of names", cut_within_names, true, true, },
+		{ "no names", leave_no_name, true, true, },
 		{ "extension block without vCPUs", cut_vcpus, true, false, },
 		{ "extension block without data size", cut_data_size, false, false, },
 		{ "no windows", leave_no_window, true, false, },
@@ -511,6 +648,54 @@ static void test_ext_tolerance(void)
 		statsfile_close(&file);
 		image_free(&image);
 	}
+}
+
+/* A vCPU's window is there with names, and without those that the block does not say. */
+static void test_names_tolerance(void)
+{
+	static const struct {
+		const char *name;
+		void (*change)(struct image *image);
+		unsigned int num_value_names;
+	} cases[] = {
+		{ "larger extension block", grow_ext, NUM_VALUE_NAMES, },
+		{ "extension block without names", cut_names, 0, },
+		{ "extension block that cuts off a field of names", cut_within_names, 0, },
+		{ "extension block without vCPUs", cut_vcpus, 0, },
+	};
+	struct statsfile file;
+	struct image image;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		image = build_named_vm();
+		cases[i].change(&image);
+		file = image_open(&image);
+		check_number(file.vcpu_schema ? file.vcpu_schema->num_value_names : 0,
+			     cases[i].num_value_names, cases[i].name);
+		statsfile_close(&file);
+		image_free(&image);
+	}
+}
+
+/* As a newer kernel might have them, with more behind each name. */
+static void test_wider_names(void)
+{
+	struct image image = build_named();
+	const uint32_t size = image_ext(&image)->value_name_size, wider = size + 24;
+	unsigned char *names = (unsigned char *)image_value_name(&image, 0);
+	struct statsfile file;
+	unsigned int i;
+
+	for (i = NUM_VALUE_NAMES; i--;) {
+		memmove(names + i * wider, names + i * size, size);
+		memset(names + i * wider + size, 0xff, wider - size);
+	}
+	image_ext(&image)->value_name_size = wider;
+	file = image_open(&image);
+	check_vcpu_names(file.schema, "names with more behind each");
+	statsfile_close(&file);
+	image_free(&image);
 }
 
 /* A block that is shorter than what is known of it, and nothing behind. */
@@ -746,18 +931,41 @@ static void set_field(const struct image *image, size_t field, uint64_t value)
 		*(uint32_t *)((char *)image_ext(image) + field) = value;
 }
 
-/* Each field of the extension block: what is set, and what is said. */
+/* A field of the extension block: what is set, and what is said. */
+struct malformed_field {
+	const char *field;
+	size_t offset;
+	uint64_t value;
+	const char *error;
+};
+
+static void check_malformed_fields(const struct image *image, const struct malformed_field *cases,
+				   size_t count)
+{
+	const struct kvm_stats_ext ext = *image_ext(image);
+	struct statsfile_error error = {};
+	struct statsfile file;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		*image_ext(image) = ext;
+		set_field(image, cases[i].offset, cases[i].value);
+		ret = open_image(image, &file, &error);
+		check(ret == -EINVAL && strstr(error.text, cases[i].error),
+		      "refused: %s %llu (%s)", cases[i].field,
+		      (unsigned long long)cases[i].value, error.text);
+		if (!ret)
+			statsfile_close(&file);
+	}
+}
+
 static void test_malformed_fields(void)
 {
 	struct image image = build_vm();
 	const struct kvm_stats_header header = *image_header(&image);
 	const struct kvm_stats_ext ext = *image_ext(&image);
-	const struct {
-		const char *field;
-		size_t offset;
-		uint64_t value;
-		const char *error;
-	} cases[] = {
+	const struct malformed_field cases[] = {
 		{ FIELD(size), 0, "the extension block has 0 bytes", },
 		{ FIELD(size), 3, "the extension block has 3 bytes", },
 		{ FIELD(size), sizeof(struct kvm_stats_ext) + 8,
@@ -793,7 +1001,8 @@ static void test_malformed_fields(void)
 		  "ends inside of the vCPU descriptor block", },
 		{ FIELD(vcpu_desc_offset), header.desc_offset,
 		  "the vCPU descriptor block and the descriptor block overlap", },
-		{ FIELD(vcpu_desc_offset), 0, "is not a multiple of 8", },
+		{ FIELD(vcpu_desc_offset), 0,
+		  "the name of statistic 0 in the vCPU descriptor block is", },
 		{ FIELD(vcpu_data_size), 0, "a vCPU data block of 0 bytes for 38 values", },
 		{ FIELD(vcpu_data_size), 37 * 8,
 		  "a vCPU data block of 296 bytes for 38 values", },
@@ -810,22 +1019,215 @@ static void test_malformed_fields(void)
 		{ FIELD(vcpu_id_offset), ext.vcpu_mmap_offset,
 		  "the vCPU window block and the vCPU id block overlap", },
 	};
-	struct statsfile_error error = {};
-	struct statsfile file;
-	size_t i;
-	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		*image_ext(&image) = ext;
-		set_field(&image, cases[i].offset, cases[i].value);
-		ret = open_image(&image, &file, &error);
-		check(ret == -EINVAL && strstr(error.text, cases[i].error),
-		      "refused: %s %llu (%s)", cases[i].field,
-		      (unsigned long long)cases[i].value, error.text);
-		if (!ret)
-			statsfile_close(&file);
-	}
+	check_malformed_fields(&image, cases, ARRAY_SIZE(cases));
 	image_free(&image);
+}
+
+/* Of a VM with names. */
+static void test_malformed_name_fields(void)
+{
+	struct image image = build_named_vm();
+	const struct kvm_stats_header header = *image_header(&image);
+	const struct kvm_stats_ext ext = *image_ext(&image);
+	const struct malformed_field cases[] = {
+		{ FIELD(value_name_num), STATSFILE_MAX_VALUE_NAMES + 1, "4097 names of values", },
+		{ FIELD(value_name_num), UINT32_MAX, "4294967295 names of values", },
+		{ FIELD(value_name_num), STATSFILE_MAX_VALUE_NAMES,
+		  "ends inside of the block of value names", },
+		{ FIELD(value_name_size), 0, "names of values of 0 bytes, 56 to 2048", },
+		{ FIELD(value_name_size), 8, "names of values of 8 bytes", },
+		{ FIELD(value_name_size), 7 + IMAGE_NAME_SIZE, "names of values of 55 bytes", },
+		{ FIELD(value_name_size), 2 * STATSFILE_MAX_NAME + 1,
+		  "names of values of 2049 bytes", },
+		{ FIELD(value_name_size), UINT32_MAX, "names of values of 4294967295 bytes", },
+		{ FIELD(value_name_offset), UINT32_MAX - 7,
+		  "ends inside of the block of value names", },
+		{ FIELD(value_name_offset), image.size - 8,
+		  "ends inside of the block of value names", },
+		{ FIELD(value_name_offset), ext.value_name_offset + 4,
+		  "the block of value names is at", },
+		{ FIELD(value_name_offset), 0, "online_vcpus: the name of value 48 is", },
+		{ FIELD(value_name_offset), ext.vcpu_value_name_offset,
+		  "the block of the vCPUs' value names and the block of value names overlap", },
+		{ FIELD(vcpu_value_name_num), STATSFILE_MAX_VALUE_NAMES + 1,
+		  "4097 names of values", },
+		{ FIELD(vcpu_value_name_num), STATSFILE_MAX_VALUE_NAMES,
+		  "ends inside of the block of the vCPUs' value names", },
+		{ FIELD(vcpu_value_name_offset), UINT32_MAX - 7,
+		  "ends inside of the block of the vCPUs' value names", },
+		{ FIELD(vcpu_value_name_offset), header.desc_offset,
+		  "exits: the name of value 65536 is", },
+	};
+
+	check_malformed_fields(&image, cases, ARRAY_SIZE(cases));
+	image_free(&image);
+}
+
+static void name_no_statistic(struct image *image)
+{
+	image_value_name(image, GUEST)->desc = 3;
+}
+
+static void name_far_statistic(struct image *image)
+{
+	image_value_name(image, GUEST)->desc = UINT32_MAX;
+}
+
+static void name_no_bucket(struct image *image)
+{
+	image_value_name(image, OTHER)->value = 4;
+}
+
+static void name_far_bucket(struct image *image)
+{
+	image_value_name(image, OTHER)->value = UINT32_MAX;
+}
+
+/* A histogram of one bucket has no bucket 3, other than what says one thing at a time. */
+static void name_second_of_one_bucket(struct image *image)
+{
+	image_desc(image, 1)->size = 1;
+}
+
+static void clear_value_name(struct image *image)
+{
+	image_value_name(image, IO)->name[0] = '\0';
+}
+
+static void unterminate_value_name(struct image *image)
+{
+	memset(image_value_name(image, IO)->name, 'x', IMAGE_NAME_SIZE);
+}
+
+static void put_escape_into_value_name(struct image *image)
+{
+	image_value_name(image, IO)->name[1] = '\033';
+}
+
+static void put_blank_into_value_name(struct image *image)
+{
+	image_value_name(image, IO)->name[1] = ' ';
+}
+
+static void repeat_value_name(struct image *image)
+{
+	strcpy(image_value_name(image, OTHER)->name, "interrupt");
+}
+
+static void repeat_value(struct image *image)
+{
+	image_value_name(image, IO)->value = 0;
+}
+
+static void repeat_said_value(struct image *image)
+{
+	image_value_name(image, IN_HOST)->value = 0;
+}
+
+static void swap_values(struct image *image)
+{
+	image_value_name(image, IO)->value = 3;
+	image_value_name(image, OTHER)->value = 1;
+}
+
+static void swap_statistics(struct image *image)
+{
+	image_value_name(image, INTERRUPT)->desc = 2;
+}
+
+static void split_statistic(struct image *image)
+{
+	image_value_name(image, IN_HOST)->desc = 1;
+}
+
+static void move_names_into_data(struct image *image)
+{
+	image_ext(image)->value_name_offset = image_header(image)->data_offset - 8;
+	image_ext(image)->value_name_num = 1;
+	strcpy(image_value_name(image, 0)->name, "x");
+}
+
+static void move_names_into_desc(struct image *image)
+{
+	/* The end of a statistic's name, and the flags of the next one, which are a letter. */
+	image_ext(image)->value_name_offset = image_header(image)->desc_offset + 16 + 40;
+	image_ext(image)->value_name_num = 1;
+	image_desc(image, 1)->flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BOOLEAN;
+}
+
+static void test_malformed_names(void)
+{
+	static const struct malformed cases[] = {
+		{ "name of no statistic", name_no_statistic,
+		  "a value of statistic 3 has a name, there are 3", },
+		{ "name of a statistic far away", name_far_statistic,
+		  "a value of statistic 4294967295 has a name", },
+		{ "name of no bucket", name_no_bucket,
+		  "exit_reasons: value 4 has a name, there are 4", },
+		{ "name of a bucket far away", name_far_bucket,
+		  "exit_reasons: value 4294967295 has a name", },
+		{ "names of more than a histogram's only bucket", name_second_of_one_bucket,
+		  "exit_reasons: value 1 has a name, there are 1", },
+		{ "empty name of a value", clear_value_name,
+		  "exit_reasons: the name of value 1 is empty", },
+		{ "name of a value without an end", unterminate_value_name,
+		  "exit_reasons: the name of value 1 is", },
+		{ "escape sequence in the name of a value", put_escape_into_value_name,
+		  "exit_reasons: the name of value 1 is", },
+		{ "blank in the name of a value", put_blank_into_value_name,
+		  "exit_reasons: the name of value 1 is", },
+		{ "name of two values", repeat_value_name,
+		  "exit_reasons: values 0 and 3 are both called interrupt", },
+		{ "two names of a bucket", repeat_value,
+		  "exit_reasons: the names of values 0 and 0 are not in order", },
+		{ "two names of what a scalar says", repeat_said_value,
+		  "state: the names of values 0 and 0 are not in order", },
+		{ "names of values not in order", swap_values,
+		  "exit_reasons: the names of values 3 and 1 are not in order", },
+		{ "names of statistics not in order", swap_statistics,
+		  "the names of values of state and exit_reasons are not in order", },
+		{ "names of a statistic not together", split_statistic,
+		  "the names of values of state and exit_reasons are not in order", },
+		{ "names in the data", move_names_into_data,
+		  "the data block and the block of value names overlap", },
+		{ "names in the descriptors", move_names_into_desc,
+		  "the block of value names and the descriptor block overlap", },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_malformed(build_named, &cases[i]);
+}
+
+/* As many as there may be are taken in no time, though each is compared with each. */
+static void test_many_names(void)
+{
+	const char *names[STATSFILE_MAX_VALUE_NAMES + 1] = {};
+	const struct image_stat many[] = {
+		{
+			.name = "many",
+			.flags = KVM_STATS_TYPE_LINEAR_HIST,
+			.size = STATSFILE_MAX_VALUE_NAMES,
+			.bucket_size = 1,
+			.value_names = names,
+		},
+		{},
+	};
+	struct statsfile file;
+	struct image image;
+	unsigned int i;
+
+	for (i = 0; i < STATSFILE_MAX_VALUE_NAMES; i++)
+		names[i] = xasprintf("value-%u", i);
+	image = image_build_ext("kvm-1/vcpu-0", many, NULL, 0);
+	file = image_open(&image);
+	check_value_name(&file.schema->desc[0], 4095, "value-4095", "many names: the last");
+	check_value_name(&file.schema->desc[0], 1234, "value-1234", "many names: one in between");
+	statsfile_close(&file);
+	image_free(&image);
+	for (i = 0; i < STATSFILE_MAX_VALUE_NAMES; i++)
+		free((char *)names[i]);
 }
 
 static void test_malformed_ext(void)
@@ -890,10 +1292,10 @@ static void test_truncated(void)
 	image_free(&image);
 }
 
-static void test_truncated_vm(void)
+static void check_truncated_vm(struct image image, const char *name)
 {
-	struct image image = build_vm(), part;
 	struct statsfile_error error;
+	struct image part;
 	struct statsfile file;
 	bool refused = true;
 	size_t end = image_ext(&image)->vcpu_id_offset;
@@ -904,8 +1306,14 @@ static void test_truncated_vm(void)
 		refused &= open_image(&part, &file, &error) == -EINVAL;
 		free(part.bytes);
 	}
-	check(refused, "truncated before the end of the vCPU descriptors: refused");
+	check(refused, "truncated before the end of the vCPU %s: refused", name);
 	image_free(&image);
+}
+
+static void test_truncated_vm(void)
+{
+	check_truncated_vm(build_vm(), "descriptors");
+	check_truncated_vm(build_named_vm(), "names");
 }
 
 /* Always the same sequence: a failure can be repeated. */
@@ -947,11 +1355,12 @@ static void check_random_damage(struct image good, size_t used, const char *name
 
 static void test_random_damage(void)
 {
-	struct image image = build(), vm = build_vm();
+	struct image image = build(), vm = build_vm(), named = build_named_vm();
 
 	check_random_damage(image, image_header(&image)->desc_offset + 4 * (16 + IMAGE_NAME_SIZE),
 			    "files");
 	check_random_damage(vm, image_header(&vm)->desc_offset, "files with an extension block");
+	check_random_damage(named, image_ext(&named)->vcpu_id_offset, "files with names");
 }
 
 int main(void)
@@ -959,15 +1368,21 @@ int main(void)
 	test_memory();
 	test_fd();
 	test_sharing();
+	test_value_names();
 	test_windows();
 	test_mapped_vcpu();
 	test_not_mapped();
 	test_windows_refused();
 	test_tolerance();
 	test_ext_tolerance();
+	test_names_tolerance();
+	test_wider_names();
 	test_short_ext_at_end();
 	test_malformed();
 	test_malformed_fields();
+	test_malformed_name_fields();
+	test_malformed_names();
+	test_many_names();
 	test_malformed_ext();
 	test_truncated();
 	test_truncated_vm();
