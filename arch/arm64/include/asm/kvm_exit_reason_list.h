@@ -14,8 +14,8 @@
 
 KVM_EXIT_REASON(interrupt, "An interrupt of the host")
 KVM_EXIT_REASON(serror, "An SError, also if it came together with another reason")
-KVM_EXIT_REASON(data_abort, "A data access that stage 2 does not map, to MMIO for example")
-KVM_EXIT_REASON(instruction_abort, "An instruction fetch that stage 2 does not map")
+KVM_EXIT_REASON(data_abort, "A data access that stage 2 does not allow, to MMIO for example")
+KVM_EXIT_REASON(instruction_abort, "An instruction fetch that stage 2 does not allow")
 KVM_EXIT_REASON(wfi, "WFI")
 KVM_EXIT_REASON(wfe, "WFE")
 KVM_EXIT_REASON(hvc, "HVC")

@@ -19,16 +19,17 @@
 KVM_EXIT_REASON(interrupt, "An interrupt of the host")
 KVM_EXIT_REASON(nmi, "A non-maskable interrupt of the host")
 KVM_EXIT_REASON(smi, "A system management interrupt of the host")
-KVM_EXIT_REASON(init, "An INIT signal or a start-up IPI for the CPU")
+KVM_EXIT_REASON(init, "An INIT signal for the CPU")
 KVM_EXIT_REASON(preemption_timer,
 		"The VMX preemption timer: a timer of the guest, or KVM wants to be back at once")
 KVM_EXIT_REASON(interrupt_window, "The guest became ready for an interrupt")
 KVM_EXIT_REASON(nmi_window, "The guest became ready for an NMI, on SVM by its IRET")
 KVM_EXIT_REASON(pml_full, "The CPU's log of written pages is full")
-KVM_EXIT_REASON(monitor_trap, "An instruction of the guest ended that KVM single-steps")
+KVM_EXIT_REASON(monitor_trap, "An instruction of a nested guest ended that its hypervisor single-steps")
 
 /* Memory. */
-KVM_EXIT_REASON(page_fault, "A page fault of the guest while KVM shadows its page tables")
+KVM_EXIT_REASON(page_fault,
+		"A page fault that KVM takes for it shadows page tables, or a nested guest's")
 KVM_EXIT_REASON(nested_page_fault,
 		"Guest memory that nested page tables do not map for that access")
 KVM_EXIT_REASON(mmio, "An access to memory that KVM has marked as MMIO at an earlier one")
@@ -37,7 +38,7 @@ KVM_EXIT_REASON(invpcid, "INVPCID")
 
 /* The local APIC, where hardware virtualizes a part of it. */
 KVM_EXIT_REASON(apic_access, "An access to the local APIC that hardware does not carry out")
-KVM_EXIT_REASON(apic_write, "A write to the local APIC of which KVM does the rest")
+KVM_EXIT_REASON(apic_write, "A write to the local APIC of which KVM does the rest, on VMX")
 KVM_EXIT_REASON(apic_ipi, "An IPI that hardware did not deliver to all its targets")
 KVM_EXIT_REASON(apic_eoi, "The end of an interrupt that an I/O APIC waits for")
 KVM_EXIT_REASON(apic_tpr, "The task priority fell below the threshold")
@@ -66,7 +67,7 @@ KVM_EXIT_REASON(rdtsc, "RDTSC or RDTSCP")
 KVM_EXIT_REASON(rdpmc, "RDPMC")
 KVM_EXIT_REASON(rdrand, "RDRAND or RDSEED")
 KVM_EXIT_REASON(wbinvd, "WBINVD or INVD")
-KVM_EXIT_REASON(rsm, "RSM")
+KVM_EXIT_REASON(rsm, "RSM, on SVM; on VMX it is an exception")
 KVM_EXIT_REASON(vmrun, "VMRUN, VMLAUNCH or VMRESUME")
 KVM_EXIT_REASON(vm_insn, "Another instruction for virtual machines, such as VMLOAD or VMREAD")
 

@@ -10,6 +10,7 @@
 #include <asm/svm.h>
 
 #include "mmu.h"
+#include "svm.h"
 
 /* The codes up to here need no second look, but for page faults. */
 static const u8 svm_exit_reasons[] = {
@@ -90,8 +91,9 @@ svm_exit_reason(const struct vmcb_control_area *control)
 {
 	u32 code = control->exit_code;
 
+	/* With nested paging, a page fault is that of a nested guest. */
 	if (code == SVM_EXIT_EXCP_BASE + PF_VECTOR)
-		return control->exit_info_1 & PFERR_RSVD_MASK ?
+		return !npt_enabled && control->exit_info_1 & PFERR_RSVD_MASK ?
 			KVM_EXIT_REASON_mmio : KVM_EXIT_REASON_page_fault;
 
 	if (likely(code < ARRAY_SIZE(svm_exit_reasons)))

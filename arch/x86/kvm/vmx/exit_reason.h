@@ -73,6 +73,10 @@ static inline enum kvm_exit_reason vmx_exception_reason(struct kvm_vcpu *vcpu)
 	if (!is_page_fault(intr_info))
 		return KVM_EXIT_REASON_exception;
 
+	/* With EPT, KVM marks no entry that a page fault could be due to. */
+	if (enable_ept)
+		return KVM_EXIT_REASON_page_fault;
+
 	return vmcs_read32(VM_EXIT_INTR_ERROR_CODE) & PFERR_RSVD_MASK ?
 		KVM_EXIT_REASON_mmio : KVM_EXIT_REASON_page_fault;
 }

@@ -355,14 +355,15 @@ static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
 /* Of a vCPU that does not run now. */
 static bool reasons_add_up(const struct vm *vm, size_t index)
 {
-	const struct statsfile_desc *desc;
+	const struct statsfile_desc *desc, *end;
 	struct statsfile_error error;
 	struct group group;
 	bool add_up = false;
 
 	if (group_of_vcpu(&group, vm, index, &error))
 		return false;
-	for (desc = group.schema->desc; desc < group.schema->desc + group.schema->num_desc; desc++) {
+	end = group.schema->desc + group.schema->num_desc;
+	for (desc = group.schema->desc; desc < end; desc++) {
 		if (!strcmp(desc->name, "exit_reasons"))
 			add_up = desc->num_value_names == desc->size &&
 				 group_total(desc, group.value) ==

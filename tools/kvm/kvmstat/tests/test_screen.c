@@ -93,7 +93,8 @@ static void test_list(void)
 		   "a VM without statistics");
 	vms[0].rates.top = "nested_page_fault";
 	draw(10, 80);
-	check_text(line_of(3), "     10 web             2      100        5        - nested_page_fault",
+	check_text(line_of(3),
+		   "     10 web             2      100        5        - nested_page_fault",
 		   "the longest reason of x86 is not cut off");
 	vms[0].rates.top = "io_exits";
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");

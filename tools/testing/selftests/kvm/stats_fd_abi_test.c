@@ -48,6 +48,11 @@ FIELD_AT(kvm_stats_ext, value_name_size, 48);
 FIELD_AT(kvm_stats_ext, vcpu_value_name_offset, 52);
 FIELD_AT(kvm_stats_ext, vcpu_value_name_num, 56);
 
+_Static_assert(sizeof(struct kvm_stats_value_name) == 8, "name of a value");
+FIELD_AT(kvm_stats_value_name, desc, 0);
+FIELD_AT(kvm_stats_value_name, value, 4);
+FIELD_AT(kvm_stats_value_name, name, 8);
+
 _Static_assert(sizeof(struct kvm_stats_desc) == 16, "descriptor");
 FIELD_AT(kvm_stats_desc, flags, 0);
 FIELD_AT(kvm_stats_desc, exponent, 4);
@@ -364,6 +369,9 @@ TEST_F(format, names_of_values_belong_to_descriptors)
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
 
+	if (f->ext.value_name_num)
+		EXPECT_EQ(8U + 48U, f->ext.value_name_size);
+	EXPECT_EQ(0U, f->ext.reserved);
 	for (i = 0; (v = stats_value_name(f, i)); i++) {
 		desc = stats_desc(f, v->desc);
 		ASSERT_NE(NULL, desc) TH_LOG("name %u: '%.48s'", i, v->name);

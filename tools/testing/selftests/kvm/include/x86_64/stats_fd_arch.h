@@ -226,7 +226,7 @@ STATS_GUEST_CODE(stats_unsync,
  * the stack's end. The code runs in 16-bit protected mode, for there are Intel
  * CPUs on which KVM emulates real mode: its exits would be none.
  */
-#define STATS_UD_HANDLER	0x7d8
+#define STATS_UD_HANDLER	0x7d0
 #define STATS_HANDLER		0x7e8
 #define STATS_GDT		0x7f0
 #define STATS_IDT		0x800
@@ -510,15 +510,23 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 			   0x86ULL << 40;
 	__u64 *gdt = (void *)page + STATS_GDT;
 	__u64 *idt = (void *)page + STATS_IDT;
-	/* push %bp; mov %sp, %bp; addw $2, 2(%bp); pop %bp; iret */
-	static const __u8 skip[] = {
-		0x55, 0x89, 0xe5, 0x83, 0x46, 0x02, 0x02, 0x5d, 0xcf
+	static const __u8 skip_ud2[] = {
+		0x55,				/*	push %bp	*/
+		0x89, 0xe5,			/*	mov %sp, %bp	*/
+		0x53,				/*	push %bx	*/
+		0x8b, 0x5e, 0x02,		/*	mov 2(%bp), %bx	*/
+		0x2e, 0x81, 0x3f, 0x0f, 0x0b,	/*	cmpw $0x0b0f, %cs:(%bx) */
+		0x75, 0x04,			/*	jne 1f		*/
+		0x83, 0x46, 0x02, 0x02,		/*	addw $2, 2(%bp)	*/
+		0x5b,				/* 1:	pop %bx		*/
+		0x5d,				/*	pop %bp		*/
+		0xcf,				/*	iret		*/
 	};
 	const __u8 iret = 0xcf;
 	int i;
 
 	page[STATS_HANDLER] = iret;
-	memcpy(page + STATS_UD_HANDLER, skip, sizeof(skip));
+	memcpy(page + STATS_UD_HANDLER, skip_ud2, sizeof(skip_ud2));
 	/* 64 KB of code from this page on. */
 	gdt[STATS_CODE_SELECTOR / 8] = 0xffff | addr << 16 | 0x9bULL << 40;
 	for (i = 0; i <= STATS_VECTOR; i++)
