@@ -92,7 +92,7 @@ static void run_times(struct __test_metadata *_metadata,
 {
 	int i;
 
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, times);
+	stats_arch_restart_vcpu(_metadata, v->fd, GUEST_CODE, times);
 	if (!a->exit_reason) {
 		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	} else {
@@ -131,6 +131,7 @@ static void expect_reasons(struct __test_metadata *_metadata, int kvm,
 	guest_create(_metadata, kvm, &guest, 1);
 	guest_put_code(_metadata, &guest, a->code, a->end);
 	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 2);
 	run_times(_metadata, a, v, 2);
 	reasons_read(_metadata, v, &before);
 	run_times(_metadata, a, v, TIMES);

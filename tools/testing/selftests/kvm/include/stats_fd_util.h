@@ -291,7 +291,7 @@ stats_value_name(const struct stats_file *f, unsigned int i)
 	if (i >= f->ext.value_name_num)
 		return NULL;
 	return (const void *)(f->bytes + f->ext.value_name_offset +
-			      i * f->ext.value_name_size);
+			      f->ext.value_name_size * i);
 }
 
 /* The id of the vCPU whose window is the @i-th, in the file of a VM. */

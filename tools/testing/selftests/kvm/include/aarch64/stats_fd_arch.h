@@ -339,11 +339,10 @@ static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
 	}
 }
 
-/* Have a vCPU start at @pc, with @count for the kernel exit guest. */
-static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
-					int vcpu, __u64 pc, __u32 count)
+/* Have a vCPU start at @pc again, with what it has of its memory. */
+static inline void stats_arch_restart_vcpu(struct __test_metadata *_metadata,
+					   int vcpu, __u64 pc, __u32 count)
 {
-	ASSERT_EQ(0, ioctl(vcpu, KVM_ARM_VCPU_INIT, &stats_vcpu_init));
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.pc), pc);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[19]), count);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[2]),
@@ -354,6 +353,17 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 		      STATS_DATA);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[21]),
 		      sysconf(_SC_PAGESIZE));
+}
+
+/*
+ * Have a vCPU start at @pc, with @count for the kernel exit guest. If it has run
+ * before, some hosts take away the VM's memory, until it is touched.
+ */
+static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
+					int vcpu, __u64 pc, __u32 count)
+{
+	ASSERT_EQ(0, ioctl(vcpu, KVM_ARM_VCPU_INIT, &stats_vcpu_init));
+	stats_arch_restart_vcpu(_metadata, vcpu, pc, count);
 }
 
 /* Have the touch guest write to its page. */

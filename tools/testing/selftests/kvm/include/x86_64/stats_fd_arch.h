@@ -591,6 +591,8 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
+#define stats_arch_restart_vcpu	stats_arch_init_vcpu
+
 /* Have KVM write to a page of the guest: a clock that it keeps there. */
 static inline int stats_arch_dirty(int vcpu, __u64 addr)
 {
