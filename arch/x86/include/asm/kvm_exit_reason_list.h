@@ -25,7 +25,8 @@ KVM_EXIT_REASON(preemption_timer,
 KVM_EXIT_REASON(interrupt_window, "The guest became ready for an interrupt")
 KVM_EXIT_REASON(nmi_window, "The guest became ready for an NMI, on SVM by its IRET")
 KVM_EXIT_REASON(pml_full, "The CPU's log of written pages is full")
-KVM_EXIT_REASON(monitor_trap, "An instruction of a nested guest ended that its hypervisor single-steps")
+KVM_EXIT_REASON(monitor_trap,
+		"An instruction of a nested guest ended that its hypervisor single-steps")
 
 /* Memory. */
 KVM_EXIT_REASON(page_fault,
