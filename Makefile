@@ -45,11 +45,12 @@ bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and a
 ##@ Building
 
 .PHONY: kernel
-kernel: kernel-x86 kernel-arm64 kernel-arm64-64k ## the kernels of all profiles (or kernel-x86, kernel-arm64, kernel-arm64-64k)
+kernel: kernel-x86 kernel-arm64 kernel-arm64-64k ## the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
 
-.PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k
+.PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k kernel-powerpc kernel-mips
 kernel-arm64 kernel-arm64-64k: deps-arm64
-kernel-x86 kernel-arm64 kernel-arm64-64k: kernel-%: deps-kernel tree
+kernel-powerpc kernel-mips: deps-cross
+kernel-x86 kernel-arm64 kernel-arm64-64k kernel-powerpc kernel-mips: kernel-%: deps-kernel tree
 	scripts/kernel $(subst -, ,$*)
 
 .PHONY: deps

@@ -21,8 +21,8 @@ cross() {
 	case $1 in
 	x86) prefix=x86_64-linux-gnu- ;;
 	arm64) prefix=aarch64-linux-gnu- ;;
-	mips) prefix=mips-linux-gnu- ;;
-	powerpc) prefix=powerpc64-linux-gnu- ;;
+	mips) prefix=mipsel-linux-gnu- ;;
+	powerpc) prefix=powerpc64le-linux-gnu- ;;
 	s390) prefix=s390x-linux-gnu- ;;
 	*) die "unknown architecture $1" ;;
 	esac
@@ -48,6 +48,7 @@ kbuild_boot() {
 	case $2 in
 	x86) kbuild_in "$@" bzImage modules ;;
 	arm64) kbuild_in "$@" Image ;;
+	mips | powerpc) kbuild_in "$@" vmlinux ;;
 	esac
 }
 
@@ -63,7 +64,8 @@ kbuild_selftests() {
 		USERLDFLAGS=-static "$@"
 }
 
-# check_config CONFIG FRAGMENT...: names every symbol that did not survive.
+# check_config CONFIG FRAGMENT...: names every symbol that did not survive. What a fragment
+# says of a symbol replaces what those before it say.
 check_config() {
 	local config=$1 line lost=0
 	shift
@@ -74,6 +76,6 @@ check_config() {
 		esac
 		echo "asked for, but not in $config: $line" >&2
 		lost=1
-	done < <(grep -h '^CONFIG_' "$@")
+	done < <(awk -F= '/^CONFIG_/ { last[$1] = $0 } END { for (symbol in last) print last[symbol] }' "$@")
 	return "$lost"
 }

@@ -19,6 +19,11 @@ vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
 # shellcheck disable=SC2034 # for the scripts
 vm_programs=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
 
+# package_of COMMAND: as scripts/packages has it.
+package_of() {
+	awk -v command="$1" '$1 == command { print $2; exit }' scripts/packages
+}
+
 # need COMMAND|FILE PACKAGE: what is missing is said before anything is started.
 need() {
 	[ -e "$1" ] || command -v "$1" >/dev/null ||
@@ -30,6 +35,8 @@ need() {
 #   kind              of kernel, that of vm/config/$kind.config
 #   vendor_module     of KVM
 #   kernel_arguments  of its own
+#   cpus              of the machine, as the emulator wants it told
+#   ports             serial, where the machine has no virtio or no interrupts for it
 #   slowness          how many times the seconds of vm/tests its guest takes
 # shellcheck disable=SC2034 # some are for the caller
 load_profile() {
@@ -38,6 +45,8 @@ load_profile() {
 	kind=
 	vendor_module=
 	kernel_arguments=
+	cpus=2
+	ports=virtio
 	slowness=1
 	[ -f "vm/profiles/${profile:-none}" ] ||
 		die "no profile '$profile', choose one of: $(profiles)"
@@ -54,6 +63,14 @@ load_profile() {
 	arm64)
 		cc=aarch64-linux-gnu-gcc
 		image=arch/arm64/boot/Image
+		;;
+	powerpc)
+		cc=powerpc64le-linux-gnu-gcc
+		image=vmlinux
+		;;
+	mips)
+		cc=mipsel-linux-gnu-gcc
+		image=vmlinux
 		;;
 	esac
 	"${emulator}_needs"
@@ -87,9 +104,10 @@ matches() {
 }
 
 # Kernel arguments like these become the environment of init and its tests. The
-# paths are those of this machine, for what runs in its root filesystem.
+# paths are those of this machine, for what runs in its root filesystem. (QEMU's Malta
+# takes no more than 256 bytes of arguments.)
 guest_environment() {
-	echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
+	[ "$host_root" = no ] || echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
 }
 
 # select_tests SUITE PROFILE NAMES: the lines of the list without PROFILES, those
@@ -120,19 +138,20 @@ kernel_patience="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=63"
 #   ..._shell    adds a console that is this terminal
 # The command's exit status is 0 if the guest powered off.
 all_kernel_arguments() {
-	echo "console=$console ignore_loglevel panic=-1 $kernel_patience $kernel_arguments $(guest_environment) $1"
+	local tell=''
+	[ "$ports" = virtio ] || tell="PORT_out=ttyS1 PORT_verdict=ttyS2"
+	echo "$tell console=$console ignore_loglevel panic=-1 $kernel_patience $kernel_arguments $(guest_environment) $1"
 }
 
 qemu_needs() {
-	local package=qemu-system-$arch
-	need "$qemu" "${package%64}"
+	need "$qemu" "$(package_of "$qemu")"
 }
 
 qemu_command() {
 	command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
 		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
-		-smp 2 -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
+		-smp "$cpus" -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
 		-kernel "$kernel" -initrd "$1" -append "$(all_kernel_arguments "$2")"
 	)
 	[ "$host_root" = no ] || command+=(
@@ -143,10 +162,18 @@ qemu_command() {
 qemu_ports() {
 	command+=(
 		-chardev "file,id=console,path=$dir/console" -serial chardev:console
-		-device virtio-serial-pci
-		-chardev "file,id=out,path=$dir/out" -device "virtserialport,chardev=out,name=out"
-		-chardev "file,id=verdict,path=$dir/verdict" -device "virtserialport,chardev=verdict,name=verdict"
+		-chardev "file,id=out,path=$dir/out"
+		-chardev "file,id=verdict,path=$dir/verdict"
 	)
+	if [ "$ports" = virtio ]; then
+		command+=(
+			-device virtio-serial-pci
+			-device "virtserialport,chardev=out,name=out"
+			-device "virtserialport,chardev=verdict,name=verdict"
+		)
+	else
+		command+=(-serial chardev:out -serial chardev:verdict)
+	fi
 }
 
 qemu_shell() {
@@ -184,7 +211,7 @@ bochs_command() {
 	default linux
 	label linux
 	kernel kernel
-	append initrd=initramfs $quirks PORT_out=ttyS1 PORT_verdict=ttyS2 $(all_kernel_arguments "$2")
+	append initrd=initramfs $quirks $(all_kernel_arguments "$2")
 	EOF
 	xorriso -as mkisofs -quiet -o "$dir/cd.iso" -graft-points \
 		-b isolinux.bin -c boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table \

@@ -3,7 +3,8 @@
 # What boots: included by the Makefile.
 
 # What a boot of PROFILE needs on this machine.
-deps_profile := deps-vm $(if $(filter arm64-%,$(PROFILE)),deps-arm64 deps-vm-arm64)
+deps_profile := deps-vm $(if $(filter arm64-%,$(PROFILE)),deps-arm64 deps-vm-arm64) \
+	$(if $(filter powerpc-% mips-%,$(PROFILE)),deps-cross deps-vm-arch)
 
 ##@ Guests
 
@@ -25,6 +26,12 @@ check-vm: deps-vm deps-vm-arm64 kernel ## all tests of vm/tests on every profile
 	vm/programs x86
 	vm/programs arm64
 	vm/check
+
+.PHONY: check-arch
+check-arch: deps-vm deps-vm-arch kernel-powerpc kernel-mips ## the same on powerpc and MIPS, which is not part of `make check`
+	vm/programs powerpc
+	vm/programs mips
+	vm/check powerpc mips
 
 .PHONY: check-harness
 check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn

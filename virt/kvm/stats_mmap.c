@@ -7,6 +7,7 @@
  */
 #include <linux/kvm_host.h>
 #include <linux/mm.h>
+#include <linux/personality.h>
 
 #include "stats.h"
 #include "stats_mmap.h"
@@ -85,7 +86,12 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 
-	if (vma->vm_flags & VM_EXEC)
+	/*
+	 * Where reading implies executing, as on processors that cannot tell one
+	 * from the other, it does not for files that are not to be executed.
+	 */
+	if ((vma->vm_flags & VM_EXEC) &&
+	    !(current->personality & READ_IMPLIES_EXEC))
 		return -EPERM;
 
 	if (vma->vm_pgoff < first_pgoff(stats) || skip >= num_pages(stats) ||
@@ -93,7 +99,7 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 		return -EINVAL;
 
 	/* mprotect() must not allow to execute, mremap() not to go further. */
-	vma->vm_flags &= ~VM_MAYEXEC;
+	vma->vm_flags &= ~(VM_EXEC | VM_MAYEXEC);
 	vma->vm_flags |= VM_DONTEXPAND;
 	/* For vm_insert_pages(), which must not set it in a fault. */
 	vma->vm_flags |= VM_MIXEDMAP;

@@ -3,6 +3,8 @@
  * KVM's statistics of mips, included by <linux/kvm_stats_list.h>, which says
  * what stands in a line.
  */
+KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
+	      "Exits from the guest, for whatever reason")
 KVM_VCPU_STAT(u64, wait_exits, CUMULATIVE, COUNT,
 	      "WAIT instructions of the guest",
 	      .alias = "wait")

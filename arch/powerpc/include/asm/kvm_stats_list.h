@@ -16,7 +16,7 @@ KVM_VM_STAT(u64, num_1G_pages, INSTANT, COUNT,
  * while their own threads wait for it to be done: vc->lock hands over.
  */
 KVM_VCPU_STAT(u64, sum_exits, CUMULATIVE, COUNT,
-	      "Exits from the guest, for whatever reason",
+	      "Exits from the guest, but for what KVM-HV handles in real mode",
 	      .alias = "exits")
 KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
 	      "Accesses to MMIO",
@@ -37,7 +37,7 @@ KVM_VCPU_STAT(u64, dtlb_virt_miss_exits, CUMULATIVE, COUNT,
 	      "Accesses that missed the guest's own TLB as well",
 	      .alias = "dtlb_v")
 KVM_VCPU_STAT(u64, syscall_exits, CUMULATIVE, COUNT,
-	      "System calls and hypercalls of the guest",
+	      "System calls and hypercalls, but for what KVM-HV handles in real mode and hypercalls to KVM-PR",
 	      .alias = "sysc")
 KVM_VCPU_STAT(u64, isi_exits, CUMULATIVE, COUNT,
 	      "Exits by a storage interrupt of an instruction fetch",
@@ -49,13 +49,13 @@ KVM_VCPU_STAT(u64, emulated_inst_exits, CUMULATIVE, COUNT,
 	      "Instructions of the guest that KVM emulated",
 	      .alias = "inst_emu")
 KVM_VCPU_STAT(u64, dec_exits, CUMULATIVE, COUNT,
-	      "Exits by the decrementer",
+	      "Exits by the decrementer, and entries that it called off",
 	      .alias = "dec")
 KVM_VCPU_STAT(u64, ext_intr_exits, CUMULATIVE, COUNT,
 	      "Exits by an external interrupt of the host",
 	      .alias = "ext_intr")
 KVM_VCPU_STAT(u64, halt_successful_wait, CUMULATIVE, COUNT,
-	      "Halts that a wake-up event ended after blocking")
+	      "Halts that blocked, whatever ended them")
 KVM_VCPU_STAT(u64, dbell_exits, CUMULATIVE, COUNT,
 	      "Exits by a doorbell of the host",
 	      .alias = "doorbell")
@@ -63,9 +63,9 @@ KVM_VCPU_STAT(u64, gdbell_exits, CUMULATIVE, COUNT,
 	      "Exits by a doorbell of the guest",
 	      .alias = "guest doorbell")
 KVM_VCPU_STAT(u64, ld, CUMULATIVE, COUNT,
-	      "Loads that KVM emulated")
+	      "Reads of guest memory by KVM, to emulate or to fetch an instruction")
 KVM_VCPU_STAT(u64, st, CUMULATIVE, COUNT,
-	      "Stores that KVM emulated")
+	      "Writes to guest memory by KVM, to emulate an instruction")
 #ifdef CONFIG_PPC_BOOK3S
 KVM_VCPU_STAT(u64, pf_storage, CUMULATIVE, COUNT,
 	      "Faults of data accesses that reached KVM's MMU")
@@ -78,9 +78,9 @@ KVM_VCPU_STAT(u64, sp_instruc, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(atomic64_t, queue_intr, CUMULATIVE, COUNT,
 	      "Interrupts queued for the vCPU")
 KVM_VCPU_STAT(u64, ld_slow, CUMULATIVE, COUNT,
-	      "Emulated loads that were not served by the fast path")
+	      "Emulated loads that took a slow path, which nothing counts today")
 KVM_VCPU_STAT(u64, st_slow, CUMULATIVE, COUNT,
-	      "Emulated stores that were not served by the fast path")
+	      "Emulated stores that took a slow path, which nothing counts today")
 #endif
 KVM_VCPU_STAT(u64, pthru_all, CUMULATIVE, COUNT,
 	      "Interrupts of passed-through devices that KVM handled")

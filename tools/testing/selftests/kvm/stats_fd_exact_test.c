@@ -91,7 +91,7 @@ static long unmap_pages(struct racer *r)
 	size_t size = r->race->guest.page;
 	int i;
 
-	if (ioctl(r->vcpu->fd, KVM_RUN, 0))
+	if (ioctl(r->vcpu->fd, KVM_RUN, 0) < 0)
 		return -errno;
 	for (i = 0; i < PAGES; i++) {
 		if (madvise(r->memory + i * size, size, MADV_DONTNEED))
@@ -109,7 +109,7 @@ static long log_dirty_page(struct racer *r)
 		.dirty_bitmap = &bitmap,
 	};
 
-	if (stats_arch_dirty(r->vcpu->fd, r->addr))
+	if (stats_arch_dirty(r->vcpu->fd, r->addr) < 0)
 		return -errno;
 	if (ioctl(r->race->guest.vm, KVM_GET_DIRTY_LOG, &log))
 		return -errno;
@@ -289,7 +289,7 @@ FIXTURE_TEARDOWN(counter)
 TEST_F(counter, that_runs_is_never_seen_to_go_back)
 {
 	int fd = self->vcpu->file.fd;
-	off_t pos = value_offset(_metadata, &self->vcpu->file, "exits");
+	off_t pos = value_offset(_metadata, &self->vcpu->file, STATS_EXITS);
 	__u64 last = 0, value, first;
 	size_t shift, skip;
 	int i;
@@ -311,6 +311,100 @@ TEST_F(counter, that_runs_is_never_seen_to_go_back)
 	/* Or nothing was there to be carried over. */
 	EXPECT_LT(first + 256, last);
 }
+
+#if ULONG_MAX == UINT_MAX
+/*
+ * A host of 32 bits counts and loads in two halves. In the moment in which a
+ * statistic passes a multiple of 2^32 it can be seen 2^32 too small or too large,
+ * and then is to be read again. Time that a vCPU sleeps is there after 4.3 seconds.
+ */
+#define CARRY			(UINT_MAX + 1ULL)
+#define ALMOST_CARRY_MS		4200
+
+/* Halts of a few milliseconds that pass it, and tries to read it right. */
+#define MOST_HALTS		10000
+#define MOST_READS		1000000
+
+struct watcher {
+	int fd;
+	off_t pos;
+	bool over;
+	__u64 last;
+	int again;
+	bool wrong;
+};
+
+static bool is_next(const struct watcher *w, __u64 value)
+{
+	return value >= w->last && value - w->last < CARRY / 2;
+}
+
+static void *watch(void *arg)
+{
+	struct watcher *w = arg;
+	__u64 value = 0;
+	int i;
+
+	while (!w->wrong && !__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		for (i = 0; i < MOST_READS; i++) {
+			if (pread(w->fd, &value, sizeof(value), w->pos) !=
+			    sizeof(value) || is_next(w, value))
+				break;
+			/* One half is from before and one from after, no more. */
+			if (!is_next(w, value + CARRY) &&
+			    !is_next(w, value - CARRY))
+				break;
+			w->again++;
+		}
+		w->wrong = !is_next(w, value);
+		w->last = value;
+	}
+	return NULL;
+}
+
+static void sleep_and_wake(struct __test_metadata *_metadata, struct guest *g,
+			   int ms)
+{
+	struct runner runner;
+
+	runner_sleep(_metadata, &runner, &g->vcpu[0]);
+	usleep(ms * 1000);
+	runner_wake(_metadata, &runner, g->vm);
+}
+
+TEST(halves_of_a_value_that_passes_2_to_the_32_are_right_when_read_again)
+{
+	int kvm = stats_open_kvm(_metadata);
+	struct guest guest = { .irqchip = true };
+	struct watcher watcher = { };
+	struct guest_vcpu *v;
+	pthread_t thread;
+	int i;
+
+	guest_create(_metadata, kvm, &guest, 1);
+	guest_put_code(_metadata, &guest, stats_sleep, stats_sleep_end);
+	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+	sleep_and_wake(_metadata, &guest, ALMOST_CARRY_MS);
+
+	watcher.fd = v->file.fd;
+	watcher.pos = value_offset(_metadata, &v->file, "halt_wait_ns");
+	watcher.last = vcpu_read(_metadata, v, "halt_wait_ns");
+	ASSERT_GT(CARRY, watcher.last);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, watch, &watcher));
+	for (i = 0; i < MOST_HALTS &&
+	     vcpu_read(_metadata, v, "halt_wait_ns") < CARRY + CARRY / 64; i++)
+		sleep_and_wake(_metadata, &guest, 1);
+	__atomic_store_n(&watcher.over, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+
+	TH_LOG("read again %d times", watcher.again);
+	EXPECT_FALSE(watcher.wrong) TH_LOG("%llx", watcher.last);
+	EXPECT_LT(CARRY, vcpu_read(_metadata, v, "halt_wait_ns"));
+	guest_destroy(&guest);
+	close(kvm);
+}
+#endif
 
 #ifdef __x86_64__
 /*

@@ -130,7 +130,7 @@ TEST_F(file, ftruncate_is_EINVAL)
 {
 	const off_t size = self->file.size;
 	const off_t lengths[] = {
-		0, 1, size - 1, size, size + 1, LONG_MAX, -1, LONG_MIN,
+		0, 1, size - 1, size, size + 1, LLONG_MAX, -1, LLONG_MIN,
 	};
 	unsigned int i;
 

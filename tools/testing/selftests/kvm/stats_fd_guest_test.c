@@ -130,7 +130,7 @@ static void start_look(struct __test_metadata *_metadata,
 		       __u64 code, __u32 count, int i, const char *name)
 {
 	const __u64 addr[2] = {
-		guest_at(_metadata, l, i, "exits"),
+		guest_at(_metadata, l, i, STATS_EXITS),
 		guest_at(_metadata, l, i, name),
 	};
 
@@ -202,10 +202,10 @@ static bool looks_without_exit(struct __test_metadata *_metadata,
 	struct stats_look look;
 	__u64 before, after;
 
-	start_look(_metadata, l, v, CODE_STILL, TIMES, i, "exits");
-	before = vmm_sees(_metadata, l, i, "exits");
+	start_look(_metadata, l, v, CODE_STILL, TIMES, i, STATS_EXITS);
+	before = vmm_sees(_metadata, l, i, STATS_EXITS);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	after = vmm_sees(_metadata, l, i, "exits");
+	after = vmm_sees(_metadata, l, i, STATS_EXITS);
 	end_look(_metadata, v, &look);
 
 	EXPECT_LE(before, look.before[0]);
@@ -261,7 +261,7 @@ static void expect_seen(struct __test_metadata *_metadata, struct lender *l,
 	/* The last exit is after the guest's last look. */
 	EXPECT_EQ(look.after[1] + is_user_exit,
 		  vcpu_read(_metadata, v, a->moves[0]));
-	EXPECT_LT(look.after[0], vcpu_read(_metadata, v, "exits"));
+	EXPECT_LT(look.after[0], vcpu_read(_metadata, v, STATS_EXITS));
 }
 
 TEST(each_activity_is_seen_by_the_guest_itself)
@@ -293,7 +293,7 @@ TEST_F(guest, sees_what_its_other_vcpus_did)
 		   self->counter);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	end_look(_metadata, self->vcpu, &look);
-	exits = vcpu_read(_metadata, self->vcpu, "exits");
+	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
 
 	/* It does not run now, so that what is seen is exact. */
 	look_at(_metadata, l, other, 0, self->counter, &look);
@@ -311,12 +311,12 @@ TEST_F(guest, sees_what_its_other_vcpus_do)
 	__u64 more;
 
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
-	more = vcpu_read(_metadata, self->vcpu, "exits") + TIMES;
+	more = vcpu_read(_metadata, self->vcpu, STATS_EXITS) + TIMES;
 	start_look(_metadata, l, other, CODE_UNTIL, more, 0, self->counter);
 	vcpu_run(_metadata, other, STATS_USER_EXIT_REASON);
 	end_look(_metadata, other, &look);
 	EXPECT_LE(more, look.after[0]);
-	EXPECT_LE(look.after[0], vcpu_read(_metadata, self->vcpu, "exits"));
+	EXPECT_LE(look.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 	runner_stop(_metadata, &runner);
 }
 
@@ -337,14 +337,14 @@ TEST_F(guest, sees_new_vcpus_and_then_their_windows)
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, VCPUS + 1);
 	stats_arch_set_look(_metadata, self->vcpu->fd, addr, 0);
 	runner_create(_metadata, &runner, self->vcpu);
-	runner_wait_for(_metadata, &runner, "exits", 1);
+	runner_wait_for(_metadata, &runner, STATS_EXITS, 1);
 	EXPECT_FALSE(runner_returned(&runner));
 	new_vcpu = add_vcpu(_metadata, l);
 	runner_join(_metadata, &runner);
 	end_look(_metadata, self->vcpu, &look);
 	EXPECT_EQ((__u64)VCPUS + 1, look.after[0]);
 
-	look_at(_metadata, l, self->vcpu, VCPUS, "exits", &look);
+	look_at(_metadata, l, self->vcpu, VCPUS, STATS_EXITS, &look);
 	EXPECT_EQ(0UL, look.after[0]);
 	vcpu_exit_to_user(_metadata, new_vcpu, TIMES);
 	EXPECT_EQ((__u64)TIMES, guest_sees(_metadata, l, self->vcpu, VCPUS,
@@ -524,7 +524,7 @@ TEST(guest_that_increments_changes_nothing)
 TEST_F(guest, that_has_KVM_write_there_changes_nothing)
 {
 	struct lender *l = &self->l;
-	__u64 addr = guest_at(_metadata, l, 1, "exits");
+	__u64 addr = guest_at(_metadata, l, 1, STATS_EXITS);
 	struct stats_file before;
 
 	stats_load(_metadata, dup(l->guest.vcpu[1].file.fd), &before);
@@ -601,7 +601,7 @@ TEST_F(guest, that_reads_a_vcpu_to_come_is_stopped_until_it_has_come)
 	end_look(_metadata, self->vcpu, &look);
 	EXPECT_EQ((__u64)TIMES, look.after[1]);
 	/* The next one is yet to come. */
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, "exits");
+	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, STATS_EXITS);
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 }
 
@@ -626,9 +626,9 @@ TEST_F(guest, reads_as_long_as_its_vmm_has_it_mapped)
 	struct stats_look look;
 	void *again;
 
-	look_at(_metadata, l, self->vcpu, 0, "exits", &look);
+	look_at(_metadata, l, self->vcpu, 0, STATS_EXITS, &look);
 	ASSERT_EQ(0, munmap((void *)l->map, l->size));
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, 0, "exits");
+	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, 0, STATS_EXITS);
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 
 	again = mmap((void *)l->map, l->size, PROT_READ,
@@ -637,7 +637,7 @@ TEST_F(guest, reads_as_long_as_its_vmm_has_it_mapped)
 	ASSERT_EQ(l->map, again);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	stats_arch_get_look(_metadata, self->vcpu->fd, &look);
-	EXPECT_LT(look.after[0], vmm_sees(_metadata, l, 0, "exits"));
+	EXPECT_LT(look.after[0], vmm_sees(_metadata, l, 0, STATS_EXITS));
 	EXPECT_LT(0UL, look.after[0]);
 	vcpu_complete_exit(_metadata, self->vcpu);
 }

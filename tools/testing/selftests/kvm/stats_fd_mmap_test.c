@@ -144,8 +144,13 @@ static void expect_page(struct __test_metadata *_metadata,
 static long try_map(const struct stats_file *f, size_t size, int prot,
 		    int flags, off_t offset)
 {
+#if ULONG_MAX == UINT_MAX
+	/* The system call has another form, for large offsets. */
+	return result((long)mmap(NULL, size, prot, flags, f->fd, offset));
+#else
 	return result(syscall(SYS_mmap, NULL, size, prot, flags, f->fd,
 			      offset));
+#endif
 }
 
 /* The data block of one file, alike for VM and vCPU. */
@@ -286,6 +291,8 @@ TEST_F(data, executable_mapping_is_EPERM)
 	const struct data *d = &self->d;
 	unsigned int i;
 
+	/* A processor that cannot forbid it has all programs begin so. */
+	ASSERT_LE(0, personality(personality(-1U) & ~READ_IMPLIES_EXEC));
 	for (i = 0; i < ARRAY_SIZE(prots); i++) {
 		EXPECT_EQ(-EPERM, try_map(d->f, d->m.page, prots[i], MAP_SHARED,
 					  d->offset)) {
@@ -294,9 +301,29 @@ TEST_F(data, executable_mapping_is_EPERM)
 	}
 }
 
+/* 1 if the kernel says that it is, 0 if not, a negative errno if there is none. */
+static int is_executable(const void *map)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start;
+	char line[256];
+	int ret = -ENOENT;
+	char exec;
+
+	while (maps && ret < 0 && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%*x %*c%*c%c", &start, &exec) == 2 &&
+		    start == (unsigned long)map)
+			ret = exec == 'x';
+	}
+	if (maps)
+		fclose(maps);
+	return ret;
+}
+
 static int map_with_read_implies_exec(void *arg)
 {
 	struct data *d = arg;
+	void *map;
 
 	if (personality(READ_IMPLIES_EXEC) < 0)
 		return -errno;
@@ -304,14 +331,14 @@ static int map_with_read_implies_exec(void *arg)
 	if (mprotect((void *)d->map, d->m.page, PROT_NONE) ||
 	    mprotect((void *)d->map, d->m.page, PROT_READ))
 		return -ENOTRECOVERABLE;
-	return try_map(d->f, d->m.page, PROT_READ, MAP_SHARED,
-		       d->offset);
+	map = mmap(NULL, d->m.page, PROT_READ, MAP_SHARED, d->f->fd, d->offset);
+	return map == MAP_FAILED ? -errno : -is_executable(map);
 }
 
-TEST_F(data, mapping_is_EPERM_where_reading_implies_executing)
+TEST_F(data, mapping_is_not_executable_where_reading_implies_executing)
 {
-	EXPECT_EQ(-EPERM, stats_in_child(_metadata, map_with_read_implies_exec,
-					 &self->d));
+	EXPECT_EQ(0, stats_in_child(_metadata, map_with_read_implies_exec,
+				    &self->d));
 }
 
 /* A mapping that can be grown downwards would leave the file. */
@@ -335,6 +362,12 @@ TEST_F(data, offset_within_a_page_is_EINVAL)
 	}
 }
 
+/* Where the number of a page has 32 bits, what overflows it depends on its size. */
+static long not_overflow(long ret)
+{
+	return sizeof(long) == 4 && ret == -EOVERFLOW ? -EINVAL : ret;
+}
+
 TEST_F(data, range_that_is_not_within_data_and_windows_is_EINVAL)
 {
 	const long page = self->d.m.page;
@@ -352,28 +385,30 @@ TEST_F(data, range_that_is_not_within_data_and_windows_is_EINVAL)
 		{ self->d.offset, 0 },
 		{ self->d.offset, self->d.size + 1 },
 		{ self->d.offset, self->d.size + page },
-		{ self->d.offset, 1UL << 32 },
+		{ self->d.offset, (size_t)(1ULL << 32) },
 		{ end - page, page + 1 },
 		{ end - page, 2 * page },
 		{ end, 1 },
 		{ end, page },
 		{ end + page, page },
-		{ 1L << 32, page },
-		{ (1L << 32) + self->d.offset, page },
-		{ (1L << 44) + self->d.offset, page },
-		{ LONG_MAX & -page, page },
-		{ LONG_MIN, page },
-		{ LONG_MIN + self->d.offset, page },
+		{ 1LL << 32, page },
+		{ (1LL << 32) + self->d.offset, page },
+		{ (1LL << 44) + self->d.offset, page },
+		{ LLONG_MAX & -page, page },
+		{ LLONG_MIN, page },
+		{ LLONG_MIN + self->d.offset, page },
 		{ -2 * page, page },
 		{ -2 * page - self->d.offset, self->d.offset },
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
-		EXPECT_EQ(-EINVAL, try_map(self->d.f, ranges[i].size, PROT_READ,
-					   MAP_SHARED, ranges[i].offset)) {
-			TH_LOG("offset %#lx, size %#zx",
-			       (unsigned long)ranges[i].offset,
+		EXPECT_EQ(-EINVAL, not_overflow(try_map(self->d.f,
+							ranges[i].size,
+							PROT_READ, MAP_SHARED,
+							ranges[i].offset))) {
+			TH_LOG("offset %#llx, size %#zx",
+			       (unsigned long long)ranges[i].offset,
 			       ranges[i].size);
 		}
 	}
@@ -383,10 +418,12 @@ TEST_F(data, range_that_overflows_is_refused)
 {
 	const long page = self->d.m.page;
 
-	EXPECT_EQ(-EOVERFLOW, try_map(self->d.f, page, PROT_READ, MAP_SHARED,
-				      -page));
-	EXPECT_EQ(-EOVERFLOW, try_map(self->d.f, self->d.offset + 2 * page,
-				      PROT_READ, MAP_SHARED, -2 * page));
+	EXPECT_EQ(not_overflow(-EOVERFLOW),
+		  not_overflow(try_map(self->d.f, page, PROT_READ, MAP_SHARED,
+				       -page)));
+	EXPECT_EQ(not_overflow(-EOVERFLOW),
+		  not_overflow(try_map(self->d.f, self->d.offset + 2 * page,
+				       PROT_READ, MAP_SHARED, -2 * page)));
 	EXPECT_EQ(-ENOMEM, try_map(self->d.f, -page, PROT_READ, MAP_SHARED,
 				   self->d.offset));
 }
@@ -923,8 +960,8 @@ TEST_F(windows, raise_SIGBUS_if_the_vcpu_was_refused)
 {
 	const __u32 id = stats_vcpu_id(self->w.f, 0);
 
-	EXPECT_EQ(-EEXIST, result(ioctl(self->w.m.guest.vm, KVM_CREATE_VCPU,
-					id)));
+	EXPECT_EQ(STATS_KNOWN_VCPU_ID,
+		  result(ioctl(self->w.m.guest.vm, KVM_CREATE_VCPU, id)));
 	expect_sigbus(_metadata, window(&self->w, VCPUS));
 }
 

@@ -565,7 +565,7 @@ TEST_F(file, does_not_tell_of_vcpus_that_could_not_be_created)
 
 	waiter_init(_metadata, &edge, &by_edge, self->vm_stats, ALL_EVENTS);
 	EXPECT_EQ(READABLE, waiter_wait(&edge, 0));
-	EXPECT_EQ(-EEXIST,
+	EXPECT_EQ(STATS_KNOWN_VCPU_ID,
 		  result(ioctl(self->vm, KVM_CREATE_VCPU, VCPU_ID)));
 	EXPECT_EQ(-EINVAL,
 		  result(ioctl(self->vm, KVM_CREATE_VCPU, too_high)));
@@ -1370,7 +1370,7 @@ TEST_F(new_vcpu, that_could_not_be_created_wakes_no_one)
 	add_vcpu(_metadata, vm, VCPU_ID);
 	read_header(_metadata, stats);
 	sleeper_start(_metadata, &s, variant->way, stats, POLLPRI);
-	EXPECT_EQ(-EEXIST, result(ioctl(vm, KVM_CREATE_VCPU, VCPU_ID)));
+	EXPECT_EQ(STATS_KNOWN_VCPU_ID, result(ioctl(vm, KVM_CREATE_VCPU, VCPU_ID)));
 	sleeper_interrupt(_metadata, &s);
 	close(stats);
 	close(vm);

@@ -140,8 +140,8 @@ static unsigned int interesting_offsets(const struct stats_file *f,
 		h->data_offset, h->data_offset + 8, f->size,
 	};
 	const off_t ends[] = {
-		f->size + 4097, INT_MAX, 1L << 32, LONG_MAX - 1, LONG_MAX,
-		LONG_MIN, LONG_MIN + 1,
+		f->size + 4097, INT_MAX, 1LL << 32, LLONG_MAX - 1, LLONG_MAX,
+		LLONG_MIN, LLONG_MIN + 1,
 	};
 	unsigned int i, n = 0;
 
@@ -203,13 +203,13 @@ TEST_F(file, pread_at_and_past_the_end_is_0)
 	EXPECT_EQ(0, pread(self->fd, &c, 1, size));
 	EXPECT_EQ(0, pread(self->fd, &c, 1, size + 1));
 	EXPECT_EQ(0, pread(self->fd, &c, 1, size + self->page));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, 1L << 32));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, LONG_MAX - 1));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, 1LL << 32));
+	EXPECT_EQ(0, pread(self->fd, &c, 1, LLONG_MAX - 1));
 }
 
 TEST_F(file, pread_at_a_negative_offset_is_EINVAL)
 {
-	const off_t offsets[] = { -1, -8, -4096, INT_MIN, LONG_MIN };
+	const off_t offsets[] = { -1, -8, -4096, INT_MIN, LLONG_MIN };
 	char buf[8];
 	struct iovec iov = { .iov_base = buf, .iov_len = sizeof(buf) };
 	unsigned int i;
@@ -315,7 +315,7 @@ TEST_F(file, lseek_is_as_on_a_regular_file_of_that_size)
 	};
 	const off_t offsets[] = {
 		0, 1, size - 1, size, size + 1, self->page + 1, INT_MAX,
-		LONG_MAX, -1, 1 - size, -size, -size - 1, INT_MIN, LONG_MIN,
+		LLONG_MAX, -1, 1 - size, -size, -size - 1, INT_MIN, LLONG_MIN,
 	};
 	unsigned int i, j, k;
 
@@ -383,7 +383,7 @@ TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *bad[] = {
 		NULL, none, none + 1, rdonly, rdonly + 1,
-		(void *)(1UL << 63), (void *)-4096UL, (void *)-8UL,
+		(void *)LONG_MIN, (void *)-4096UL, (void *)-8UL,
 	};
 	struct iovec iov = { .iov_len = 8 };
 	off_t offsets[BLOCKS];

@@ -158,49 +158,21 @@ static void run_side_by_side(struct __test_metadata *_metadata,
 		waiter_stop(_metadata, &w[i]);
 }
 
-/* Another thread on the CPU, which always has work, until it is told to end. */
-struct rival {
-	pthread_t thread;
-	bool over;
-};
-
-static void *be_busy(void *arg)
-{
-	struct rival *rival = arg;
-
-	while (!__atomic_load_n(&rival->over, __ATOMIC_RELAXED))
-		;
-	return NULL;
-}
-
-static void rival_start(struct __test_metadata *_metadata, struct rival *rival)
-{
-	stay_on_this_cpu(_metadata);
-	rival->over = false;
-	ASSERT_EQ(0, pthread_create(&rival->thread, NULL, be_busy, rival));
-}
-
-static void rival_end(struct __test_metadata *_metadata, struct rival *rival)
-{
-	__atomic_store_n(&rival->over, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(0, pthread_join(rival->thread, NULL));
-}
-
 /* Whether it counts at all shows within this time, on a CPU that has more to do. */
 #define LONG_ENOUGH		10	/* seconds */
 
 TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
 {
 	struct stats_file file;
-	struct rival rival;
+	struct busy_thread rival;
 	int kvm, vm;
 	time_t end;
 
-	rival_start(_metadata, &rival);
+	busy_start(_metadata, &rival);
 	end = time(NULL) + LONG_ENOUGH;
 	while (!run_delay() && time(NULL) < end)
 		;
-	rival_end(_metadata, &rival);
+	busy_end(_metadata, &rival);
 	kvm = stats_open_kvm(_metadata);
 	vm = stats_create_vm(_metadata, kvm);
 	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
@@ -255,12 +227,12 @@ TEST_F(ready, histogram_has_the_waits_and_their_time)
 static void wait_outside(struct __test_metadata *_metadata)
 {
 	__u64 from = run_delay();
-	struct rival rival;
+	struct busy_thread rival;
 
-	rival_start(_metadata, &rival);
+	busy_start(_metadata, &rival);
 	while (run_delay() - from < WAITED)
 		;
-	rival_end(_metadata, &rival);
+	busy_end(_metadata, &rival);
 }
 
 TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcpus)
@@ -316,15 +288,15 @@ static void *ask_and_wait(void *arg)
 TEST_F(ready, waits_of_a_thread_that_only_asks_are_not_the_vcpus)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
-	struct rival rival;
+	struct busy_thread rival;
 	struct look first;
 	pthread_t asker;
 
 	look(v, &first);
-	rival_start(_metadata, &rival);
+	busy_start(_metadata, &rival);
 	ASSERT_EQ(0, pthread_create(&asker, NULL, ask_and_wait, v));
 	ASSERT_EQ(0, pthread_join(asker, NULL));
-	rival_end(_metadata, &rival);
+	busy_end(_metadata, &rival);
 	EXPECT_EQ(first.ready, vcpu_read(_metadata, v, "ready_ns"));
 }
 

@@ -39,12 +39,11 @@ FIXTURE_TEARDOWN(guest)
 /* How many names the bucket has. */
 static unsigned int names_of(const struct stats_file *f, unsigned int bucket)
 {
-	const struct kvm_stats_desc *reasons = stats_find(f, "exit_reasons");
 	const struct kvm_stats_value_name *v;
 	unsigned int i, num = 0;
 
 	for (i = 0; (v = stats_value_name(f, i)); i++)
-		num += stats_desc(f, v->desc) == reasons && v->value == bucket;
+		num += is_reason(f, v) && v->value == bucket;
 	return num;
 }
 

@@ -32,14 +32,14 @@ FIXTURE_TEARDOWN(guest)
 
 TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 {
-	__u64 exits = vcpu_read(_metadata, self->vcpu, "exits");
+	__u64 exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
 
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	EXPECT_EQ((__u64)EXITS,
 		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	/* Faults and interrupts of the host are exits as well. */
-	EXPECT_LE(exits + EXITS, vcpu_read(_metadata, self->vcpu, "exits"));
+	EXPECT_LE(exits + EXITS, vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 }
 
 TEST_F(guest, exits_that_kvm_handles_do_not_count_as_exits_to_user_space)
@@ -57,8 +57,8 @@ TEST_F(guest, counters_move_while_the_vcpu_is_inside_KVM_RUN)
 	__u64 exits;
 
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, EXITS);
-	exits = vcpu_read(_metadata, self->vcpu, "exits");
-	runner_wait_for(_metadata, &runner, "exits", exits + EXITS);
+	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
+	runner_wait_for(_metadata, &runner, STATS_EXITS, exits + EXITS);
 	runner_stop(_metadata, &runner);
 }
 
@@ -128,14 +128,14 @@ TEST_F(guest, last_values_outlive_the_vm)
 	__u64 exits;
 
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
-	exits = vcpu_read(_metadata, self->vcpu, "exits");
+	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
 	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &vm);
 	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu->fd), &vcpu);
 	guest_kill(&self->guest);
 
 	stats_expect_fdinfo(_metadata, vm.fd, "state", "dead");
 	stats_expect_fdinfo(_metadata, vcpu.fd, "state", "dead");
-	EXPECT_EQ(exits, vcpu_read(_metadata, self->vcpu, "exits"));
+	EXPECT_EQ(exits, vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 	EXPECT_EQ((__u64)EXITS,
 		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	expect_only_growth(_metadata, &vm);

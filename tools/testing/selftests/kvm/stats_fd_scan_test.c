@@ -633,7 +633,9 @@ static void stress_reader(struct __test_metadata *_metadata, int sock, int nr)
 static void stress_vmm(struct __test_metadata *_metadata,
 		       const struct stress *stress, const int sock[VMM_READERS])
 {
-	const int sizes[] = { 1, 64, 2, 16, 33, 5 };
+	const int sizes[] = {
+		1, STATS_MAX_VCPUS, 2, 16, STATS_MAX_VCPUS / 2 + 1, 5,
+	};
 	struct guest guest;
 	int n, i, fd;
 

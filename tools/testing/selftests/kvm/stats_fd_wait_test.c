@@ -88,8 +88,7 @@ static void start_sleeping(struct __test_metadata *_metadata, struct busy *b)
 static void stop_sleeping(struct __test_metadata *_metadata, struct busy *b)
 {
 	EXPECT_EQ(1UL, vcpu_read(_metadata, b->vcpu, "blocking"));
-	stats_arch_wake(_metadata, b->guest.vm);
-	runner_join(_metadata, &b->runner);
+	runner_wake(_metadata, &b->runner, b->guest.vm);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)

@@ -218,9 +218,7 @@ TEST_F(guest, each_wfi_that_waits_is_an_exit)
 	for (try = 0; try < TRIES && !exact && _metadata->passed; try++) {
 		before = exits_read(_metadata, v);
 		runner_sleep(_metadata, &runner, v);
-		stats_arch_wake(_metadata, self->guest.vm);
-		runner_join(_metadata, &runner);
-		stats_arch_woken(_metadata, self->guest.vm);
+		runner_wake(_metadata, &runner, self->guest.vm);
 		if (try)
 			exact = expect_exits(_metadata, v, &before, &exits);
 	}

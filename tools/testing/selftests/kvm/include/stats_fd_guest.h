@@ -177,11 +177,11 @@ static inline void *guest_add_memory(struct __test_metadata *_metadata,
 	return memory;
 }
 
-/* KVM_RUN until the next exit to user space. */
+/* KVM_RUN until the next exit to user space. On powerpc it can return more than 0. */
 static inline void vcpu_run(struct __test_metadata *_metadata,
 			    struct guest_vcpu *v, __u32 exit_reason)
 {
-	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0)) {
+	ASSERT_LE(0, ioctl(v->fd, KVM_RUN, 0)) {
 		TH_LOG("KVM_RUN: %s", strerror(errno));
 	}
 	ASSERT_EQ(exit_reason, v->run->exit_reason);
@@ -287,11 +287,11 @@ static inline void runner_start(struct __test_metadata *_metadata,
 				struct runner *r, struct guest_vcpu *v,
 				__u32 count, __u32 seen)
 {
-	__u64 before = vcpu_read(_metadata, v, "exits");
+	__u64 before = vcpu_read(_metadata, v, STATS_EXITS);
 
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, count);
 	runner_create(_metadata, r, v);
-	runner_wait_for(_metadata, r, "exits", before + seen);
+	runner_wait_for(_metadata, r, STATS_EXITS, before + seen);
 }
 
 /* Fails if the vCPU was not inside of KVM_RUN all the time. */
@@ -305,13 +305,19 @@ static inline void runner_stop(struct __test_metadata *_metadata,
 	r->vcpu->run->immediate_exit = 0;
 }
 
-/* Wait for a KVM_RUN that ends by itself with the user exit. */
+/* Wait for a KVM_RUN that ends by itself. */
+static inline void runner_join_exit(struct __test_metadata *_metadata,
+				    struct runner *r, __u32 exit_reason)
+{
+	ASSERT_EQ(0, pthread_join(r->thread, NULL));
+	ASSERT_LE(0, r->result);
+	ASSERT_EQ(exit_reason, r->vcpu->run->exit_reason);
+}
+
 static inline void runner_join(struct __test_metadata *_metadata,
 			       struct runner *r)
 {
-	ASSERT_EQ(0, pthread_join(r->thread, NULL));
-	ASSERT_EQ(0, r->result);
-	ASSERT_EQ(STATS_USER_EXIT_REASON, (int)r->vcpu->run->exit_reason);
+	runner_join_exit(_metadata, r, STATS_USER_EXIT_REASON);
 }
 
 /* Have the sleep guest sleep. It does when this returns. */
@@ -320,6 +326,22 @@ static inline void runner_sleep(struct __test_metadata *_metadata,
 {
 	runner_create(_metadata, r, v);
 	runner_wait_for(_metadata, r, "blocking", 1);
+}
+
+/* With which the sleep guest leaves when it was woken. */
+#ifndef STATS_WOKEN_EXIT_REASON
+#define STATS_WOKEN_EXIT_REASON	STATS_USER_EXIT_REASON
+#endif
+
+/* Wake the sleep guest, asleep or about to be, and wait until it has left. */
+static inline void runner_wake(struct __test_metadata *_metadata,
+			       struct runner *r, int vm)
+{
+	int vcpu = r->vcpu->fd;
+
+	stats_arch_wake(_metadata, vm, vcpu);
+	runner_join_exit(_metadata, r, STATS_WOKEN_EXIT_REASON);
+	stats_arch_woken(_metadata, vm, vcpu);
 }
 
 /* Returns 0 or -errno. */
@@ -335,6 +357,37 @@ static inline int stay_on_cpu(int cpu)
 static inline void stay_on_this_cpu(struct __test_metadata *_metadata)
 {
 	ASSERT_EQ(0, stay_on_cpu(sched_getcpu()));
+}
+
+/* A thread that always has work, on the CPU of the one that starts it. */
+struct busy_thread {
+	pthread_t thread;
+	bool over;
+};
+
+static inline void *be_busy(void *arg)
+{
+	struct busy_thread *busy = arg;
+
+	while (!__atomic_load_n(&busy->over, __ATOMIC_ACQUIRE))
+		;
+	return NULL;
+}
+
+/* The caller stays on its CPU from then on. */
+static inline void busy_start(struct __test_metadata *_metadata,
+			      struct busy_thread *busy)
+{
+	stay_on_this_cpu(_metadata);
+	busy->over = false;
+	ASSERT_EQ(0, pthread_create(&busy->thread, NULL, be_busy, busy));
+}
+
+static inline void busy_end(struct __test_metadata *_metadata,
+			    struct busy_thread *busy)
+{
+	__atomic_store_n(&busy->over, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(busy->thread, NULL));
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_GUEST_H */

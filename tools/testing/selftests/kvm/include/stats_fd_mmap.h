@@ -59,20 +59,24 @@ stats_find_vcpu(const struct stats_file *f, const char *name)
 	return NULL;
 }
 
-/* What a counter is now, without a system call. @block is a data block. */
+/*
+ * What a counter is now, without a system call. @block is a data block. It takes two
+ * loads on a 32-bit host, where nothing is atomic about it.
+ */
 static inline __u64 stats_mapped(const char *block,
 				 const struct kvm_stats_desc *desc)
 {
-	return __atomic_load_n((const __u64 *)(block + desc->offset),
-			       __ATOMIC_RELAXED);
+	return *(const volatile __u64 *)(block + desc->offset);
 }
 
 /* So many windows can be read. */
 static inline __u64 stats_mapped_vcpus(const char *map,
 				       const struct kvm_stats_desc *online)
 {
-	return __atomic_load_n((const __u64 *)(map + online->offset),
-			       __ATOMIC_ACQUIRE);
+	__u64 vcpus = stats_mapped(map, online);
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return vcpus;
 }
 
 static sigjmp_buf stats_fault;

@@ -26,6 +26,13 @@ static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 	return desc->size;
 }
 
+/* Whether the value that has the name is a bucket of exit_reasons. */
+static inline bool is_reason(const struct stats_file *f,
+			     const struct kvm_stats_value_name *v)
+{
+	return stats_desc(f, v->desc) == stats_find(f, "exit_reasons");
+}
+
 /* The bucket of a reason, or -1. */
 static inline int reason_find(const struct stats_file *f, const char *name)
 {
@@ -33,7 +40,7 @@ static inline int reason_find(const struct stats_file *f, const char *name)
 	unsigned int i;
 
 	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
+		if (is_reason(f, v) &&
 		    !strncmp(name, v->name, STATS_NAME_SIZE))
 			return v->value;
 	}
@@ -48,8 +55,7 @@ static inline const char *reason_name(const struct stats_file *f,
 	unsigned int i;
 
 	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
-		    v->value == bucket)
+		if (is_reason(f, v) && v->value == bucket)
 			return v->name;
 	}
 	return "no name";

@@ -79,7 +79,19 @@ struct kvm_stats_value_name {
 #define STATS_NAME_SIZE			48U
 #define STATS_VALUE_NAME_SIZE		8U
 
+/* Of any VM of a test. KVM of MIPS allows no more. */
+#ifdef __mips__
+#define STATS_MAX_VCPUS			16
+#else
 #define STATS_MAX_VCPUS			64
+#endif
+
+/* What KVM_CREATE_VCPU says to the id of a vCPU that the VM has. */
+#ifdef __powerpc__
+#define STATS_KNOWN_VCPU_ID		(-EINVAL)
+#else
+#define STATS_KNOWN_VCPU_ID		(-EEXIST)
+#endif
 
 /* A statistic that a kernel must have. @flags are type, unit and base. */
 struct stats_known {
@@ -109,10 +121,13 @@ struct stats_known {
 
 /*
  * Code for a guest, in the assembler's words: at @name, up to @name_end. Its
- * place does not matter.
+ * place does not matter. On MIPS, the compiler addresses what is extern in a way
+ * that works for global symbols only.
  */
 #define STATS_GUEST_CODE(name, text)					\
 	asm(".pushsection .rodata\n"					\
+	    ".globl " #name ", " #name "_end\n"				\
+	    ".balign 4\n"						\
 	    #name ":\n"							\
 	    text							\
 	    #name "_end:\n"						\

@@ -346,11 +346,10 @@ TEST_F(guest, host_state_is_reloaded_once_for_each_run)
 /* A vCPU that shares its CPU with a task that is always ready. */
 struct crowd {
 	struct guest_vcpu *vcpu;
-	cpu_set_t cpu;
-	pthread_t runner, rival;
+	pthread_t runner;
+	struct busy_thread rival;
 	long result;
 	__u64 switches;		/* from the vCPU's thread, against its will */
-	bool over;
 };
 
 /* Preemptions that are waited for. */
@@ -379,29 +378,7 @@ static void *run_vcpu(void *arg)
 	before = own_switches();
 	c->result = result(ioctl(c->vcpu->fd, KVM_RUN, 0));
 	c->switches = own_switches() - before;
-	__atomic_store_n(&c->over, true, __ATOMIC_RELEASE);
 	return NULL;
-}
-
-static void *run_rival(void *arg)
-{
-	struct crowd *c = arg;
-
-	while (!__atomic_load_n(&c->over, __ATOMIC_ACQUIRE))
-		;
-	return NULL;
-}
-
-static void start_on(struct __test_metadata *_metadata, struct crowd *c,
-		     pthread_t *thread, void *(*run)(void *))
-{
-	pthread_attr_t attr;
-
-	ASSERT_EQ(0, pthread_attr_init(&attr));
-	ASSERT_EQ(0, pthread_attr_setaffinity_np(&attr, sizeof(c->cpu),
-						 &c->cpu));
-	ASSERT_EQ(0, pthread_create(thread, &attr, run, c));
-	ASSERT_EQ(0, pthread_attr_destroy(&attr));
 }
 
 /* Returns how often it was preempted, after it was by what @name counts. */
@@ -415,11 +392,9 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 	int i;
 
 	*c = (struct crowd){ .vcpu = v };
-	CPU_SET(sched_getcpu(), &c->cpu);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(c->cpu), &c->cpu));
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
-	start_on(_metadata, c, &c->rival, run_rival);
-	start_on(_metadata, c, &c->runner, run_vcpu);
+	busy_start(_metadata, &c->rival);
+	ASSERT_EQ(0, pthread_create(&c->runner, NULL, run_vcpu, c));
 	for (i = 0; i < CROWD_LOOKS; i++) {
 		if (vcpu_read(_metadata, v, name) - first >= PREEMPTIONS)
 			break;
@@ -427,7 +402,7 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 	}
 	ASSERT_EQ(0, pthread_kill(c->runner, SIGUSR1));
 	ASSERT_EQ(0, pthread_join(c->runner, NULL));
-	ASSERT_EQ(0, pthread_join(c->rival, NULL));
+	busy_end(_metadata, &c->rival);
 	ASSERT_EQ(-EINTR, c->result);
 	v->run->immediate_exit = 0;
 	ASSERT_LE((__u64)PREEMPTIONS, vcpu_read(_metadata, v, name) - first) {

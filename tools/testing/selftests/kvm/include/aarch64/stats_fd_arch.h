@@ -27,6 +27,9 @@ static const struct stats_known stats_arch_vcpu[] = {
 	{ }
 };
 
+/* The statistic that counts all exits. */
+#define STATS_EXITS		"exits"
+
 /* The statistic that counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"mmio_exit_user"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
@@ -289,12 +292,14 @@ static inline void stats_irq_line(struct __test_metadata *_metadata, int vm,
 }
 
 /* Wake the vCPU. It has interrupts masked, so that nothing else happens. */
-static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm)
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
+				   int vcpu)
 {
 	stats_irq_line(_metadata, vm, 1);
 }
 
-static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
+				    int vcpu)
 {
 	stats_irq_line(_metadata, vm, 0);
 }

@@ -67,6 +67,9 @@ static const struct stats_known stats_arch_vcpu[] = {
 	{ }
 };
 
+/* The statistic that counts all exits. */
+#define STATS_EXITS		"exits"
+
 /* The statistic that counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"io_exits"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_IO
@@ -488,7 +491,8 @@ static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
  * Sent to all, for KVM finds no vCPU by its number before something changes in
  * its interrupt controller.
  */
-static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm)
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
+				   int vcpu)
 {
 	struct kvm_msi msi = {
 		.address_lo = 0xfeeff000,
@@ -499,7 +503,8 @@ static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm)
 }
 
 /* The NMI is over as soon as it is taken. */
-static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm)
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
+				    int vcpu)
 {
 }
 

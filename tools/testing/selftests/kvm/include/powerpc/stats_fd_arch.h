@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of KVM's statistics files know about powerpc: the statistics that
+ * it counts, and guests of a few instructions each for KVM-HV, so that the tests
+ * can tell how often a vCPU did what. They run in real mode, where addresses are
+ * guest physical ones.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_ARCH_H
+#define SELFTEST_KVM_STATS_FD_ARCH_H
+
+#include <stddef.h>
+
+#include "stats_fd_util.h"
+
+static const struct stats_known stats_arch_vm[] = {
+	STATS_INSTANT("num_2M_pages"),
+	STATS_INSTANT("num_1G_pages"),
+	{ }
+};
+
+static const struct stats_known stats_arch_vcpu[] = {
+	STATS_CUMULATIVE("sum_exits"),
+	STATS_CUMULATIVE("mmio_exits"),
+	STATS_CUMULATIVE("signal_exits"),
+	STATS_CUMULATIVE("itlb_real_miss_exits"),
+	STATS_CUMULATIVE("itlb_virt_miss_exits"),
+	STATS_CUMULATIVE("dtlb_real_miss_exits"),
+	STATS_CUMULATIVE("dtlb_virt_miss_exits"),
+	STATS_CUMULATIVE("syscall_exits"),
+	STATS_CUMULATIVE("isi_exits"),
+	STATS_CUMULATIVE("dsi_exits"),
+	STATS_CUMULATIVE("emulated_inst_exits"),
+	STATS_CUMULATIVE("dec_exits"),
+	STATS_CUMULATIVE("ext_intr_exits"),
+	STATS_CUMULATIVE("halt_successful_wait"),
+	STATS_CUMULATIVE("dbell_exits"),
+	STATS_CUMULATIVE("gdbell_exits"),
+	STATS_CUMULATIVE("ld"),
+	STATS_CUMULATIVE("st"),
+	STATS_CUMULATIVE("pf_storage"),
+	STATS_CUMULATIVE("pf_instruc"),
+	STATS_CUMULATIVE("sp_storage"),
+	STATS_CUMULATIVE("sp_instruc"),
+	STATS_CUMULATIVE("queue_intr"),
+	STATS_CUMULATIVE("ld_slow"),
+	STATS_CUMULATIVE("st_slow"),
+	STATS_CUMULATIVE("pthru_all"),
+	STATS_CUMULATIVE("pthru_host"),
+	STATS_CUMULATIVE("pthru_bad_aff"),
+	{ }
+};
+
+/* The statistic that counts all exits. */
+#define STATS_EXITS		"sum_exits"
+
+/* The statistic that counts the exits of the user exit guest, and no others. */
+#define STATS_USER_EXITS	"mmio_exits"
+#define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
+
+/* Exits that KVM handles itself, as many as the guest was given, then a spin. */
+static const __u32 stats_kernel_exits_code[] = {
+	0x386000e4,		/* 1:	li 3,0xe4 (H_CONFER)	*/
+	0x3880ffff,		/*	li 4,-1 (to whomever)	*/
+	0x44000022,		/*	sc 1		*/
+	0x3673ffff,		/*	addic. 19,19,-1	*/
+	0x4082fff0,		/*	bne 1b		*/
+	0x48000000,		/* 2:	b 2b		*/
+};
+
+/* Each KVM_RUN is one exit to user space. */
+static const __u32 stats_user_exits_code[] = {
+	0x90220000,		/* 1:	stw 1,0(2)	*/
+	0x4bfffffc,		/*	b 1b		*/
+};
+
+/* What is done, as often as r19 says, and then the user exit. */
+#define STATS_GUEST_LOOP(name, action)					\
+	STATS_GUEST_CODE(name,						\
+		"1:	" action "\n"					\
+		"	addic. 19,19,-1\n"				\
+		"	bne 1b\n"					\
+		"	stw 1,0(2)\n")
+
+/* Where no memory is, and where an ioeventfd goes. */
+#define STATS_MMIO_ADDR		0x10000000
+#define STATS_IOEVENTFD_ADDR	0x10010000
+
+/* H_CONFER */
+STATS_GUEST_LOOP(stats_hypercall, "li 3,0xe4; li 4,-1; sc 1");
+STATS_GUEST_LOOP(stats_mmio_write, "stw 1,0(2)");
+STATS_GUEST_LOOP(stats_mmio_read, "lwz 1,0(2)");
+STATS_GUEST_LOOP(stats_mmio_ioeventfd, "stw 1,0(5)");
+STATS_GUEST_LOOP(stats_spin, "b 1b");
+
+/* Writes to as many pages as r19 says from r20 on, again in each KVM_RUN. */
+STATS_GUEST_CODE(stats_touch,
+		 "1:	mr 6,19\n"
+		 "	mr 7,20\n"
+		 "	cmpdi 6,0\n"
+		 "	beq 3f\n"
+		 "2:	stw 1,0(7)\n"
+		 "	add 7,7,21\n"
+		 "	addic. 6,6,-1\n"
+		 "	bne 2b\n"
+		 "3:	stw 1,0(2)\n"
+		 "	b 1b\n");
+
+/*
+ * Sleeps until it is woken, once in each KVM_RUN. H_CEDE may also return without
+ * that; only the handler of the interrupt says that there was one.
+ */
+STATS_GUEST_CODE(stats_sleep,
+		 "1:	li 3,0xe0\n"		/* H_CEDE */
+		 "	sc 1\n"
+		 "	cmpdi 26,0\n"
+		 "	beq 1b\n"
+		 "	li 26,0\n"
+		 "	stw 1,0(2)\n"
+		 "	b 1b\n");
+
+/* H_CEDE has enabled interrupts. They are disabled when this returns. */
+STATS_GUEST_CODE(stats_external_interrupt,
+		 "	li 26,1\n"
+		 "	mfsrr1 8\n"
+		 "	xori 8,8,0x8000\n"	/* MSR_EE */
+		 "	mtsrr1 8\n"
+		 "	rfid\n");
+
+/* The most that a vCPU polls is the same for all VMs. */
+#define STATS_HALT_POLL_PARAMETER	"/sys/module/kvm/parameters/halt_poll_ns"
+
+/* The statistic that counts the sleep guest's sleeps. */
+#define STATS_SLEEPS		"syscall_exits"
+
+/*
+ * Flushes of remote TLBs: one for each page that is unmapped or whose log is taken.
+ * Tables stay.
+ */
+#define STATS_UNMAP_REQUESTS(pages)	(pages)
+#define STATS_UNMAP_TABLES		0
+#define STATS_LOG_REQUESTS(pages)	(pages)
+#define STATS_REWRITE_REQUESTS		0
+
+/* Each is done, even if no vCPU is in the guest. */
+#define STATS_FLUSHES_IDLE_VM		1
+
+#define STATS_SYS_USERFAULTFD	SYS_userfaultfd
+
+/* Those that count what a guest does and nothing else. */
+static const char * const stats_arch_exact[] = {
+	"mmio_exits", "syscall_exits", "signal_exits", NULL
+};
+
+static const struct stats_activity stats_arch_activities[] = {
+	{
+		STATS_ACTIVITY(stats_hypercall),
+		.moves = { "syscall_exits" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_write),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_read),
+		.exit_reason = KVM_EXIT_MMIO,
+		.moves = { "mmio_exits" },
+	}, {
+		STATS_ACTIVITY(stats_mmio_ioeventfd),
+		.moves = { "mmio_exits" },
+	},
+	{ }
+};
+
+/* Where a processor looks for its handlers, the same page for all VMs. */
+#define STATS_VECTORS_SLOT	31
+#define STATS_VECTOR_EXTERNAL	0x500
+
+static char stats_vectors[65536] __attribute__((aligned(65536)));
+
+static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
+{
+	struct kvm_userspace_memory_region region = {
+		.slot = STATS_VECTORS_SLOT,
+		.memory_size = sizeof(stats_vectors),
+		.userspace_addr = (unsigned long)stats_vectors,
+	};
+
+	memcpy(stats_vectors + STATS_VECTOR_EXTERNAL, stats_external_interrupt,
+	       stats_external_interrupt_end - stats_external_interrupt);
+	ASSERT_EQ(0, ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region));
+}
+
+/* The VMM is one: it asserts the line to the vCPU. */
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
+					     int vm)
+{
+}
+
+static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu,
+				   __u32 irq)
+{
+	struct kvm_interrupt interrupt = { .irq = irq };
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_INTERRUPT, &interrupt));
+}
+
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
+				   int vcpu)
+{
+	stats_interrupt(_metadata, vcpu, KVM_INTERRUPT_SET);
+}
+
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
+				    int vcpu)
+{
+	stats_interrupt(_metadata, vcpu, KVM_INTERRUPT_UNSET);
+}
+
+static inline void stats_arch_init_page(char *page, __u64 addr)
+{
+}
+
+static inline void stats_arch_put_code(void *to, const char *code, size_t size)
+{
+	memcpy(to, code, size);
+}
+
+static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
+				 __u64 id, __u64 value)
+{
+	struct kvm_one_reg reg = {
+		.id = id,
+		.addr = (unsigned long)&value,
+	};
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_ONE_REG, &reg)) {
+		TH_LOG("register %#llx: %s", id, strerror(errno));
+	}
+}
+
+/* What the clock says when no test is there any more. */
+static inline __u64 stats_never(void)
+{
+	__u64 now;
+
+	asm volatile("mftb %0" : "=r" (now));
+	return now + (1ULL << 48);
+}
+
+/*
+ * Have a vCPU start at @pc, with @count for the kernel exit guest. KVM-HV runs no
+ * other guests than those that have hypercalls. Its interrupts are little-endian, as
+ * it is itself, and its decrementer has more than 32 bits: it does not expire.
+ */
+static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
+					int vcpu, __u64 pc, __u32 count)
+{
+	const __u64 lpcr = 1ULL << 25	/* ILE */
+			 | 1ULL << 17;	/* LD */
+	struct kvm_regs regs = {
+		.pc = pc,
+		.msr = 1ULL << 63	/* SF */
+		     | 1ULL << 12	/* ME */
+		     | 1ULL << 0,	/* LE */
+		.gpr[2] = STATS_MMIO_ADDR,
+		.gpr[5] = STATS_IOEVENTFD_ADDR,
+		.gpr[19] = count,
+		.gpr[20] = STATS_DATA,
+		.gpr[21] = sysconf(_SC_PAGESIZE),
+	};
+	struct kvm_enable_cap papr = { .cap = KVM_CAP_PPC_PAPR };
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_ENABLE_CAP, &papr));
+	stats_set_reg(_metadata, vcpu, KVM_REG_PPC_LPCR_64, lpcr);
+	stats_set_reg(_metadata, vcpu, KVM_REG_PPC_DEC_EXPIRY, stats_never());
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
+}
+
+/* Have the touch guest write to its page. */
+static inline int stats_arch_dirty(int vcpu, __u64 addr)
+{
+	return ioctl(vcpu, KVM_RUN, 0);
+}
+
+/* Have the touch guest write to another place than STATS_DATA. */
+static inline void stats_arch_set_data(struct __test_metadata *_metadata,
+				       int vcpu, __u64 data)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
+	regs.gpr[20] = data;
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_ARCH_H */
