@@ -29,9 +29,9 @@ static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Count what the vCPU's thread has waited since the last call, in KVM_RUN with
- * preemption disabled. What it waits elsewhere is found when it comes back.
- * Returns it, in nanoseconds.
+ * Count what the vCPU's thread has waited since the last call: when KVM_RUN begins,
+ * and in it when the thread is scheduled in. The scheduler adds a wait to run_delay
+ * when it ends, so each is seen once, whoever preempts this. Returns it, in nanoseconds.
  */
 static inline u64 kvm_stats_ready(struct kvm_vcpu *vcpu)
 {

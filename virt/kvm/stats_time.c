@@ -148,20 +148,26 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_exit);
 
 void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 {
-	u64 now = ktime_get_ns();
+	u64 now;
 
+	preempt_disable();
+	now = ktime_get_ns();
 	change_state(vcpu, KVM_VCPU_STATE_user,
 		     time_without_cpu(vcpu, now, waits), KVM_VCPU_STATE_exit,
 		     now);
+	preempt_enable();
 }
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	u64 now = ktime_get_ns();
+	u64 now;
 
+	preempt_disable();
+	now = ktime_get_ns();
 	change_state(vcpu, KVM_VCPU_STATE_exit, time_in_kvm(vcpu, now),
 		     KVM_VCPU_STATE_user, now);
 	end_exit(vcpu);
+	preempt_enable();
 }
 
 /* The same, but not on a CPU, and not waiting for one. */
@@ -267,10 +273,13 @@ static void switch_on(void)
 
 	static_branch_enable(&kvm_stats_time);
 
-	/* Every change from here on is seen: before the first was its old state. */
-	WRITE_ONCE(accounted_from, ktime_get_ns());
-
 	mutex_lock(&kvm_lock);
+	/*
+	 * Every change from here on is seen: before the first was its old state.
+	 * There may be no clock yet, when the kernel boots, but no VM either.
+	 */
+	WRITE_ONCE(accounted_from, list_empty(&vm_list) ? 0 : ktime_get_ns());
+
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 1);
 		kvm_for_each_vcpu(i, vcpu, kvm)

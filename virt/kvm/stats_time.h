@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Time by state: the changes that are not of an architecture's own. All but those
- * of polling are for callers who have disabled preemption.
+ * Time by state: the changes that are not of an architecture's own, for the thread
+ * that runs the vCPU.
  */
 #ifndef __KVM_STATS_TIME_H__
 #define __KVM_STATS_TIME_H__
@@ -70,18 +70,19 @@ static inline bool kvm_stats_time_on(void)
 }
 #endif
 
-/* The vCPU's thread has loaded it to run it. */
+/* KVM_RUN begins. */
 static inline void kvm_stats_run_begin(struct kvm_vcpu *vcpu)
 {
 	u64 waits = kvm_stats_ready(vcpu);
 
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_begin(vcpu, waits);
+	vcpu->in_run = true;
 }
 
-/* It will not run it any more, until it is asked to again. */
 static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
 {
+	vcpu->in_run = false;
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_end(vcpu);
 }

@@ -242,18 +242,6 @@ TEST_F(time, switch_shows_in_vms_of_before_and_after)
 	}
 }
 
-static __u64 reasons_ns(struct __test_metadata *_metadata,
-			const struct guest_vcpu *v, __u64 of[REASONS_MAX])
-{
-	unsigned int i, num = reasons_num(_metadata, &v->file);
-	__u64 sum = 0;
-
-	stats_read_all(_metadata, &v->file, "exit_reason_ns", of, num);
-	for (i = 0; i < num; i++)
-		sum += of[i];
-	return sum;
-}
-
 static __u64 exits_of_hist(struct __test_metadata *_metadata,
 			   const struct guest_vcpu *v)
 {
@@ -488,7 +476,7 @@ TEST_F(time, of_a_vcpu_whose_thread_changes_goes_on)
 /* What a look finds is complete, however fast the states change. */
 TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 {
-	int i, changed = 0, waited = 0;
+	int changed = 0, waited = 0;
 	struct runner runner;
 	struct times t[3];
 
@@ -496,7 +484,7 @@ TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
 	LOOK(&t[0]);
 	t[1] = t[0];
-	for (i = 0; i < 100 * TIMES; i++) {
+	while (changed - waited < TIMES) {
 		LOOK(&t[2]);
 		changed += t[2].since != t[1].since;
 		/*
@@ -514,7 +502,6 @@ TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 	runner_stop(_metadata, &runner);
 	LOOK(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
-	EXPECT_LE(TIMES, changed - waited);
 }
 
 /* The interval that has not ended is what is left of the time that has passed. */

@@ -61,18 +61,34 @@ static inline const char *reason_name(const struct stats_file *f,
 	return "no name";
 }
 
+/* The time of its exits by their reason, and the sum of it. */
+static inline __u64 reasons_ns(struct __test_metadata *_metadata,
+			       const struct guest_vcpu *v,
+			       __u64 of[REASONS_MAX])
+{
+	unsigned int i, num = reasons_num(_metadata, &v->file);
+	__u64 sum = 0;
+
+	stats_read_all(_metadata, &v->file, "exit_reason_ns", of, num);
+	for (i = 0; i < num; i++)
+		sum += of[i];
+	return sum;
+}
+
 /* Of a vCPU that is not in KVM_RUN: the buckets add up to its exits. */
 static inline void reasons_read(struct __test_metadata *_metadata,
 				const struct guest_vcpu *v, struct reasons *r)
 {
 	unsigned int i, num = reasons_num(_metadata, &v->file);
-	__u64 sum = 0;
+	__u64 sum = 0, ns[REASONS_MAX];
 
 	r->exits = vcpu_read(_metadata, v, "exits");
 	stats_read_all(_metadata, &v->file, "exit_reasons", r->of, num);
 	for (i = 0; i < num; i++)
 		sum += r->of[i];
 	EXPECT_EQ(r->exits, sum);
+	EXPECT_EQ(vcpu_read(_metadata, v, "time_exit_ns"),
+		  reasons_ns(_metadata, v, ns));
 }
 
 static inline __u64 reason_of(struct __test_metadata *_metadata,
