@@ -13,7 +13,6 @@
 
 #define PARAMETER		"/sys/module/kvm/parameters/stats_time"
 #define MS			1000000ULL
-#define BUCKETS			32
 
 /* Of each thing that is done, so many. */
 #define TIMES			1000
@@ -242,18 +241,6 @@ TEST_F(time, switch_shows_in_vms_of_before_and_after)
 	}
 }
 
-static __u64 exits_of_hist(struct __test_metadata *_metadata,
-			   const struct guest_vcpu *v)
-{
-	__u64 hist[BUCKETS], sum = 0;
-	int i;
-
-	stats_read_all(_metadata, &v->file, "exit_hist", hist, BUCKETS);
-	for (i = 0; i < BUCKETS; i++)
-		sum += hist[i];
-	return sum;
-}
-
 TEST_F(time, nothing_is_counted_while_it_is_off)
 {
 	__u64 of[REASONS_MAX];
@@ -268,7 +255,7 @@ TEST_F(time, nothing_is_counted_while_it_is_off)
 			EXPECT_EQ(0UL, t.of[i]) TH_LOG("%s", counters[i]);
 	}
 	EXPECT_EQ(0UL, reasons_ns(_metadata, self->vcpu, of));
-	EXPECT_EQ(0UL, exits_of_hist(_metadata, self->vcpu));
+	EXPECT_EQ(0UL, exits_timed(_metadata, self->vcpu));
 }
 
 TEST_F(time, of_a_vcpu_that_never_ran_is_not_counted)
@@ -345,7 +332,7 @@ TEST_F(time, of_exits_that_kvm_handles_is_of_guest_and_exit)
 
 	/* Each is in the histogram once, its time with its reason. */
 	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS) - exits;
-	EXPECT_EQ(exits, exits_of_hist(_metadata, self->vcpu));
+	EXPECT_EQ(exits, exits_timed(_metadata, self->vcpu));
 	ns = reasons_ns(_metadata, self->vcpu, of);
 	EXPECT_EQ(t[1].of[EXIT], ns);
 }
@@ -395,6 +382,46 @@ TEST_F(time, of_halts_is_that_of_being_blocked)
 	/* "blocking" is set a moment before, and KVM may wake it for itself. */
 	t[1].of[HALT] += t[1].of[READY] - t[0].of[READY] + SLEEPS * SLACK;
 	expect_least(_metadata, &t[0], &t[1], HALT, blocked);
+}
+
+/* A vCPU polls longer after each halt, from nothing up to as long as it may. */
+static void halt_until_polling(struct __test_metadata *_metadata,
+			       struct guest *g)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.args[0] = UINT_MAX,
+	};
+	struct guest_vcpu *v = &g->vcpu[0];
+	struct runner runner;
+	int i;
+
+	ASSERT_EQ(0, ioctl(g->vm, KVM_ENABLE_CAP, &cap));
+	for (i = 0; i < SLEEPS; i++) {
+		runner_sleep(_metadata, &runner, v);
+		runner_wake(_metadata, &runner, g->vm);
+	}
+	EXPECT_LE(1UL, vcpu_read(_metadata, v, "halt_attempted_poll"));
+}
+
+TEST_F(time, of_halts_that_poll_is_that_of_polling)
+{
+	struct times t[2];
+	__u64 polled;
+
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	LOOK(&t[0]);
+	halt_until_polling(_metadata, &self->guest);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	polled = vcpu_read(_metadata, self->vcpu, "halt_poll_success_ns") +
+		 vcpu_read(_metadata, self->vcpu, "halt_poll_fail_ns");
+	EXPECT_LT(0UL, t[1].of[POLL]);
+	EXPECT_GE(polled + SLEEPS * SLACK, t[1].of[POLL]);
+	/* It may have been preempted while it polled. */
+	EXPECT_LE(polled, t[1].of[POLL] + t[1].of[READY] - t[0].of[READY] +
+		  SLEEPS * SLACK);
 }
 
 TEST_F(time, of_a_page_that_user_space_brings_is_sleep)
