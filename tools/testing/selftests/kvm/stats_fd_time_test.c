@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_delay.h"
 #include "stats_fd_mmap.h"
 #include "stats_fd_reasons.h"
 #include "stats_fd_userfault.h"
@@ -16,6 +17,9 @@
 
 /* Of each thing that is done, so many. */
 #define TIMES			1000
+
+/* That find another state than the one before. */
+#define LOOKS			(50 * TIMES)
 
 /* Of each thing that takes its time. */
 #define SLEEPS			10
@@ -80,6 +84,28 @@ static void turn_off(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, turn(_metadata, "0"));
 }
 
+/* Where it stands. */
+struct mapped_times {
+	const char *block;
+	const struct kvm_stats_desc *state, *since, *counter[COUNTERS];
+};
+
+static void times_map(struct __test_metadata *_metadata,
+		      const struct stats_file *f, struct mapped_times *m)
+{
+	int i;
+
+	m->block = stats_mmap(_metadata, f, sysconf(_SC_PAGESIZE));
+	m->state = stats_find(f, "state");
+	m->since = stats_find(f, "state_since_ns");
+	ASSERT_NE(NULL, m->state);
+	ASSERT_NE(NULL, m->since);
+	for (i = 0; i < COUNTERS; i++) {
+		m->counter[i] = stats_find(f, counters[i]);
+		ASSERT_NE(NULL, m->counter[i]) TH_LOG("%s", counters[i]);
+	}
+}
+
 /* A guest whose first vCPU's values are mapped. */
 FIXTURE(time)
 {
@@ -87,7 +113,7 @@ FIXTURE(time)
 	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
-	const char *block;
+	struct mapped_times mapped;
 };
 
 FIXTURE_SETUP(time)
@@ -99,13 +125,12 @@ FIXTURE_SETUP(time)
 	guest_create(_metadata, self->kvm, &self->guest, 1);
 	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
 	self->vcpu = &self->guest.vcpu[0];
-	self->block = stats_mmap(_metadata, &self->vcpu->file,
-				 sysconf(_SC_PAGESIZE));
+	times_map(_metadata, &self->vcpu->file, &self->mapped);
 }
 
 FIXTURE_TEARDOWN(time)
 {
-	munmap((void *)self->block, sysconf(_SC_PAGESIZE));
+	munmap((void *)self->mapped.block, sysconf(_SC_PAGESIZE));
 	guest_destroy(&self->guest);
 	close(self->kvm);
 	ASSERT_EQ(0, turn(_metadata, self->was_on ? "1" : "0"));
@@ -128,32 +153,23 @@ static const char *state_name(const struct stats_file *f, __u64 state)
 #define EXPECT_STATE(name, t)						\
 	EXPECT_STREQ(name, state_name(&self->vcpu->file, (t)->state))
 
-/* In the way that the documentation gives. Returns how often it was tried. */
-static int times_map(const struct stats_file *f, const char *block,
-		     struct times *t)
+/* In the way that the documentation gives. */
+static void times_look(const struct mapped_times *m, struct times *t)
 {
-	const struct kvm_stats_desc *since = stats_find(f, "state_since_ns");
-	const struct kvm_stats_desc *state = stats_find(f, "state");
-	const struct kvm_stats_desc *counter[COUNTERS];
-	int i, tries = 0;
+	int i;
 
-	for (i = 0; i < COUNTERS; i++)
-		counter[i] = stats_find(f, counters[i]);
-	for (;;) {
-		tries++;
-		t->since = stats_mapped(block, since);
+	do {
+		t->since = stats_mapped(m->block, m->since);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		t->state = stats_mapped(block, state);
-		for (i = 0; i < COUNTERS; i++)
-			t->of[i] = stats_mapped(block, counter[i]);
+		t->state = stats_mapped(m->block, m->state);
+		for (i = COUNTERS - 1; i >= 0; i--)
+			t->of[i] = stats_mapped(m->block, m->counter[i]);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (t->since == stats_mapped(block, since) &&
-		    (t->since || !t->state))
-			return tries;
-	}
+	} while (t->since != stats_mapped(m->block, m->since) ||
+		 (!t->since && t->state));
 }
 
-#define LOOK(t)	times_map(&self->vcpu->file, self->block, t)
+#define LOOK(t)	times_look(&self->mapped, t)
 
 /* All the time that is accounted for. */
 static __u64 sum_of(const struct times *t)
@@ -455,6 +471,20 @@ TEST_F(time, of_a_page_that_user_space_brings_is_sleep)
 	userfault_destroy(&self->guest, &fault);
 }
 
+/* It is found when the vCPU runs again, and is a wait only. */
+TEST_F(time, of_waits_outside_of_KVM_RUN_is_no_time_of_user_space)
+{
+	struct times t[2];
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	wait_for_cpu(_metadata, 10 * SLEEP);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
+}
+
 /* Two that share a CPU wait for each other, and for each that is all there is. */
 TEST_F(time, of_vcpus_that_share_a_cpu_is_half_of_waits)
 {
@@ -511,7 +541,7 @@ TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
 	LOOK(&t[0]);
 	t[1] = t[0];
-	while (changed - waited < TIMES) {
+	while (changed - waited < LOOKS) {
 		LOOK(&t[2]);
 		changed += t[2].since != t[1].since;
 		/*
