@@ -88,11 +88,11 @@ static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 }
 
 /*
- * On a CPU in KVM_RUN, outside guest mode. The scheduler's clock and this one are
- * not read at the same instant: what it has counted beyond the time that passed
- * while the thread had no CPU is taken from the next that it has one.
+ * In KVM_RUN, on a CPU. The scheduler's clock and this one are not read at the same
+ * instant: what it has counted beyond the time that passed while the thread had no
+ * CPU is taken from the next that it has one.
  */
-static __always_inline u64 time_in_kvm(struct kvm_vcpu *vcpu, u64 now)
+static __always_inline u64 time_on_cpu(struct kvm_vcpu *vcpu, u64 now)
 {
 	u64 ns = time_in_state(vcpu, now);
 
@@ -129,7 +129,7 @@ void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
 	u64 now = ktime_get_ns();
 
-	change_state(vcpu, KVM_VCPU_STATE_exit, time_in_kvm(vcpu, now),
+	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
 		     KVM_VCPU_STATE_guest, now);
 	end_exit(vcpu);
 }
@@ -139,7 +139,7 @@ void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
 	u64 now = ktime_get_ns();
 
-	change_state(vcpu, KVM_VCPU_STATE_guest, time_in_state(vcpu, now),
+	change_state(vcpu, KVM_VCPU_STATE_guest, time_on_cpu(vcpu, now),
 		     KVM_VCPU_STATE_exit, now);
 	vcpu->time.exit_ns = 0;
 	vcpu->time.in_exit = true;
@@ -164,7 +164,7 @@ void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 
 	preempt_disable();
 	now = ktime_get_ns();
-	change_state(vcpu, KVM_VCPU_STATE_exit, time_in_kvm(vcpu, now),
+	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
 		     KVM_VCPU_STATE_user, now);
 	end_exit(vcpu);
 	preempt_enable();
@@ -183,7 +183,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 	enum kvm_vcpu_state to = current->state == TASK_RUNNING ?
 		KVM_VCPU_STATE_ready : blocked_state(vcpu);
 
-	change_state(vcpu, state_in_kvm(vcpu), time_in_kvm(vcpu, now), to, now);
+	change_state(vcpu, state_in_kvm(vcpu), time_on_cpu(vcpu, now), to, now);
 }
 
 void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
@@ -205,7 +205,7 @@ void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 	now = ktime_get_ns();
 	from = state_in_kvm(vcpu);
 	vcpu->time.polling = polling;
-	change_state(vcpu, from, time_in_kvm(vcpu, now), state_in_kvm(vcpu),
+	change_state(vcpu, from, time_on_cpu(vcpu, now), state_in_kvm(vcpu),
 		     now);
 	preempt_enable();
 }
