@@ -2,7 +2,8 @@
 #
 # Writes the statistics of one kind of object as a table in reStructuredText. Reads
 # lines of: architecture, conditions, object, name, type, unit, buckets, help, the rest;
-# with @@ between them. For the object "reason" those of exits: architecture, name, help.
+# with @@ between them. For the object "reason" those of exits: architecture, name, help;
+# for "state" those of vCPUs: name, help.
 # What several architectures have in the same way is one row. Variables: object, columns
 # (how wide the table may be).
 
@@ -59,6 +60,8 @@ function type_text(type, buckets) {
 		return "log histogram, " buckets " buckets"
 	if (type == "LINEAR_HIST")
 		return "linear histogram, see below"
+	if (buckets)
+		return tolower(type) ", by reason"
 	return tolower(type)
 }
 
@@ -68,6 +71,8 @@ function meaning_text(help, rest, conditions) {
 	gsub(/^"|"$/, "", help)
 	if (match(rest, /\.alias = "[^"]*"/))
 		help = help "; in debugfs ``" substr(rest, RSTART + 10, RLENGTH - 11) "``"
+	if (rest ~ /\.no_file/)
+		help = help "; not in debugfs"
 	if (conditions != "") {
 		gsub(/ /, " and ", conditions)
 		help = help "; with " conditions
@@ -80,8 +85,11 @@ BEGIN {
 	unit_text["COUNT"] = "count"
 	unit_text["NANOSECONDS"] = "ns"
 	unit_text["BOOLEAN"] = "boolean"
-	titles = object == "reason" ? "name architectures meaning" : \
-		 "name type unit architectures meaning"
+	titles = "name type unit architectures meaning"
+	if (object == "reason")
+		titles = "name architectures meaning"
+	if (object == "state")
+		titles = "name meaning"
 	cells = split(titles, title, " ")
 	for (i = 1; i <= cells; i++)
 		cell[1, i] = title[i]
@@ -105,6 +113,12 @@ function add_row(architecture, key, name, type, unit, meaning) {
 object == "reason" {
 	meaning = meaning_text($3)
 	add_row($1, $2 SUBSEP meaning, $2, "", "", meaning)
+	next
+}
+
+object == "state" {
+	cell[++rows, 1] = $1
+	cell[rows, cells] = meaning_text($2)
 	next
 }
 

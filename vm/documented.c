@@ -7,8 +7,9 @@
  * /tmp/scan has what the second program finds in a mapping, while exits and vCPUs
  * become more: number of vCPUs, sum of exits, sum that was found, by a process that
  * is killed at its first system call. /tmp/VM and /tmp/vCPU have two rounds each of
- * what the first program shows of another VM. COMMAND runs while that one and its
- * files are still there.
+ * what the first program shows of another VM. /tmp/times has how long the third
+ * program finds a vCPU halted, and how long that was at least and at most. COMMAND
+ * runs while the VM that is shown and its files are still there.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -16,6 +17,8 @@
 #include <linux/filter.h>
 #include <linux/kvm.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +43,15 @@ struct vcpus {
 void map_vcpus(struct vcpus *vcpus, int fd, const char *name);
 __u64 add_up(const struct vcpus *vcpus);
 
+/* As the third program has it. */
+struct times {
+	const __u64 *since, *state, *halt;
+	__u64 halted;
+};
+
+void map_times(struct times *times, int fd);
+__u64 halt_time(const struct times *times);
+
 #define EXITS 1000
 #define VCPUS 4
 
@@ -62,6 +74,14 @@ static void init_vcpu(int vm, int vcpu)
 	(void)vm;
 	(void)vcpu;
 }
+
+/* A processor that the first one does not start. */
+static int create_halted_vcpu(int vm)
+{
+	if (ioctl(vm, KVM_CREATE_IRQCHIP, 0) || ioctl(vm, KVM_CREATE_VCPU, 0) < 0)
+		err(1, "KVM_CREATE_IRQCHIP");
+	return ioctl(vm, KVM_CREATE_VCPU, 1);
+}
 #elif defined(__aarch64__)
 /* Whole pages of every host; the load is behind it. */
 #define PAGE 0x10000
@@ -72,6 +92,8 @@ static const unsigned int code[] = {
 	0xd2a00020,			/* mov x0, #0x10000 */
 	0xb9400001,			/* 1: ldr w1, [x0] */
 	0x17ffffff,			/* b 1b */
+	0xd503207f,			/* 2: wfi */
+	0x17ffffff,			/* b 2b */
 };
 
 static void init_vcpu(int vm, int vcpu)
@@ -80,6 +102,22 @@ static void init_vcpu(int vm, int vcpu)
 
 	if (ioctl(vm, KVM_ARM_PREFERRED_TARGET, &init) || ioctl(vcpu, KVM_ARM_VCPU_INIT, &init))
 		err(1, "KVM_ARM_VCPU_INIT");
+}
+
+/* It waits for an interrupt that does not come. */
+static int create_halted_vcpu(int vm)
+{
+	struct kvm_one_reg pc = {
+		.id = KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE |
+		      KVM_REG_ARM_CORE_REG(regs.pc),
+		.addr = (unsigned long)&(__u64){ GUEST_CODE + sizeof(code) - 2 * sizeof(*code) },
+	};
+	int vcpu = ioctl(vm, KVM_CREATE_VCPU, 0);
+
+	init_vcpu(vm, vcpu);
+	if (ioctl(vcpu, KVM_SET_ONE_REG, &pc))
+		err(1, "KVM_SET_ONE_REG");
+	return vcpu;
 }
 #endif
 
@@ -232,6 +270,70 @@ static void scan_in(const char *path, int vm)
 	close(vm);
 }
 
+static void *halt(void *of_vcpu)
+{
+	ioctl(*(int *)of_vcpu, KVM_RUN, 0);
+	return NULL;
+}
+
+/* Only ends a KVM_RUN. */
+static void interrupt(int sig)
+{
+	(void)sig;
+}
+
+static __u64 now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* Returns what it was, Y or N. */
+static char switch_time(char on)
+{
+	int fd = open("/sys/module/kvm/parameters/stats_time", O_RDWR);
+	char was;
+
+	if (fd < 0 || read(fd, &was, 1) != 1 || write(fd, &on, 1) != 1)
+		err(1, "stats_time");
+	close(fd);
+	return was;
+}
+
+/* Of a vCPU that is halted all the while. */
+static void time_in(const char *path, int vm)
+{
+	int halted = create_halted_vcpu(vm), fd = ioctl(halted, KVM_GET_STATS_FD, 0);
+	__u64 before, from, after, first;
+	FILE *out = fopen(path, "w");
+	struct times times;
+	pthread_t thread;
+	char was_on;
+
+	was_on = switch_time('Y');
+	map_times(&times, fd);
+	signal(SIGUSR1, interrupt);
+	if (!out || pthread_create(&thread, NULL, halt, &halted))
+		err(1, "%s", path);
+	while (*(const volatile __u64 *)times.state != times.halted)
+		usleep(1000);
+	before = now();
+	first = halt_time(&times);
+	from = now();
+	usleep(100000);
+	after = now();
+	fprintf(out, "%llu ", halt_time(&times) - first);
+	fprintf(out, "%llu %llu\n", after - from, now() - before);
+	if (fclose(out) || pthread_kill(thread, SIGUSR1) || pthread_join(thread, NULL))
+		err(1, "%s", path);
+	switch_time(was_on);
+	close(fd);
+	close(halted);
+	close(vm);
+}
+
 static int run(char **command)
 {
 	int status;
@@ -255,6 +357,7 @@ int main(int argc, char **argv)
 	scan_in("/tmp/scan", create_vm(kvm));
 	vm = create_vm(kvm);
 	vcpu = create_vcpu(vm, 0);
+	time_in("/tmp/times", create_vm(kvm));
 	show_in("/tmp/VM", ioctl(vm, KVM_GET_STATS_FD, 0));
 	show_in("/tmp/vCPU", ioctl(vcpu, KVM_GET_STATS_FD, 0));
 	return run(argv + 1);

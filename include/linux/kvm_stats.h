@@ -29,6 +29,12 @@ enum kvm_exit_reason {
 };
 #endif
 
+/* What a vCPU's thread does, the values of the statistic state. */
+enum kvm_vcpu_state {
+#define KVM_VCPU_STATE(state, ...)	KVM_VCPU_STATE_##state,
+#include <linux/kvm_vcpu_state_list.h>
+};
+
 struct kvm_vm_stat {
 #define KVM_VM_STAT(ctype, stat, ...) ctype stat;
 #define KVM_VCPU_STAT(...)

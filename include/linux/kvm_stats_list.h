@@ -7,18 +7,19 @@
  *
  *   KVM_VM_STAT(ctype, name, type, unit, help, ...)	a statistic of the VM
  *   KVM_VCPU_STAT(ctype, name, type, unit, help, ...)	a statistic of a vCPU
- *   KVM_VCPU_HIST(name, type, unit, num, help)		a histogram of a vCPU
+ *   KVM_VCPU_HIST(name, type, unit, num, help)		a histogram of a vCPU, or an array
  *
  * ctype	u64, or atomic64_t where several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
  * type		CUMULATIVE, INSTANT or PEAK as in <uapi/linux/kvm_stats.h>; LOG_HIST
- *		of a histogram, or LINEAR_HIST, with one bucket for each value
+ *		of a histogram, or LINEAR_HIST, with one bucket for each value;
+ *		CUMULATIVE of an array
  * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram's bounds
- * num		number of a histogram's buckets
+ * num		number of a histogram's buckets, or of an array's elements
  * help		one sentence: what is counted
  * ...		.alias = "...", a debugfs file that is not called like the
  *		statistic; .mode = 0..., a debugfs file that is not 0644, or
- *		0444 for INSTANT
+ *		0444 for INSTANT; .no_file = true, none
  *
  * Adding a statistic is adding a line and the code that counts.
  */
@@ -34,7 +35,6 @@ KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
 	    "Requests for such a flush, also those that no CPU had to be told of")
 KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,
 	    "The scheduler counts what ready_ns shows, which else is 0")
-
 KVM_VCPU_STAT(u64, halt_attempted_poll, CUMULATIVE, COUNT,
 	      "Halts that polled for a wake-up event before blocking")
 KVM_VCPU_STAT(u64, halt_successful_poll, CUMULATIVE, COUNT,

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "stats.h"
+#include "stats_time.h"
 
 /* The units of the lists: flags and exponent of a descriptor. */
 #define UNIT_FLAGS_COUNT	(KVM_STATS_UNIT_NONE | KVM_STATS_BASE_POW10)
@@ -64,14 +65,25 @@ enum {
 #endif
 
 static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
-#ifdef KVM_ARCH_HAS_EXIT_REASONS
-#define KVM_EXIT_REASON(reason, ...) {					\
+#define VALUE_NAME(stat, number, text) {				\
 	.value = {							\
-		.desc = KVM_VCPU_STATS_INDEX_exit_reasons,		\
-		.value = KVM_EXIT_REASON_##reason,			\
+		.desc = KVM_VCPU_STATS_INDEX_##stat,			\
+		.value = number,					\
 	},								\
-	.name = #reason,						\
+	.name = #text,							\
 },
+/* In the order of the descriptors. */
+#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#define KVM_EXIT_REASON(reason, ...)					\
+	VALUE_NAME(exit_reasons, KVM_EXIT_REASON_##reason, reason)
+#include <asm/kvm_exit_reason_list.h>
+#endif
+#ifdef KVM_ARCH_HAS_STATS_TIME
+#define KVM_VCPU_STATE(name, ...)					\
+	VALUE_NAME(state, KVM_VCPU_STATE_##name, name)
+#include <linux/kvm_vcpu_state_list.h>
+#define KVM_EXIT_REASON(reason, ...)					\
+	VALUE_NAME(exit_reason_ns, KVM_EXIT_REASON_##reason, reason)
 #include <asm/kvm_exit_reason_list.h>
 #endif
 };
@@ -98,7 +110,8 @@ enum {
 #define CHECK_HIST(container, stat, type, num)				\
 	CHECK(container, stat, num)					\
 	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LINEAR_HIST || \
-		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST); \
+		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST || \
+		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_CUMULATIVE); \
 	static_assert((num) > 1 && (num) <= U16_MAX);
 #define KVM_VM_STAT(ctype, stat, type, ...)				\
 	CHECK_STAT(kvm_vm_stat, stat, type)
@@ -113,6 +126,10 @@ enum {
 	static_assert(sizeof(#reason) <= KVM_STATS_NAME_SIZE);
 #include <asm/kvm_exit_reason_list.h>
 #endif
+
+#define KVM_VCPU_STATE(state, ...)					\
+	static_assert(sizeof(#state) <= KVM_STATS_NAME_SIZE);
+#include <linux/kvm_vcpu_state_list.h>
 
 /*
  * Values are dense: a reader sizes its buffer by adding up the descriptors. With
@@ -297,6 +314,7 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 
 	vcpu->stats = stats;
 	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
+	kvm_stats_time_vcpu_init(vcpu);
 	return 0;
 }
 

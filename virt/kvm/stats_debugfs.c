@@ -16,6 +16,7 @@ struct kvm_stats_debugfs_item {
 	const char *name;
 	const char *alias;	/* name of the file, if it is another one */
 	umode_t mode;		/* of the file, 0 for the default of its type */
+	bool no_file;		/* for what sums over vCPUs say nothing of */
 	u32 type;
 	bool per_vcpu;
 	u16 index;		/* of the value within the statistics object */
@@ -55,6 +56,15 @@ static umode_t item_file_mode(const struct kvm_stats_debugfs_item *item)
 		return item->mode;
 
 	return item->type == KVM_STATS_TYPE_INSTANT ? 0444 : 0644;
+}
+
+static void create_file(const struct kvm_stats_debugfs_item *item,
+			struct dentry *dir, void *data,
+			const struct file_operations *fops)
+{
+	if (!item->no_file)
+		debugfs_create_file(item_file_name(item), item_file_mode(item),
+				    dir, data, fops);
 }
 
 static u64 item_sum(struct kvm *kvm, const struct kvm_stats_debugfs_item *item)
@@ -192,9 +202,8 @@ void kvm_stats_debugfs_init(struct dentry *dir)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(items); i++)
-		debugfs_create_file(item_file_name(&items[i]),
-				    item_file_mode(&items[i]), dir,
-				    (void *)&items[i], &all_vms_file_fops);
+		create_file(&items[i], dir, (void *)&items[i],
+			    &all_vms_file_fops);
 }
 
 int kvm_stats_debugfs_create_vm(struct kvm *kvm)
@@ -210,10 +219,8 @@ int kvm_stats_debugfs_create_vm(struct kvm *kvm)
 	for (i = 0; i < ARRAY_SIZE(items); i++) {
 		files[i].kvm = kvm;
 		files[i].item = &items[i];
-		debugfs_create_file(item_file_name(&items[i]),
-				    item_file_mode(&items[i]),
-				    kvm->debugfs_dentry, &files[i],
-				    &vm_file_fops);
+		create_file(&items[i], kvm->debugfs_dentry, &files[i],
+			    &vm_file_fops);
 	}
 	return 0;
 }

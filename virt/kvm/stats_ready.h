@@ -29,27 +29,21 @@ static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Count what the vCPU's thread has waited since the last call. The scheduler adds a
- * wait to run_delay when it ends, so each is seen once, whoever preempts this.
+ * Count what the vCPU's thread has waited since the last call: when KVM_RUN begins,
+ * and in it when the thread is scheduled in. The scheduler adds a wait to run_delay
+ * when it ends, so each is seen once, whoever preempts this. Returns it, in nanoseconds.
  */
-static inline void kvm_stats_ready(struct kvm_vcpu *vcpu)
+static inline u64 kvm_stats_ready(struct kvm_vcpu *vcpu)
 {
 	u64 run_delay = kvm_run_delay();
 	u64 ns = run_delay - vcpu->run_delay;
 
-	if (!ns)
-		return;
-
-	vcpu->run_delay = run_delay;
-	vcpu->stat->ready_ns += ns;
-	kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
-}
-
-/* A thread that was scheduled in may have the vCPU for another ioctl than KVM_RUN. */
-static inline void kvm_stats_ready_sched_in(struct kvm_vcpu *vcpu)
-{
-	if (rcu_access_pointer(vcpu->pid) == task_pid(current))
-		kvm_stats_ready(vcpu);
+	if (ns) {
+		vcpu->run_delay = run_delay;
+		vcpu->stat->ready_ns += ns;
+		kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
+	}
+	return ns;
 }
 
 #endif

@@ -359,13 +359,16 @@ static bool new_files_are_cleared_by_0_unless_instant(void)
 	return ok;
 }
 
-/* As many files as scalars: the names of some are older than those of the statistics. */
+/*
+ * As many files as scalars: the names of some are older than those of the statistics. What
+ * a vCPU's state is, and since when, has none: it cannot be added up.
+ */
 static bool every_scalar_has_a_file(const char *where)
 {
 	int scalars = 0, files = 0;
 
 	for (int i = 0; i < stats_count; i++)
-		scalars += stats[i].type <= KVM_STATS_TYPE_PEAK;
+		scalars += stats[i].size == 1 && strncmp(stats[i].name, "state", 5);
 	for (int i = 0; i < found.count; i++)
 		files += !strcmp(found.files[i].column[WHERE], where) &&
 			 strcmp(found.files[i].column[FRESH], "-");

@@ -7,6 +7,7 @@
 #define __ARM64_KVM_EXIT_REASON_H
 
 #include <linux/kvm_host.h>
+#include <linux/kvm_stats_time.h>
 #include <asm/esr.h>
 #include <asm/kvm_asm.h>
 #include <asm/kvm_emulate.h>
@@ -59,13 +60,14 @@ static inline enum kvm_exit_reason kvm_arm_other_reason(int exit)
 /* Count an exit and its reason. @exit: what __kvm_vcpu_run() returned. */
 static inline void kvm_arm_count_exit(struct kvm_vcpu *vcpu, int exit)
 {
-	struct kvm_vcpu_stat *stat = vcpu->stat;
+	enum kvm_exit_reason reason;
 
-	stat->exits++;
 	if (likely(exit == ARM_EXCEPTION_TRAP))
-		stat->exit_reasons[kvm_arm_trap_reason(kvm_vcpu_get_esr(vcpu))]++;
+		reason = kvm_arm_trap_reason(kvm_vcpu_get_esr(vcpu));
 	else
-		stat->exit_reasons[kvm_arm_other_reason(exit)]++;
+		reason = kvm_arm_other_reason(exit);
+	vcpu->stat->exits++;
+	kvm_stats_count_reason(vcpu, reason);
 }
 
 #endif /* __ARM64_KVM_EXIT_REASON_H */

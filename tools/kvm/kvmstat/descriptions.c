@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The sentences stand in the lists from which KVM itself is built, see
- * include/linux/kvm_stats_list.h. The lists are included here, by paths, so there is no
- * other copy of them.
+ * include/linux/kvm_stats_list.h. The lists are included here, so there is no other copy
+ * of them.
  */
 #include <stddef.h>
 #include <string.h>

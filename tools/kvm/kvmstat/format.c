@@ -109,7 +109,11 @@ bool is_scaled(const struct statsfile_desc *desc)
 
 void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value)
 {
-	if (!is_scaled(desc))
+	const char *name = enumerated_name(desc, value);
+
+	if (name)
+		snprintf(text, FORMAT_SIZE, "%s", name);
+	else if (!is_scaled(desc))
 		snprintf(text, FORMAT_SIZE, "%llu", (unsigned long long)value);
 	else if (is_prefixed(desc))
 		format_unit_prefixed(text, desc, value);

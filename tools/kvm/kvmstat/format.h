@@ -17,7 +17,7 @@
 /*
  * The value in its unit, with a prefix where it helps: "1.5 MiB", "20.3 ms". Plain
  * numbers are not rounded. Of histograms @value is a number of counted values, and
- * is plain too.
+ * is plain too. What stands for something is the beginning of its name.
  */
 void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
 
@@ -36,7 +36,7 @@ int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, ui
 /* The bound of a histogram's bucket, in its unit. */
 void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound);
 
-/* Whether format_value() says more than the number in the file does. */
+/* Whether format_value() says more of numbers than the file does. */
 bool is_scaled(const struct statsfile_desc *desc);
 
 /*

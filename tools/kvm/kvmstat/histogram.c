@@ -92,17 +92,19 @@ static int compare_fullness(const void *a, const void *b, void *count_of)
 unsigned int *histogram_rows(const struct histogram *histogram, size_t *count)
 {
 	unsigned int *rows = xcalloc(histogram->desc->size, sizeof(*rows));
-	bool named = has_named_buckets(histogram->desc);
-	unsigned int i;
+	bool parts = has_parts(histogram->desc);
+	unsigned int i, last = histogram->desc->size - 1;
 
 	*count = 0;
 	if (!histogram->total)
 		return rows;
-	for (i = histogram->first; i <= histogram->percentile[PMAX]; i++) {
-		if (histogram->count[i] || !named)
+	if (!parts)
+		last = histogram->percentile[PMAX];
+	for (i = histogram->first; i <= last; i++) {
+		if (histogram->count[i] || !parts)
 			rows[(*count)++] = i;
 	}
-	if (named)
+	if (parts)
 		qsort_r(rows, *count, sizeof(*rows), compare_fullness, (void *)histogram->count);
 	return rows;
 }

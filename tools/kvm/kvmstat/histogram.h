@@ -3,7 +3,7 @@
  * What a histogram tells: the bounds of its buckets, how many values it has counted,
  * and in which bucket the median and other percentiles are. Where in the bucket is not
  * known: a percentile is a range. Of one with named buckets, bounds and percentiles mean
- * nothing.
+ * nothing. Nor do they of an array, which else can be seen as one: by its parts.
  */
 #ifndef KVMSTAT_HISTOGRAM_H
 #define KVMSTAT_HISTOGRAM_H
@@ -55,7 +55,7 @@ const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *d
 
 /*
  * The buckets in the order in which they are shown: from the lowest to the highest that is
- * not empty; those with names the fullest first, without empty ones. The caller frees them.
+ * not empty; of what has parts the fullest first, without empty ones. The caller frees them.
  */
 unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
 

@@ -26,9 +26,10 @@ static void free_source(struct metric_source *source)
 {
 	unsigned int i;
 
-	if (!source->label)
-		return;
-	for (i = 0; i < source->desc->size; i++)
+	if (source->next)
+		free_source(source->next);
+	free(source->next);
+	for (i = 0; source->label && i < source->desc->size; i++)
 		free(source->label[i]);
 	free(source->label);
 }
@@ -109,46 +110,67 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* What statistics whose buckets have names are called where that says more. */
-static const struct named_buckets {
+static const char time_help[] =
+	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
+
+/*
+ * What is called otherwise as a metric: what has parts that a word says more of, statistics
+ * that are themselves parts of a whole, and what would have the name of another one.
+ */
+static const struct renamed {
 	const char *statistic;
-	const char *metric;
+	const char *metric;		/* in front of the unit */
 	const char *label;
-} named_buckets[] = {
-	{ "exit_reasons", "exits_by_reason", "reason", },
+	const char *part;
+	const char *help;		/* of the whole */
+} renamed[] = {
+	{ .statistic = "exit_reasons", .metric = "exits_by_reason", .label = "reason", },
+	{ .statistic = "exit_reason_ns", .metric = "exit", .label = "reason", },
+	{ .statistic = "exit_hist", .metric = "exit_duration", },
+	{ "time_guest_ns", "time", "state", "guest", time_help, },
+	{ "time_exit_ns", "time", "state", "exit", time_help, },
+	{ "time_poll_ns", "time", "state", "poll", time_help, },
+	{ "time_halt_ns", "time", "state", "halt", time_help, },
+	{ "time_sleep_ns", "time", "state", "sleep", time_help, },
+	{ "time_user_ns", "time", "state", "user", time_help, },
 };
 
-static const struct named_buckets *find_named_buckets(const struct statsfile_desc *desc)
+/* Only if it is of the kind that is meant: others may have the same name. */
+static const struct renamed *find_renamed(const struct statsfile_desc *desc)
 {
-	size_t i;
+	const struct renamed *entry;
 
-	for (i = 0; i < ARRAY_SIZE(named_buckets); i++) {
-		if (has_named_buckets(desc) && !strcmp(named_buckets[i].statistic, desc->name))
-			return &named_buckets[i];
+	for (entry = renamed; entry < renamed + ARRAY_SIZE(renamed); entry++) {
+		if (strcmp(entry->statistic, desc->name))
+			continue;
+		if (entry->part)
+			return type_of(desc) == METRIC_COUNTER && !has_parts(desc) ? entry : NULL;
+		return has_parts(desc) == !!entry->label ? entry : NULL;
 	}
 	return NULL;
 }
 
 static const char *label_name(const struct statsfile_desc *desc)
 {
-	const struct named_buckets *named = find_named_buckets(desc);
+	const struct renamed *entry = find_renamed(desc);
 
-	if (!has_named_buckets(desc))
-		return NULL;
-	return named ? named->label : "bucket";
+	if (entry)
+		return entry->label;
+	if (is_array(desc))
+		return "part";
+	return has_named_buckets(desc) ? "bucket" : NULL;
 }
 
 static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 {
-	const struct named_buckets *named = find_named_buckets(desc);
+	const struct renamed *entry = find_renamed(desc);
+	const char *base = entry ? entry->metric : desc->name;
+	int length = entry ? (int)strlen(base) : base_length(desc);
 	const char *unit = unit_of(desc);
-	int length = base_length(desc);
-	bool has_unit = !*unit || ends_in(desc->name, length, unit);
+	bool has_unit = !*unit || ends_in(base, length, unit);
 	char *name, *c;
 
-	if (named)
-		return xasprintf("%s%s", prefixes[scope], named->metric);
-	name = xasprintf("%s%.*s%s%s", prefixes[scope], length, desc->name, has_unit ? "" : "_",
+	name = xasprintf("%s%.*s%s%s", prefixes[scope], length, base, has_unit ? "" : "_",
 			 has_unit ? "" : unit);
 	for (c = name; *c; c++) {
 		if (!is_letter(*c))
@@ -161,7 +183,7 @@ static bool is_same(const struct metric *a, const struct metric *b)
 {
 	return a->scope == b->scope && a->type == b->type && a->is_peak == b->is_peak &&
 	       !strcmp(a->unit, b->unit) && !strcmp(a->statistic, b->statistic) &&
-	       !a->label == !b->label;
+	       !a->label == !b->label && (!a->label || !strcmp(a->label, b->label));
 }
 
 static bool is_taken(const struct metrics *metrics, const char *name)
@@ -203,14 +225,16 @@ static size_t add_metric(struct metrics *metrics, struct metric *metric)
 static size_t find_metric(struct metrics *metrics, enum scope scope,
 			  const struct statsfile_desc *desc)
 {
+	const struct renamed *entry = find_renamed(desc);
+	bool is_part = entry && entry->part;
 	struct metric metric = {
 		.scope = scope,
 		.type = type_of(desc),
 		.is_peak = statsfile_type(desc) == KVM_STATS_TYPE_PEAK,
 		.name = name_metric(scope, desc),
 		.unit = unit_of(desc),
-		.help = describe_statistic(scope, desc->name),
-		.statistic = desc->name,
+		.help = is_part ? entry->help : describe_statistic(scope, desc->name),
+		.statistic = is_part ? entry->metric : desc->name,
 		.label = label_name(desc),
 	};
 
@@ -229,7 +253,7 @@ static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_d
 	size_t length = strlen(histogram->name);
 
 	if (type_of(histogram) != METRIC_HISTOGRAM || !ends_in(histogram->name, length, "_hist") ||
-	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE ||
+	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE || is_array(sum) ||
 	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS || !has_same_scale(sum, histogram))
 		return false;
 	length -= strlen("_hist");
@@ -303,27 +327,30 @@ static void label_bounds(char **label, const struct statsfile_desc *desc)
 	}
 }
 
-static void label_names(char **label, const struct statsfile_desc *desc)
+static void label_parts(char **label, const struct statsfile_desc *desc)
 {
+	const struct renamed *entry = find_renamed(desc);
 	char number[BUCKET_SIZE], *text;
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++) {
-		text = make_label(label_name(desc), bucket_name(number, desc, i));
+		text = make_label(label_name(desc), entry && entry->part ? entry->part :
+						    bucket_name(number, desc, i));
 		label[i] = xasprintf(",%s", text);
 		free(text);
 	}
 }
 
-static char **label_buckets(const struct statsfile_desc *desc)
+static char **make_labels(const struct statsfile_desc *desc)
 {
+	bool is_labelled = label_name(desc);
 	char **label;
 
-	if (!is_histogram(desc))
+	if (!is_labelled && !is_histogram(desc))
 		return NULL;
 	label = xcalloc(desc->size, sizeof(*label));
-	if (has_named_buckets(desc))
-		label_names(label, desc);
+	if (is_labelled)
+		label_parts(label, desc);
 	else
 		label_bounds(label, desc);
 	return label;
@@ -332,6 +359,7 @@ static char **label_buckets(const struct statsfile_desc *desc)
 static void add_source(struct metric_schema *schema, size_t metric,
 		       const struct statsfile_desc *desc)
 {
+	struct metric_source *source;
 	size_t missing;
 
 	if (metric >= schema->num_sources) {
@@ -342,13 +370,17 @@ static void add_source(struct metric_schema *schema, size_t metric,
 		       missing * sizeof(*schema->source));
 		schema->num_sources = metric + 1;
 	}
-	/* Of two statistics that are called the same it is the first. */
-	if (schema->source[metric].desc)
-		return;
-	schema->source[metric] = (struct metric_source) {
+	for (source = &schema->source[metric]; source->desc; source = source->next) {
+		/* Of two statistics that are called the same it is the first. */
+		if (!strcmp(source->desc->name, desc->name))
+			return;
+		if (!source->next)
+			source->next = xcalloc(1, sizeof(*source));
+	}
+	*source = (struct metric_source) {
 		.desc = desc,
 		.sum = is_histogram(desc) ? find_sum(schema->schema, desc) : NULL,
-		.label = label_buckets(desc),
+		.label = make_labels(desc),
 	};
 }
 
@@ -370,7 +402,7 @@ size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_s
 		.scope = scope,
 	};
 	for (i = 0; i < schema->num_desc; i++) {
-		if (!is_a_sum(schema, &schema->desc[i]))
+		if (is_quantity(&schema->desc[i]) && !is_a_sum(schema, &schema->desc[i]))
 			add_source(added, find_metric(metrics, scope, &schema->desc[i]),
 				   &schema->desc[i]);
 	}

@@ -8,7 +8,8 @@
  * metric: that is its sum.
  *
  * A histogram whose buckets have names is a counter with a label: monitoring systems add up
- * the buckets of a histogram, which have an order.
+ * the buckets of a histogram, which have an order. An array is one as well, or a gauge, and
+ * statistics that are parts of a whole are one metric together. What is no quantity is none.
  */
 #ifndef KVMSTAT_METRICS_H
 #define KVMSTAT_METRICS_H
@@ -33,7 +34,7 @@ struct metric {
 	const char *unit;		/* what the name ends in, "" without unit */
 	const char *help;		/* NULL if it is not known what is counted */
 	const char *statistic;
-	const char *label;		/* that tells values with names apart, or NULL */
+	const char *label;		/* that tells parts apart, or NULL */
 };
 
 /* Where a schema has a metric. */
@@ -41,10 +42,11 @@ struct metric_source {
 	const struct statsfile_desc *desc;	/* NULL if it has not */
 	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
 	/*
-	 * Of buckets the label that each has alone, with a comma in front: its upper bound,
-	 * NULL where the next one has the same, or its name. NULL of what has no buckets.
+	 * Of buckets and parts the label that each has alone, with a comma in front: its upper
+	 * bound, NULL where the next one has the same, or its name. NULL of what has none.
 	 */
 	char **label;
+	struct metric_source *next;		/* a further part of the same metric, or NULL */
 };
 
 struct metric_schema {

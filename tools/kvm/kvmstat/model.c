@@ -14,14 +14,32 @@ bool is_histogram(const struct statsfile_desc *desc)
 	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
 }
 
+bool is_array(const struct statsfile_desc *desc)
+{
+	return desc->size > 1 && !is_histogram(desc);
+}
+
 bool has_named_buckets(const struct statsfile_desc *desc)
 {
 	return is_histogram(desc) && desc->num_value_names;
 }
 
+bool has_parts(const struct statsfile_desc *desc)
+{
+	return is_array(desc) || has_named_buckets(desc);
+}
+
 bool is_counter(const struct statsfile_desc *desc)
 {
 	return statsfile_type(desc) == KVM_STATS_TYPE_CUMULATIVE || is_histogram(desc);
+}
+
+void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
+{
+	if (statsfile_type(desc) != KVM_STATS_TYPE_PEAK)
+		*sum += value;
+	else if (*sum < value)
+		*sum = value;
 }
 
 uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array)
@@ -30,16 +48,43 @@ uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array)
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++)
-		total += array[desc->first + i];
+		combine_value(desc, &total, array[desc->first + i]);
 	return total;
 }
 
-/* The sum of several says something else, or nothing. */
-const char *group_value_name(const struct group *group, const struct statsfile_desc *desc)
+static bool is_scalar_instant(const struct statsfile_desc *desc)
 {
-	if (group->num_members != 1 || desc->size != 1 || is_histogram(desc))
-		return NULL;
-	return statsfile_value_name(desc, group->value[desc->first]);
+	return desc->size == 1 && statsfile_type(desc) == KVM_STATS_TYPE_INSTANT;
+}
+
+bool is_enumeration(const struct statsfile_desc *desc)
+{
+	return is_scalar_instant(desc) && desc->num_value_names;
+}
+
+const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value)
+{
+	return is_enumeration(desc) ? statsfile_value_name(desc, value) : NULL;
+}
+
+/* A length of time is described in the same way, so it is the name that tells. */
+static bool is_moment(const struct statsfile_desc *desc)
+{
+	static const char end[] = "_since_ns";
+	size_t length = strlen(desc->name);
+
+	return is_scalar_instant(desc) && statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS &&
+	       length > strlen(end) && !strcmp(desc->name + length - strlen(end), end);
+}
+
+bool is_quantity(const struct statsfile_desc *desc)
+{
+	return !is_enumeration(desc) && !is_moment(desc);
+}
+
+bool group_shows(const struct group *group, const struct statsfile_desc *desc)
+{
+	return group->num_members <= 1 || is_quantity(desc);
 }
 
 double rate_per_second(uint64_t delta, uint64_t elapsed_ns)
@@ -89,14 +134,6 @@ static void group_begin(struct group *group)
 	group->num_members = 0;
 	clear_values(group->schema, group->value);
 	clear_values(group->schema, group->delta);
-}
-
-void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
-{
-	if (statsfile_type(desc) != KVM_STATS_TYPE_PEAK)
-		*sum += value;
-	else if (*sum < value)
-		*sum = value;
 }
 
 static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t last)

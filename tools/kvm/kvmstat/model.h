@@ -92,17 +92,31 @@ void group_free(struct group *group);
 bool is_counter(const struct statsfile_desc *desc);
 bool is_histogram(const struct statsfile_desc *desc);
 
+/* Several values of the same kind: no histogram, each is what the unit says. */
+bool is_array(const struct statsfile_desc *desc);
+
 /* A histogram of things, which are known by their names and have no order. */
 bool has_named_buckets(const struct statsfile_desc *desc);
 
+/* Either of them: it has parts with names, or with numbers where they have none. */
+bool has_parts(const struct statsfile_desc *desc);
+
 /*
- * Of one of the group's arrays: the scalar, or the number of values that the
- * histogram has counted in all buckets.
+ * Of one of the group's arrays: the scalar, what the statistic's values are together,
+ * or the number of values that the histogram has counted in all buckets.
  */
 uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array);
 
-/* What the only member's value is called, as a scalar says it; NULL if it has no name. */
-const char *group_value_name(const struct group *group, const struct statsfile_desc *desc);
+/* Whether its numbers stand for something; what @value of it stands for, or NULL. */
+bool is_enumeration(const struct statsfile_desc *desc);
+const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value);
+
+/*
+ * Whether it is a quantity, of which several vCPUs have a sum: neither an enumeration nor
+ * a moment is. And whether the group's value of it means something.
+ */
+bool is_quantity(const struct statsfile_desc *desc);
+bool group_shows(const struct group *group, const struct statsfile_desc *desc);
 
 /* Makes the @value of one vCPU part of @sum, that of all: see struct group. */
 void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value);

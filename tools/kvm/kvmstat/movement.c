@@ -42,6 +42,8 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 
 	for (i = 0; i < count; i++) {
 		desc = &group->schema->desc[i];
+		if (!group_shows(group, desc))
+			continue;
 		row = (struct row) {
 			.desc = desc,
 			.value = group_total(desc, group->value),
@@ -49,6 +51,8 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 		};
 		if (row.delta || (ever && row.value))
 			rows.row[rows.count++] = row;
+		else
+			rows.num_unmoved++;
 	}
 	if (rows.count)
 		qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);

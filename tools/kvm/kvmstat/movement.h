@@ -23,6 +23,7 @@ struct row {
 struct rows {
 	struct row *row;		/* the caller frees it */
 	size_t count;
+	size_t num_unmoved;		/* what else there is */
 };
 
 /* 0 without a schema. */
@@ -30,8 +31,9 @@ unsigned int num_statistics(const struct statsfile_schema *schema);
 
 /*
  * The statistics of the group for which @delta is not 0, and with @ever also those
- * that moved before the first sample. First counts, largest first; then amounts of time
- * and bytes; then what has no rate.
+ * that moved before the first sample; without those that mean nothing of several
+ * members. First counts, largest first; then amounts of time and bytes; then what has
+ * no rate.
  */
 struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever);
 

@@ -145,18 +145,15 @@ static struct json_object *new_statistic(const struct statsfile_desc *desc)
 	return statistic;
 }
 
-/*
- * Of a histogram it is the number of values that it counted. Several vCPUs together say
- * nothing that has a name.
- */
+/* Of a histogram it is the number of values that it counted. */
 static void add_value(struct json_object *statistic, const struct statsfile_desc *desc,
 		      const struct group *group)
 {
-	add_number(statistic, is_histogram(desc) ? "count" : "value",
-		   group_total(desc, group->value));
-	if (!is_histogram(desc) && desc->size == 1 && desc->num_value_names &&
-	    group->num_members == 1)
-		add_text(statistic, "name", group_value_name(group, desc));
+	uint64_t total = group_total(desc, group->value);
+
+	add_number(statistic, is_histogram(desc) ? "count" : "value", total);
+	if (is_enumeration(desc))
+		add_text(statistic, "name", enumerated_name(desc, total));
 }
 
 static struct json_object *new_bounds(const struct statsfile_desc *desc, unsigned int bucket)
@@ -171,28 +168,29 @@ static struct json_object *new_bounds(const struct statsfile_desc *desc, unsigne
 	return bounds;
 }
 
-static struct json_object *new_named_bucket(const struct statsfile_desc *desc, unsigned int bucket)
+static struct json_object *new_named(const struct statsfile_desc *desc, unsigned int index)
 {
 	struct json_object *named = new_object();
 
-	add_text(named, "name", statsfile_value_name(desc, bucket));
+	add_text(named, "name", statsfile_value_name(desc, index));
 	return named;
 }
 
-static void add_buckets(struct json_object *statistic, const struct statsfile_desc *desc,
-			const uint64_t *count)
+/* Each bucket of a histogram, or each value of an array. */
+static void add_all(struct json_object *statistic, const struct statsfile_desc *desc,
+		    const uint64_t *value)
 {
-	struct json_object *buckets = checked(json_object_new_array());
+	struct json_object *all = checked(json_object_new_array());
 	unsigned int i;
-	struct json_object *bucket;
+	struct json_object *one;
 
 	for (i = 0; i < desc->size; i++) {
-		bucket = has_named_buckets(desc) ? new_named_bucket(desc, i) : new_bounds(desc, i);
-		add_number(bucket, "count", count[i]);
-		if (json_object_array_add(buckets, bucket))
+		one = has_parts(desc) ? new_named(desc, i) : new_bounds(desc, i);
+		add_number(one, is_histogram(desc) ? "count" : "value", value[i]);
+		if (json_object_array_add(all, one))
 			checked(NULL);
 	}
-	add(statistic, "buckets", buckets);
+	add(statistic, is_histogram(desc) ? "buckets" : "values", all);
 }
 
 static void render_vms(struct output *output, const struct inventory *inventory)
@@ -285,6 +283,8 @@ static void add_moved(struct json_object *line, const char *key, const struct gr
 	add(line, key, moved);
 	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
+		if (!group_shows(group, desc))
+			continue;
 		count = group_total(desc, delta);
 		if (!count && !(ever && group_total(desc, group->value)))
 			continue;
@@ -341,10 +341,12 @@ static void render_group(struct output *output, const struct subject *subject,
 	add(line, "statistics", all);
 	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
+		if (!group_shows(group, desc))
+			continue;
 		statistic = new_statistic(desc);
 		add_value(statistic, desc, group);
-		if (is_histogram(desc))
-			add_buckets(statistic, desc, group->value + desc->first);
+		if (is_histogram(desc) || is_array(desc))
+			add_all(statistic, desc, group->value + desc->first);
 		add(all, desc->name, statistic);
 	}
 	print_line(output->file, line);
@@ -374,7 +376,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	add_number(statistic, "count", histogram->total);
 	if (!has_named_buckets(desc))
 		add_percentiles(statistic, histogram);
-	add_buckets(statistic, desc, histogram->count);
+	add_all(statistic, desc, histogram->count);
 	add(line, "histogram", statistic);
 	print_line(output->file, line);
 }

@@ -245,25 +245,16 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, "\n");
 }
 
-/* Counted values are plain numbers: the scale is that of the bounds. */
-static void append_count(struct exposition *exposition, const struct sample *sample,
-			 const char *suffix, const char *label, uint64_t count)
+/* Counted values are plain numbers: the scale is that of a histogram's bounds. */
+static void append_value(struct exposition *exposition, const struct sample *sample,
+			 const char *suffix, const char *label,
+			 const struct statsfile_desc *desc, uint64_t value)
 {
 	static const struct statsfile_desc plain;
 	char text[FORMAT_SIZE];
 
-	format_decimal(text, &plain, count);
+	format_decimal(text, is_histogram(desc) ? &plain : desc, value);
 	append_sample(exposition, sample, suffix, label, text);
-}
-
-static void append_value(struct exposition *exposition, const struct sample *sample,
-			 const char *suffix, const struct statsfile_desc *desc,
-			 const uint64_t *values)
-{
-	char text[FORMAT_SIZE];
-
-	format_decimal(text, desc, values[desc->first]);
-	append_sample(exposition, sample, suffix, "", text);
 }
 
 /*
@@ -280,25 +271,30 @@ static void append_histogram(struct exposition *exposition, const struct sample 
 	for (i = 0; i < desc->size; i++) {
 		count += values[desc->first + i];
 		if (source->label[i])
-			append_count(exposition, sample, "_bucket", source->label[i], count);
+			append_value(exposition, sample, "_bucket", source->label[i], desc, count);
 	}
-	append_count(exposition, sample, "_bucket", ",le=\"+Inf\"", count);
+	append_value(exposition, sample, "_bucket", ",le=\"+Inf\"", desc, count);
 	if (source->sum || !exposition->openmetrics)
-		append_count(exposition, sample, "_count", "", count);
+		append_value(exposition, sample, "_count", "", desc, count);
 	if (source->sum)
-		append_value(exposition, sample, "_sum", source->sum, values);
+		append_value(exposition, sample, "_sum", "", source->sum,
+			     values[source->sum->first]);
 }
 
-/* Empty ones, too: a counter that appears only when it counts has lost its first step. */
-static void append_named_buckets(struct exposition *exposition, const struct sample *sample,
-				 const struct metric_source *source, const uint64_t *values)
+/*
+ * All parts, or the only value. Empty ones, too: a counter that appears only when it counts
+ * has lost its first step.
+ */
+static void append_values(struct exposition *exposition, const struct sample *sample,
+			  const struct metric_source *source, const uint64_t *values)
 {
+	const char *suffix = sample->metric->type == METRIC_COUNTER ? "_total" : "";
 	const struct statsfile_desc *desc = source->desc;
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++)
-		append_count(exposition, sample, "_total", source->label[i],
-			     values[desc->first + i]);
+		append_value(exposition, sample, suffix, source->label ? source->label[i] : "",
+			     desc, values[desc->first + i]);
 }
 
 static void append_member(struct exposition *exposition, const struct scrape_vm *vm,
@@ -316,13 +312,12 @@ static void append_member(struct exposition *exposition, const struct scrape_vm 
 		snprintf(label, sizeof(label), ",vcpu=\"%u\"", group->vcpu[exposition->member]);
 		sample.vcpu = label;
 	}
-	if (metric->type == METRIC_HISTOGRAM)
+	if (metric->type == METRIC_HISTOGRAM) {
 		append_histogram(exposition, &sample, source, values);
-	else if (metric->label)
-		append_named_buckets(exposition, &sample, source, values);
-	else
-		append_value(exposition, &sample, metric->type == METRIC_COUNTER ? "_total" : "",
-			     source->desc, values);
+		return;
+	}
+	for (; source; source = source->next)
+		append_values(exposition, &sample, source, values);
 }
 
 /* The next member of the VM's group that has the metric; false if there is none. */

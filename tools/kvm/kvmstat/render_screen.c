@@ -398,6 +398,14 @@ static void format_share(char text[FORMAT_SIZE], const struct row *row, double p
 		snprintf(text, FORMAT_SIZE, "%.0f%%", 100 * per_second / exits);
 }
 
+/* Of what can be looked into. */
+static const char *kind_of(const struct statsfile_desc *desc)
+{
+	if (is_array(desc))
+		return "  parts";
+	return is_histogram(desc) ? "  histogram" : "";
+}
+
 static void put_statistic(struct screen *screen, unsigned int line, const struct row *row,
 			  const struct view *view, int name_width)
 {
@@ -411,8 +419,7 @@ static void put_statistic(struct screen *screen, unsigned int line, const struct
 		format_share(share, row, per_second, &view_vcpu(view)->rates);
 	}
 	screen_print(screen, line, 0, STYLE_PLAIN, "%-*s %12s %8s %20s%s", name_width,
-		     row->desc->name, rate, share, total,
-		     is_histogram(row->desc) ? "  histogram" : "");
+		     row->desc->name, rate, share, total, kind_of(row->desc));
 	if (!row->delta)
 		screen_set_style(screen, line, STYLE_FAINT);
 }
@@ -450,14 +457,14 @@ static void render_vcpu(struct screen *screen, struct view *view)
 	put_footer(screen, view, "q back  ? help  Enter a histogram  p pause  + - interval");
 }
 
-/* As wide as two bounds, or as the longest name of a bucket. */
+/* As wide as two bounds, or as the longest name of a part. */
 static int bucket_width(const struct view *view)
 {
 	int width = 2 * BOUND_WIDTH + 1;
 	char number[BUCKET_SIZE];
 	size_t i, length;
 
-	if (!has_named_buckets(view->histogram.desc))
+	if (!has_parts(view->histogram.desc))
 		return width;
 	for (i = 0; i < view->list[VIEW_HISTOGRAM].count; i++) {
 		length = strlen(bucket_name(number, view->histogram.desc, view->bucket[i]));
@@ -474,7 +481,7 @@ static unsigned int put_bucket_name(struct screen *screen, unsigned int line,
 {
 	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
 
-	if (has_named_buckets(desc))
+	if (has_parts(desc))
 		return screen_print(screen, line, 0, STYLE_PLAIN, "%-*s", width,
 				    bucket_name(number, desc, bucket));
 	format_bounds(lower, upper, desc, bucket);
@@ -489,10 +496,12 @@ static void put_bucket(struct screen *screen, unsigned int line, const struct vi
 	uint64_t highest = highest_count(histogram);
 	uint64_t count = histogram->count[bucket];
 	unsigned int at, i, length;
+	char text[FORMAT_SIZE];
 
 	at = put_bucket_name(screen, line, histogram->desc, bucket, width);
-	at = screen_print(screen, line, at, STYLE_PLAIN, " %16llu  %5.1f%%  ",
-			  (unsigned long long)count, 100.0 * count / histogram->total);
+	format_value(text, histogram->desc, count);
+	at = screen_print(screen, line, at, STYLE_PLAIN, " %16s  %5.1f%%  ", text,
+			  100.0 * count / histogram->total);
 	length = screen->columns > at ?
 		 (double)count / highest * (screen->columns - at) + 0.5 : 0;
 	/* What was counted at all is seen. */
@@ -502,7 +511,7 @@ static void put_bucket(struct screen *screen, unsigned int line, const struct vi
 		screen_put(screen, line, at + i, '#', STYLE_PLAIN);
 }
 
-/* As kvmstat hist. */
+/* As kvmstat hist, and arrays. */
 static void render_buckets(struct screen *screen, struct view *view)
 {
 	const struct histogram *histogram = &view->histogram;
@@ -514,12 +523,13 @@ static void render_buckets(struct screen *screen, struct view *view)
 	snprintf(what, sizeof(what), "vCPU %u, %s", view_vcpu(view)->number,
 		 histogram->desc->name);
 	put_vm_title(screen, view, what);
-	if (has_named_buckets(histogram->desc))
+	if (has_parts(histogram->desc))
 		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%-*s", width, "NAME");
 	else
 		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%*s %*s", BOUND_WIDTH, "FROM",
 				  BOUND_WIDTH, "TO");
-	screen_print(screen, 1, at, STYLE_PLAIN, " %16s  %6s", "COUNT", "SHARE");
+	screen_print(screen, 1, at, STYLE_PLAIN, " %16s  %6s",
+		     is_histogram(histogram->desc) ? "COUNT" : "VALUE", "SHARE");
 	screen_set_style(screen, 1, STYLE_HEADER);
 	for (i = 0; i < lines && first + i < view->list[VIEW_HISTOGRAM].count; i++) {
 		put_bucket(screen, 2 + i, view, view->bucket[first + i], width);

@@ -229,7 +229,7 @@ static void render_summary(struct output *output, const struct model *model,
 
 	for (scope = 0; scope < NUM_SCOPES; scope++) {
 		rows[scope] = moved_rows(&model->group[scope], model->group[scope].watched, true);
-		unmoved += num_statistics(model->group[scope].schema) - rows[scope].count;
+		unmoved += rows[scope].num_unmoved;
 		for (i = 0; i < rows[scope].count; i++)
 			name_width = longer(name_width, rows[scope].row[i].desc->name);
 	}
@@ -248,19 +248,19 @@ static void render_summary(struct output *output, const struct model *model,
 	fprintf(out, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
 }
 
-/* The buckets that are not empty, as "number:count" or "name:count". */
-static void render_buckets(FILE *out, const struct statsfile_desc *desc, const uint64_t *value)
+/* The values that are not 0, as "number:count" or "name:count"; with units a list. */
+static void render_values(FILE *out, const struct statsfile_desc *desc, const uint64_t *value)
 {
-	char number[BUCKET_SIZE];
+	char number[BUCKET_SIZE], text[FORMAT_SIZE];
 	const char *gap = "";
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++) {
 		if (!value[desc->first + i])
 			continue;
-		fprintf(out, "%s%s:%llu", gap, bucket_name(number, desc, i),
-			(unsigned long long)value[desc->first + i]);
-		gap = " ";
+		format_value(text, desc, value[desc->first + i]);
+		fprintf(out, "%s%s:%s", gap, bucket_name(number, desc, i), text);
+		gap = is_scaled(desc) ? ", " : " ";
 	}
 }
 
@@ -269,16 +269,16 @@ static void render_statistic(FILE *out, const struct group *group,
 {
 	char value[FORMAT_SIZE], type[FORMAT_SIZE], unit[FORMAT_SIZE];
 	uint64_t total = group_total(desc, group->value);
-	const char *name = group_value_name(group, desc);
-	bool buckets = is_histogram(desc) && total;
+	const char *name = enumerated_name(desc, total);
+	bool several = total && (is_histogram(desc) || is_array(desc));
 
 	format_type(type, desc);
 	format_unit(unit, desc);
 	fprintf(out, "%-*s %20llu  %-11s  ", name_width, desc->name, (unsigned long long)total,
 		type);
-	fprintf(out, buckets || name || is_scaled(desc) ? "%-13s  " : "%s", unit);
-	if (buckets) {
-		render_buckets(out, desc, group->value);
+	fprintf(out, several || name || is_scaled(desc) ? "%-13s  " : "%s", unit);
+	if (several) {
+		render_values(out, desc, group->value);
 	} else if (name) {
 		fputs(name, out);
 	} else if (is_scaled(desc)) {
@@ -322,8 +322,10 @@ static void render_group(struct output *output, const struct subject *subject,
 		name_width = longer(name_width, group->schema->desc[i].name);
 	fprintf(out, "%-*s %20s  %-11s  %-13s  %s\n", name_width, "statistic", "raw value",
 		"type", "unit", "value");
-	for (i = 0; i < group->schema->num_desc; i++)
-		render_statistic(out, group, &group->schema->desc[i], name_width);
+	for (i = 0; i < group->schema->num_desc; i++) {
+		if (group_shows(group, &group->schema->desc[i]))
+			render_statistic(out, group, &group->schema->desc[i], name_width);
+	}
 }
 
 /* Of characters: what the fullest bucket gets. */

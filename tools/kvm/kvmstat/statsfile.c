@@ -184,8 +184,6 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 			    name, packed.offset);
 	if (!packed.size)
 		return fail(error, -EINVAL, "%.64s: no value", name);
-	if (statsfile_type(desc) <= KVM_STATS_TYPE_PEAK && packed.size != 1)
-		return fail(error, -EINVAL, "%.64s: a scalar of %u values", name, packed.size);
 	if (statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST && !packed.bucket_size)
 		return fail(error, -EINVAL, "%.64s: a linear histogram without a bucket size",
 			    name);

@@ -31,11 +31,11 @@
  *
  * Refused: blocks that overlap, are not aligned to 8 bytes or go past the end of
  * the file, names and ids that are empty, not terminated or not printable,
- * scalars that are not one value, linear histograms without a bucket size, names
- * of values that are not there, of two values or not in order, sizes beyond
- * STATSFILE_MAX_*, data blocks smaller than what they are described to hold, what
- * is to be mapped and does not begin with a page, windows of vCPUs without
- * online_vcpus, which says how many of them exist.
+ * linear histograms without a bucket size, names of values that are not there, of
+ * two values or not in order, sizes beyond STATSFILE_MAX_*, data blocks smaller
+ * than what they are described to hold, what is to be mapped and does not begin
+ * with a page, windows of vCPUs without online_vcpus, which says how many of them
+ * exist.
  *
  * Ignored, so that newer kernels can add to the format: header flags, fields of
  * the extension block, descriptor flags beyond type, unit and base, gaps between
@@ -110,7 +110,7 @@ struct statsfile_value_name {
  * @name: printable, never empty
  * @flags: as in the file, see statsfile_type(), _unit() and _base()
  * @exponent: of the scale
- * @size: number of values, at least 1, and 1 for a scalar
+ * @size: number of values, at least 1: more of an array, or the buckets of a histogram
  * @first: index of the first value; first + size <= num_values of the schema
  * @bucket_size: width of a linear histogram's buckets, not 0 there
  * @num_value_names: number of values that have a name

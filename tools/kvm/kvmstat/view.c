@@ -322,7 +322,8 @@ static void enter(struct view *view)
 		if (!has_column(view, view->sort))
 			view->sort = VIEW_EXITS;
 	} else if (view->level == VIEW_HISTOGRAM ||
-		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic))) {
+		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic) &&
+		    !is_array(view->selected_statistic))) {
 		return;
 	}
 	go_down(view);

@@ -22,3 +22,5 @@ KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 /* One bucket for each line of <asm/kvm_exit_reason_list.h>. */
 KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
 	      "Exits by their reason, which add up to exits")
+
+#include <linux/kvm_stats_time_list.h>

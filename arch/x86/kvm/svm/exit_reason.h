@@ -7,6 +7,7 @@
 #define __SVM_EXIT_REASON_H
 
 #include <linux/kvm_host.h>
+#include <linux/kvm_stats_time.h>
 #include <asm/svm.h>
 
 #include "mmu.h"

@@ -7,6 +7,7 @@
 #define __KVM_X86_VMX_EXIT_REASON_H
 
 #include <linux/kvm_host.h>
+#include <linux/kvm_stats_time.h>
 #include <asm/vmx.h>
 
 #include "mmu.h"

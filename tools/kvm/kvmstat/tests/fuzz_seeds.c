@@ -42,7 +42,14 @@ static const struct image_stat vcpu_stats[] = {
 		.name = "state",
 		.flags = KVM_STATS_TYPE_INSTANT,
 		.value_names = (const char * const []) { "guest", "host", NULL, },
+	}, {
+		.name = "exit_reason_ns",
+		.flags = KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+		.value_names = (const char * const []) { "io", "", "other", NULL, },
 	},
+	{ .name = "levels", .flags = KVM_STATS_TYPE_PEAK, .size = 2, },
 	{},
 };
 

@@ -60,8 +60,6 @@ static void check_schema(const struct statsfile_schema *schema)
 		promise(is_printable(desc->name), "names are printable");
 		promise(desc->size >= 1 && desc->first + desc->size <= schema->num_values,
 			"values are inside of the data");
-		promise(statsfile_type(desc) > KVM_STATS_TYPE_PEAK || desc->size == 1,
-			"scalars have one value");
 		promise(statsfile_type(desc) != KVM_STATS_TYPE_LINEAR_HIST || desc->bucket_size,
 			"linear histograms have a bucket size");
 		check_value_names(desc);

@@ -59,6 +59,16 @@ static const struct image_stat vcpu_stats[] = {
 		.name = "state",
 		.flags = KVM_STATS_TYPE_INSTANT,
 		.value_names = (const char * const []) { "guest", "host", NULL, },
+	}, {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	}, {
+		.name = "exit_reason_ns",
+		.flags = KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+		.value_names = (const char * const []) { "interrupt", "", "other", NULL, },
 	},
 	{},
 };

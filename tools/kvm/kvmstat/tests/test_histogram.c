@@ -144,6 +144,8 @@ static void test_rows(void)
 	static const uint64_t hole[5] = { 0, 2, 0, 3, 0, };
 	static const uint64_t reasons[6] = { 1, 0, 7, 0, 7, 9, };
 	static const uint64_t large[6] = { 1, 0, UINT64_C(1) << 32, 0, 0, UINT64_C(1) << 33, };
+	static const uint64_t marks[6] = { 3, 0, 3, 0, 0, 2, };
+	const struct statsfile_desc peaks = { .flags = KVM_STATS_TYPE_PEAK, .size = 6, };
 	const struct statsfile_desc *log, *named;
 	struct fixture fixture;
 
@@ -160,6 +162,8 @@ static void test_rows(void)
 		   "with names the fullest first, of the same count the first, no empty ones");
 	check_rows(named, large, (const unsigned int []) { 5, 2, 0, }, 3,
 		   "counts beyond 32 bits");
+	check_rows(&peaks, marks, (const unsigned int []) { 0, 2, 5, }, 3,
+		   "all of an array, whose total need not be the sum");
 	tear_down(&fixture);
 }
 

@@ -44,12 +44,25 @@ static const struct image_stat vcpu_stats[] = {
 		.name = "state",
 		.flags = KVM_STATS_TYPE_INSTANT,
 		.value_names = (const char * const []) { "guest", "host", NULL, },
+	}, {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	}, {
+		.name = "exit_reason_ns",
+		.flags = KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+		.value_names = (const char * const []) { "interrupt", "", "other", NULL, },
 	},
 	{},
 };
 
 /* Where they are among the values. */
-enum { EXITS, HALTS, NS, MEMORY, STRANGE, HIST, REASONS = HIST + 4, STATE = REASONS + 4, };
+enum {
+	EXITS, HALTS, NS, MEMORY, STRANGE, HIST, REASONS = HIST + 4, STATE = REASONS + 4, SINCE,
+	TIMES,
+};
 
 /* The line that was parsed last. */
 static struct json_object *parsed;
@@ -119,7 +132,7 @@ static void test_list(void)
 	expect("id", "\"kvm-312\"");
 	expect("vcpus", "1");
 	expect("vm_statistics", "1");
-	expect("vcpu_statistics", "8");
+	expect("vcpu_statistics", "10");
 	vm[0] = &fixture.closed_vm;
 	json_renderer.vms(&fixture.output, &inventory);
 	expect_head(&fixture, "vm");
@@ -197,6 +210,8 @@ static void test_watch(void)
 	values[HIST + 2] = 4;
 	values[REASONS + 1] = 1000;
 	values[STATE] = 1;
+	values[SINCE] = 5;
+	values[TIMES + 2] = 8;
 	image_values(&fixture.vm_image)[0] = 1;
 	fixture_sample(&fixture, 3);
 	json_renderer.sample(&fixture.output, &fixture.model);
@@ -210,8 +225,18 @@ static void test_watch(void)
 	expect("vcpu_statistics/exit_reasons/rate", "500.000");
 	expect("vcpu_statistics/state",
 	       "{\"type\":\"instant\",\"unit\":null,\"base\":10,\"exponent\":0,\"value\":1,\"name\":\"host\"}");
+	expect("vcpu_statistics/state_since_ns/value", "5");
+	expect("vcpu_statistics/exit_reason_ns",
+	       "{\"type\":\"cumulative\",\"unit\":\"seconds\",\"base\":10,\"exponent\":-9,\"value\":8,\"delta\":8,\"rate\":4.000}");
 	expect("vcpu_statistics/halt_exits", "nothing");
 	expect("vm_statistics/online_vcpus/value", "1");
+	/* As if there were two vCPUs. */
+	fixture.model.group[SCOPE_VCPU].num_members = 2;
+	json_renderer.sample(&fixture.output, &fixture.model);
+	expect_head(&fixture, "sample");
+	expect("vcpu_statistics/state", "nothing");
+	expect("vcpu_statistics/state_since_ns", "nothing");
+	expect("vcpu_statistics/exit_reason_ns/value", "8");
 	json_renderer.summary(&fixture.output, &fixture.model, "ended");
 	expect_head(&fixture, "summary");
 	expect("ending", "\"ended\"");
@@ -294,6 +319,10 @@ static void test_show(void)
 	expect("statistics/state/value", "1");
 	expect("statistics/state/name", "\"host\"");
 	expect("statistics/exits/name", "nothing");
+	expect("statistics/state_since_ns/value", "1014");
+	expect("statistics/exit_reason_ns",
+	       "{\"type\":\"cumulative\",\"unit\":\"seconds\",\"base\":10,\"exponent\":-9,\"value\":3048,\"values\":[{\"name\":\"interrupt\",\"value\":1015},{\"name\":null,\"value\":1016},{\"name\":\"other\",\"value\":1017}]}");
+	expect("statistics/exits/values", "nothing");
 	check_agreement(text);
 	free(text);
 
@@ -301,8 +330,9 @@ static void test_show(void)
 	group->num_members = 2;
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
-	expect("statistics/state/value", "1");
-	expect("statistics/state/name", "nothing");
+	expect("statistics/state", "nothing");
+	expect("statistics/state_since_ns", "nothing");
+	expect("statistics/exit_reason_ns/value", "3048");
 	group->num_members = 1;
 	group->value[STATE] = 2;
 	json_renderer.group(&fixture.output, &subject, group);
@@ -325,7 +355,7 @@ static void test_show(void)
 
 static void test_histogram(void)
 {
-	uint64_t values[STATE + 1] = { [HIST + 1] = 98, [HIST + 3] = 2, };
+	uint64_t values[TIMES + 3] = { [HIST + 1] = 98, [HIST + 3] = 2, };
 	const struct statsfile_desc *desc;
 	struct histogram histogram;
 	struct fixture fixture;

@@ -181,6 +181,55 @@ static void test_gauges(void)
 	tear_down(&fixture);
 }
 
+static void check_kind(const struct statsfile_desc *desc, bool enumeration, bool quantity,
+		       bool array, const char *name)
+{
+	struct group one = { .num_members = 1, }, two = { .num_members = 2, };
+
+	check(is_enumeration(desc) == enumeration, "kinds: %s: an enumeration or not", name);
+	check(is_quantity(desc) == quantity, "kinds: %s: a quantity or not", name);
+	check(is_array(desc) == array, "kinds: %s: an array or not", name);
+	check(group_shows(&one, desc) && group_shows(&two, desc) == quantity,
+	      "kinds: %s: of two vCPUs it is shown if it has a sum", name);
+}
+
+static void test_kinds(void)
+{
+	static const struct statsfile_value_name names[] = { { 0, "guest", }, { 2, "host", }, };
+	struct statsfile_desc desc = {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.size = 1,
+		.num_value_names = 2,
+		.value_names = names,
+	};
+	const uint64_t values[] = { 5, 7, };
+
+	check_kind(&desc, true, false, false, "names");
+	check_text(enumerated_name(&desc, 2), "host", "kinds: what a value stands for");
+	check(!enumerated_name(&desc, 1), "kinds: or nothing");
+	desc.size = 2;
+	check_kind(&desc, false, true, true, "array with names");
+	check(has_parts(&desc) && !enumerated_name(&desc, 0), "kinds: an array has parts");
+	check_number(group_total(&desc, values), 12, "kinds: an array's total is its sum");
+	desc.flags = KVM_STATS_TYPE_PEAK;
+	check_number(group_total(&desc, values), 7, "kinds: of peaks the highest");
+	desc = (struct statsfile_desc) {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.size = 1,
+	};
+	check_kind(&desc, false, false, false, "moment");
+	desc.name = "_since_ns";
+	check_kind(&desc, false, true, false, "nothing has begun");
+	desc.name = "halt_poll_ns";
+	check_kind(&desc, false, true, false, "length of time");
+	desc.name = "state_since_ns";
+	desc.flags = KVM_STATS_UNIT_SECONDS;
+	check_kind(&desc, false, true, false, "time that is counted");
+	check(!has_parts(&desc), "kinds: a scalar has no parts");
+}
+
 static void test_histograms(void)
 {
 	struct fixture fixture;
@@ -344,6 +393,7 @@ int main(void)
 	test_counters();
 	test_wide_counters();
 	test_gauges();
+	test_kinds();
 	test_histograms();
 	test_new_vcpus();
 	test_new_vm();

@@ -452,8 +452,141 @@ static void test_named_buckets(void)
 	expect_lines("kvm_vcpu_exit_reasons",
 		     "kvm_vcpu_exit_reasons_total{vm=\"b\",pid=\"101\"} 5\n",
 		     "names: without them it is what it was");
-	expect_lines("kvm_vcpu_state", "kvm_vcpu_state{vm=\"b\",pid=\"101\"} 1\n",
-		     "names: of what a number says are left out");
+	expect_lines("kvm_vcpu_state", "", "names: what stands for something is no metric");
+	tear_down();
+}
+
+#define NS(statistic, ...) \
+	{ .name = statistic, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, __VA_ARGS__ }
+
+static const struct image_stat time_vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{},
+};
+
+/* In another order than that of the lists, and not all of them. */
+static const struct image_stat time_vcpu_stats[] = {
+	NS("time_user_ns"),
+	{ .name = "exit_hist", .flags = HIST_NS, .exponent = -9, .size = 3, },
+	{
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "none", "guest", NULL, },
+	}, {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	},
+	NS("exit_reason_ns", .size = 3,
+	   .value_names = (const char * const []) { "interrupt", "", "other", NULL, }),
+	NS("time_exit_ns"),
+	NS("time_guest_ns"),
+	NS("time_exit_ns"),
+	{},
+};
+
+#define VM_A "{vm=\"a\",pid=\"100\""
+
+static const char time_metrics[] =
+	"# HELP kvm_vm_time_accounting The time of the vCPUs is accounted for by state: kvm's parameter stats_time is on\n"
+	"# TYPE kvm_vm_time_accounting gauge\n"
+	"kvm_vm_time_accounting" VM_A "} 1\n"
+	"# HELP kvm_vcpu_time_seconds Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_time_seconds counter\n"
+	"# UNIT kvm_vcpu_time_seconds seconds\n"
+	"kvm_vcpu_time_seconds_total" VM_A ",state=\"user\"} 3\n"
+	"kvm_vcpu_time_seconds_total" VM_A ",state=\"exit\"} 0.000000027\n"
+	"kvm_vcpu_time_seconds_total" VM_A ",state=\"guest\"} 0.00000003\n"
+	"# HELP kvm_vcpu_exit_duration_seconds Exits by their part of time_exit_ns, up to the next entry or return to user space (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_exit_duration_seconds histogram\n"
+	"# UNIT kvm_vcpu_exit_duration_seconds seconds\n"
+	"kvm_vcpu_exit_duration_seconds_bucket" VM_A ",le=\"0.0\"} 3\n"
+	"kvm_vcpu_exit_duration_seconds_bucket" VM_A ",le=\"0.000000001\"} 9\n"
+	"kvm_vcpu_exit_duration_seconds_bucket" VM_A ",le=\"+Inf\"} 18\n"
+	"# HELP kvm_vcpu_exit_seconds The time of time_exit_ns by the reason of the last exit (sum over all vCPUs)\n"
+	"# TYPE kvm_vcpu_exit_seconds counter\n"
+	"# UNIT kvm_vcpu_exit_seconds seconds\n"
+	"kvm_vcpu_exit_seconds_total" VM_A ",reason=\"interrupt\"} 0.000000018\n"
+	"kvm_vcpu_exit_seconds_total" VM_A ",reason=\"1\"} 0.000000021\n"
+	"kvm_vcpu_exit_seconds_total" VM_A ",reason=\"other\"} 0.000000024\n"
+	"# EOF\n";
+
+/* Where the time goes: six statistics are one metric, and no name is used twice. */
+static void test_time(void)
+{
+	static const struct image_stat some_vcpu_stats[] = {
+		NS("exit_ns"),
+		NS("time_poll_ns"),
+		{ .name = "time_halt_ns", .flags = KVM_STATS_TYPE_INSTANT, },
+		NS("pause_ns", .size = 2),
+		{ .name = "pause_hist", .flags = HIST_NS, .exponent = -9, .size = 2, },
+		{ .name = "levels", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
+		NS("time", .size = 2),
+		{},
+	};
+	unsigned int i;
+	char *text;
+
+	set_up(false);
+	guests_free();
+	set_guest(0, 100, "a", 2);
+	guests[0].vm_stats = time_vm_stats;
+	guests[0].vcpu_stats = time_vcpu_stats;
+	guests_start();
+	guest_vm_values(&guests[0])[1] = 1;
+	for (i = 0; i < 12; i++) {
+		guest_vcpu_values(&guests[0], 0)[i] = i * 3;
+		guest_vcpu_values(&guests[0], 1)[i] = 0;
+	}
+	guest_vcpu_values(&guests[0], 0)[0] = 1000000000;
+	guest_vcpu_values(&guests[0], 1)[0] = 2000000000;
+	text = scrape(FORMAT_OPENMETRICS, 4096);
+	check_contains(text, time_metrics, "time: all of it");
+	free(text);
+
+	set_guest(1, 101, "b", 1);
+	guests[1].vcpu_stats = some_vcpu_stats;
+	guests_start();
+	for (i = 0; i < 11; i++)
+		guest_vcpu_values(&guests[1], 0)[i] = i;
+	now_ns += 2 * NSEC_PER_SEC;
+	expect(FORMAT_PROMETHEUS,
+	       "kvm_vcpu_time_seconds_total" VM_A ",state=\"guest\"} 0.00000003\n"
+	       "kvm_vcpu_time_seconds_total{vm=\"b\",pid=\"101\",state=\"poll\"} 0.000000001\n#",
+	       "time: VMs have the states that they have, together");
+	expect_lines("kvm_vcpu_time_halt", "kvm_vcpu_time_halt_ns{vm=\"b\",pid=\"101\"} 2\n",
+		     "time: of another kind it is no state");
+	expect_lines("kvm_vcpu_exit_seconds_2",
+		     "kvm_vcpu_exit_seconds_2_total{vm=\"b\",pid=\"101\"} 0\n",
+		     "time: a name that is taken");
+	expect_lines("kvm_vcpu_pause_seconds",
+		     "kvm_vcpu_pause_seconds_total{vm=\"b\",pid=\"101\",part=\"0\"} 0.000000003\n"
+		     "kvm_vcpu_pause_seconds_total{vm=\"b\",pid=\"101\",part=\"1\"} 0.000000004\n"
+		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",pid=\"101\",le=\"0.0\"} 5\n"
+		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",pid=\"101\",le=\"+Inf\"} 11\n"
+		     "kvm_vcpu_pause_seconds_2_count{vm=\"b\",pid=\"101\"} 11\n",
+		     "time: an array without names is no sum of a histogram");
+	expect_lines("kvm_vcpu_levels",
+		     "kvm_vcpu_levels{vm=\"b\",pid=\"101\",part=\"0\"} 7\n"
+		     "kvm_vcpu_levels{vm=\"b\",pid=\"101\",part=\"1\"} 8\n",
+		     "time: an array of what goes up and down");
+	expect_lines("kvm_vcpu_time_seconds_2",
+		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",pid=\"101\",part=\"0\"} 0.000000009\n"
+		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",pid=\"101\",part=\"1\"} 0.00000001\n",
+		     "time: what is called so by itself is another one");
+	tear_down();
+
+	set_up(true);
+	guests_free();
+	set_guest(0, 100, "a", 2);
+	guests[0].vcpu_stats = time_vcpu_stats;
+	guests_start();
+	expect(FORMAT_PROMETHEUS,
+	       "kvm_vcpu_time_seconds_total" VM_A ",vcpu=\"10\",state=\"guest\"} 0\n"
+	       "kvm_vcpu_time_seconds_total" VM_A ",vcpu=\"11\",state=\"user\"} 0\n",
+	       "time: per vCPU");
+	expect_lines("kvm_vcpu_state", "", "time: the state of a vCPU is no metric");
 	tear_down();
 }
 
@@ -599,7 +732,10 @@ static void test_descriptions(void)
 	describes(SCOPE_VCPU, "vz_cpucfg_exits",
 		  "CPUCFG instructions of the guest that KVM emulated");
 	describes(SCOPE_VCPU, "ld_slow",
-		  "Emulated loads that were not served by the fast path");
+		  "Emulated loads that took a slow path, which nothing counts today");
+	describes(SCOPE_VM, "time_accounting",
+		  "The time of the vCPUs is accounted for by state: kvm's parameter stats_time is on");
+	describes(SCOPE_VCPU, "state", "What the vCPU's thread does, if time is accounted for");
 	describes(SCOPE_VCPU, "exit_reasons", "Exits by their reason, which add up to exits");
 	describes(SCOPE_VCPU, "exit_null", "Exits from SIE without an intercept");
 	describes(SCOPE_VCPU, "frobnications", "nothing");
@@ -616,6 +752,7 @@ int main(void)
 	test_failures();
 	test_schemas();
 	test_named_buckets();
+	test_time();
 	test_decimals();
 	test_huge_buckets();
 	test_accept();

@@ -524,6 +524,8 @@ static void make_huge(void)
 
 /* A schema of the histogram x with two buckets and the scalar y, and what follows. */
 #define NAMED_SCHEMA "\2\3\0\2\0\1\1x\1\0\1\2\0\1y"
+/* The same with an array of counters. */
+#define ARRAY_SCHEMA "\2\0\0\2\0\0\1x\1\0\1\2\0\1y"
 
 static void check_names(const void *content, size_t size, const char *expected)
 {
@@ -577,6 +579,8 @@ static void test_names(void)
 	CHECK_NAMES(NAMED_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
 	CHECK_NAMES(NAMED_SCHEMA "\2\0\0\1a\0\1\1a", "x: values 0 and 1 are both called a");
 	CHECK_NAMES(NAMED_SCHEMA "\2\0\1\1a\0\0\1b", "x: the names of values 1 and 0 are");
+	CHECK_NAMES(ARRAY_SCHEMA "\3\0\0\1a\0\1\2bc\1\xac\2\1d", "a bc d");
+	CHECK_NAMES(ARRAY_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
 }
 
 static void test_made(void)
@@ -615,8 +619,8 @@ static void test_made(void)
 	CHECK_SAMPLE(SAMPLE("\1") "\1\1\7\1\1-\0\1n\0\0",
 		     "vCPUs without statistics");
 	CHECK_SAMPLE(SAMPLE("\1") "\0\1\0\2", "a value that no VM has");
-	MAKE(RECORDING_SCHEMA, "\1\0\0\2\0\0\1x");
-	CHECK_SAMPLE(SAMPLE("\1") "\0\0", "a scalar of 2 values");
+	MAKE(RECORDING_SCHEMA, "\1\3\0\2\0\0\1x");
+	CHECK_SAMPLE(SAMPLE("\1") "\0\0", "a linear histogram without a bucket size");
 	MAKE(RECORDING_SAMPLE, SAMPLE("\2") "\0\0");
 	make_block(RECORDING_SAMPLE, SAMPLE("\2") "\0\0", 19);
 	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&

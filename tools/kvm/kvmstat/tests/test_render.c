@@ -121,7 +121,18 @@ static const struct image_stat named_stats[] = {
 		.name = "state",
 		.flags = KVM_STATS_TYPE_INSTANT,
 		.value_names = (const char * const []) { "guest", "host", NULL, },
+	}, {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | SECONDS,
+		.exponent = -9,
+	}, {
+		.name = "exit_reason_ns",
+		.flags = SECONDS,
+		.exponent = -9,
+		.size = 4,
+		.value_names = (const char * const []) { "interrupt", "io", "", "hlt", NULL, },
 	},
+	{ .name = "levels", .flags = KVM_STATS_TYPE_INSTANT, .size = 3, },
 	{},
 };
 
@@ -263,30 +274,56 @@ static void test_names(void)
 	values[3] = 1;
 	values[5] = 3;
 	values[6] = 1;
+	values[7] = 3000000000;
+	values[8] = 20300000;
+	values[10] = 1500;
+	values[12] = 7;
+	values[14] = 1;
 	fixture_sample(&fixture, 1);
 	group = &fixture.model.group[SCOPE_VCPU];
 	text_renderer.group(&fixture.output, &subject, group);
 	expect(&fixture,
 	       "kvm-312:\n"
-	       "statistic               raw value  type         unit           value\n"
-	       "exits                          24  cumulative   -\n"
-	       "exit_reasons                   24  linear-hist  -              interrupt:20 2:1 other:3\n"
-	       "state                           1  instant      -              host\n",
+	       "statistic                 raw value  type         unit           value\n"
+	       "exits                            24  cumulative   -\n"
+	       "exit_reasons                     24  linear-hist  -              interrupt:20 2:1 other:3\n"
+	       "state                             1  instant      -              host\n"
+	       "state_since_ns           3000000000  instant      seconds*10^-9  3 s\n"
+	       "exit_reason_ns             20301500  cumulative   seconds*10^-9  interrupt:20.3 ms, 2:1.5 us\n"
+	       "levels                            8  instant      -              0:7 2:1\n",
 	       "names of values");
-	values[6] = 2;
+	values[6] = 0;
+	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
+	text_renderer.sample(&fixture.output, &fixture.model);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, " 10 ms/s\n", "an array moves in its unit");
+	check_contains(fixture.text, " =guest\n", "what moved by its name");
+	fixture_rewind(&fixture);
+	/* As if there were two. */
+	group->num_members = 2;
+	text_renderer.sample(&fixture.output, &fixture.model);
+	fflush(fixture.output.file);
+	check(strstr(fixture.text, " 10 ms/s\n") && !strstr(fixture.text, "state"),
+	      "what has no sum does not move");
+	fixture_rewind(&fixture);
+	text_renderer.summary(&fixture.output, &fixture.model, "ended");
+	fflush(fixture.output.file);
+	check(!strstr(fixture.text, "state") &&
+	      strstr(fixture.text, "\n2 statistics did not move.\n"), "nor stands still");
+	fixture_rewind(&fixture);
+	values[6] = 2;
+	fixture_sample(&fixture, 3);
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "\nstate                           2  instant      -\n",
+	check_contains(fixture.text, "\nstate                             2  instant      -\n",
 		       "a value without a name");
 	fixture_rewind(&fixture);
-	/* As if there were two: the sum of what they say. */
 	group->num_members = 2;
-	group->value[6] = 1;
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "\nstate                           1  instant      -\n",
-		       "a sum of what two vCPUs say has no name");
+	check(strstr(fixture.text, "\nlevels ") && !strstr(fixture.text, "\nstate"),
+	      "of several vCPUs there is no sum of what they say");
 	fixture_tear_down(&fixture);
 }
 

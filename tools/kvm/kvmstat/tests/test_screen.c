@@ -187,13 +187,19 @@ static const struct image_stat vcpu_stats[] = {
 	  .exponent = -9, .size = 4, },
 	{ .name = "exit_reasons", .flags = KVM_STATS_TYPE_LINEAR_HIST, .bucket_size = 1, .size = 3,
 	  .value_names = (const char * const []) { "interrupt", "never", "io", NULL, }, },
+	{ .name = "exit_reason_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, .size = 3,
+	  .value_names = (const char * const []) { "interrupt", "never", "io", NULL, }, },
+	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT,
+	  .value_names = (const char * const []) { "none", "guest", "exit", NULL, }, },
 	{},
 };
 
 /* One second in which the vCPU has done that. */
 static void sample(struct model *model, const struct image *image, uint64_t second)
 {
-	static const uint64_t step[] = { 0, 0, 200, 50, 3000000, 1, 0, 3, 0, 1, 0, 2, };
+	static const uint64_t step[] = {
+		0, 0, 200, 50, 3000000, 1, 0, 3, 0, 1, 0, 2, 500, 0, 1500, 1,
+	};
 	struct statsfile_error error;
 	size_t i;
 
@@ -247,10 +253,14 @@ static void test_vcpu(void)
 		   "vCPU: a histogram with names");
 	check_text(line_of(6), "halt_wait_ns           3 ms                          6 ms",
 		   "vCPU: a time");
-	check_text(line_of(7), "before                    0                            77",
+	check_text(line_of(7), "exit_reason_ns         2 us                          4 us  parts",
+		   "vCPU: an array");
+	check_text(line_of(8), "state                     -                          exit",
+		   "vCPU: what its state is called");
+	check_text(line_of(9), "before                    0                            77",
 		   "vCPU: what does not move comes last");
-	check_text(line_of(8), "", "vCPU: what never moved is not shown");
-	check(screen.cell[7 * 80].style == STYLE_SELECTED &&
+	check_text(line_of(10), "", "vCPU: what never moved is not shown");
+	check(screen.cell[9 * 80].style == STYLE_SELECTED &&
 	      screen.cell[2 * 80].style == STYLE_PLAIN, "vCPU: what was selected still is");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
@@ -284,6 +294,18 @@ static void test_vcpu(void)
 	check_text(line_of(3), "interrupt                            2   33.3%  ################",
 		   "histogram with names: the next");
 	check_text(line_of(4), "", "histogram with names: no empty ones");
+	view_press(&view, 'q');
+	press("jj");
+	view_press(&view, PRESS_ENTER);
+	draw(12, 80);
+	check(view.level == VIEW_HISTOGRAM, "into an array");
+	check_text(line_of(1), "NAME                             VALUE   SHARE", "array: header");
+	check_text(line_of(2),
+		   "io                                3 us   75.0%  ################################",
+		   "array: what is most first, in its unit");
+	check_text(line_of(3), "interrupt                         1 us   25.0%  ###########",
+		   "array: the next");
+	check_text(line_of(4), "", "array: no empty ones");
 	web->ended = true;
 	view_press(&view, 'q');
 	draw(12, 80);

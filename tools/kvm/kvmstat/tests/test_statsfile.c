@@ -248,6 +248,58 @@ static void test_value_names(void)
 	image_free(&vm_image);
 }
 
+static const struct image_stat array_stats[] = {
+	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
+	{
+		.name = "reason_ns",
+		.flags = KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+		.value_names = (const char * const []) { "io", "", "other", NULL, },
+	},
+	{ .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
+	{ .name = "levels", .flags = KVM_STATS_TYPE_PEAK, .size = 2, },
+	{},
+};
+
+static void check_array_refused(const struct image *image, const char *expected)
+{
+	struct statsfile_error error;
+	struct statsfile file;
+
+	check(open_image(image, &file, &error) == -EINVAL, "array: refused");
+	check_contains(error.text, expected, "array: why");
+}
+
+static void test_arrays(void)
+{
+	struct image image = image_build_ext("kvm-1/vcpu-0", array_stats, NULL, 0);
+	struct statsfile file = image_open(&image);
+	const struct statsfile_desc *desc = file.schema->desc;
+	uint64_t values[8] = {};
+	struct statsfile_error error;
+
+	check(file.schema->num_values == 8 && desc[1].first == 1 && desc[1].size == 3 &&
+	      desc[2].first == 4 && desc[2].size == 2 && desc[3].first == 6 && desc[3].size == 2,
+	      "array: of every type, where it is");
+	check_value_name(&desc[1], 0, "io", "array: names");
+	check_value_name(&desc[1], 1, "none", "array: names");
+	check_value_name(&desc[1], 2, "other", "array: names");
+	check_value_name(&desc[2], 0, "none", "array: none has names of another");
+	image_values(&image)[3] = 33;
+	image_values(&image)[7] = 77;
+	check(!statsfile_read(&file, values, &error) && values[3] == 33 && values[7] == 77,
+	      "array: values");
+	statsfile_close(&file);
+
+	image_value_name(&image, 1)->value = 3;
+	check_array_refused(&image, "reason_ns: value 3 has a name, there are 3");
+	image_value_name(&image, 1)->value = 2;
+	image_desc(&image, 3)->size = 3;
+	check_array_refused(&image, "a data block of 64 bytes for 9 values");
+	image_free(&image);
+}
+
 /* A VM with room for VCPU_MAX vCPUs and none yet. */
 static struct image build_vm(void)
 {
@@ -821,11 +873,6 @@ static void clear_size(struct image *image)
 	image_desc(image, 2)->size = 0;
 }
 
-static void grow_scalar(struct image *image)
-{
-	image_desc(image, 1)->size = 2;
-}
-
 static void clear_bucket_size(struct image *image)
 {
 	image_desc(image, 3)->bucket_size = 0;
@@ -885,7 +932,6 @@ static void test_malformed(void)
 		{ "high byte in a name", put_high_byte_into_name, "name of statistic 2", },
 		{ "blank in a name", put_blank_into_name, "name of statistic 2", },
 		{ "statistic without values", clear_size, "wait_hist: no value", },
-		{ "scalar of two values", grow_scalar, "pages: a scalar of 2 values", },
 		{ "linear histogram without bucket size", clear_bucket_size,
 		  "size_hist: a linear histogram", },
 		{ "value far away", grow_offset, "pages: ends at 4294967296", },
@@ -1369,6 +1415,7 @@ int main(void)
 	test_fd();
 	test_sharing();
 	test_value_names();
+	test_arrays();
 	test_windows();
 	test_mapped_vcpu();
 	test_not_mapped();

@@ -475,18 +475,31 @@ TEST_F(format, exponent_sign_follows_the_unit)
 	}
 }
 
-TEST_F(format, scalars_have_size_1_and_histograms_buckets)
+/* How many of its values have a name. */
+static unsigned int names_of(const struct stats_file *f,
+			     const struct kvm_stats_desc *desc)
 {
+	const struct kvm_stats_value_name *v;
+	unsigned int i, num = 0;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++)
+		num += stats_desc(f, v->desc) == desc;
+	return num;
+}
+
+/* Of several values that are no buckets, nothing else says what each is. */
+TEST_F(format, histograms_have_buckets_and_arrays_have_names)
+{
+	const struct stats_file *f = &self->file;
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
 
-	for (i = 0; (desc = stats_desc(&self->file, i)); i++) {
+	for (i = 0; (desc = stats_desc(f, i)); i++) {
+		EXPECT_LT(0, desc->size) TH_LOG("%s", desc->name);
 		if (stats_is_hist(desc)) {
-			EXPECT_LT(1, desc->size) {
-				TH_LOG("%s", desc->name);
-			}
-		} else {
-			EXPECT_EQ(1, desc->size) {
+			EXPECT_LT(1, desc->size) TH_LOG("%s", desc->name);
+		} else if (desc->size > 1) {
+			EXPECT_EQ(desc->size, names_of(f, desc)) {
 				TH_LOG("%s", desc->name);
 			}
 		}

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_delay.h"
 
 #define MS			1000000ULL
 
@@ -44,24 +44,6 @@ FIXTURE_TEARDOWN(ready)
 	stats_unload(&self->vm_file);
 	guest_destroy(&self->guest);
 	close(self->kvm);
-}
-
-/* Where this thread's run_delay is read: a look at it is to be short. */
-static __thread int schedstat = -1;
-
-/* Of this thread, in nanoseconds; 0 if it cannot be had. */
-static __u64 run_delay(void)
-{
-	unsigned long long delay;
-	char line[128] = "";
-
-	if (schedstat < 0)
-		schedstat = open("/proc/thread-self/schedstat",
-				 O_RDONLY | O_CLOEXEC);
-	if (pread(schedstat, line, sizeof(line) - 1, 0) <= 0 ||
-	    sscanf(line, "%*u %llu", &delay) != 1)
-		return 0;
-	return delay;
 }
 
 /* What a thread has waited, of itself and in KVM's words. */
@@ -223,24 +205,12 @@ TEST_F(ready, histogram_has_the_waits_and_their_time)
 		EXPECT_GE(most, ready);
 }
 
-/* Work of this thread beside a rival, until it has waited. */
-static void wait_outside(struct __test_metadata *_metadata)
-{
-	__u64 from = run_delay();
-	struct busy_thread rival;
-
-	busy_start(_metadata, &rival);
-	while (run_delay() - from < WAITED)
-		;
-	busy_end(_metadata, &rival);
-}
-
 TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcpus)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
 	struct look first;
 
-	wait_outside(_metadata);
+	wait_for_cpu(_metadata, WAITED);
 	look(v, &first);
 	EXPECT_GE(first.after - first.before, first.ready);
 	EXPECT_LE(WAITED, first.before);
@@ -265,7 +235,7 @@ TEST_F(ready, waits_between_two_runs_are_one)
 	struct look first, last;
 
 	look(v, &first);
-	wait_outside(_metadata);
+	wait_for_cpu(_metadata, WAITED);
 	look(v, &last);
 	expect_waited(_metadata, &first, &last);
 	EXPECT_LE(WAITED, last.ready);

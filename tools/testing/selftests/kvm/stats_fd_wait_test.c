@@ -5,12 +5,11 @@
  * hang itself.
  */
 #define _GNU_SOURCE
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <time.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_userfault.h"
 
 /* What a file may take to be had and read, open to close: the median of these. */
 #define ATTEMPTS		101
@@ -21,12 +20,6 @@
 
 /* Exits of a vCPU after which it surely runs. */
 #define EXITS			100
-
-/* A fault of guest memory that no one handles. */
-struct userfault {
-	int fd;
-	void *memory;
-};
 
 /* A VM whose vCPU is inside of KVM_RUN. */
 struct busy {
@@ -98,53 +91,21 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
 	.irqchip = true,
 };
 
-/* Memory of the guest whose first touch waits for user space. */
-static void userfault_create(struct __test_metadata *_metadata,
-			     struct guest *g, struct userfault *u)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = {
-		.range.len = g->page,
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
-	u->fd = syscall(STATS_SYS_USERFAULTFD, O_CLOEXEC);
-	if (u->fd < 0)
-		SKIP_IN_SETUP("userfaultfd: %s", strerror(errno));
-	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_API, &api));
-	u->memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, u->memory);
-	range.range.start = (unsigned long)u->memory;
-	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_REGISTER, &range));
-	guest_set_slot(_metadata, g, 1, 0, STATS_DATA, u->memory, g->page);
-}
-
 static void start_stuck(struct __test_metadata *_metadata, struct busy *b)
 {
-	struct uffd_msg msg;
-
 	userfault_create(_metadata, &b->guest, &b->userfault);
 	guest_put_code(_metadata, &b->guest, stats_touch, stats_touch_end);
 	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 1);
 	runner_create(_metadata, &b->runner, b->vcpu);
-	ASSERT_EQ((ssize_t)sizeof(msg),
-		  read(b->userfault.fd, &msg, sizeof(msg)));
-	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+	userfault_wait(_metadata, &b->userfault);
 }
 
 static void stop_stuck(struct __test_metadata *_metadata, struct busy *b)
 {
-	struct uffdio_zeropage zero = {
-		.range.start = (unsigned long)b->userfault.memory,
-		.range.len = b->guest.page,
-	};
-
 	EXPECT_FALSE(runner_returned(&b->runner));
-	ASSERT_EQ(0, ioctl(b->userfault.fd, UFFDIO_ZEROPAGE, &zero));
+	userfault_resolve(_metadata, &b->guest, &b->userfault);
 	runner_join(_metadata, &b->runner);
-	munmap(b->userfault.memory, b->guest.page);
-	close(b->userfault.fd);
+	userfault_destroy(&b->guest, &b->userfault);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)

@@ -61,18 +61,61 @@ static inline const char *reason_name(const struct stats_file *f,
 	return "no name";
 }
 
-/* Of a vCPU that is not in KVM_RUN: the buckets add up to its exits. */
+/* The time of its exits by their reason, and the sum of it. */
+static inline __u64 reasons_ns(struct __test_metadata *_metadata,
+			       const struct guest_vcpu *v,
+			       __u64 of[REASONS_MAX])
+{
+	unsigned int i, num = reasons_num(_metadata, &v->file);
+	__u64 sum = 0;
+
+	stats_read_all(_metadata, &v->file, "exit_reason_ns", of, num);
+	for (i = 0; i < num; i++)
+		sum += of[i];
+	return sum;
+}
+
+#define EXIT_BUCKETS		32
+
+/*
+ * The exits that are in the histogram of their time, of a vCPU that is not in
+ * KVM_RUN. They have not taken longer than all of them.
+ */
+static inline __u64 exits_timed(struct __test_metadata *_metadata,
+				const struct guest_vcpu *v)
+{
+	__u64 hist[EXIT_BUCKETS], exits, least = 0;
+	int i;
+
+	stats_read_all(_metadata, &v->file, "exit_hist", hist, EXIT_BUCKETS);
+	exits = hist[0];
+	for (i = 1; i < EXIT_BUCKETS; i++) {
+		exits += hist[i];
+		least += hist[i] << (i - 1);
+	}
+	EXPECT_GE(vcpu_read(_metadata, v, "time_exit_ns"), least);
+	return exits;
+}
+
+/*
+ * Of a vCPU that is not in KVM_RUN: the buckets add up to its exits, and so does
+ * their time. If it was accounted for, then that of all of them.
+ */
 static inline void reasons_read(struct __test_metadata *_metadata,
 				const struct guest_vcpu *v, struct reasons *r)
 {
 	unsigned int i, num = reasons_num(_metadata, &v->file);
-	__u64 sum = 0;
+	__u64 sum = 0, timed, ns[REASONS_MAX];
 
 	r->exits = vcpu_read(_metadata, v, "exits");
 	stats_read_all(_metadata, &v->file, "exit_reasons", r->of, num);
 	for (i = 0; i < num; i++)
 		sum += r->of[i];
 	EXPECT_EQ(r->exits, sum);
+	EXPECT_EQ(vcpu_read(_metadata, v, "time_exit_ns"),
+		  reasons_ns(_metadata, v, ns));
+	timed = exits_timed(_metadata, v);
+	EXPECT_EQ(timed ? r->exits : 0, timed);
 }
 
 static inline __u64 reason_of(struct __test_metadata *_metadata,

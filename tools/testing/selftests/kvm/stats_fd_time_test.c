@@ -1,0 +1,737 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The time of vCPUs by state, while kvm's parameter stats_time is on.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <time.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_delay.h"
+#include "stats_fd_mmap.h"
+#include "stats_fd_reasons.h"
+#include "stats_fd_userfault.h"
+
+#define PARAMETER		"/sys/module/kvm/parameters/stats_time"
+#define MS			1000000ULL
+
+/* Of each thing that is done, so many. */
+#define TIMES			1000
+
+/* That find another state than the one before. */
+#define LOOKS			(50 * TIMES)
+
+/* Of each thing that takes its time. */
+#define SLEEPS			10
+#define SLEEP			(20 * MS)
+
+/* What is lost or counted twice may be this part of the time. */
+#define PRECISION		1000
+
+/* The looks at two clocks, or at what tells user space of a state, are so far apart. */
+#define SLACK			(1 * MS)
+
+static const char * const counters[] = {
+	"time_guest_ns", "time_exit_ns", "time_poll_ns", "time_halt_ns",
+	"time_sleep_ns", "time_user_ns", "ready_ns",
+};
+
+enum { GUEST, EXIT, POLL, HALT, SLEPT, USER, READY, COUNTERS };
+
+/* All that is known of a vCPU's time, from one moment. */
+struct times {
+	__u64 state, since;
+	__u64 of[COUNTERS];
+};
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static bool is_on(struct __test_metadata *_metadata)
+{
+	FILE *file = fopen(PARAMETER, "re");
+	char on;
+
+	ASSERT_NE(NULL, file) TH_LOG(PARAMETER ": %s", strerror(errno));
+	ASSERT_EQ(1, fscanf(file, "%c", &on));
+	fclose(file);
+	return on == 'Y';
+}
+
+/* Returns 0 or -errno. */
+static int turn(struct __test_metadata *_metadata, const char *value)
+{
+	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC), r;
+
+	ASSERT_LE(0, fd) TH_LOG(PARAMETER ": %s", strerror(errno));
+	r = write(fd, value, strlen(value)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static void turn_on(struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, turn(_metadata, "1"));
+}
+
+static void turn_off(struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, turn(_metadata, "0"));
+}
+
+/* Where it stands. */
+struct mapped_times {
+	const char *block;
+	const struct kvm_stats_desc *state, *since, *counter[COUNTERS];
+};
+
+static void times_map(struct __test_metadata *_metadata,
+		      const struct stats_file *f, struct mapped_times *m)
+{
+	int i;
+
+	m->block = stats_mmap(_metadata, f, sysconf(_SC_PAGESIZE));
+	m->state = stats_find(f, "state");
+	m->since = stats_find(f, "state_since_ns");
+	ASSERT_NE(NULL, m->state);
+	ASSERT_NE(NULL, m->since);
+	for (i = 0; i < COUNTERS; i++) {
+		m->counter[i] = stats_find(f, counters[i]);
+		ASSERT_NE(NULL, m->counter[i]) TH_LOG("%s", counters[i]);
+	}
+}
+
+/* A guest whose first vCPU's values are mapped. */
+FIXTURE(time)
+{
+	bool was_on;
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct mapped_times mapped;
+};
+
+FIXTURE_SETUP(time)
+{
+	self->was_on = is_on(_metadata);
+	turn_off(_metadata);
+	self->kvm = stats_open_kvm(_metadata);
+	self->guest.irqchip = true;
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
+	self->vcpu = &self->guest.vcpu[0];
+	times_map(_metadata, &self->vcpu->file, &self->mapped);
+}
+
+FIXTURE_TEARDOWN(time)
+{
+	munmap((void *)self->mapped.block, sysconf(_SC_PAGESIZE));
+	guest_destroy(&self->guest);
+	close(self->kvm);
+	ASSERT_EQ(0, turn(_metadata, self->was_on ? "1" : "0"));
+}
+
+/* The name of a value of the statistic state. */
+static const char *state_name(const struct stats_file *f, __u64 state)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, "state") &&
+		    v->value == state)
+			return v->name;
+	}
+	return "no name";
+}
+
+#define EXPECT_STATE(name, t)						\
+	EXPECT_STREQ(name, state_name(&self->vcpu->file, (t)->state))
+
+/* In the way that the documentation gives. */
+static void times_look(const struct mapped_times *m, struct times *t)
+{
+	int i;
+
+	do {
+		t->since = stats_mapped(m->block, m->since);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		t->state = stats_mapped(m->block, m->state);
+		for (i = COUNTERS - 1; i >= 0; i--)
+			t->of[i] = stats_mapped(m->block, m->counter[i]);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (t->since != stats_mapped(m->block, m->since) ||
+		 (!t->since && t->state));
+}
+
+#define LOOK(t)	times_look(&self->mapped, t)
+
+/* All the time that is accounted for. */
+static __u64 sum_of(const struct times *t)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < COUNTERS; i++)
+		sum += t->of[i];
+	return sum;
+}
+
+/* Between two moments nothing is lost, and nothing counted twice. */
+static void expect_all(struct __test_metadata *_metadata,
+		       const struct times *from, const struct times *to)
+{
+	__u64 passed = to->since - from->since;
+	__u64 counted = sum_of(to) - sum_of(from);
+	__u64 precision = passed / PRECISION + SLACK;
+	int i;
+
+	if (counted + precision >= passed && counted <= passed + precision)
+		return;
+	EXPECT_EQ(passed, counted);
+	for (i = 0; i < COUNTERS; i++) {
+		TH_LOG("%s: %llu", counters[i],
+		       (unsigned long long)(to->of[i] - from->of[i]));
+	}
+}
+
+/* At least so much time in a state: the sum says that it is not more. */
+static void expect_least(struct __test_metadata *_metadata,
+			 const struct times *from, const struct times *to,
+			 int counter, __u64 least)
+{
+	__u64 counted = to->of[counter] - from->of[counter];
+
+	EXPECT_LE(least - least / 100, counted) {
+		TH_LOG("%s", counters[counter]);
+	}
+}
+
+/* The vCPU has run, is in user space, and its time is accounted for. */
+static void begin(struct __test_metadata *_metadata, struct guest_vcpu *v)
+{
+	turn_on(_metadata);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	vcpu_complete_exit(_metadata, v);
+}
+
+TEST_F(time, switch_refuses_what_it_does_not_know)
+{
+	EXPECT_EQ(-EINVAL, turn(_metadata, "2"));
+	EXPECT_EQ(-EINVAL, turn(_metadata, "\n"));
+	EXPECT_FALSE(is_on(_metadata));
+	turn_on(_metadata);
+	EXPECT_TRUE(is_on(_metadata));
+	EXPECT_EQ(-EINVAL, turn(_metadata, "maybe"));
+	EXPECT_TRUE(is_on(_metadata));
+}
+
+static __u64 vm_says(struct __test_metadata *_metadata, int vm)
+{
+	struct stats_file file;
+	__u64 on;
+
+	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
+	on = stats_read(_metadata, &file, "time_accounting");
+	stats_unload(&file);
+	return on;
+}
+
+TEST_F(time, switch_shows_in_vms_of_before_and_after)
+{
+	int on;
+
+	for (on = 1; on >= 0; on--) {
+		int vm;
+
+		ASSERT_EQ(0, turn(_metadata, on ? "1" : "0"));
+		vm = stats_create_vm(_metadata, self->kvm);
+		EXPECT_EQ((__u64)on, vm_says(_metadata, self->guest.vm));
+		EXPECT_EQ((__u64)on, vm_says(_metadata, vm));
+		close(vm);
+	}
+}
+
+TEST_F(time, nothing_is_counted_while_it_is_off)
+{
+	__u64 of[REASONS_MAX];
+	struct times t;
+	int i;
+
+	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
+	LOOK(&t);
+	EXPECT_STATE("none", &t);
+	for (i = 0; i < COUNTERS; i++) {
+		if (i != READY)
+			EXPECT_EQ(0UL, t.of[i]) TH_LOG("%s", counters[i]);
+	}
+	EXPECT_EQ(0UL, reasons_ns(_metadata, self->vcpu, of));
+	EXPECT_EQ(0UL, exits_timed(_metadata, self->vcpu));
+}
+
+TEST_F(time, of_a_vcpu_that_never_ran_is_not_counted)
+{
+	struct kvm_mp_state state;
+	struct times t;
+
+	turn_on(_metadata);
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE, &state));
+	usleep(SLEEP / 1000);
+	LOOK(&t);
+	EXPECT_STATE("none", &t);
+	EXPECT_EQ(0UL, t.since);
+	EXPECT_EQ(0UL, sum_of(&t));
+}
+
+TEST_F(time, begins_with_the_first_run)
+{
+	struct times t;
+	__u64 from;
+
+	turn_on(_metadata);
+	usleep(SLEEP / 1000);
+	from = now_ns();
+	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
+	LOOK(&t);
+	EXPECT_GE(now_ns() - from, sum_of(&t));
+	EXPECT_STATE("user", &t);
+}
+
+/* Between user space and KVM, and what of it is whose. */
+TEST_F(time, of_a_vmm_that_sleeps_at_each_exit_is_that_of_user_space)
+{
+	__u64 slept = 0, from;
+	struct times t[2];
+	int i;
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	for (i = 0; i < SLEEPS; i++) {
+		from = now_ns();
+		usleep(SLEEP / 1000);
+		slept += now_ns() - from;
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	}
+	LOOK(&t[1]);
+	EXPECT_STATE("user", &t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	/* It has waited for a CPU after each sleep, which is not in there. */
+	t[1].of[USER] += t[1].of[READY] - t[0].of[READY];
+	expect_least(_metadata, &t[0], &t[1], USER, slept);
+	vcpu_complete_exit(_metadata, self->vcpu);
+}
+
+/* Exits that KVM handles: guest and exit, nothing else but who preempts it. */
+TEST_F(time, of_exits_that_kvm_handles_is_of_guest_and_exit)
+{
+	__u64 of[REASONS_MAX], exits, ns;
+	struct runner runner;
+	struct times t[2];
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
+	runner_start(_metadata, &runner, self->vcpu, TIMES, TIMES);
+	usleep(SLEEP / 1000);
+	runner_stop(_metadata, &runner);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	EXPECT_LT(t[0].of[GUEST], t[1].of[GUEST]);
+	EXPECT_LT(t[0].of[EXIT], t[1].of[EXIT]);
+	EXPECT_EQ(t[0].of[POLL], t[1].of[POLL]);
+	EXPECT_EQ(t[0].of[HALT], t[1].of[HALT]);
+
+	/* Each is in the histogram once, its time with its reason. */
+	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS) - exits;
+	EXPECT_EQ(exits, exits_timed(_metadata, self->vcpu));
+	ns = reasons_ns(_metadata, self->vcpu, of);
+	EXPECT_EQ(t[1].of[EXIT], ns);
+}
+
+/* The reason whose time it is, is that of the exit. */
+TEST_F(time, of_user_exits_is_under_their_reason)
+{
+	__u64 before[REASONS_MAX], after[REASONS_MAX], others = 0;
+	int reason = reason_find(&self->vcpu->file, STATS_USER_REASON);
+	unsigned int i, num = reasons_num(_metadata, &self->vcpu->file);
+
+	ASSERT_LE(0, reason);
+	begin(_metadata, self->vcpu);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	reasons_ns(_metadata, self->vcpu, before);
+	for (i = 0; i < TIMES; i++)
+		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	reasons_ns(_metadata, self->vcpu, after);
+	for (i = 0; i < num; i++)
+		others += i == (unsigned int)reason ? 0 : after[i] - before[i];
+	/* The host's interrupts have theirs. */
+	EXPECT_LT(others, after[reason] - before[reason]);
+	vcpu_complete_exit(_metadata, self->vcpu);
+}
+
+TEST_F(time, of_halts_is_that_of_being_blocked)
+{
+	struct runner runner;
+	__u64 blocked = 0, from;
+	struct times t[2];
+	int i;
+
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	LOOK(&t[0]);
+	for (i = 0; i < SLEEPS; i++) {
+		runner_sleep(_metadata, &runner, self->vcpu);
+		from = now_ns();
+		usleep(SLEEP / 1000);
+		LOOK(&t[1]);
+		EXPECT_STATE("halt", &t[1]);
+		blocked += now_ns() - from;
+		runner_wake(_metadata, &runner, self->guest.vm);
+	}
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	/* "blocking" is set a moment before, and KVM may wake it for itself. */
+	t[1].of[HALT] += t[1].of[READY] - t[0].of[READY] + SLEEPS * SLACK;
+	expect_least(_metadata, &t[0], &t[1], HALT, blocked);
+}
+
+/* A vCPU polls longer after each halt, from nothing up to as long as it may. */
+static void halt_until_polling(struct __test_metadata *_metadata,
+			       struct guest *g)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_HALT_POLL,
+		.args[0] = UINT_MAX,
+	};
+	struct guest_vcpu *v = &g->vcpu[0];
+	struct runner runner;
+	int i;
+
+	ASSERT_EQ(0, ioctl(g->vm, KVM_ENABLE_CAP, &cap));
+	for (i = 0; i < SLEEPS; i++) {
+		runner_sleep(_metadata, &runner, v);
+		runner_wake(_metadata, &runner, g->vm);
+	}
+	EXPECT_LE(1UL, vcpu_read(_metadata, v, "halt_attempted_poll"));
+}
+
+TEST_F(time, of_halts_that_poll_is_that_of_polling)
+{
+	struct times t[2];
+	__u64 polled;
+
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	LOOK(&t[0]);
+	halt_until_polling(_metadata, &self->guest);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	polled = vcpu_read(_metadata, self->vcpu, "halt_poll_success_ns") +
+		 vcpu_read(_metadata, self->vcpu, "halt_poll_fail_ns");
+	EXPECT_LT(0UL, t[1].of[POLL]);
+	EXPECT_GE(polled + SLEEPS * SLACK, t[1].of[POLL]);
+	/* It may have been preempted while it polled. */
+	EXPECT_LE(polled, t[1].of[POLL] + t[1].of[READY] - t[0].of[READY] +
+		  SLEEPS * SLACK);
+}
+
+TEST_F(time, of_a_page_that_user_space_brings_is_sleep)
+{
+	struct userfault fault;
+	struct runner runner;
+	struct times t[2];
+	__u64 from, slept;
+
+	userfault_create(_metadata, &self->guest, &fault);
+	guest_put_code_at(_metadata, &self->guest, GUEST_CODE + 0x200,
+			  stats_touch, stats_touch_end);
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE + 0x200, 1);
+	LOOK(&t[0]);
+	runner_create(_metadata, &runner, self->vcpu);
+	userfault_wait(_metadata, &fault);
+	/* It sleeps as soon as it has told. */
+	do {
+		LOOK(&t[1]);
+	} while (strcmp("sleep", state_name(&self->vcpu->file, t[1].state)));
+	from = now_ns();
+	usleep(SLEEP / 1000);
+	slept = now_ns() - from;
+	userfault_resolve(_metadata, &self->guest, &fault);
+	runner_join(_metadata, &runner);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	t[1].of[SLEPT] += t[1].of[READY] - t[0].of[READY];
+	expect_least(_metadata, &t[0], &t[1], SLEPT, slept);
+	userfault_destroy(&self->guest, &fault);
+}
+
+/* It is found when the vCPU runs again, and is a wait only. */
+TEST_F(time, of_waits_outside_of_KVM_RUN_is_no_time_of_user_space)
+{
+	struct times t[2];
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	wait_for_cpu(_metadata, 10 * SLEEP);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
+}
+
+/* Two that share a CPU wait for each other, and for each that is all there is. */
+TEST_F(time, of_vcpus_that_share_a_cpu_is_half_of_waits)
+{
+	struct runner runner;
+	struct busy_thread rival;
+	struct times t[2];
+	__u64 passed;
+
+	busy_start(_metadata, &rival);
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	runner_start(_metadata, &runner, self->vcpu, 1, 1);
+	do {
+		sched_yield();
+		LOOK(&t[1]);
+	} while (t[1].of[READY] - t[0].of[READY] < 10 * SLEEP);
+	runner_stop(_metadata, &runner);
+	busy_end(_metadata, &rival);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	/* This thread is on that CPU, too. */
+	passed = t[1].since - t[0].since;
+	EXPECT_LE(passed / 3, t[1].of[READY] - t[0].of[READY]);
+	EXPECT_EQ(t[0].of[HALT], t[1].of[HALT]);
+}
+
+TEST_F(time, of_a_vcpu_whose_thread_changes_goes_on)
+{
+	struct runner runner;
+	struct times t[2];
+	int i;
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	for (i = 0; i < SLEEPS; i++) {
+		stats_arch_init_vcpu(_metadata, self->vcpu->fd,
+				     GUEST_USER_EXITS, 0);
+		runner_create(_metadata, &runner, self->vcpu);
+		runner_join(_metadata, &runner);
+		vcpu_complete_exit(_metadata, self->vcpu);
+		LOOK(&t[1]);
+		expect_all(_metadata, &t[0], &t[1]);
+	}
+}
+
+/* What a look finds is complete, however fast the states change. */
+TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
+{
+	int changed = 0, waited = 0;
+	struct runner runner;
+	struct times t[3];
+
+	begin(_metadata, self->vcpu);
+	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
+	LOOK(&t[0]);
+	t[1] = t[0];
+	while (changed - waited < LOOKS) {
+		LOOK(&t[2]);
+		changed += t[2].since != t[1].since;
+		/*
+		 * What the scheduler's clock is ahead after a wait is taken
+		 * from the time that follows: only then it can be less.
+		 */
+		if (t[2].of[READY] == t[1].of[READY]) {
+			EXPECT_GE(t[2].since - t[1].since,
+				  sum_of(&t[2]) - sum_of(&t[1]));
+		} else {
+			waited++;
+		}
+		t[1] = t[2];
+	}
+	runner_stop(_metadata, &runner);
+	LOOK(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+}
+
+/* The interval that has not ended is what is left of the time that has passed. */
+TEST_F(time, of_the_state_that_lasts_can_be_completed)
+{
+	__u64 from, to;
+	struct times t[2];
+	struct runner runner;
+
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	LOOK(&t[0]);
+	runner_sleep(_metadata, &runner, self->vcpu);
+	do {
+		LOOK(&t[1]);
+	} while (strcmp("halt", state_name(&self->vcpu->file, t[1].state)));
+	from = now_ns();
+	usleep(SLEEP / 1000);
+	LOOK(&t[1]);
+	to = now_ns();
+	EXPECT_GE(from, t[1].since);
+	t[1].of[HALT] += to - t[1].since;
+	t[1].since = to;
+	expect_all(_metadata, &t[0], &t[1]);
+	runner_wake(_metadata, &runner, self->guest.vm);
+}
+
+/* What is accounted for while the switch is on, and only then. */
+static void switch_on_and_off(struct __test_metadata *_metadata,
+			      __u64 *least, __u64 *most)
+{
+	__u64 before_on, on, before_off;
+	int i;
+
+	*least = 0;
+	*most = 0;
+	for (i = 0; i < SLEEPS; i++) {
+		before_on = now_ns();
+		turn_on(_metadata);
+		on = now_ns();
+		usleep(SLEEP / 1000);
+		before_off = now_ns();
+		turn_off(_metadata);
+		*most += now_ns() - before_on;
+		*least += before_off - on;
+		usleep(SLEEP / 1000);
+	}
+}
+
+static void expect_switched(struct __test_metadata *_metadata,
+			    const struct times *from, const struct times *to,
+			    __u64 least, __u64 most)
+{
+	/* ready_ns is counted all the time. */
+	__u64 counted = sum_of(to) - to->of[READY] -
+			(sum_of(from) - from->of[READY]);
+	__u64 waits = to->of[READY] - from->of[READY];
+
+	EXPECT_LE(least - least / PRECISION, counted + waits);
+	EXPECT_GE(most + most / PRECISION, counted);
+}
+
+TEST_F(time, switching_while_a_vcpu_runs_loses_and_invents_none)
+{
+	struct runner runner;
+	struct times t[2];
+	__u64 least, most;
+
+	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
+	LOOK(&t[0]);
+	switch_on_and_off(_metadata, &least, &most);
+	LOOK(&t[1]);
+	EXPECT_STATE("none", &t[1]);
+	expect_switched(_metadata, &t[0], &t[1], least, most);
+	EXPECT_EQ(t[0].of[HALT], t[1].of[HALT]);
+	runner_stop(_metadata, &runner);
+}
+
+/* It need not do anything for that. */
+TEST_F(time, switching_while_a_vcpu_is_in_user_space_loses_and_invents_none)
+{
+	struct times t[3];
+	__u64 least, most;
+
+	begin(_metadata, self->vcpu);
+	turn_off(_metadata);
+	LOOK(&t[0]);
+	EXPECT_STATE("none", &t[0]);
+	switch_on_and_off(_metadata, &least, &most);
+	LOOK(&t[1]);
+	EXPECT_STATE("none", &t[1]);
+	expect_switched(_metadata, &t[0], &t[1], least, most);
+	EXPECT_EQ(sum_of(&t[1]) - sum_of(&t[0]), t[1].of[USER] - t[0].of[USER]);
+
+	turn_on(_metadata);
+	LOOK(&t[1]);
+	EXPECT_STATE("user", &t[1]);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	LOOK(&t[2]);
+	expect_all(_metadata, &t[1], &t[2]);
+}
+
+TEST_F(time, switching_while_a_vcpu_is_blocked_loses_and_invents_none)
+{
+	struct runner runner;
+	struct times t[2];
+	__u64 least, most;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	runner_sleep(_metadata, &runner, self->vcpu);
+	LOOK(&t[0]);
+	switch_on_and_off(_metadata, &least, &most);
+	LOOK(&t[1]);
+	EXPECT_STATE("none", &t[1]);
+	expect_switched(_metadata, &t[0], &t[1], least, most);
+	/* Whatever it was woken for, it went on. */
+	EXPECT_LE((sum_of(&t[1]) - sum_of(&t[0])) / 2,
+		  t[1].of[HALT] - t[0].of[HALT]);
+	runner_wake(_metadata, &runner, self->guest.vm);
+}
+
+/* Switched off while it is blocked, and on again: what was in between is not. */
+TEST_F(time, switching_off_while_a_vcpu_is_blocked_ends_its_time)
+{
+	__u64 from, blocked, to;
+	struct runner runner;
+	struct times t[3];
+
+	begin(_metadata, self->vcpu);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	LOOK(&t[0]);
+	runner_sleep(_metadata, &runner, self->vcpu);
+	do {
+		LOOK(&t[1]);
+	} while (strcmp("halt", state_name(&self->vcpu->file, t[1].state)));
+	usleep(SLEEP / 1000);
+	from = now_ns();
+	turn_off(_metadata);
+	LOOK(&t[1]);
+	EXPECT_STATE("none", &t[1]);
+	EXPECT_LE(from, t[1].since);
+	EXPECT_GE(now_ns(), t[1].since);
+	expect_all(_metadata, &t[0], &t[1]);
+
+	usleep(SLEEP / 1000);
+	blocked = now_ns();
+	turn_on(_metadata);
+	usleep(SLEEP / 1000);
+	runner_wake(_metadata, &runner, self->guest.vm);
+	to = now_ns();
+	LOOK(&t[2]);
+	EXPECT_GE(to - blocked, sum_of(&t[2]) - sum_of(&t[1]));
+	EXPECT_LE(SLEEP, t[2].of[HALT] + t[2].of[READY] -
+		  t[1].of[HALT] - t[1].of[READY]);
+}
+
+TEST_F(time, of_a_vm_that_is_gone_has_ended)
+{
+	struct times t[3];
+	__u64 from;
+
+	begin(_metadata, self->vcpu);
+	LOOK(&t[0]);
+	usleep(SLEEP / 1000);
+	from = now_ns();
+	guest_kill(&self->guest);
+	LOOK(&t[1]);
+	EXPECT_STATE("none", &t[1]);
+	EXPECT_LE(from, t[1].since);
+	expect_all(_metadata, &t[0], &t[1]);
+	usleep(SLEEP / 1000);
+	LOOK(&t[2]);
+	EXPECT_EQ(0, memcmp(&t[1], &t[2], sizeof(t[1])));
+}
+
+TEST_HARNESS_MAIN

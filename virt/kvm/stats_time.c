@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics: time by state.
+ *
+ * Who changes the state of a vCPU knows the old one from where it stands, so what
+ * is kept is only since when. The clock is CLOCK_MONOTONIC, which user space
+ * reads without a system call, too: it completes what has not ended.
+ *
+ * ready_ns comes from the scheduler and has a clock of its own. What it has is
+ * taken from the state that was interrupted by it, and never twice.
+ */
+#include <linux/jump_label.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+
+#include "stats_time.h"
+
+DEFINE_STATIC_KEY_FALSE(kvm_stats_time);
+EXPORT_SYMBOL_GPL(kvm_stats_time);
+
+/* The time before this is not accounted for: all of it while the switch is off. */
+static u64 accounted_from = U64_MAX;
+
+/* How long the vCPU's state was what it is, but no longer than is accounted for. */
+static __always_inline u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
+{
+	u64 from = READ_ONCE(accounted_from);
+	u64 since = vcpu->stat->state_since_ns;
+
+	if (unlikely(since < from))
+		since = min(from, now);
+	return now - since;
+}
+
+static __always_inline u64 *counter_of(struct kvm_vcpu_stat *stat,
+				       enum kvm_vcpu_state state)
+{
+	switch (state) {
+	case KVM_VCPU_STATE_guest:
+		return &stat->time_guest_ns;
+	case KVM_VCPU_STATE_exit:
+		return &stat->time_exit_ns;
+	case KVM_VCPU_STATE_poll:
+		return &stat->time_poll_ns;
+	case KVM_VCPU_STATE_halt:
+		return &stat->time_halt_ns;
+	case KVM_VCPU_STATE_sleep:
+		return &stat->time_sleep_ns;
+	case KVM_VCPU_STATE_user:
+		return &stat->time_user_ns;
+	default:	/* ready_ns is the scheduler's */
+		return NULL;
+	}
+}
+
+/*
+ * A reader that finds the same state_since_ns before and after what it loads has
+ * all of it from between two changes. 0 is never the same: a change is under way.
+ */
+static __always_inline void change_state(struct kvm_vcpu *vcpu,
+					 enum kvm_vcpu_state from, u64 ns,
+					 enum kvm_vcpu_state to, u64 now)
+{
+	struct kvm_vcpu_stat *stat = vcpu->stat;
+	u64 *counter = counter_of(stat, from);
+
+	WRITE_ONCE(stat->state_since_ns, 0);
+	smp_wmb();
+	if (counter)
+		WRITE_ONCE(*counter, *counter + ns);
+	if (from == KVM_VCPU_STATE_exit) {
+		stat->exit_reason_ns[vcpu->time.reason] += ns;
+		vcpu->time.exit_ns += ns;
+	}
+	WRITE_ONCE(stat->state, to);
+	smp_wmb();
+	WRITE_ONCE(stat->state_since_ns, now);
+}
+
+/* What is left of the time in a state, without the waits for a CPU in it. */
+static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
+{
+	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
+	return waits > ns ? 0 : ns - waits;
+}
+
+/*
+ * In KVM_RUN, on a CPU. The scheduler's clock and this one are not read at the same
+ * instant: what it has counted beyond the time that passed while the thread had no
+ * CPU is taken from the next that it has one.
+ */
+static __always_inline u64 time_on_cpu(struct kvm_vcpu *vcpu, u64 now)
+{
+	u64 ns = time_in_state(vcpu, now);
+
+	if (unlikely(vcpu->time.overdrawn))
+		ns = without_waits(vcpu, ns, vcpu->time.overdrawn);
+	return ns;
+}
+
+/* And outside of it. */
+static u64 time_without_cpu(struct kvm_vcpu *vcpu, u64 now, u64 waits)
+{
+	u64 ns = time_in_state(vcpu, now);
+
+	/* Some of them may have been before. */
+	if (vcpu->stat->state_since_ns < READ_ONCE(accounted_from))
+		waits = min(waits, ns);
+	return without_waits(vcpu, ns, waits + vcpu->time.overdrawn);
+}
+
+static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
+{
+	return vcpu->time.polling ? KVM_VCPU_STATE_poll : KVM_VCPU_STATE_exit;
+}
+
+/* An exit is over, of which all was seen. */
+static __always_inline void end_exit(struct kvm_vcpu *vcpu)
+{
+	if (likely(vcpu->time.in_exit))
+		kvm_stats_log_hist(vcpu->stat, exit_hist, vcpu->time.exit_ns);
+	vcpu->time.in_exit = false;
+}
+
+void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
+{
+	u64 now = ktime_get_ns();
+
+	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
+		     KVM_VCPU_STATE_guest, now);
+	end_exit(vcpu);
+}
+EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
+
+void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
+{
+	u64 now = ktime_get_ns();
+
+	change_state(vcpu, KVM_VCPU_STATE_guest, time_on_cpu(vcpu, now),
+		     KVM_VCPU_STATE_exit, now);
+	vcpu->time.exit_ns = 0;
+	vcpu->time.in_exit = true;
+}
+EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_exit);
+
+void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
+{
+	u64 now;
+
+	preempt_disable();
+	now = ktime_get_ns();
+	change_state(vcpu, KVM_VCPU_STATE_user,
+		     time_without_cpu(vcpu, now, waits), KVM_VCPU_STATE_exit,
+		     now);
+	preempt_enable();
+}
+
+void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
+{
+	u64 now;
+
+	preempt_disable();
+	now = ktime_get_ns();
+	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
+		     KVM_VCPU_STATE_user, now);
+	end_exit(vcpu);
+	preempt_enable();
+}
+
+/* The same, but not on a CPU, and not waiting for one. */
+static enum kvm_vcpu_state blocked_state(struct kvm_vcpu *vcpu)
+{
+	return vcpu->stat->blocking && !kvm_arch_vcpu_waits_for_page(vcpu) ?
+		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
+}
+
+void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
+{
+	u64 now = ktime_get_ns();
+	enum kvm_vcpu_state to = current->state == TASK_RUNNING ?
+		KVM_VCPU_STATE_ready : blocked_state(vcpu);
+
+	change_state(vcpu, state_in_kvm(vcpu), time_on_cpu(vcpu, now), to, now);
+}
+
+void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
+{
+	u64 now = ktime_get_ns();
+	enum kvm_vcpu_state from = preempted ?
+		state_in_kvm(vcpu) : blocked_state(vcpu);
+
+	change_state(vcpu, from, time_without_cpu(vcpu, now, waits),
+		     state_in_kvm(vcpu), now);
+}
+
+void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
+{
+	enum kvm_vcpu_state from;
+	u64 now;
+
+	preempt_disable();
+	now = ktime_get_ns();
+	from = state_in_kvm(vcpu);
+	vcpu->time.polling = polling;
+	change_state(vcpu, from, time_on_cpu(vcpu, now), state_in_kvm(vcpu),
+		     now);
+	preempt_enable();
+}
+
+/* It was not waited for: time begins with a vCPU's first KVM_RUN. */
+void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
+{
+	vcpu->stat->state_since_ns = ktime_get_ns();
+}
+
+void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
+{
+	vcpu->time.reason = KVM_EXIT_REASON_other;
+}
+
+/* What the vCPU's thread does from then on is not accounted for. */
+static void end_state(struct kvm_vcpu *vcpu, u64 end)
+{
+	enum kvm_vcpu_state state = vcpu->stat->state;
+	u64 since = vcpu->stat->state_since_ns;
+
+	if (state != KVM_VCPU_STATE_none)
+		change_state(vcpu, state, end > since ? end - since : 0,
+			     KVM_VCPU_STATE_none, max(end, since));
+	memset(&vcpu->time, 0, sizeof(vcpu->time));
+	kvm_stats_time_vcpu_init(vcpu);
+}
+
+/* Nobody runs it any more. */
+void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
+{
+	end_state(vcpu, ktime_get_ns());
+}
+
+/* With kvm_lock, as the VM comes onto the list that a switch goes through. */
+void kvm_stats_time_vm_init(struct kvm *kvm)
+{
+	lockdep_assert_held(&kvm_lock);
+	kvm->stat->time_accounting = static_key_enabled(&kvm_stats_time);
+}
+
+/*
+ * Whose thread is not in KVM_RUN, nor will be while this has the mutex. What the
+ * others do is known when they next change their state, and they are made to. But
+ * who sleeps for memory is not: if it still does when the switch is off again, that
+ * time is not accounted for.
+ */
+static void find_state(struct kvm_vcpu *vcpu)
+{
+	if (!mutex_trylock(&vcpu->mutex)) {
+		kvm_vcpu_kick(vcpu);
+		return;
+	}
+	if (rcu_access_pointer(vcpu->pid))
+		change_state(vcpu, KVM_VCPU_STATE_none, 0, KVM_VCPU_STATE_user,
+			     accounted_from);
+	mutex_unlock(&vcpu->mutex);
+}
+
+static void switch_on(void)
+{
+	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
+
+	static_branch_enable(&kvm_stats_time);
+
+	mutex_lock(&kvm_lock);
+	/*
+	 * Every change from here on is seen: before the first was its old state.
+	 * There may be no clock yet, when the kernel boots, but no VM either.
+	 */
+	WRITE_ONCE(accounted_from, list_empty(&vm_list) ? 0 : ktime_get_ns());
+
+	list_for_each_entry(kvm, &vm_list, vm_list) {
+		WRITE_ONCE(kvm->stat->time_accounting, 1);
+		kvm_for_each_vcpu(i, vcpu, kvm)
+			find_state(vcpu);
+	}
+	mutex_unlock(&kvm_lock);
+}
+
+static void switch_off(void)
+{
+	u64 end = ktime_get_ns();
+	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
+
+	static_branch_disable(&kvm_stats_time);
+	/*
+	 * No change is under way any more: each is made with preemption disabled,
+	 * and where RCU takes the CPU for that of a guest, with interrupts disabled.
+	 */
+	synchronize_rcu();
+	kick_all_cpus_sync();
+	WRITE_ONCE(accounted_from, U64_MAX);
+
+	mutex_lock(&kvm_lock);
+	list_for_each_entry(kvm, &vm_list, vm_list) {
+		WRITE_ONCE(kvm->stat->time_accounting, 0);
+		kvm_for_each_vcpu(i, vcpu, kvm)
+			end_state(vcpu, end);
+	}
+	mutex_unlock(&kvm_lock);
+}
+
+/* Under the lock of the kernel's parameters, one at a time. */
+static int set_stats_time(const char *val, const struct kernel_param *kp)
+{
+	bool was_on = static_key_enabled(&kvm_stats_time);
+	bool on = was_on;
+	struct kernel_param bool_param = { .arg = &on };
+	int r;
+
+	r = param_set_bool(val, &bool_param);
+	if (r || on == was_on)
+		return r;
+
+	if (on)
+		switch_on();
+	else
+		switch_off();
+	return 0;
+}
+
+static int get_stats_time(char *buffer, const struct kernel_param *kp)
+{
+	return sprintf(buffer, "%c\n",
+		       static_key_enabled(&kvm_stats_time) ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops stats_time_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = set_stats_time,
+	.get = get_stats_time,
+};
+module_param_cb(stats_time, &stats_time_ops, NULL, 0644);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Time by state: the changes that are not of an architecture's own, for the thread
+ * that runs the vCPU.
+ */
+#ifndef __KVM_STATS_TIME_H__
+#define __KVM_STATS_TIME_H__
+
+#include <linux/kvm_stats_time.h>
+
+#include "stats_ready.h"
+
+#ifdef KVM_ARCH_HAS_STATS_TIME
+void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits);
+void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu);
+void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu);
+void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted,
+			       u64 waits);
+void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling);
+void kvm_stats_time_first_run(struct kvm_vcpu *vcpu);
+void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu);
+void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu);
+void kvm_stats_time_vm_init(struct kvm *kvm);
+
+static inline bool kvm_stats_time_on(void)
+{
+	return static_branch_unlikely(&kvm_stats_time);
+}
+#else
+static inline void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
+{
+}
+
+static inline void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu,
+					     bool preempted, u64 waits)
+{
+}
+
+static inline void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
+{
+}
+
+static inline void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_time_vm_init(struct kvm *kvm)
+{
+}
+
+static inline bool kvm_stats_time_on(void)
+{
+	return false;
+}
+#endif
+
+/* KVM_RUN begins. */
+static inline void kvm_stats_run_begin(struct kvm_vcpu *vcpu)
+{
+	u64 waits = kvm_stats_ready(vcpu);
+
+	if (kvm_stats_time_on())
+		__kvm_stats_time_run_begin(vcpu, waits);
+	vcpu->in_run = true;
+}
+
+static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
+{
+	vcpu->in_run = false;
+	if (kvm_stats_time_on())
+		__kvm_stats_time_run_end(vcpu);
+}
+
+/* The thread loses its CPU in KVM_RUN, or finds nothing to do. */
+static inline void kvm_stats_sched_out(struct kvm_vcpu *vcpu)
+{
+	if (kvm_stats_time_on())
+		__kvm_stats_time_sched_out(vcpu);
+}
+
+/* And has one again. @preempted: it had only lost it. */
+static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
+{
+	u64 waits = kvm_stats_ready(vcpu);
+
+	if (kvm_stats_time_on())
+		__kvm_stats_time_sched_in(vcpu, preempted, waits);
+}
+
+/* A halt begins or ends to poll. */
+static inline void kvm_stats_poll(struct kvm_vcpu *vcpu, bool polling)
+{
+	if (kvm_stats_time_on())
+		__kvm_stats_time_poll(vcpu, polling);
+}
+
+#endif
