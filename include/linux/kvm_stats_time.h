@@ -14,6 +14,10 @@
 #include <linux/kvm_host.h>
 
 #ifdef KVM_ARCH_HAS_STATS_TIME
+#ifndef KVM_ARCH_HAS_EXIT_REASONS
+#error "Time is accounted for by the reasons of exits as well"
+#endif
+
 DECLARE_STATIC_KEY_FALSE(kvm_stats_time);
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu);

@@ -7,16 +7,18 @@
 #define __KVM_STATS_READY_H__
 
 #include <linux/kvm_host.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
 
 #ifdef CONFIG_SCHED_INFO
-static inline u64 kvm_run_delay(void)
+static inline u64 kvm_run_delay(struct task_struct *task)
 {
-	return current->sched_info.run_delay;
+	return READ_ONCE(task->sched_info.run_delay);
 }
 #else
-static inline u64 kvm_run_delay(void)
+static inline u64 kvm_run_delay(struct task_struct *task)
 {
 	return 0;
 }
@@ -25,25 +27,45 @@ static inline u64 kvm_run_delay(void)
 /* A thread's waits before it came to run the vCPU are not the vCPU's. */
 static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 {
-	vcpu->run_delay = kvm_run_delay();
+	vcpu->run_delay = kvm_run_delay(current);
 }
 
 /*
- * Count what the vCPU's thread has waited since the last call: when KVM_RUN begins,
- * and in it when the thread is scheduled in. The scheduler adds a wait to run_delay
- * when it ends, so each is seen once, whoever preempts this. Returns it, in nanoseconds.
+ * What the vCPU's thread has waited since the last call, to be counted: when KVM_RUN
+ * begins, and in it when the thread is scheduled in. The scheduler adds a wait to
+ * run_delay when it ends, so each is seen once.
  */
-static inline u64 kvm_stats_ready(struct kvm_vcpu *vcpu)
+static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 {
-	u64 run_delay = kvm_run_delay();
+	u64 run_delay = kvm_run_delay(current);
 	u64 ns = run_delay - vcpu->run_delay;
 
-	if (ns) {
-		vcpu->run_delay = run_delay;
-		vcpu->stat->ready_ns += ns;
-		kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
-	}
+	if (ns)
+		WRITE_ONCE(vcpu->run_delay, run_delay);
 	return ns;
+}
+
+/* The same for who is not the vCPU's thread: what that has yet to take. */
+static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
+{
+	u64 run_delay = READ_ONCE(vcpu->run_delay), ns = 0;
+	struct task_struct *task;
+
+	rcu_read_lock();
+	task = pid_task(rcu_dereference(vcpu->pid), PIDTYPE_PID);
+	if (task)
+		ns = kvm_run_delay(task) - run_delay;
+	rcu_read_unlock();
+	return ns;
+}
+
+static inline void kvm_stats_count_wait(struct kvm_vcpu *vcpu, u64 ns)
+{
+	if (!ns)
+		return;
+
+	vcpu->stat->ready_ns += ns;
+	kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
 }
 
 #endif

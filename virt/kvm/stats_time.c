@@ -14,6 +14,7 @@
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/stat.h>
 #include <linux/smp.h>
 
 #include "stats_time.h"
@@ -57,27 +58,39 @@ static __always_inline u64 *counter_of(struct kvm_vcpu_stat *stat,
 }
 
 /*
- * A reader that finds the same state_since_ns before and after what it loads has
- * all of it from between two changes. 0 is never the same: a change is under way.
+ * A reader that finds the same state_since_ns before and after what it loads, and
+ * that is not 0, has all of it from between two changes: all that counts time and
+ * waits stands between these two. For callers who have disabled preemption, so
+ * that no reader waits for long.
  */
-static __always_inline void change_state(struct kvm_vcpu *vcpu,
-					 enum kvm_vcpu_state from, u64 ns,
-					 enum kvm_vcpu_state to, u64 now)
+static __always_inline void begin_change(struct kvm_vcpu *vcpu)
+{
+	WRITE_ONCE(vcpu->stat->state_since_ns, 0);
+	/* Pairs with the acquire of readers, before what they load. */
+	smp_wmb();
+}
+
+static __always_inline void end_change(struct kvm_vcpu *vcpu,
+				       enum kvm_vcpu_state to, u64 now)
+{
+	WRITE_ONCE(vcpu->stat->state, to);
+	/* And this one with what they have behind it. */
+	smp_wmb();
+	WRITE_ONCE(vcpu->stat->state_since_ns, now);
+}
+
+static __always_inline void count_time(struct kvm_vcpu *vcpu,
+				       enum kvm_vcpu_state state, u64 ns)
 {
 	struct kvm_vcpu_stat *stat = vcpu->stat;
-	u64 *counter = counter_of(stat, from);
+	u64 *counter = counter_of(stat, state);
 
-	WRITE_ONCE(stat->state_since_ns, 0);
-	smp_wmb();
 	if (counter)
 		WRITE_ONCE(*counter, *counter + ns);
-	if (from == KVM_VCPU_STATE_exit) {
+	if (state == KVM_VCPU_STATE_exit) {
 		stat->exit_reason_ns[vcpu->time.reason] += ns;
 		vcpu->time.exit_ns += ns;
 	}
-	WRITE_ONCE(stat->state, to);
-	smp_wmb();
-	WRITE_ONCE(stat->state_since_ns, now);
 }
 
 /* What is left of the time in a state, without the waits for a CPU in it. */
@@ -128,19 +141,23 @@ static __always_inline void end_exit(struct kvm_vcpu *vcpu)
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
 	u64 now = ktime_get_ns();
+	u64 ns = time_on_cpu(vcpu, now);
 
-	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
-		     KVM_VCPU_STATE_guest, now);
+	begin_change(vcpu);
+	count_time(vcpu, KVM_VCPU_STATE_exit, ns);
 	end_exit(vcpu);
+	end_change(vcpu, KVM_VCPU_STATE_guest, now);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
 	u64 now = ktime_get_ns();
+	u64 ns = time_on_cpu(vcpu, now);
 
-	change_state(vcpu, KVM_VCPU_STATE_guest, time_on_cpu(vcpu, now),
-		     KVM_VCPU_STATE_exit, now);
+	begin_change(vcpu);
+	count_time(vcpu, KVM_VCPU_STATE_guest, ns);
+	end_change(vcpu, KVM_VCPU_STATE_exit, now);
 	vcpu->time.exit_ns = 0;
 	vcpu->time.in_exit = true;
 }
@@ -148,96 +165,131 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_exit);
 
 void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 {
-	u64 now;
+	u64 now = ktime_get_ns();
+	u64 ns = time_without_cpu(vcpu, now, waits);
 
-	preempt_disable();
-	now = ktime_get_ns();
-	change_state(vcpu, KVM_VCPU_STATE_user,
-		     time_without_cpu(vcpu, now, waits), KVM_VCPU_STATE_exit,
-		     now);
-	preempt_enable();
+	begin_change(vcpu);
+	kvm_stats_count_wait(vcpu, waits);
+	count_time(vcpu, KVM_VCPU_STATE_user, ns);
+	end_change(vcpu, KVM_VCPU_STATE_exit, now);
 }
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	u64 now;
+	u64 now = ktime_get_ns();
+	u64 ns = time_on_cpu(vcpu, now);
 
-	preempt_disable();
-	now = ktime_get_ns();
-	change_state(vcpu, KVM_VCPU_STATE_exit, time_on_cpu(vcpu, now),
-		     KVM_VCPU_STATE_user, now);
+	begin_change(vcpu);
+	count_time(vcpu, KVM_VCPU_STATE_exit, ns);
 	end_exit(vcpu);
-	preempt_enable();
-}
-
-/* The same, but not on a CPU, and not waiting for one. */
-static enum kvm_vcpu_state blocked_state(struct kvm_vcpu *vcpu)
-{
-	return vcpu->stat->blocking && !kvm_arch_vcpu_waits_for_page(vcpu) ?
-		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
+	end_change(vcpu, KVM_VCPU_STATE_user, now);
 }
 
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
+	enum kvm_vcpu_state to = KVM_VCPU_STATE_sleep;
 	u64 now = ktime_get_ns();
-	enum kvm_vcpu_state to = current->state == TASK_RUNNING ?
-		KVM_VCPU_STATE_ready : blocked_state(vcpu);
+	u64 ns = time_on_cpu(vcpu, now);
 
-	change_state(vcpu, state_in_kvm(vcpu), time_on_cpu(vcpu, now), to, now);
+	if (current->on_rq)
+		to = KVM_VCPU_STATE_ready;
+	else if (kvm_arch_vcpu_is_halted(vcpu))
+		to = KVM_VCPU_STATE_halt;
+
+	begin_change(vcpu);
+	count_time(vcpu, state_in_kvm(vcpu), ns);
+	end_change(vcpu, to, now);
+}
+
+/* The state of who has a CPU again, also if nobody has seen that it lost it. */
+static enum kvm_vcpu_state state_without_cpu(struct kvm_vcpu *vcpu,
+					     bool preempted)
+{
+	if (vcpu->stat->state != KVM_VCPU_STATE_none)
+		return vcpu->stat->state;
+	if (preempted)
+		return KVM_VCPU_STATE_ready;
+	return kvm_arch_vcpu_is_halted(vcpu) ?
+		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
 }
 
 void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 {
+	enum kvm_vcpu_state from = state_without_cpu(vcpu, preempted);
 	u64 now = ktime_get_ns();
-	enum kvm_vcpu_state from = preempted ?
-		state_in_kvm(vcpu) : blocked_state(vcpu);
+	u64 ns = time_without_cpu(vcpu, now, waits);
 
-	change_state(vcpu, from, time_without_cpu(vcpu, now, waits),
-		     state_in_kvm(vcpu), now);
+	/* The rest of a wait is on the way to a CPU, if waits are counted. */
+	if (from == KVM_VCPU_STATE_ready && sched_info_on())
+		from = state_in_kvm(vcpu);
+
+	begin_change(vcpu);
+	kvm_stats_count_wait(vcpu, waits);
+	count_time(vcpu, from, ns);
+	end_change(vcpu, state_in_kvm(vcpu), now);
 }
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	enum kvm_vcpu_state from;
-	u64 now;
+	u64 now = ktime_get_ns();
+	u64 ns = time_on_cpu(vcpu, now);
 
-	preempt_disable();
-	now = ktime_get_ns();
-	from = state_in_kvm(vcpu);
+	begin_change(vcpu);
+	count_time(vcpu, state_in_kvm(vcpu), ns);
 	vcpu->time.polling = polling;
-	change_state(vcpu, from, time_on_cpu(vcpu, now), state_in_kvm(vcpu),
-		     now);
-	preempt_enable();
+	end_change(vcpu, state_in_kvm(vcpu), now);
 }
 
 /* It was not waited for: time begins with a vCPU's first KVM_RUN. */
 void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
 {
-	vcpu->stat->state_since_ns = ktime_get_ns();
+	WRITE_ONCE(vcpu->stat->state_since_ns, ktime_get_ns());
+}
+
+static void forget(struct kvm_vcpu *vcpu)
+{
+	memset(&vcpu->time, 0, sizeof(vcpu->time));
+	vcpu->time.reason = KVM_EXIT_REASON_other;
 }
 
 void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
 {
-	vcpu->time.reason = KVM_EXIT_REASON_other;
+	vcpu->stat->state_since_ns = ktime_get_ns();
+	forget(vcpu);
 }
 
-/* What the vCPU's thread does from then on is not accounted for. */
+/*
+ * What the vCPU's thread does from then on is not accounted for. It may have
+ * waited for a CPU, which it has yet to tell.
+ */
 static void end_state(struct kvm_vcpu *vcpu, u64 end)
 {
 	enum kvm_vcpu_state state = vcpu->stat->state;
 	u64 since = vcpu->stat->state_since_ns;
+	u64 ns = end > since ? end - since : 0;
 
-	if (state != KVM_VCPU_STATE_none)
-		change_state(vcpu, state, end > since ? end - since : 0,
-			     KVM_VCPU_STATE_none, max(end, since));
-	memset(&vcpu->time, 0, sizeof(vcpu->time));
-	kvm_stats_time_vcpu_init(vcpu);
+	if (state == KVM_VCPU_STATE_none)
+		return;
+
+	if (state != KVM_VCPU_STATE_ready)
+		ns = without_waits(vcpu, ns, min(ns, kvm_pending_waits(vcpu)) +
+				   vcpu->time.overdrawn);
+	preempt_disable();
+	begin_change(vcpu);
+	count_time(vcpu, state, ns);
+	end_change(vcpu, KVM_VCPU_STATE_none, max(end, since));
+	preempt_enable();
+	forget(vcpu);
 }
 
-/* Nobody runs it any more. */
+/* Nobody runs it any more, and no thread of it will tell what it has waited. */
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 {
+	if (vcpu->stat->state == KVM_VCPU_STATE_none)
+		return;
+
 	end_state(vcpu, ktime_get_ns());
+	kvm_stats_count_wait(vcpu, kvm_pending_waits(vcpu));
 }
 
 /* With kvm_lock, as the VM comes onto the list that a switch goes through. */
@@ -245,6 +297,17 @@ void kvm_stats_time_vm_init(struct kvm *kvm)
 {
 	lockdep_assert_held(&kvm_lock);
 	kvm->stat->time_accounting = static_key_enabled(&kvm_stats_time);
+}
+
+/* When the kernel boots there is no clock yet, but no VM either. */
+static bool there_are_vms(void)
+{
+	bool found;
+
+	mutex_lock(&kvm_lock);
+	found = !list_empty(&vm_list);
+	mutex_unlock(&kvm_lock);
+	return found;
 }
 
 /*
@@ -255,13 +318,24 @@ void kvm_stats_time_vm_init(struct kvm *kvm)
  */
 static void find_state(struct kvm_vcpu *vcpu)
 {
+	u64 waits;
+
 	if (!mutex_trylock(&vcpu->mutex)) {
 		kvm_vcpu_kick(vcpu);
 		return;
 	}
-	if (rcu_access_pointer(vcpu->pid))
-		change_state(vcpu, KVM_VCPU_STATE_none, 0, KVM_VCPU_STATE_user,
-			     accounted_from);
+	/* Unless it came by since the switch. */
+	if (rcu_access_pointer(vcpu->pid) &&
+	    vcpu->stat->state == KVM_VCPU_STATE_none) {
+		/* What it has waited until now is not of the time from now on. */
+		waits = kvm_pending_waits(vcpu);
+		WRITE_ONCE(vcpu->run_delay, vcpu->run_delay + waits);
+		preempt_disable();
+		begin_change(vcpu);
+		kvm_stats_count_wait(vcpu, waits);
+		end_change(vcpu, KVM_VCPU_STATE_user, accounted_from);
+		preempt_enable();
+	}
 	mutex_unlock(&vcpu->mutex);
 }
 
@@ -269,17 +343,19 @@ static void switch_on(void)
 {
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
+	u64 from = 0;
 	int i;
 
 	static_branch_enable(&kvm_stats_time);
+	if (there_are_vms()) {
+		/* All CPUs see the code that it has switched on. */
+		kick_all_cpus_sync();
+		from = ktime_get_ns();
+	}
+	/* Every change from here on is seen: before the first was its old state. */
+	WRITE_ONCE(accounted_from, from);
 
 	mutex_lock(&kvm_lock);
-	/*
-	 * Every change from here on is seen: before the first was its old state.
-	 * There may be no clock yet, when the kernel boots, but no VM either.
-	 */
-	WRITE_ONCE(accounted_from, list_empty(&vm_list) ? 0 : ktime_get_ns());
-
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 1);
 		kvm_for_each_vcpu(i, vcpu, kvm)
@@ -290,18 +366,21 @@ static void switch_on(void)
 
 static void switch_off(void)
 {
-	u64 end = ktime_get_ns();
+	u64 end = there_are_vms() ? ktime_get_ns() : 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	int i;
 
 	static_branch_disable(&kvm_stats_time);
-	/*
-	 * No change is under way any more: each is made with preemption disabled,
-	 * and where RCU takes the CPU for that of a guest, with interrupts disabled.
-	 */
-	synchronize_rcu();
-	kick_all_cpus_sync();
+	if (end) {
+		/*
+		 * No change is under way any more: each is made, from the test
+		 * of the switch on, with preemption disabled, and where RCU
+		 * takes the CPU for that of a guest, with interrupts disabled.
+		 */
+		synchronize_rcu();
+		kick_all_cpus_sync();
+	}
 	WRITE_ONCE(accounted_from, U64_MAX);
 
 	mutex_lock(&kvm_lock);
@@ -313,7 +392,7 @@ static void switch_off(void)
 	mutex_unlock(&kvm_lock);
 }
 
-/* Under the lock of the kernel's parameters, one at a time. */
+/* Under the lock of the module's parameters, one at a time. */
 static int set_stats_time(const char *val, const struct kernel_param *kp)
 {
 	bool was_on = static_key_enabled(&kvm_stats_time);

@@ -73,18 +73,25 @@ static inline bool kvm_stats_time_on(void)
 /* KVM_RUN begins. */
 static inline void kvm_stats_run_begin(struct kvm_vcpu *vcpu)
 {
-	u64 waits = kvm_stats_ready(vcpu);
+	u64 waits;
 
+	preempt_disable();
+	waits = kvm_take_waits(vcpu);
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_begin(vcpu, waits);
+	else
+		kvm_stats_count_wait(vcpu, waits);
 	vcpu->in_run = true;
+	preempt_enable();
 }
 
 static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
 {
+	preempt_disable();
 	vcpu->in_run = false;
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_end(vcpu);
+	preempt_enable();
 }
 
 /* The thread loses its CPU in KVM_RUN, or finds nothing to do. */
@@ -97,17 +104,21 @@ static inline void kvm_stats_sched_out(struct kvm_vcpu *vcpu)
 /* And has one again. @preempted: it had only lost it. */
 static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
 {
-	u64 waits = kvm_stats_ready(vcpu);
+	u64 waits = kvm_take_waits(vcpu);
 
 	if (kvm_stats_time_on())
 		__kvm_stats_time_sched_in(vcpu, preempted, waits);
+	else
+		kvm_stats_count_wait(vcpu, waits);
 }
 
 /* A halt begins or ends to poll. */
-static inline void kvm_stats_poll(struct kvm_vcpu *vcpu, bool polling)
+static inline void kvm_stats_halt_polls(struct kvm_vcpu *vcpu, bool polling)
 {
+	preempt_disable();
 	if (kvm_stats_time_on())
 		__kvm_stats_time_poll(vcpu, polling);
+	preempt_enable();
 }
 
 #endif

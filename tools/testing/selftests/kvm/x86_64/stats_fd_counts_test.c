@@ -276,7 +276,10 @@ TEST_F(guest, entries_that_are_left_out_are_exits_with_a_reason_of_their_own)
 		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	vcpu_complete_exit(_metadata, v);
 	reasons_read(_metadata, v, &r);
-	EXPECT_EQ(emulated ? (__u64)ROUNDS : 0UL,
+	/* One that the host's scheduler interrupts is left out again. */
+	EXPECT_LE(emulated ? (__u64)ROUNDS : 0UL,
+		  reason_of(_metadata, v, &r, "emulation"));
+	EXPECT_GE(emulated ? 2UL * ROUNDS : 0UL,
 		  reason_of(_metadata, v, &r, "emulation"));
 	EXPECT_EQ(emulated ? 0UL : (__u64)ROUNDS,
 		  reason_of(_metadata, v, &r, "io"));
