@@ -73,6 +73,7 @@ load_profile() {
 		image=vmlinux
 		;;
 	esac
+	kind=${CONFIG:-$kind}
 	"${emulator}_needs"
 	# What a debug kernel does takes that many times as long.
 	[ -z "$DEBUG" ] || slowness=$((slowness * 6))

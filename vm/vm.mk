@@ -43,22 +43,24 @@ baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in 
 
 ##@ Measuring, on the base and with the series
 
-.PHONY: kernel-base
-kernel-base: deps-source deps-kernel deps-arm64
+.PHONY: kernels-bench
+kernels-bench: deps-source deps-kernel deps-arm64 tree
+	scripts/kernel x86 bench
+	scripts/kernel arm64 bench
 	VARIANT=base scripts/tree
-	VARIANT=base scripts/kernel x86
-	VARIANT=base scripts/kernel arm64
+	VARIANT=base scripts/kernel x86 bench
+	VARIANT=base scripts/kernel arm64 bench
 
 .PHONY: bench
 bench: bench-instructions bench-scan bench-export ## instructions of exits, reads, debugfs, of scans and scrapes of 10,240 vCPUs, against their limits
 
 .PHONY: bench-instructions bench-scan
-bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernel kernel-base
+bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench
 	vm/bench/run $* x86-npt arm64-vhe
 
 # kvmstat export needs libraries that are there for x86 only.
 .PHONY: bench-export
-bench-export: deps-vm kernel-x86
+bench-export: deps-vm kernels-bench
 	scripts/userspace x86
 	vm/bench/run export x86-npt
 
@@ -67,5 +69,5 @@ plot: deps-plot ## vm/bench/scan.svg, of the figures that are recorded in vm/ben
 	vm/bench/plot
 
 .PHONY: memory
-memory: deps-vm deps-vm-arm64 kernel kernel-base ## bytes that vCPUs, VMs and statistics files take, against their limits
+memory: deps-vm deps-vm-arm64 kernels-bench ## bytes that vCPUs, VMs and statistics files take, against their limits
 	vm/bench/run memory x86-npt arm64-vhe

@@ -11,11 +11,13 @@
  */
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/stat.h>
 #include <linux/smp.h>
+#include <linux/timex.h>
 
 #include "stats_time.h"
 
@@ -24,6 +26,70 @@ EXPORT_SYMBOL_GPL(kvm_stats_time);
 
 /* The time before this is not accounted for: all of it while the switch is off. */
 static u64 accounted_from = U64_MAX;
+
+/* A change is never before the last one. */
+static __always_inline u64 now_from(struct kvm_vcpu *vcpu, u64 clock)
+{
+	return max(clock, vcpu->stat->state_since_ns);
+}
+
+static __always_inline u64 time_now(struct kvm_vcpu *vcpu)
+{
+	return now_from(vcpu, ktime_get_ns());
+}
+
+#ifdef kvm_arch_cycles_khz
+/*
+ * A look at the clock is most of what a change costs. Around guest mode the CPU's
+ * cycles do as well, for a millisecond after such a look, and as long as the thread
+ * does not leave the CPU: whether CPUs agree on their cycles does not matter, nor how
+ * well their rate is known. It is taken for 0.1 % less than it is, so that what is made
+ * of it is not ahead of the clock. The next look makes up for that.
+ */
+#define CYCLES_SHIFT	22
+#define NS_OF_CYCLES	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
+
+static noinline u64 look_at_clock(struct kvm_vcpu *vcpu)
+{
+	u64 now = ktime_get_ns();
+	u32 khz = kvm_arch_cycles_khz();
+
+	vcpu->time.cycles_from = get_cycles();
+	vcpu->time.cycles_from_ns = now;
+	vcpu->time.cycles_good = khz;
+	if (khz)
+		vcpu->time.cycles_mult =
+			div_u64((u64)NS_OF_CYCLES << CYCLES_SHIFT, khz);
+	return now;
+}
+
+static __always_inline u64 time_now_by_cycles(struct kvm_vcpu *vcpu)
+{
+	u64 cycles = get_cycles() - vcpu->time.cycles_from, clock;
+
+	if (likely(cycles < vcpu->time.cycles_good))
+		clock = vcpu->time.cycles_from_ns +
+			(cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
+	else
+		clock = look_at_clock(vcpu);
+	return now_from(vcpu, clock);
+}
+
+/* The thread may have come to another CPU. */
+static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+{
+	vcpu->time.cycles_good = 0;
+}
+#else
+static __always_inline u64 time_now_by_cycles(struct kvm_vcpu *vcpu)
+{
+	return time_now(vcpu);
+}
+
+static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+{
+}
+#endif
 
 /* How long the vCPU's state was what it is, but no longer than is accounted for. */
 static __always_inline u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
@@ -140,7 +206,7 @@ static __always_inline void end_exit(struct kvm_vcpu *vcpu)
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
-	u64 now = ktime_get_ns();
+	u64 now = time_now_by_cycles(vcpu);
 	u64 ns = time_on_cpu(vcpu, now);
 
 	begin_change(vcpu);
@@ -152,7 +218,7 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
-	u64 now = ktime_get_ns();
+	u64 now = time_now_by_cycles(vcpu);
 	u64 ns = time_on_cpu(vcpu, now);
 
 	begin_change(vcpu);
@@ -165,9 +231,10 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_exit);
 
 void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 {
-	u64 now = ktime_get_ns();
+	u64 now = time_now(vcpu);
 	u64 ns = time_without_cpu(vcpu, now, waits);
 
+	forget_cycles(vcpu);
 	begin_change(vcpu);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, KVM_VCPU_STATE_user, ns);
@@ -176,7 +243,7 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	u64 now = ktime_get_ns();
+	u64 now = time_now(vcpu);
 	u64 ns = time_on_cpu(vcpu, now);
 
 	begin_change(vcpu);
@@ -188,7 +255,7 @@ void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
 	enum kvm_vcpu_state to = KVM_VCPU_STATE_sleep;
-	u64 now = ktime_get_ns();
+	u64 now = time_now(vcpu);
 	u64 ns = time_on_cpu(vcpu, now);
 
 	if (current->on_rq)
@@ -216,13 +283,14 @@ static enum kvm_vcpu_state state_without_cpu(struct kvm_vcpu *vcpu,
 void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 {
 	enum kvm_vcpu_state from = state_without_cpu(vcpu, preempted);
-	u64 now = ktime_get_ns();
+	u64 now = time_now(vcpu);
 	u64 ns = time_without_cpu(vcpu, now, waits);
 
 	/* The rest of a wait is on the way to a CPU, if waits are counted. */
 	if (from == KVM_VCPU_STATE_ready && sched_info_on())
 		from = state_in_kvm(vcpu);
 
+	forget_cycles(vcpu);
 	begin_change(vcpu);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, from, ns);
@@ -231,7 +299,7 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	u64 now = ktime_get_ns();
+	u64 now = time_now(vcpu);
 	u64 ns = time_on_cpu(vcpu, now);
 
 	begin_change(vcpu);

@@ -343,7 +343,7 @@ TEST_F(time, of_a_vmm_that_sleeps_at_each_exit_is_that_of_user_space)
 /* Exits that KVM handles: guest and exit, nothing else but who preempts it. */
 TEST_F(time, of_exits_that_kvm_handles_is_of_guest_and_exit)
 {
-	__u64 of[REASONS_MAX], exits, ns;
+	__u64 of[REASONS_MAX], hist[EXIT_BUCKETS], exits, ns;
 	struct runner runner;
 	struct times t[2];
 
@@ -365,6 +365,11 @@ TEST_F(time, of_exits_that_kvm_handles_is_of_guest_and_exit)
 	EXPECT_EQ(exits, exits_timed(_metadata, self->vcpu));
 	ns = reasons_ns(_metadata, self->vcpu, of);
 	EXPECT_EQ(t[1].of[EXIT], ns);
+
+	/* And none takes no time, unless the clock had been ahead. */
+	stats_read_all(_metadata, &self->vcpu->file, "exit_hist", hist,
+		       EXIT_BUCKETS);
+	EXPECT_LE(hist[0], exits / 10);
 }
 
 /* The reason whose time it is, is that of the exit. */
@@ -561,6 +566,7 @@ TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 	end = now_ns() + LOOKING;
 	while (changed < LOOKS && now_ns() < end) {
 		LOOK(&t[2]);
+		EXPECT_LE(t[2].since, now_ns());
 		changed += t[2].since != t[1].since;
 		/*
 		 * What the scheduler's clock is ahead after a wait is taken
