@@ -27,15 +27,107 @@ EXPORT_SYMBOL_GPL(kvm_stats_time);
 /* The time before this is not accounted for: all of it while the switch is off. */
 static u64 accounted_from = U64_MAX;
 
-/* A change is never before the last one. */
-static __always_inline u64 now_from(struct kvm_vcpu *vcpu, u64 clock)
+/* How long the vCPU's state was what it is, but no longer than is accounted for. */
+static u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
 {
-	return max(clock, vcpu->stat->state_since_ns);
+	u64 from = READ_ONCE(accounted_from);
+	u64 since = vcpu->stat->state_since_ns;
+
+	if (unlikely(since < from))
+		since = min(from, now);
+	return now - since;
 }
 
-static __always_inline u64 time_now(struct kvm_vcpu *vcpu)
+/*
+ * A reader that finds the same state_since_ns before and after what it loads, and
+ * that is not 0, has all of it from between two changes: all that counts time and
+ * waits stands between these two. For callers who have disabled preemption, so
+ * that no reader waits for long.
+ */
+static __always_inline void begin_change(struct kvm_vcpu_stat *stat)
 {
-	return now_from(vcpu, ktime_get_ns());
+	WRITE_ONCE(stat->state_since_ns, 0);
+	/* Pairs with the acquire of readers, before what they load. */
+	smp_wmb();
+}
+
+static __always_inline void end_change(struct kvm_vcpu_stat *stat,
+				       enum kvm_vcpu_state to, u64 now)
+{
+	WRITE_ONCE(stat->state, to);
+	/* And this one with what they have behind it. */
+	smp_wmb();
+	WRITE_ONCE(stat->state_since_ns, now);
+}
+
+static __always_inline void add_time(u64 *counter, u64 ns)
+{
+	WRITE_ONCE(*counter, *counter + ns);
+}
+
+static __always_inline void count_time(struct kvm_vcpu *vcpu,
+				       struct kvm_vcpu_stat *stat,
+				       enum kvm_vcpu_state state, u64 ns)
+{
+	switch (state) {
+	case KVM_VCPU_STATE_guest:
+		add_time(&stat->time_guest_ns, ns);
+		break;
+	case KVM_VCPU_STATE_exit:
+		add_time(&stat->time_exit_ns, ns);
+		stat->exit_reason_ns[vcpu->time.reason] += ns;
+		vcpu->time.exit_ns += ns;
+		break;
+	case KVM_VCPU_STATE_poll:
+		add_time(&stat->time_poll_ns, ns);
+		break;
+	case KVM_VCPU_STATE_halt:
+		add_time(&stat->time_halt_ns, ns);
+		break;
+	case KVM_VCPU_STATE_sleep:
+		add_time(&stat->time_sleep_ns, ns);
+		break;
+	case KVM_VCPU_STATE_user:
+		add_time(&stat->time_user_ns, ns);
+		break;
+	default:	/* ready_ns is the scheduler's */
+		break;
+	}
+}
+
+/* What is left of the time in a state, without the waits for a CPU in it. */
+static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
+{
+	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
+	return waits > ns ? 0 : ns - waits;
+}
+
+/* When a state ends, which is never before it began, and how long it was. */
+struct change {
+	u64 now;
+	u64 ns;
+};
+
+static u64 time_now(struct kvm_vcpu *vcpu)
+{
+	return max(ktime_get_ns(), vcpu->stat->state_since_ns);
+}
+
+/*
+ * In KVM_RUN, on a CPU. The scheduler's clock and this one are not read at the same
+ * instant: what it has counted beyond the time that passed while the thread had no
+ * CPU is taken from the next that it has one.
+ */
+static struct change change_on_cpu(struct kvm_vcpu *vcpu)
+{
+	struct change change;
+
+	change.now = time_now(vcpu);
+	change.ns = time_in_state(vcpu, change.now);
+	if (unlikely(vcpu->time.overdrawn))
+		change.ns = without_waits(vcpu, change.ns,
+					  vcpu->time.overdrawn);
+	return change;
 }
 
 #ifdef kvm_arch_cycles_khz
@@ -49,30 +141,40 @@ static __always_inline u64 time_now(struct kvm_vcpu *vcpu)
 #define CYCLES_SHIFT	22
 #define NS_OF_CYCLES	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
 
-static noinline u64 look_at_clock(struct kvm_vcpu *vcpu)
+static noinline struct change change_by_clock(struct kvm_vcpu *vcpu)
 {
-	u64 now = ktime_get_ns();
+	struct change change = change_on_cpu(vcpu);
 	u32 khz = kvm_arch_cycles_khz();
 
+	/*
+	 * Cycles were ahead of the clock, or time is not accounted for yet, or
+	 * waits are paid for: then the next change is by the clock, too.
+	 */
+	if (!change.ns)
+		khz = 0;
 	vcpu->time.cycles_from = get_cycles();
-	vcpu->time.cycles_from_ns = now;
+	vcpu->time.cycles_from_ns = change.now;
 	vcpu->time.cycles_good = khz;
 	if (khz)
 		vcpu->time.cycles_mult =
 			div_u64((u64)NS_OF_CYCLES << CYCLES_SHIFT, khz);
-	return now;
+	return change;
 }
 
-static __always_inline u64 time_now_by_cycles(struct kvm_vcpu *vcpu)
+static __always_inline struct change change_by_cycles(struct kvm_vcpu *vcpu)
 {
-	u64 cycles = get_cycles() - vcpu->time.cycles_from, clock;
+	u64 cycles = get_cycles() - vcpu->time.cycles_from;
+	u64 since = vcpu->stat->state_since_ns;
+	struct change change;
 
-	if (likely(cycles < vcpu->time.cycles_good))
-		clock = vcpu->time.cycles_from_ns +
-			(cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
-	else
-		clock = look_at_clock(vcpu);
-	return now_from(vcpu, clock);
+	if (unlikely(cycles >= vcpu->time.cycles_good))
+		return change_by_clock(vcpu);
+
+	change.now = vcpu->time.cycles_from_ns +
+		     (cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
+	change.now = max(change.now, since);
+	change.ns = change.now - since;
+	return change;
 }
 
 /* The thread may have come to another CPU. */
@@ -81,104 +183,15 @@ static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
 	vcpu->time.cycles_good = 0;
 }
 #else
-static __always_inline u64 time_now_by_cycles(struct kvm_vcpu *vcpu)
+static struct change change_by_cycles(struct kvm_vcpu *vcpu)
 {
-	return time_now(vcpu);
+	return change_on_cpu(vcpu);
 }
 
 static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
 {
 }
 #endif
-
-/* How long the vCPU's state was what it is, but no longer than is accounted for. */
-static __always_inline u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
-{
-	u64 from = READ_ONCE(accounted_from);
-	u64 since = vcpu->stat->state_since_ns;
-
-	if (unlikely(since < from))
-		since = min(from, now);
-	return now - since;
-}
-
-static __always_inline u64 *counter_of(struct kvm_vcpu_stat *stat,
-				       enum kvm_vcpu_state state)
-{
-	switch (state) {
-	case KVM_VCPU_STATE_guest:
-		return &stat->time_guest_ns;
-	case KVM_VCPU_STATE_exit:
-		return &stat->time_exit_ns;
-	case KVM_VCPU_STATE_poll:
-		return &stat->time_poll_ns;
-	case KVM_VCPU_STATE_halt:
-		return &stat->time_halt_ns;
-	case KVM_VCPU_STATE_sleep:
-		return &stat->time_sleep_ns;
-	case KVM_VCPU_STATE_user:
-		return &stat->time_user_ns;
-	default:	/* ready_ns is the scheduler's */
-		return NULL;
-	}
-}
-
-/*
- * A reader that finds the same state_since_ns before and after what it loads, and
- * that is not 0, has all of it from between two changes: all that counts time and
- * waits stands between these two. For callers who have disabled preemption, so
- * that no reader waits for long.
- */
-static __always_inline void begin_change(struct kvm_vcpu *vcpu)
-{
-	WRITE_ONCE(vcpu->stat->state_since_ns, 0);
-	/* Pairs with the acquire of readers, before what they load. */
-	smp_wmb();
-}
-
-static __always_inline void end_change(struct kvm_vcpu *vcpu,
-				       enum kvm_vcpu_state to, u64 now)
-{
-	WRITE_ONCE(vcpu->stat->state, to);
-	/* And this one with what they have behind it. */
-	smp_wmb();
-	WRITE_ONCE(vcpu->stat->state_since_ns, now);
-}
-
-static __always_inline void count_time(struct kvm_vcpu *vcpu,
-				       enum kvm_vcpu_state state, u64 ns)
-{
-	struct kvm_vcpu_stat *stat = vcpu->stat;
-	u64 *counter = counter_of(stat, state);
-
-	if (counter)
-		WRITE_ONCE(*counter, *counter + ns);
-	if (state == KVM_VCPU_STATE_exit) {
-		stat->exit_reason_ns[vcpu->time.reason] += ns;
-		vcpu->time.exit_ns += ns;
-	}
-}
-
-/* What is left of the time in a state, without the waits for a CPU in it. */
-static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
-{
-	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
-	return waits > ns ? 0 : ns - waits;
-}
-
-/*
- * In KVM_RUN, on a CPU. The scheduler's clock and this one are not read at the same
- * instant: what it has counted beyond the time that passed while the thread had no
- * CPU is taken from the next that it has one.
- */
-static __always_inline u64 time_on_cpu(struct kvm_vcpu *vcpu, u64 now)
-{
-	u64 ns = time_in_state(vcpu, now);
-
-	if (unlikely(vcpu->time.overdrawn))
-		ns = without_waits(vcpu, ns, vcpu->time.overdrawn);
-	return ns;
-}
 
 /* And outside of it. */
 static u64 time_without_cpu(struct kvm_vcpu *vcpu, u64 now, u64 waits)
@@ -197,33 +210,34 @@ static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
 }
 
 /* An exit is over, of which all was seen. */
-static __always_inline void end_exit(struct kvm_vcpu *vcpu)
+static __always_inline void end_exit(struct kvm_vcpu *vcpu,
+				     struct kvm_vcpu_stat *stat)
 {
 	if (likely(vcpu->time.in_exit))
-		kvm_stats_log_hist(vcpu->stat, exit_hist, vcpu->time.exit_ns);
+		kvm_stats_log_hist(stat, exit_hist, vcpu->time.exit_ns);
 	vcpu->time.in_exit = false;
 }
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
-	u64 now = time_now_by_cycles(vcpu);
-	u64 ns = time_on_cpu(vcpu, now);
+	struct change change = change_by_cycles(vcpu);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	begin_change(vcpu);
-	count_time(vcpu, KVM_VCPU_STATE_exit, ns);
-	end_exit(vcpu);
-	end_change(vcpu, KVM_VCPU_STATE_guest, now);
+	begin_change(stat);
+	count_time(vcpu, stat, KVM_VCPU_STATE_exit, change.ns);
+	end_exit(vcpu, stat);
+	end_change(stat, KVM_VCPU_STATE_guest, change.now);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
-	u64 now = time_now_by_cycles(vcpu);
-	u64 ns = time_on_cpu(vcpu, now);
+	struct change change = change_by_cycles(vcpu);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	begin_change(vcpu);
-	count_time(vcpu, KVM_VCPU_STATE_guest, ns);
-	end_change(vcpu, KVM_VCPU_STATE_exit, now);
+	begin_change(stat);
+	count_time(vcpu, stat, KVM_VCPU_STATE_guest, change.ns);
+	end_change(stat, KVM_VCPU_STATE_exit, change.now);
 	vcpu->time.exit_ns = 0;
 	vcpu->time.in_exit = true;
 }
@@ -233,39 +247,40 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 {
 	u64 now = time_now(vcpu);
 	u64 ns = time_without_cpu(vcpu, now, waits);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	forget_cycles(vcpu);
-	begin_change(vcpu);
+	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
-	count_time(vcpu, KVM_VCPU_STATE_user, ns);
-	end_change(vcpu, KVM_VCPU_STATE_exit, now);
+	count_time(vcpu, stat, KVM_VCPU_STATE_user, ns);
+	end_change(stat, KVM_VCPU_STATE_exit, now);
 }
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	u64 now = time_now(vcpu);
-	u64 ns = time_on_cpu(vcpu, now);
+	struct change change = change_on_cpu(vcpu);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	begin_change(vcpu);
-	count_time(vcpu, KVM_VCPU_STATE_exit, ns);
-	end_exit(vcpu);
-	end_change(vcpu, KVM_VCPU_STATE_user, now);
+	begin_change(stat);
+	count_time(vcpu, stat, KVM_VCPU_STATE_exit, change.ns);
+	end_exit(vcpu, stat);
+	end_change(stat, KVM_VCPU_STATE_user, change.now);
 }
 
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
 	enum kvm_vcpu_state to = KVM_VCPU_STATE_sleep;
-	u64 now = time_now(vcpu);
-	u64 ns = time_on_cpu(vcpu, now);
+	struct change change = change_on_cpu(vcpu);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	if (current->on_rq)
 		to = KVM_VCPU_STATE_ready;
 	else if (kvm_arch_vcpu_is_halted(vcpu))
 		to = KVM_VCPU_STATE_halt;
 
-	begin_change(vcpu);
-	count_time(vcpu, state_in_kvm(vcpu), ns);
-	end_change(vcpu, to, now);
+	begin_change(stat);
+	count_time(vcpu, stat, state_in_kvm(vcpu), change.ns);
+	end_change(stat, to, change.now);
 }
 
 /* The state of who has a CPU again, also if nobody has seen that it lost it. */
@@ -285,27 +300,28 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 	enum kvm_vcpu_state from = state_without_cpu(vcpu, preempted);
 	u64 now = time_now(vcpu);
 	u64 ns = time_without_cpu(vcpu, now, waits);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	/* The rest of a wait is on the way to a CPU, if waits are counted. */
 	if (from == KVM_VCPU_STATE_ready && sched_info_on())
 		from = state_in_kvm(vcpu);
 
 	forget_cycles(vcpu);
-	begin_change(vcpu);
+	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
-	count_time(vcpu, from, ns);
-	end_change(vcpu, state_in_kvm(vcpu), now);
+	count_time(vcpu, stat, from, ns);
+	end_change(stat, state_in_kvm(vcpu), now);
 }
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	u64 now = time_now(vcpu);
-	u64 ns = time_on_cpu(vcpu, now);
+	struct change change = change_on_cpu(vcpu);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	begin_change(vcpu);
-	count_time(vcpu, state_in_kvm(vcpu), ns);
+	begin_change(stat);
+	count_time(vcpu, stat, state_in_kvm(vcpu), change.ns);
 	vcpu->time.polling = polling;
-	end_change(vcpu, state_in_kvm(vcpu), now);
+	end_change(stat, state_in_kvm(vcpu), change.now);
 }
 
 /* It was not waited for: time begins with a vCPU's first KVM_RUN. */
@@ -343,9 +359,9 @@ static void end_state(struct kvm_vcpu *vcpu, u64 end)
 		ns = without_waits(vcpu, ns, min(ns, kvm_pending_waits(vcpu)) +
 				   vcpu->time.overdrawn);
 	preempt_disable();
-	begin_change(vcpu);
-	count_time(vcpu, state, ns);
-	end_change(vcpu, KVM_VCPU_STATE_none, max(end, since));
+	begin_change(vcpu->stat);
+	count_time(vcpu, vcpu->stat, state, ns);
+	end_change(vcpu->stat, KVM_VCPU_STATE_none, max(end, since));
 	preempt_enable();
 	forget(vcpu);
 }
@@ -399,9 +415,9 @@ static void find_state(struct kvm_vcpu *vcpu)
 		waits = kvm_pending_waits(vcpu);
 		WRITE_ONCE(vcpu->run_delay, vcpu->run_delay + waits);
 		preempt_disable();
-		begin_change(vcpu);
+		begin_change(vcpu->stat);
 		kvm_stats_count_wait(vcpu, waits);
-		end_change(vcpu, KVM_VCPU_STATE_user, accounted_from);
+		end_change(vcpu->stat, KVM_VCPU_STATE_user, accounted_from);
 		preempt_enable();
 	}
 	mutex_unlock(&vcpu->mutex);

@@ -6,6 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
@@ -24,6 +26,7 @@
 #define GUEST_MEMORY	0x10000UL
 #define KERNEL_EXITS	GUEST_MEMORY
 #define USER_EXITS	(GUEST_MEMORY + 0x100)
+#define HALTS		(GUEST_MEMORY + 0x200)
 
 #if defined(__x86_64__)
 
@@ -41,6 +44,17 @@ static const uint8_t user_exits_code[] = {
 	0xe6, 0x10,		/* 1:	out %al, $0x10	*/
 	0xeb, 0xfc,		/*	jmp 1b		*/
 };
+
+static const uint8_t halts_code[] = {
+	0xf4,			/* 1:	hlt		*/
+	0xeb, 0xfd,		/*	jmp 1b		*/
+};
+
+/* A vCPU halts in KVM only then. */
+static void arch_create_irqchip(int vm)
+{
+	sure(ioctl(vm, KVM_CREATE_IRQCHIP, 0), "KVM_CREATE_IRQCHIP");
+}
 
 static void arch_init_vcpu(int vm, int vcpu, uint64_t pc)
 {
@@ -81,6 +95,16 @@ static const uint32_t user_exits_code[] = {
 	0xb90002a1,		/* 1:	str w1, [x21]	*/
 	0x17ffffff,		/*	b 1b		*/
 };
+
+static const uint32_t halts_code[] = {
+	0xd503207f,		/* 1:	wfi		*/
+	0x17ffffff,		/*	b 1b		*/
+};
+
+static void arch_create_irqchip(int vm)
+{
+	(void)vm;
+}
 
 static void set_reg(int vcpu, uint64_t offset, uint64_t value)
 {
@@ -133,6 +157,7 @@ static void add_memory(int vm)
 	memcpy(memory, kernel_exits_code, sizeof(kernel_exits_code));
 	memcpy(memory + (USER_EXITS - GUEST_MEMORY), user_exits_code,
 	       sizeof(user_exits_code));
+	memcpy(memory + (HALTS - GUEST_MEMORY), halts_code, sizeof(halts_code));
 	region.userspace_addr = (uintptr_t)memory;
 	sure(ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region),
 	     "KVM_SET_USER_MEMORY_REGION");
@@ -144,6 +169,8 @@ static void create_guest(struct guest *g, uint64_t pc)
 			"KVM_GET_VCPU_MMAP_SIZE");
 
 	g->vm = create_vm();
+	if (pc == HALTS)
+		arch_create_irqchip(g->vm);
 	add_memory(g->vm);
 	g->vcpu = sure(ioctl(g->vm, KVM_CREATE_VCPU, 0), "KVM_CREATE_VCPU");
 	g->run = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, g->vcpu, 0);
@@ -169,14 +196,91 @@ static uint64_t kernel_exits(struct guest *g, int n)
 	return shortest(run_guest, g, 1);
 }
 
-static void measure_exits(struct guest *g)
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* A vCPU that halts, and its thread. */
+struct halted {
+	struct guest guest;
+	pthread_t thread;
+	atomic_int interrupts;
+	atomic_bool stops;
+};
+
+/* Before all others, so that who wakes it goes on when it is blocked again. */
+static void *run_halted(void *arg)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	struct halted *h = arg;
+
+	errno = pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	if (errno)
+		fail("SCHED_FIFO");
+	while (!atomic_load(&h->stops)) {
+		if (ioctl(h->guest.vcpu, KVM_RUN, 0) == 0 || errno != EINTR)
+			fail("KVM_RUN of a vCPU that halts");
+		atomic_fetch_add(&h->interrupts, 1);
+	}
+	return NULL;
+}
+
+static void do_interrupt(void *arg)
+{
+	const struct halted *h = arg;
+
+	pthread_kill(h->thread, SIGUSR1);
+}
+
+static void set_parameter(const char *name, const char *value)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/module/kvm/parameters/%s", name);
+	fd = sure(open(path, O_WRONLY), path);
+	if (write(fd, value, strlen(value)) < 0)
+		fail("%s", path);
+	close(fd);
+}
+
+/* The thread ends: system calls of a process that has two take longer. */
+static void measure_halt(const char *row)
+{
+	struct halted h = { };
+
+	create_guest(&h.guest, HALTS);
+	set_parameter("halt_poll_ns", "0");
+	signal(SIGUSR1, nothing);
+	errno = pthread_create(&h.thread, NULL, run_halted, &h);
+	if (errno)
+		fail("pthread_create");
+	while (!atomic_load(&h.interrupts)) {
+		usleep(1000);
+		do_interrupt(&h);
+	}
+	print(row, cost(do_interrupt, &h, 48), 0);
+	atomic_store(&h.stops, true);
+	do_interrupt(&h);
+	pthread_join(h.thread, NULL);
+	close(h.guest.vcpu);
+	close(h.guest.vm);
+}
+
+struct exit_rows {
+	const char *kernel, *user, *halt;
+};
+
+static void measure_exits(struct guest *g, const struct exit_rows *rows)
 {
 	struct guest user;
 	int n = 208;
 
-	print("kernel-exit", (double)(kernel_exits(g, 2 * n) - kernel_exits(g, n)) / n, 0);
+	print(rows->kernel, (double)(kernel_exits(g, 2 * n) - kernel_exits(g, n)) / n, 0);
 	create_guest(&user, USER_EXITS);
-	print("user-exit", cost(run_guest, &user, n), 0);
+	print(rows->user, cost(run_guest, &user, n), 0);
+	measure_halt(rows->halt);
 }
 
 static void do_system_call(void *arg)
@@ -392,6 +496,10 @@ static void measure_readers(struct guest *g, struct read *all, struct values *va
 
 int main(void)
 {
+	static const struct exit_rows exits = { "kernel-exit", "user-exit", "halt" };
+	static const struct exit_rows timed = {
+		"kernel-exit-timed", "user-exit-timed", "halt-timed"
+	};
 	struct values values;
 	struct guest g;
 	struct read all;
@@ -401,13 +509,15 @@ int main(void)
 	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
 	create_guest(&g, KERNEL_EXITS);
 	measure_references();
-	measure_exits(&g);
+	measure_exits(&g, &exits);
 	measure_debugfs(&g);
 	measure_create_vcpu();
 	if (ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD) > 0) {
 		measure_stats(&g, &all);
 		measure_mapping(all.fd, &values);
 		measure_readers(&g, &all, &values);
+		set_parameter("stats_time", "1");
+		measure_exits(&g, &timed);
 	}
 	return 0;
 }

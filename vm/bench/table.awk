@@ -5,7 +5,7 @@
 # status is 1. `what` is the program that the rows are of.
 
 BEGIN {
-	last["instructions"] = "exit-with-mapping"
+	last["instructions"] = "halt-timed"
 	last["memory"] = "left"
 	last["scan"] = "first"
 	last["export"] = "export-peak"
@@ -49,6 +49,13 @@ function compare(text, key, limit,    more) {
 	row(text, cost["base", key], cost["series", key], sprintf("%+.2f %%", more), limit, more, "%.2f %%")
 }
 
+# ... with time by state switched on, which the base does not have.
+function compare_timed(text, key, limit,    more) {
+	more = percent(cost["base", key], cost["series", key "-timed"])
+	row(text, cost["base", key], cost["series", key "-timed"], sprintf("%+.2f %%", more), limit,
+		more, "%.2f %%")
+}
+
 # ... for the difference.
 function subtract(text, key, limit,    more) {
 	more = cost["series", key] - cost["base", key]
@@ -77,8 +84,12 @@ function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
 	compare("pread() of /dev/null", "pread-null")
-	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", 0.25)
-	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 0.25)
+	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", 0.6)
+	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 0.6)
+	compare("signal to a vCPU that is halted, and back", "halt")
+	compare_timed("exit that KVM handles, time by state on", "kernel-exit", 6)
+	compare_timed("exit to user space, time by state on", "user-exit")
+	compare_timed("signal to a halted vCPU, time by state on", "halt")
 	show("one statistic by pread()", "pread-one", 400)
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))
