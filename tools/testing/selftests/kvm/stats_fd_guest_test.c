@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_delay.h"
 #include "stats_fd_guest.h"
 #include "stats_fd_mmap.h"
+#include "stats_fd_switch.h"
 
 /* Where the guest has the page of the VM, and the windows behind it. */
 #define LENT			0x2000000UL
@@ -18,6 +20,8 @@
 /* And where it has its own page, from its own file. */
 #define LENT_PAGE		0x1000000UL
 #define LENT_PAGE_SLOT		2
+
+#define MS			1000000ULL
 
 /* How often a guest does what it does, or looks. */
 #define TIMES			1000
@@ -318,6 +322,59 @@ TEST_F(guest, sees_what_its_other_vcpus_do)
 	EXPECT_LE(more, look.after[0]);
 	EXPECT_LE(look.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 	runner_stop(_metadata, &runner);
+}
+
+/* What keeps a vCPU from running its guest. */
+static const char * const kept[] = {
+	"ready_ns", "time_exit_ns", "time_user_ns", "time_halt_ns",
+	"time_sleep_ns", "time_poll_ns",
+};
+
+enum { READY, EXIT, USER, KEPT = ARRAY_SIZE(kept) };
+
+/* As the other vCPU sees it: in 32 bits, of a second, nothing is lost. */
+static void look_at_kept(struct __test_metadata *_metadata,
+			 const struct lender *l, __u32 ns[KEPT])
+{
+	int i;
+
+	for (i = 0; i < KEPT; i++) {
+		ns[i] = guest_sees(_metadata, l, &l->guest.vcpu[1], 0, kept[i]);
+		EXPECT_EQ((__u32)vmm_sees(_metadata, l, 0, kept[i]), ns[i]);
+	}
+}
+
+/* Of a vCPU that is starved by its host, and by its VMM. */
+TEST_F(guest, sees_what_keeps_it_from_running)
+{
+	struct guest_vcpu *v = self->vcpu;
+	__u32 before[KEPT], after[KEPT];
+	bool was_on;
+	int i;
+
+	if (access(PARAMETER, F_OK))
+		SKIP(return, "time by state is not accounted for here");
+	was_on = is_on(_metadata);
+	turn_on(_metadata);
+	start_look(_metadata, &self->l, v, CODE_ACTIVITY, 1, 0, self->counter);
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+	look_at_kept(_metadata, &self->l, before);
+
+	wait_for_cpu(_metadata, 400 * MS);
+	usleep(300 * MS / 1000);
+	start_look(_metadata, &self->l, v, CODE_ACTIVITY, TIMES, 0,
+		   self->counter);
+	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_complete_exit(_metadata, v);
+	look_at_kept(_metadata, &self->l, after);
+
+	for (i = 0; i < KEPT; i++)
+		TH_LOG("%s: %u us", kept[i], (after[i] - before[i]) / 1000);
+	EXPECT_LE(400 * MS, after[READY] - before[READY]);
+	EXPECT_LE(300 * MS, after[USER] - before[USER]);
+	EXPECT_LT(0U, after[EXIT] - before[EXIT]);
+	ASSERT_EQ(0, turn(_metadata, was_on ? "1" : "0"));
 }
 
 /* While it runs, without a word from the host. */

@@ -10,9 +10,9 @@
 #include "stats_fd_delay.h"
 #include "stats_fd_mmap.h"
 #include "stats_fd_reasons.h"
+#include "stats_fd_switch.h"
 #include "stats_fd_userfault.h"
 
-#define PARAMETER		"/sys/module/kvm/parameters/stats_time"
 #define MS			1000000ULL
 
 /* Of each thing that is done, so many. */
@@ -51,38 +51,6 @@ static __u64 now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
-static bool is_on(struct __test_metadata *_metadata)
-{
-	FILE *file = fopen(PARAMETER, "re");
-	char on;
-
-	ASSERT_NE(NULL, file) TH_LOG(PARAMETER ": %s", strerror(errno));
-	ASSERT_EQ(1, fscanf(file, "%c", &on));
-	fclose(file);
-	return on == 'Y';
-}
-
-/* Returns 0 or -errno. */
-static int turn(struct __test_metadata *_metadata, const char *value)
-{
-	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC), r;
-
-	ASSERT_LE(0, fd) TH_LOG(PARAMETER ": %s", strerror(errno));
-	r = write(fd, value, strlen(value)) < 0 ? -errno : 0;
-	close(fd);
-	return r;
-}
-
-static void turn_on(struct __test_metadata *_metadata)
-{
-	ASSERT_EQ(0, turn(_metadata, "1"));
-}
-
-static void turn_off(struct __test_metadata *_metadata)
-{
-	ASSERT_EQ(0, turn(_metadata, "0"));
 }
 
 /* Where it stands. */
