@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Time by state: what the thread of a vCPU spends its time with, while the
- * parameter stats_time of kvm is on. At each change of the state one look at the
- * clock ends the old and begins the new one, so that the states add up.
+ * parameter stats_time of kvm is on. At each change of the state one moment ends
+ * the old and begins the new one, so that the states add up.
  *
  * The functions are for the thread that runs the vCPU. While the parameter is off
  * each is a jump label.

@@ -102,15 +102,24 @@ static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 	return waits > ns ? 0 : ns - waits;
 }
 
-/* When a state ends, which is never before it began, and how long it was. */
+/* When a state ends, and how long it was. */
 struct change {
 	u64 now;
 	u64 ns;
 };
 
+/*
+ * A state never ends before it has begun, nor at that moment: no two changes have
+ * the same state_since_ns.
+ */
+static __always_inline u64 after_since(struct kvm_vcpu *vcpu, u64 clock)
+{
+	return max(clock, vcpu->stat->state_since_ns + 1);
+}
+
 static u64 time_now(struct kvm_vcpu *vcpu)
 {
-	return max(ktime_get_ns(), vcpu->stat->state_since_ns);
+	return after_since(vcpu, ktime_get_ns());
 }
 
 /*
@@ -118,11 +127,11 @@ static u64 time_now(struct kvm_vcpu *vcpu)
  * instant: what it has counted beyond the time that passed while the thread had no
  * CPU is taken from the next that it has one.
  */
-static struct change change_on_cpu(struct kvm_vcpu *vcpu)
+static struct change change_at(struct kvm_vcpu *vcpu, u64 clock)
 {
 	struct change change;
 
-	change.now = time_now(vcpu);
+	change.now = after_since(vcpu, clock);
 	change.ns = time_in_state(vcpu, change.now);
 	if (unlikely(vcpu->time.overdrawn))
 		change.ns = without_waits(vcpu, change.ns,
@@ -130,34 +139,48 @@ static struct change change_on_cpu(struct kvm_vcpu *vcpu)
 	return change;
 }
 
+static struct change change_by_clock(struct kvm_vcpu *vcpu)
+{
+	return change_at(vcpu, ktime_get_ns());
+}
+
 #ifdef kvm_arch_cycles_khz
 /*
  * A look at the clock is most of what a change costs. Around guest mode the CPU's
- * cycles do as well, for a millisecond after such a look, and as long as the thread
- * does not leave the CPU: whether CPUs agree on their cycles does not matter, nor how
- * well their rate is known. It is taken for 0.1 % less than it is, so that what is made
- * of it is not ahead of the clock. The next look makes up for that.
+ * cycles do as well, for 0.1 ms after such a look, and as long as the thread does not
+ * leave the CPU: whether CPUs agree on their cycles does not matter. They are taken for
+ * 0.1 % less time than they are, so that what is made of them is behind the clock, and
+ * the next look makes up for it. If it is ahead nonetheless, for the clock is slewed or
+ * the rate is not what it is said to be, the clock is looked at for the next second.
  */
 #define CYCLES_SHIFT	22
-#define NS_OF_CYCLES	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
+#define LOOKS_PER_MS	10
+#define NS_PER_MS	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
 
-static noinline struct change change_by_clock(struct kvm_vcpu *vcpu)
+static noinline struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
-	struct change change = change_on_cpu(vcpu);
 	u32 khz = kvm_arch_cycles_khz();
+	u64 before = get_cycles();
+	u64 clock = ktime_get_ns();
+	u64 cycles = get_cycles();
+	struct change change;
 
+	if (vcpu->stat->state_since_ns > clock + NSEC_PER_USEC)
+		vcpu->time.no_cycles_until = clock + NSEC_PER_SEC;
+	change = change_at(vcpu, clock);
 	/*
-	 * Cycles were ahead of the clock, or time is not accounted for yet, or
-	 * waits are paid for: then the next change is by the clock, too.
+	 * Not while time is not accounted for yet or waits are paid for, for both of
+	 * which has to be looked, nor if 16 us have passed in between.
 	 */
-	if (!change.ns)
+	if (!change.ns || clock < vcpu->time.no_cycles_until ||
+	    cycles - before > khz >> 6)
 		khz = 0;
-	vcpu->time.cycles_from = get_cycles();
-	vcpu->time.cycles_from_ns = change.now;
-	vcpu->time.cycles_good = khz;
+	vcpu->time.cycles_from = cycles;
+	vcpu->time.cycles_from_ns = clock;
+	vcpu->time.cycles_good = khz / LOOKS_PER_MS;
 	if (khz)
 		vcpu->time.cycles_mult =
-			div_u64((u64)NS_OF_CYCLES << CYCLES_SHIFT, khz);
+			div_u64((u64)NS_PER_MS << CYCLES_SHIFT, khz);
 	return change;
 }
 
@@ -168,11 +191,11 @@ static __always_inline struct change change_by_cycles(struct kvm_vcpu *vcpu)
 	struct change change;
 
 	if (unlikely(cycles >= vcpu->time.cycles_good))
-		return change_by_clock(vcpu);
+		return change_by_new_cycles(vcpu);
 
 	change.now = vcpu->time.cycles_from_ns +
 		     (cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
-	change.now = max(change.now, since);
+	change.now = after_since(vcpu, change.now);
 	change.ns = change.now - since;
 	return change;
 }
@@ -185,7 +208,7 @@ static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
 #else
 static struct change change_by_cycles(struct kvm_vcpu *vcpu)
 {
-	return change_on_cpu(vcpu);
+	return change_by_clock(vcpu);
 }
 
 static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
@@ -258,7 +281,7 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	struct change change = change_on_cpu(vcpu);
+	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -270,7 +293,7 @@ void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
 	enum kvm_vcpu_state to = KVM_VCPU_STATE_sleep;
-	struct change change = change_on_cpu(vcpu);
+	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	if (current->on_rq)
@@ -315,7 +338,7 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	struct change change = change_on_cpu(vcpu);
+	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);

@@ -250,8 +250,9 @@ static void measure_halt(const char *row)
 {
 	struct halted h = { };
 
-	create_guest(&h.guest, HALTS);
+	/* VMs take it over when they are created. */
 	set_parameter("halt_poll_ns", "0");
+	create_guest(&h.guest, HALTS);
 	signal(SIGUSR1, nothing);
 	errno = pthread_create(&h.thread, NULL, run_halted, &h);
 	if (errno)

@@ -86,10 +86,10 @@ function instructions(    x86) {
 	compare("pread() of /dev/null", "pread-null")
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", 0.6)
 	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 0.6)
-	compare("signal to a vCPU that is halted, and back", "halt")
+	compare("signal to a vCPU blocked in a halt, and back", "halt")
 	compare_timed("exit that KVM handles, time by state on", "kernel-exit", 6)
 	compare_timed("exit to user space, time by state on", "user-exit")
-	compare_timed("signal to a halted vCPU, time by state on", "halt")
+	compare_timed("signal to a blocked vCPU, time by state on", "halt")
 	show("one statistic by pread()", "pread-one", 400)
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))

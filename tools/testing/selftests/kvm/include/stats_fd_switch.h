@@ -8,38 +8,38 @@
 
 #include "stats_fd_util.h"
 
-#define PARAMETER		"/sys/module/kvm/parameters/stats_time"
+#define STATS_TIME_PARAMETER	"/sys/module/kvm/parameters/stats_time"
 
-static inline bool is_on(struct __test_metadata *_metadata)
+static inline bool stats_time_is_on(struct __test_metadata *_metadata)
 {
-	FILE *file = fopen(PARAMETER, "re");
+	FILE *file = fopen(STATS_TIME_PARAMETER, "re");
 	char on;
 
-	ASSERT_NE(NULL, file) TH_LOG(PARAMETER ": %s", strerror(errno));
+	ASSERT_NE(NULL, file) TH_LOG(STATS_TIME_PARAMETER ": %s", strerror(errno));
 	ASSERT_EQ(1, fscanf(file, "%c", &on));
 	fclose(file);
 	return on == 'Y';
 }
 
 /* Returns 0 or -errno. */
-static inline int turn(struct __test_metadata *_metadata, const char *value)
+static inline int stats_time_turn(struct __test_metadata *_metadata, const char *value)
 {
-	int fd = open(PARAMETER, O_WRONLY | O_CLOEXEC), r;
+	int fd = open(STATS_TIME_PARAMETER, O_WRONLY | O_CLOEXEC), r;
 
-	ASSERT_LE(0, fd) TH_LOG(PARAMETER ": %s", strerror(errno));
+	ASSERT_LE(0, fd) TH_LOG(STATS_TIME_PARAMETER ": %s", strerror(errno));
 	r = write(fd, value, strlen(value)) < 0 ? -errno : 0;
 	close(fd);
 	return r;
 }
 
-static inline void turn_on(struct __test_metadata *_metadata)
+static inline void stats_time_turn_on(struct __test_metadata *_metadata)
 {
-	ASSERT_EQ(0, turn(_metadata, "1"));
+	ASSERT_EQ(0, stats_time_turn(_metadata, "1"));
 }
 
-static inline void turn_off(struct __test_metadata *_metadata)
+static inline void stats_time_turn_off(struct __test_metadata *_metadata)
 {
-	ASSERT_EQ(0, turn(_metadata, "0"));
+	ASSERT_EQ(0, stats_time_turn(_metadata, "0"));
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_SWITCH_H */
