@@ -5,10 +5,10 @@
  * uses nothing but the kernel, so that what fails is the kernel or the test.
  *
  * Two ports lead to the host, apart from the console: "out" gets what the tests
- * print, "verdict" one line per test. The verdict is written at the very end, in
- * one go, after everything that could still make the run a failure: a guest that
- * dies on the way leaves none. They are virtio ports of these names, or the serial
- * ones that the environment names: PORT_out, PORT_verdict.
+ * print and the milliseconds that each took, "verdict" one line per test. The verdict
+ * is written at the very end, in one go, after everything that could still make the run
+ * a failure: a guest that dies on the way leaves none. They are virtio ports of these
+ * names, or the serial ones that the environment names: PORT_out, PORT_verdict.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -284,18 +284,17 @@ static void run(const char *name, int seconds, char *command)
 	while (gone && relay(terminal, to_host))
 		;
 	close(terminal);
-	dprintf(out, "\n@@ end %s\n", name);
+	dprintf(out, "\n@@ end %s %lld\n", name, now_ms() - begin);
 
 	fprintf(verdict, "test %s ", name);
 	if (!gone)
-		fprintf(verdict, "unkillable 0");
+		fprintf(verdict, "unkillable 0\n");
 	else if (!in_time)
-		fprintf(verdict, "timeout %d", seconds);
+		fprintf(verdict, "timeout %d\n", seconds);
 	else if (WIFSIGNALED(status))
-		fprintf(verdict, "signal %d", WTERMSIG(status));
+		fprintf(verdict, "signal %d\n", WTERMSIG(status));
 	else
-		fprintf(verdict, "exit %d", WEXITSTATUS(status));
-	fprintf(verdict, " %lld\n", now_ms() - begin);
+		fprintf(verdict, "exit %d\n", WEXITSTATUS(status));
 }
 
 /* A line of the plan: name, seconds and command, with a tab between them. */

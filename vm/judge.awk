@@ -2,7 +2,8 @@
 #
 # What became of a boot: one `ok` or `not ok` line per test case, from what the
 # tests printed (out), what init says about them (verdict) and what the kernel
-# logged (splats). Set before each file: phase. Variables: profile, proof, emulator_status.
+# logged (splats), and which tests took longest. Set before each file: phase.
+# Variables: profile, proof, emulator_status.
 # Exit status: 0 PASS, 1 FAIL, 2 LOST.
 
 function glob_to_regex(glob) {
@@ -167,6 +168,23 @@ function judge_boot(    failed_before, i) {
 	failed = failed || failed_before
 }
 
+# The slowest tests of several, in seconds, also if the boot was lost: for a person to see
+# what a boot's time went into. The guest's clock goes on while others use the machine.
+function name_slowest(    i, n, most, text) {
+	for (n = 0; n < 5 && n < tests; n++) {
+		most = ""
+		for (i = 1; i <= tests; i++)
+			if (order[i] in took && (most == "" || took[order[i]] > took[most]))
+				most = order[i]
+		if (most == "")
+			break
+		text = text (n ? ", " : "") sprintf("%s %.1f", most, took[most] / 1000)
+		delete took[most]
+	}
+	if (n > 1)
+		print "# " profile ": slowest: " text
+}
+
 phase == "tests" {
 	order[++tests] = $1
 	judge[$1] = $2
@@ -197,7 +215,7 @@ phase == "verdict" && $1 == "tainted" { tainted = $2 }
 phase == "verdict" { complete = ($1 == "end") }
 
 phase == "out" && /^@@ begin / { test = $3; begun[test] = 1; running = ""; next }
-phase == "out" && /^@@ end / { test = ""; next }
+phase == "out" && /^@@ end / { took[$3] = $4 + 0; test = ""; next }
 phase == "out" && test != "" && NF {
 	sub(/\r$/, "")
 	line[test, ++lines[test]] = $0
@@ -223,5 +241,6 @@ END {
 	for (i = 1; i <= tests; i++)
 		judge_test(order[i])
 	judge_boot()
+	name_slowest()
 	exit(!complete ? 2 : failed ? 1 : 0)
 }

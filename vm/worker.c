@@ -3,12 +3,14 @@
  * The init of the Linux guest whose statistics are watched: it keeps the host
  * busy with one kind of work after the other, on all CPUs, says which, and powers
  * off. The kernel argument "seconds=N" is the length of each kind, the default is 4;
- * with "rounds=N" it begins again, so often.
+ * with "rounds=N" it begins again, so often. It rests in between, or else whoever looks
+ * at it has to share the emulated CPUs with it: with "busy=1" it does not.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>
@@ -19,11 +21,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MEMORY (64UL << 20)
 #define PAGE 4096
+
+/* What a piece of work touches: the whole lot takes an emulated CPU seconds. */
+#define BUSY_MEMORY (64UL << 20)
+#define MEMORY (1UL << 20)
+
+/* After each piece of work, which is some ms. */
+#define REST_MS 20
 
 /* The port of power-on diagnostics: writing to it has no effect. */
 #define IDLE_PORT 0x80
+
+static bool busy;
+
+static void sleep_ms(int ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
 
 static void exits(void)
 {
@@ -41,19 +56,20 @@ static void port_writes(void)
 
 static void sleeps(void)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	sleep_ms(1);
 }
 
 static void page_faults(void)
 {
-	char *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
+	unsigned long size = busy ? BUSY_MEMORY : MEMORY;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return;
-	for (unsigned long i = 0; i < MEMORY; i += PAGE)
+	for (unsigned long i = 0; i < size; i += PAGE)
 		memory[i] = 1;
-	munmap(memory, MEMORY);
+	munmap(memory, size);
 }
 
 static void computing(void)
@@ -93,8 +109,11 @@ static void work(int seconds, int cpu)
 
 		if (!cpu)
 			say(phases[i].name);
-		while (time(NULL) < end)
+		while (time(NULL) < end) {
 			phases[i].work();
+			if (!busy)
+				sleep_ms(REST_MS);
+		}
 	}
 }
 
@@ -122,6 +141,7 @@ int main(void)
 	mkdir("/dev", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	ioperm(IDLE_PORT, 1, 1);
+	busy = getenv("busy");
 	cpu = spread();
 	for (int i = rounds ? atoi(rounds) : 1; i; i--)
 		work(seconds ? atoi(seconds) : 4, cpu);

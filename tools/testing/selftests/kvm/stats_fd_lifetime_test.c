@@ -926,7 +926,7 @@ TEST_F(holder, is_killed_at_the_limit_and_nobody_else)
 #define WORKERS			16
 #define FILE_WORKERS		2
 #define WARM_VMS		256
-#define VMS			2048
+#define VMS			1024
 #define WARM_FILES		4096
 #define FILES			16384
 
