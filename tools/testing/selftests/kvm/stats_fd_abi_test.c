@@ -562,6 +562,7 @@ TEST_F(format, booleans_are_0_or_1)
 static const struct stats_known generic_vm[] = {
 	STATS_CUMULATIVE("remote_tlb_flush"),
 	STATS_CUMULATIVE("remote_tlb_flush_requests"),
+	STATS_INSTANT_BOOLEAN("ready_accounting"),
 	{ }
 };
 
@@ -574,9 +575,36 @@ static const struct stats_known generic_vcpu[] = {
 	STATS_TIME_NS("halt_poll_fail_ns"),
 	STATS_TIME_NS("halt_wait_ns"),
 	STATS_INSTANT_BOOLEAN("blocking"),
+	STATS_TIME_NS("ready_ns"),
 	STATS_LOG_HIST_NS("halt_poll_success_hist", 32),
 	STATS_LOG_HIST_NS("halt_poll_fail_hist", 32),
 	STATS_LOG_HIST_NS("halt_wait_hist", 32),
+	STATS_LOG_HIST_NS("ready_hist", 32),
+	{ }
+};
+
+/* Of architectures that account for the time of vCPUs by state. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define STATS_HAVE_TIME		true
+#else
+#define STATS_HAVE_TIME		false
+#endif
+
+static const struct stats_known time_vm[] = {
+	STATS_INSTANT_BOOLEAN("time_accounting"),
+	{ }
+};
+
+static const struct stats_known time_vcpu[] = {
+	STATS_INSTANT("state"),
+	STATS_INSTANT_NS("state_since_ns"),
+	STATS_TIME_NS("time_guest_ns"),
+	STATS_TIME_NS("time_exit_ns"),
+	STATS_TIME_NS("time_poll_ns"),
+	STATS_TIME_NS("time_halt_ns"),
+	STATS_TIME_NS("time_sleep_ns"),
+	STATS_TIME_NS("time_user_ns"),
+	STATS_LOG_HIST_NS("exit_hist", 32),
 	{ }
 };
 
@@ -611,6 +639,27 @@ TEST_F(format, everything_that_is_counted_is_described)
 		     variant->vcpu ? generic_vcpu : generic_vm);
 	expect_known(_metadata, &self->file,
 		     variant->vcpu ? stats_arch_vcpu : stats_arch_vm);
+	if (STATS_HAVE_TIME)
+		expect_known(_metadata, &self->file,
+			     variant->vcpu ? time_vcpu : time_vm);
+}
+
+/* As many as exits have reasons, and each a time. */
+TEST_F(format, time_of_exits_is_there_for_each_of_their_reasons)
+{
+	const struct kvm_stats_desc *ns, *reasons;
+
+	if (!STATS_HAVE_TIME || !variant->vcpu)
+		SKIP(return, "only vCPUs of x86 and arm64 have it");
+
+	ns = stats_find(&self->file, "exit_reason_ns");
+	reasons = stats_find(&self->file, "exit_reasons");
+	ASSERT_NE(NULL, ns);
+	ASSERT_NE(NULL, reasons);
+	EXPECT_EQ(reasons->size, ns->size);
+	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS |
+		  KVM_STATS_BASE_POW10, ns->flags);
+	EXPECT_EQ(-9, ns->exponent);
 }
 
 /*
