@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A kernel log without those reports of debug kernels that are not ours: of KCSAN
-# without a function of KVM's modules, and those of the list vm/baseline/reports, which
-# the base gives as well. They go to the file named by the variable others. Set
+# without a function of KVM's modules, but for what an interrupt has interrupted, and
+# those of the list vm/baseline/reports, which the base gives as well. They go to the file named by the variable others. Set
 # before the files: phase=known (the list) and phase=log.
 
 # Whether the report, all of its lines in one, is ours.
 function ours(    i) {
-	if (report ~ /KCSAN: / && report !~ /\[kvm/)
+	if (report ~ /KCSAN: / && accesses !~ /\[kvm/)
 		return 0
 	for (i = 1; i <= count; i++)
 		if (report ~ known[i])
@@ -27,9 +27,16 @@ phase == "known" {
 
 inside {
 	report = report $0 "\n"
+	# A stack ends with an empty line. What is below an interrupt only had the CPU.
+	if ($0 !~ /^\[ *[0-9.]+\] *[^ ]/)
+		interrupted = 0
+	if (!interrupted)
+		accesses = accesses $0 "\n"
+	if ($0 ~ / asm_(common_interrupt|sysvec_|exc_nmi)/)
+		interrupted = 1
 	if ($0 ~ inside) {
 		printf "%s", report >(ours() ? "/dev/stdout" : others)
-		inside = report = ""
+		inside = report = accesses = ""
 	}
 	next
 }

@@ -157,7 +157,7 @@ static struct change change_by_clock(struct kvm_vcpu *vcpu)
 #define LOOKS_PER_MS	10
 #define NS_PER_MS	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
 
-static noinline struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
+static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	u32 khz = kvm_arch_cycles_khz();
 	u64 before = get_cycles();
@@ -184,20 +184,21 @@ static noinline struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 	return change;
 }
 
-static __always_inline struct change change_by_cycles(struct kvm_vcpu *vcpu)
+/* False if the clock has to be looked at. */
+static __always_inline bool change_by_cycles(struct kvm_vcpu *vcpu,
+					     struct change *change)
 {
 	u64 cycles = get_cycles() - vcpu->time.cycles_from;
 	u64 since = vcpu->stat->state_since_ns;
-	struct change change;
 
 	if (unlikely(cycles >= vcpu->time.cycles_good))
-		return change_by_new_cycles(vcpu);
+		return false;
 
-	change.now = vcpu->time.cycles_from_ns +
-		     (cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
-	change.now = after_since(vcpu, change.now);
-	change.ns = change.now - since;
-	return change;
+	change->now = vcpu->time.cycles_from_ns +
+		      (cycles * vcpu->time.cycles_mult >> CYCLES_SHIFT);
+	change->now = after_since(vcpu, change->now);
+	change->ns = change->now - since;
+	return true;
 }
 
 /* The thread may have come to another CPU. */
@@ -206,9 +207,14 @@ static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
 	vcpu->time.cycles_good = 0;
 }
 #else
-static struct change change_by_cycles(struct kvm_vcpu *vcpu)
+static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	return change_by_clock(vcpu);
+}
+
+static bool change_by_cycles(struct kvm_vcpu *vcpu, struct change *change)
+{
+	return false;
 }
 
 static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
@@ -246,15 +252,9 @@ static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change
 	end_change(stat, to, change.now);
 }
 
-void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
+static __always_inline void begin_exit(struct kvm_vcpu *vcpu,
+				       struct change change)
 {
-	end_exit(vcpu, change_by_cycles(vcpu), KVM_VCPU_STATE_guest);
-}
-EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
-
-void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
-{
-	struct change change = change_by_cycles(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -262,6 +262,38 @@ void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 	end_change(stat, KVM_VCPU_STATE_exit, change.now);
 	vcpu->time.exit_ns = 0;
 	vcpu->time.in_exit = true;
+}
+
+/* Called at the end of those that need no clock: these then need no stack. */
+static noinline void guest_enter_by_clock(struct kvm_vcpu *vcpu)
+{
+	end_exit(vcpu, change_by_new_cycles(vcpu), KVM_VCPU_STATE_guest);
+}
+
+static noinline void guest_exit_by_clock(struct kvm_vcpu *vcpu)
+{
+	begin_exit(vcpu, change_by_new_cycles(vcpu));
+}
+
+void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
+{
+	struct change change;
+
+	if (likely(change_by_cycles(vcpu, &change)))
+		end_exit(vcpu, change, KVM_VCPU_STATE_guest);
+	else
+		guest_enter_by_clock(vcpu);
+}
+EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
+
+void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
+{
+	struct change change;
+
+	if (likely(change_by_cycles(vcpu, &change)))
+		begin_exit(vcpu, change);
+	else
+		guest_exit_by_clock(vcpu);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_exit);
 

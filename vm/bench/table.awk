@@ -84,7 +84,7 @@ function instructions(    x86) {
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1 : 2)
 	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 1)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
-	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.5 : 13,
+	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6 : 13,
 		"kernel-exit")
 	compare("exit to user space, time by state on", "user-exit-timed", "", "user-exit")
 	compare("signal to a blocked vCPU, time by state on", "halt-timed", "", "halt")
