@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "broker.h"
 #include "command.h"
@@ -110,13 +112,19 @@ int confine(unsigned int uses)
 	return drop_privileges(uses | (command_host == &this_host ? 0 : USE_REPLAY));
 }
 
-bool print_problems(struct inventory *inventory)
+void print_problems(struct inventory *inventory)
 {
-	bool any = inventory->num_printed < inventory->num_problems;
-
 	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
 		print_error("%s", inventory->problem[inventory->num_printed]);
-	return any;
+}
+
+int inventory_status(const struct inventory *inventory)
+{
+	bool denied = inventory->num_denied || inventory->is_hidden;
+
+	if (inventory->incomplete || (denied && !inventory->found_any))
+		return STATUS_ERROR;
+	return STATUS_OK;
 }
 
 void print_denied(const struct inventory *inventory)
@@ -177,6 +185,20 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 	else if (!has_vcpus(inventory))
 		print_error("pid %d has a VM, but no vCPU", process->pid);
 	return STATUS_ERROR;
+}
+
+struct output standard_output(void)
+{
+	struct output output = { .file = stdout, };
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t number;
+
+	if (columns && !parse_number(columns, 1, 10000, &number))
+		output.width = number;
+	else if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		output.width = size.ws_col;
+	return output;
 }
 
 bool flush_output(int *status)

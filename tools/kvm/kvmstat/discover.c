@@ -60,8 +60,8 @@ void inventory_free(struct inventory *inventory)
 	free(inventory->problem);
 }
 
-/* Takes over the text. The same problem at every look is one problem. */
-static void add_problem(struct inventory *inventory, char *text)
+/* Takes over the text. The same at every look is said once. */
+static void add_note(struct inventory *inventory, char *text)
 {
 	size_t i;
 
@@ -74,6 +74,13 @@ static void add_problem(struct inventory *inventory, char *text)
 	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
 					   sizeof(*inventory->problem));
 	inventory->problem[inventory->num_problems++] = text;
+}
+
+/* A note of what is not shown. */
+static void add_problem(struct inventory *inventory, char *text)
+{
+	inventory->incomplete = true;
+	add_note(inventory, text);
 }
 
 void add_process_problem(struct inventory *inventory, const struct process *process,
@@ -123,6 +130,7 @@ static struct vm *add_vm(struct inventory *inventory, struct process *process)
 	struct vm *vm = xcalloc(1, sizeof(*vm));
 
 	vm->process = process;
+	inventory->found_any = true;
 	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
 				      sizeof(*inventory->vm));
 	inventory->vm[inventory->num_vms++] = vm;
@@ -417,27 +425,6 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 	}
 }
 
-/* Once there is a vCPU: the VMM opens its files after the vCPU was created. */
-static void report_refusal(struct inventory *inventory, struct vm *vm)
-{
-	const struct proc_fds *fds = &vm->process->fds;
-	unsigned int num_vms = held_vms(fds);
-	char *reason;
-
-	/* What could not be taken is no fault of the VMM. */
-	if (vm->refusal_said || vm->process->reported.err || !held_vcpus(fds))
-		return;
-	vm->refusal_said = true;
-	reason = vm_has_statistics(vm) ? held_missing(vm) : host_explain(&vm->refusal);
-	if (reason)
-		add_process_problem(inventory, vm->process, "%s", reason);
-	free(reason);
-	if (vm_has_statistics(vm) && num_vms > 1)
-		add_process_problem(inventory, vm->process,
-				    "it has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
-				    num_vms);
-}
-
 static void look_at_all_held(struct inventory *inventory, struct process *process)
 {
 	struct vm *vm = find_closed_vm(inventory, process);
@@ -462,7 +449,66 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;
 	}
-	report_refusal(inventory, vm);
+}
+
+/* What is missing of a VM whose KVM gives its files to nobody else. */
+static enum refusal_kind refusal_kind_of(const struct vm *vm)
+{
+	if (!vm_has_statistics(vm))
+		return REFUSED_ALL;
+	if (held_misses_vcpus(vm))
+		return REFUSED_VCPUS;
+	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
+}
+
+static void report_several_vms(struct inventory *inventory, const struct vm *vm)
+{
+	unsigned int num_vms = held_vms(&vm->process->fds);
+
+	if (vm_has_statistics(vm) && num_vms > 1)
+		add_note(inventory, xasprintf("pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
+					      vm->process->pid, vm->process->name, num_vms));
+}
+
+/*
+ * A line for each kind, however many VMs it is of: the first is named. Not before there is
+ * a vCPU, as the VMM opens its files after the vCPU was created.
+ */
+static void report_refusals(struct inventory *inventory)
+{
+	const struct vm *first[NUM_REFUSALS] = {};
+	size_t count[NUM_REFUSALS] = {};
+	enum refusal_kind kind;
+	char *others, *reason;
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		/* What could not be taken is no fault of the VMM. */
+		if (!vm->refusal.err || vm->refusal_said || vm->process->reported.err ||
+		    !held_vcpus(&vm->process->fds))
+			continue;
+		vm->refusal_said = true;
+		report_several_vms(inventory, vm);
+		kind = refusal_kind_of(vm);
+		if (!count[kind]++)
+			first[kind] = vm;
+	}
+	for (kind = REFUSED_NOTHING + 1; kind < NUM_REFUSALS; kind++) {
+		inventory->incomplete |= count[kind] && kind != REFUSED_VM;
+		if (!count[kind] || inventory->refusal_said[kind])
+			continue;
+		inventory->refusal_said[kind] = true;
+		reason = kind == REFUSED_ALL ? host_explain(&first[kind]->refusal) :
+					       held_missing(first[kind]);
+		others = count[kind] > 1 ? xasprintf(" and %zu more", count[kind] - 1) :
+					   xasprintf("%s", "");
+		add_note(inventory, xasprintf("pid %d (%s)%s: %s", first[kind]->process->pid,
+					      first[kind]->process->name, others, reason));
+		free(others);
+		free(reason);
+	}
 }
 
 /* Takes over the list. */
@@ -618,6 +664,7 @@ int discover_all(struct inventory *inventory)
 		mark_dead(inventory);
 		for (i = 0; i < list.count; i++)
 			look_at_listed(inventory, &list.process[i]);
+		report_refusals(inventory);
 	}
 	proc_list_free(&list);
 	return ret;
@@ -680,10 +727,13 @@ struct process *discover_process(struct inventory *inventory, pid_t pid)
 int discover_again(struct inventory *inventory, struct process *process)
 {
 	size_t i;
+	int ret;
 
 	for (i = 0; i < inventory->num_vms; i++)
 		discover_vcpus(inventory, inventory->vm[i]);
-	return look_again(inventory, process);
+	ret = look_again(inventory, process);
+	report_refusals(inventory);
+	return ret;
 }
 
 /*

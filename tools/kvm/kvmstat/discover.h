@@ -55,15 +55,27 @@ struct process {
 	struct host_error reported;
 };
 
+/* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */
+enum refusal_kind {
+	REFUSED_NOTHING,
+	REFUSED_VM,			/* the statistics of the VM itself */
+	REFUSED_VCPUS,			/* those of vCPUs */
+	REFUSED_ALL,
+	NUM_REFUSALS,
+};
+
 struct inventory {
 	const struct host *host;
 	struct process **process;
 	size_t num_processes;
 	struct vm **vm;			/* pointers stay valid until a function frees them */
 	size_t num_vms;
-	char **problem;			/* one line each, for a person */
+	char **problem;			/* and what else has to be said: one line each */
 	size_t num_problems;
 	size_t num_printed;		/* for who prints them */
+	bool incomplete;		/* there is something that should be shown and is not */
+	bool found_any;			/* VM, ever */
+	bool refusal_said[NUM_REFUSALS];
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
 	bool is_hidden;			/* /proc does not have the processes of others */
 	bool is_namespace;		/* and has those of a pid namespace only */

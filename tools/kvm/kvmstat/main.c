@@ -4,6 +4,7 @@
  * command and runs it.
  */
 #include <getopt.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 {
 	int status, output;
 
+	/* How wide characters are; numbers stay as they are. */
+	setlocale(LC_CTYPE, "");
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */

@@ -37,7 +37,6 @@ struct record {
 	uint64_t num_samples;
 	uint64_t first_ns;
 	uint64_t last_ns;
-	bool any_problem;
 };
 
 static char *copy_text(const char *text)
@@ -155,7 +154,7 @@ static int sample(struct record *record)
 	int ret;
 
 	ret = tracker_sample(&record->tracker, time_source->now_ns());
-	record->any_problem |= print_problems(&record->inventory);
+	print_problems(&record->inventory);
 	if (ret) {
 		print_error("%s: %s", record->inventory.host->proc, strerror(-ret));
 		return STATUS_ERROR;
@@ -242,7 +241,7 @@ static int run_record(struct record *record, const struct record_options *option
 			(unsigned long long)record->num_samples,
 			(double)(record->last_ns - record->first_ns) / NSEC_PER_SEC,
 			(unsigned long long)record->size);
-	return status == STATUS_OK && record->any_problem ? STATUS_ERROR : status;
+	return status == STATUS_OK ? inventory_status(&record->inventory) : status;
 }
 
 /* Of nothing that is there anything is lost, unless that is asked for. */

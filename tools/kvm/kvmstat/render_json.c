@@ -227,10 +227,13 @@ static struct json_object *new_reason(const struct rates *rates)
 	double share = overview_share(rates);
 	struct json_object *reason;
 
-	if (!rates->top)
+	if (!rates->top_per_second)
 		return NULL;
 	reason = new_rate(rates->top_per_second);
-	add_text(reason, "name", rates->top);
+	if (rates->top)
+		add_text(reason, "name", rates->top);
+	else
+		add(reason, "name", NULL);
 	if (share < 0)
 		add(reason, "share", NULL);
 	else

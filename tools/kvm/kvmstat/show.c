@@ -212,7 +212,7 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 	struct show show = {
 		.fd = -1,
 		.vcpu = ALL_VCPUS,
-		.output = { .file = stdout, },
+		.output = standard_output(),
 		.wanted = wanted,
 		.group = group,
 	};
