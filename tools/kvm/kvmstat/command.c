@@ -102,6 +102,7 @@ int open_inventory(struct inventory *inventory)
 	if (command_host != &this_host)
 		return STATUS_OK;
 	inventory->host = &broker.host;
+	inventory_listen(inventory);
 	return broker_start(&broker, &this_host);
 }
 

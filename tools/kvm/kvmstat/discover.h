@@ -64,6 +64,9 @@ enum refusal_kind {
 	NUM_REFUSALS,
 };
 
+/* Of so many processes at a time it is known that they make a VM. */
+#define INVENTORY_MAKERS 16
+
 struct inventory {
 	const struct host *host;
 	struct process **process;
@@ -80,10 +83,23 @@ struct inventory {
 	bool is_hidden;			/* /proc does not have the processes of others */
 	bool is_namespace;		/* and has those of a pid namespace only */
 	struct statsfile_known known;	/* the latest ones: most files have the same */
+	/* Readable when a process ends, or when KVM says that it makes a VM; or -1. */
+	int events;
+	int uevents;			/* of KVM, or -1 */
+	struct {
+		pid_t pid;		/* which is to be looked into more than once, */
+		uint64_t until_ns;	/* as it is not done */
+	} maker[INVENTORY_MAKERS];
 };
 
 void inventory_init(struct inventory *inventory, const struct host *host);
 void inventory_free(struct inventory *inventory);
+
+/*
+ * Listens, from now on, to the end of processes and to what KVM says of VMs that come;
+ * where nothing can be heard they are found at the next look.
+ */
+void inventory_listen(struct inventory *inventory);
 
 /*
  * All processes of the host, and the next time whatever is new since: VMs come at the
@@ -91,6 +107,14 @@ void inventory_free(struct inventory *inventory);
  * at all.
  */
 int discover_all(struct inventory *inventory);
+
+/*
+ * After inventory.events was readable, and every MAKERS_STEP_NS while it returns true:
+ * marks what has ended, and looks into processes that make VMs; if @only is not NULL into
+ * none but that.
+ */
+#define MAKERS_STEP_NS (20 * UINT64_C(1000000))
+bool discover_events(struct inventory *inventory, const struct process *only);
 
 /* Frees the VMs that are dead, and processes that are gone. */
 void discover_forget_dead(struct inventory *inventory);

@@ -111,6 +111,12 @@ static const struct rule output_rules[] = {
 	CALL(close),
 	CALL(pread64),
 	CALL(recvmsg),		/* from the broker */
+	/* Processes that end, VMs that come. */
+	CALL(epoll_ctl),
+	CALL(epoll_pwait),
+#ifdef SYS_epoll_wait
+	CALL(epoll_wait),
+#endif
 	CALL(uname),			/* error lines name the kernel */
 	/* Where the kernel has no clock in the process' memory. */
 	CALL(clock_gettime),
@@ -162,11 +168,6 @@ static const struct rule network_rules[] = {
 	CALL(getsockname),
 	CALL(getpeername),
 	CALL(fcntl),
-	CALL(epoll_ctl),
-	CALL(epoll_pwait),
-#ifdef SYS_epoll_wait
-	CALL(epoll_wait),
-#endif
 };
 
 static const struct rule recording_rules[] = {

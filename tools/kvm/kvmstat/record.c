@@ -192,7 +192,7 @@ static int take_samples(struct record *record, const struct interval *interval)
 		if (has_ended(&record->tracker))
 			break;
 		end_ns = next_end(end_ns, interval->ns);
-		if (pause_until(record->signals, -1, end_ns) != EVENT_TIME)
+		if (tracker_wait(&record->tracker, record->signals, end_ns) != EVENT_TIME)
 			break;
 		status = sample(record);
 	}

@@ -43,7 +43,7 @@ static void show(const struct tracker *tracker, struct output *output)
 	size_t i;
 
 	for (i = 0; i < tracker->num_vms; i++) {
-		if (!tracker->vm[i]->ended || tracker->vm[i]->ended_ns == tracker->sampled_ns)
+		if (tracker_shows(tracker, tracker->vm[i]))
 			overviews.vm[overviews.num_vms++] = tracker->vm[i];
 	}
 	render->overviews(output, &overviews);
@@ -59,7 +59,7 @@ static int show_intervals(struct stream *stream, const struct interval *interval
 
 	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
 		end_ns = next_end(end_ns, interval->ns);
-		if (pause_until(stream->signals, -1, end_ns) != EVENT_TIME)
+		if (tracker_wait(&stream->tracker, stream->signals, end_ns) != EVENT_TIME)
 			break;
 		status = sample(stream);
 		if (status != STATUS_OK)

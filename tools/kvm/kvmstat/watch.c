@@ -116,7 +116,7 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns, bool last)
 		if (step_ns > end_ns)
 			step_ns = end_ns;
 		event = pause_watch(watch, step_ns);
-		if (event == EVENT_PROCESS_ENDED) {
+		if (event == EVENT_READABLE) {
 			see_ends(watch);
 			return event;
 		}
@@ -217,7 +217,7 @@ static int watch_vms(struct watch *watch, const struct watch_options *options)
 			return status;
 	}
 	if (status == STATUS_OK)
-		print_endings(watch, event == EVENT_PROCESS_ENDED ?
+		print_endings(watch, event == EVENT_READABLE ?
 			      "its process ended" : "still runs");
 	return status;
 }
@@ -239,7 +239,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 		if (!none_yet)
 			return status;
 		switch (pause_watch(watch, time_source->now_ns() + LOOK_AGAIN)) {
-		case EVENT_PROCESS_ENDED:
+		case EVENT_READABLE:
 			print_error("pid %d ended without a VM", options->process.pid);
 			return STATUS_ERROR;
 		case EVENT_INTERRUPTED:
