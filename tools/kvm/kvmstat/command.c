@@ -49,6 +49,8 @@ static int option_error(int option, char **argv)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", name);
+	if (!strcmp(name, "--vcpu") || optopt == 'c')
+		return usage_error("-c N is for show and hist");
 	/* Of short options that are written together only optopt knows which one it was. */
 	if (optopt && strncmp(name, "--", 2))
 		return usage_error("unknown option -%c", optopt);
@@ -61,6 +63,8 @@ int parse_process_option(int option, char **argv, struct process_options *option
 
 	switch (option) {
 	case 'p':
+		if (options->pid)
+			return usage_error("-p PID is there twice");
 		if (parse_number(optarg, 1, INT_MAX, &number))
 			return usage_error("'%s' is not a pid", optarg);
 		options->pid = number;
@@ -86,9 +90,16 @@ static int look_at_proc(struct inventory *inventory)
 	return STATUS_OK;
 }
 
+static struct broker broker = { .socket = -1, };
+
+void end_inventories(void)
+{
+	if (broker.socket >= 0)
+		broker_close(&broker);
+}
+
 int open_inventory(struct inventory *inventory)
 {
-	static struct broker broker;
 	struct rlimit files;
 
 	inventory_init(inventory, command_host);

@@ -84,6 +84,9 @@ extern const struct host *command_host;
 /* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
 int open_inventory(struct inventory *inventory);
 
+/* Waits for the process that answered for inventories, if there is one. */
+void end_inventories(void);
+
 /*
  * Gives up what the command does not need any more, see privilege_drop(): when it has an
  * inventory and all files are open, before it prints anything of VMs.

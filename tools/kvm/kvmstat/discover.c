@@ -823,6 +823,7 @@ bool discover_events(struct inventory *inventory, const struct process *only)
 {
 	uint64_t now_ns = monotonic_ns();
 	struct epoll_event events[16];
+	struct process *process;
 	bool pending = false;
 	size_t i;
 
@@ -835,8 +836,10 @@ bool discover_events(struct inventory *inventory, const struct process *only)
 		if (!only || only->pid == inventory->maker[i].pid)
 			look_at_maker(inventory, inventory->maker[i].pid);
 	}
-	for (i = 0; i < inventory->num_processes; i++)
-		inventory->process[i]->gone |= inventory->host->is_gone(inventory->process[i]->pidfd);
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		process->gone |= inventory->host->is_gone(process->pidfd);
+	}
 	for (i = 0; i < inventory->num_vms; i++)
 		vm_is_dead(inventory, inventory->vm[i]);
 	return pending;

@@ -20,6 +20,7 @@
 #include "host.h"
 #include "proc.h"
 #include "statsfile.h"
+#include "text.h"
 #include "util.h"
 
 struct vcpu {
@@ -47,7 +48,7 @@ struct vm {
 struct process {
 	pid_t pid;
 	int pidfd;
-	char name[64];
+	char name[TEXT_NAME_SIZE];
 	struct proc_fds fds;		/* at the last look */
 	bool gone;
 	bool has_whole_vm;		/* one whose file shows its vCPUs */

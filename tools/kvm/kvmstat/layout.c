@@ -179,7 +179,8 @@ size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned i
 	size_t length, end;
 
 	for (;;) {
-		length = end = first_line(text, width);
+		length = first_line(text, width);
+		end = length;
 		while (end && text[end - 1] == ' ')
 			end--;
 		fprintf(out, "%.*s", (int)end, text);

@@ -3,7 +3,6 @@
  * Reads /proc. Everything there can vanish between two calls, and names come
  * from whoever started the process.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "text.h"
 #include "util.h"
 
 int parse_kvm_link(const char *target, bool *is_stats)
@@ -346,14 +346,6 @@ static void copy_guest_name(char *name, size_t size, const char *option)
 	name[length] = '\0';
 }
 
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if (!isascii((unsigned char)*text) || !isprint((unsigned char)*text))
-			*text = '?';
-	}
-}
-
 static void read_name(int dir, char *name, size_t size)
 {
 	char cmdline[4096];
@@ -369,7 +361,7 @@ static void read_name(int dir, char *name, size_t size)
 		read_file(dir, "comm", name, size);
 		name[strcspn(name, "\n")] = '\0';
 	}
-	make_printable(name);
+	text_make_printable(name);
 }
 
 void proc_name(const char *proc, pid_t pid, char *name, size_t size)

@@ -248,8 +248,15 @@ static int run_record(struct record *record, const struct record_options *option
 static int open_file(const struct record_options *options)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
-	int fd = open(options->path, flags, 0666);
+	int fd;
 
+	if (!strcmp(options->path, "-")) {
+		if (!isatty(STDOUT_FILENO))
+			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		print_error("a recording is nothing for a terminal");
+		return -1;
+	}
+	fd = open(options->path, flags, 0666);
 	if (fd < 0 && errno == EEXIST && !options->force)
 		print_error("%s exists; --force overwrites it", options->path);
 	else if (fd < 0)

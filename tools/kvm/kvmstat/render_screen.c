@@ -643,7 +643,8 @@ static void render_buckets(struct screen *screen, struct view *view)
 	const struct histogram *histogram = &view->histogram;
 	bool named = has_parts(histogram->desc);
 	const char * const titles[NUM_BUCKET_COLUMNS] = {
-		"NAME", "FROM", "TO", is_histogram(histogram->desc) ? "COUNT" : "VALUE", "SHARE", "",
+		"NAME", "FROM", "TO", is_histogram(histogram->desc) ? "COUNT" : "VALUE", "SHARE",
+		"",
 	};
 	struct column columns[NUM_BUCKET_COLUMNS] = {
 		[BUCKET_NAME] = { .least = named ? longest_bucket_name(view) : 0, .left = true, },

@@ -75,6 +75,11 @@ int terminal_open(void)
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -1;
+	/* One that cannot put the cursor anywhere. */
+	if (!tigetstr("cup")) {
+		terminal_close();
+		return -1;
+	}
 	atexit(terminal_close);
 	print_line = error_printer;
 	error_printer = print_after_screen;

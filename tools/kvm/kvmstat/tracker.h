@@ -31,7 +31,7 @@ struct tracked_vm {
 	const struct vm *vm;		/* NULL once it has ended */
 	uint64_t serial;		/* from 1 on, of no other VM */
 	pid_t pid;
-	char name[64];
+	char name[TEXT_NAME_SIZE];
 	char id[64];
 	bool has_statistics;
 	bool sampled;

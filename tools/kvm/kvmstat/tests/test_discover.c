@@ -1176,6 +1176,7 @@ static void test_names(void)
 		{ "qemu|-name|guest=web2,debug-threads=on|", "web2", },
 		{ "qemu|-name|web3,process=q|", "web3", },
 		{ "qemu|--name|a,,b|", "a,b", },
+		{ "qemu|-name|B\303\274cher|", "B\303\274cher", },
 		{ "qemu|-name|evil\033]0;\tx\r\n\233|", "evil?]0;?x???", },
 		{ "qemu|-m|1G|-name|", "vmm", },
 		{ "qemu|-name||", "vmm", },

@@ -28,7 +28,9 @@
 #include "../util.h"
 #include "tap.h"
 
-#define NOBODY "65534"
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define NOBODY TEXT(RUN_AS)
 /* All that USE_OUTPUT, which is no bit, has as well. */
 #define ALL_USES (-1u)
 #define USER 12345

@@ -192,7 +192,7 @@ static void test_names(void)
 	draw(12, 40);
 	check_text(line_of(3), "a name o~othing-01      100 io_exits 62%",
 		   "40 columns: of a longer name the middle goes");
-	strcpy(vms[0].name, "B\xc3\xbc" "cher");
+	strcpy(vms[0].name, "B\303\274cher");
 	screen.unicode = true;
 	draw(12, 40);
 	check(screen.cell[3 * 40 + 1].character == 0xfc && screen.cell[3 * 40 + 2].character == 'c',

@@ -17,16 +17,16 @@ static void test_printable(void)
 		const char *text, *printable;
 	} cases[] = {
 		{ "plain", "plain", },
-		{ "B\xc3\xbc" "cher", "B\xc3\xbc" "cher", },
-		{ "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac", },
-		{ "\xf0\x9f\x90\xa7", "\xf0\x9f\x90\xa7", },
+		{ "B\303\274cher", "B\303\274cher", },
+		{ "\346\227\245\346\234\254", "\346\227\245\346\234\254", },
+		{ "\360\237\220\247", "\360\237\220\247", },
 		{ "a\033[2Jb\n\177", "a?[2Jb??", },
 		/* Not UTF-8: a lone byte, one cut off, a slash in two bytes, a surrogate. */
-		{ "\xff", "?", }, { "a\xc3", "a?", }, { "\xc0\xaf", "??", },
-		{ "\xed\xa0\x80", "???", }, { "\xf4\x90\x80\x80", "????", },
+		{ "\377", "?", }, { "a\303", "a?", }, { "\300\257", "??", },
+		{ "\355\240\200", "???", }, { "\364\220\200\200", "????", },
 		/* C1, zero width, right to left, a private one. */
-		{ "\xc2\x9b" "31m", "?31m", }, { "a\xe2\x80\x8b" "b", "a?b", },
-		{ "\xe2\x80\xae" "gpj", "?gpj", }, { "\xf3\xb0\x80\x80", "?", },
+		{ "\302\23331m", "?31m", }, { "a\342\200\213b", "a?b", },
+		{ "\342\200\256gpj", "?gpj", }, { "\363\260\200\200", "?", },
 		{ "", "", },
 	};
 	char text[32];
@@ -47,11 +47,14 @@ static void test_fit(void)
 		const char *fitted;
 	} cases[] = {
 		{ "db", 4, "db  ", }, { "web1", 4, "web1", }, { "instance-2a", 7, "ins~-2a", },
-		{ "instance-2a", 6, "in~-2a", }, { "web", 1, "~", }, { "web", 0, "", }, { "", 2, "  ", },
-		{ "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5", 6, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5", },
-		{ "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5", 5, "\xe6\x97\xa5~\xe6\x97\xa5", },
+		{ "instance-2a", 6, "in~-2a", }, { "web", 1, "~", }, { "web", 0, "", },
+		{ "", 2, "  ", },
+		{ "\346\227\245\346\234\254\346\227\245", 6,
+		  "\346\227\245\346\234\254\346\227\245", },
+		{ "\346\227\245\346\234\254\346\227\245", 5,
+		  "\346\227\245~\346\227\245", },
 		/* Half of a wide character is none. */
-		{ "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5", 4, "~\xe6\x97\xa5 ", },
+		{ "\346\227\245\346\234\254\346\227\245", 4, "~\346\227\245 ", },
 	};
 	char *text;
 	size_t i;
