@@ -16,13 +16,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "broker.h"
 #include "privilege.h"
+#include "text.h"
 #include "util.h"
 
-#define NAME_SIZE 64
+#define NAME_SIZE TEXT_NAME_SIZE
 #define MAX_ITEMS 128
 
 enum question {
@@ -456,6 +458,9 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 void broker_close(struct broker *broker)
 {
 	close(broker->socket);
+	broker->socket = -1;
+	if (broker->pid)
+		waitpid(broker->pid, NULL, 0);
 }
 
 /* Who starts kvmstat may have closed these. */
@@ -490,6 +495,7 @@ int broker_start(struct broker *broker, const struct host *host)
 		be_broker(sockets[1], host, parent);
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
+	broker->pid = pid > 0 ? pid : 0;
 	if (pid > 0 && receive(broker->socket, &ready, NULL))
 		return STATUS_OK;
 	/* In its stead it has said why. */

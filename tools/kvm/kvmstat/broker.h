@@ -14,6 +14,7 @@
 struct broker {
 	struct host host;	/* which asks it */
 	int socket;
+	pid_t pid;		/* which answers; 0: it is not waited for */
 };
 
 /*
@@ -26,6 +27,7 @@ int broker_start(struct broker *broker, const struct host *host);
 
 /* Asks what is at the other end of the socket in @host's place; owns the socket. */
 void broker_connect(struct broker *broker, int socket, const struct host *host);
+/* And waits for who was started. */
 void broker_close(struct broker *broker);
 
 /* Answers until the other end of the socket is closed: true. Or asks what makes no sense: false. */

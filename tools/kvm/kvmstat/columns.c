@@ -16,6 +16,9 @@
 #define HALTS 0x08
 #define ANY_HALTS 0x10		/* where the architecture does not count halts by itself */
 #define INJECTIONS 0x20
+#define AGAIN 0x40		/* exits that have another reason as well */
+#define PAGE_FAULTS 0x80	/* of which these are a part, where both are counted: */
+#define MMIO 0x100
 
 /*
  * Of two reasons with the same count the first one is named, so what says more
@@ -31,16 +34,16 @@ static const struct column_name {
 	/* x86 */
 	{ "halt_exits", REASON | HALTS, },
 	{ "io_exits", REASON, },
-	{ "mmio_exits", REASON, },
+	{ "mmio_exits", REASON | MMIO, },
 	{ "hypercalls", REASON, },
 	{ "irq_exits", REASON, },
 	{ "irq_window_exits", REASON, },
 	{ "nmi_window_exits", REASON, },
-	{ "nested_run", REASON, },
+	{ "nested_run", REASON | AGAIN, },
 	{ "invlpg", REASON, },
-	{ "pf_taken", REASON, },
-	{ "signal_exits", REASON, },
-	{ "request_irq_exits", REASON, },
+	{ "pf_taken", REASON | PAGE_FAULTS, },
+	{ "signal_exits", REASON | AGAIN, },
+	{ "request_irq_exits", REASON | AGAIN, },
 	{ "irq_injections", INJECTIONS, },
 	{ "nmi_injections", INJECTIONS, },
 
@@ -243,10 +246,23 @@ static uint64_t find_top_statistic(const struct columns *columns, const uint64_t
 	return most;
 }
 
+/* Exits for reasons that no statistic counts. */
+static uint64_t count_others(const struct columns *columns, const uint64_t *delta)
+{
+	uint64_t exits = sum_of(columns, counts_of(columns, RATE_EXITS), delta);
+	uint64_t faults = sum_of(columns, PAGE_FAULTS, delta);
+	uint64_t mmio = sum_of(columns, MMIO, delta);
+	uint64_t counted;
+
+	counted = sum_of(columns, REASON, delta) - sum_of(columns, AGAIN, delta) -
+		  (faults < mmio ? faults : mmio);
+	return exits > counted ? exits - counted : 0;
+}
+
 void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
 		   struct rates *rates)
 {
-	uint64_t count;
+	uint64_t count, others;
 	enum rate rate;
 
 	*rates = (struct rates) {};
@@ -255,7 +271,16 @@ void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_
 		count = sum_of(columns, counts_of(columns, rate), delta);
 		rates->per_second[rate] = rate_per_second(count, elapsed_ns);
 	}
-	count = columns->reasons ? find_top_bucket(columns->reasons, delta, &rates->top) :
-				   find_top_statistic(columns, delta, &rates->top);
+	if (columns->reasons) {
+		count = find_top_bucket(columns->reasons, delta, &rates->top);
+	} else {
+		count = find_top_statistic(columns, delta, &rates->top);
+		others = count_others(columns, delta);
+		/* Any of these may be the reason of more. */
+		if (others > count) {
+			rates->top = NULL;
+			count = others;
+		}
+	}
 	rates->top_per_second = rate_per_second(count, elapsed_ns);
 }

@@ -5,7 +5,8 @@
  * Which statistics they are made of is looked up once per schema.
  *
  * The reason is a bucket of exit_reasons, in which each exit is once. Kernels without that
- * have statistics of some reasons, and the reason is one of these.
+ * have statistics of some reasons, and the reason is one of these, unless more exits are in
+ * none of them.
  */
 #ifndef KVMSTAT_COLUMNS_H
 #define KVMSTAT_COLUMNS_H
@@ -41,7 +42,10 @@ struct columns {
 struct rates {
 	bool known[NUM_RATES];
 	double per_second[NUM_RATES];	/* 0 of what is not known */
-	/* The reason for exits that was counted most, a name in the schema; NULL if none was. */
+	/*
+	 * The reason for most exits, a name in the schema. NULL if there were none, or if
+	 * most were for reasons that are not counted: then these are top_per_second.
+	 */
 	const char *top;
 	double top_per_second;
 };

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "broker.h"
 #include "command.h"
@@ -47,6 +49,8 @@ static int option_error(int option, char **argv)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", name);
+	if (!strcmp(name, "--vcpu") || optopt == 'c')
+		return usage_error("-c N is for show and hist");
 	/* Of short options that are written together only optopt knows which one it was. */
 	if (optopt && strncmp(name, "--", 2))
 		return usage_error("unknown option -%c", optopt);
@@ -59,6 +63,8 @@ int parse_process_option(int option, char **argv, struct process_options *option
 
 	switch (option) {
 	case 'p':
+		if (options->pid)
+			return usage_error("-p PID is there twice");
 		if (parse_number(optarg, 1, INT_MAX, &number))
 			return usage_error("'%s' is not a pid", optarg);
 		options->pid = number;
@@ -84,9 +90,16 @@ static int look_at_proc(struct inventory *inventory)
 	return STATUS_OK;
 }
 
+static struct broker broker = { .socket = -1, };
+
+void end_inventories(void)
+{
+	if (broker.socket >= 0)
+		broker_close(&broker);
+}
+
 int open_inventory(struct inventory *inventory)
 {
-	static struct broker broker;
 	struct rlimit files;
 
 	inventory_init(inventory, command_host);
@@ -100,6 +113,7 @@ int open_inventory(struct inventory *inventory)
 	if (command_host != &this_host)
 		return STATUS_OK;
 	inventory->host = &broker.host;
+	inventory_listen(inventory);
 	return broker_start(&broker, &this_host);
 }
 
@@ -110,13 +124,19 @@ int confine(unsigned int uses)
 	return drop_privileges(uses | (command_host == &this_host ? 0 : USE_REPLAY));
 }
 
-bool print_problems(struct inventory *inventory)
+void print_problems(struct inventory *inventory)
 {
-	bool any = inventory->num_printed < inventory->num_problems;
-
 	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
 		print_error("%s", inventory->problem[inventory->num_printed]);
-	return any;
+}
+
+int inventory_status(const struct inventory *inventory)
+{
+	bool denied = inventory->num_denied || inventory->is_hidden;
+
+	if (inventory->incomplete || (denied && !inventory->found_any))
+		return STATUS_ERROR;
+	return STATUS_OK;
 }
 
 void print_denied(const struct inventory *inventory)
@@ -177,6 +197,20 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 	else if (!has_vcpus(inventory))
 		print_error("pid %d has a VM, but no vCPU", process->pid);
 	return STATUS_ERROR;
+}
+
+struct output standard_output(void)
+{
+	struct output output = { .file = stdout, };
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t number;
+
+	if (columns && !parse_number(columns, 1, 10000, &number))
+		output.width = number;
+	else if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		output.width = size.ws_col;
+	return output;
 }
 
 bool flush_output(int *status)

@@ -10,6 +10,7 @@
 
 #include "discover.h"
 #include "privilege.h"
+#include "render.h"
 #include "util.h"
 
 #define KVMSTAT_VERSION "0.1"
@@ -83,6 +84,9 @@ extern const struct host *command_host;
 /* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
 int open_inventory(struct inventory *inventory);
 
+/* Waits for the process that answered for inventories, if there is one. */
+void end_inventories(void);
+
 /*
  * Gives up what the command does not need any more, see privilege_drop(): when it has an
  * inventory and all files are open, before it prints anything of VMs.
@@ -92,8 +96,14 @@ int confine(unsigned int uses);
 /* What does it, privilege_drop(): not in a test that goes on. */
 extern int (*drop_privileges)(unsigned int uses);
 
-/* The problems that were not printed yet on stderr; true if there were any. */
-bool print_problems(struct inventory *inventory);
+/* The problems that were not printed yet on stderr. */
+void print_problems(struct inventory *inventory);
+
+/*
+ * STATUS_ERROR if something that should be shown was not, or if no VM was found and there
+ * are processes that may have some but may not be looked into.
+ */
+int inventory_status(const struct inventory *inventory);
 
 /* That processes may not be looked into, or that there is no VM, on stderr. */
 void print_denied(const struct inventory *inventory);
@@ -105,6 +115,9 @@ void print_denied(const struct inventory *inventory);
  * says there.
  */
 int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
+
+/* Stdout, as wide as the terminal is now or the environment says. */
+struct output standard_output(void);
 
 /*
  * Flushes stdout. True if all went out, or else STATUS_OK (nobody reads any more)

@@ -5,10 +5,14 @@
  * error, the next look finds what is there then.
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "discover.h"
@@ -17,7 +21,11 @@
 
 void inventory_init(struct inventory *inventory, const struct host *host)
 {
-	*inventory = (struct inventory) { .host = host, };
+	*inventory = (struct inventory) {
+		.host = host,
+		.events = -1,
+		.uevents = -1,
+	};
 }
 
 static void free_vm(struct vm *vm)
@@ -34,8 +42,10 @@ static void free_vm(struct vm *vm)
 	free(vm);
 }
 
-static void free_process(struct process *process)
+static void free_process(const struct inventory *inventory, struct process *process)
 {
+	/* Who answers for it may still have it open. */
+	epoll_ctl(inventory->events, EPOLL_CTL_DEL, process->pidfd, NULL);
 	close(process->pidfd);
 	free(process->fds.entry);
 	free(process);
@@ -48,7 +58,7 @@ void inventory_free(struct inventory *inventory)
 	for (i = 0; i < inventory->num_vms; i++)
 		free_vm(inventory->vm[i]);
 	for (i = 0; i < inventory->num_processes; i++)
-		free_process(inventory->process[i]);
+		free_process(inventory, inventory->process[i]);
 	for (i = 0; i < inventory->num_problems; i++)
 		free(inventory->problem[i]);
 	if (inventory->known.vm)
@@ -58,10 +68,28 @@ void inventory_free(struct inventory *inventory)
 	free(inventory->vm);
 	free(inventory->process);
 	free(inventory->problem);
+	if (inventory->uevents >= 0)
+		close(inventory->uevents);
+	if (inventory->events >= 0)
+		close(inventory->events);
 }
 
-/* Takes over the text. The same problem at every look is one problem. */
-static void add_problem(struct inventory *inventory, char *text)
+void inventory_listen(struct inventory *inventory)
+{
+	struct epoll_event event = { .events = EPOLLIN, };
+	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = 1, };
+
+	inventory->events = epoll_create1(EPOLL_CLOEXEC);
+	inventory->uevents = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				    NETLINK_KOBJECT_UEVENT);
+	if (inventory->uevents < 0)
+		return;
+	bind(inventory->uevents, (const struct sockaddr *)&all, sizeof(all));
+	epoll_ctl(inventory->events, EPOLL_CTL_ADD, inventory->uevents, &event);
+}
+
+/* Takes over the text. The same at every look is said once. */
+static void add_note(struct inventory *inventory, char *text)
 {
 	size_t i;
 
@@ -74,6 +102,13 @@ static void add_problem(struct inventory *inventory, char *text)
 	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
 					   sizeof(*inventory->problem));
 	inventory->problem[inventory->num_problems++] = text;
+}
+
+/* A note of what is not shown. */
+static void add_problem(struct inventory *inventory, char *text)
+{
+	inventory->incomplete = true;
+	add_note(inventory, text);
 }
 
 void add_process_problem(struct inventory *inventory, const struct process *process,
@@ -123,6 +158,7 @@ static struct vm *add_vm(struct inventory *inventory, struct process *process)
 	struct vm *vm = xcalloc(1, sizeof(*vm));
 
 	vm->process = process;
+	inventory->found_any = true;
 	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
 				      sizeof(*inventory->vm));
 	inventory->vm[inventory->num_vms++] = vm;
@@ -417,27 +453,6 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 	}
 }
 
-/* Once there is a vCPU: the VMM opens its files after the vCPU was created. */
-static void report_refusal(struct inventory *inventory, struct vm *vm)
-{
-	const struct proc_fds *fds = &vm->process->fds;
-	unsigned int num_vms = held_vms(fds);
-	char *reason;
-
-	/* What could not be taken is no fault of the VMM. */
-	if (vm->refusal_said || vm->process->reported.err || !held_vcpus(fds))
-		return;
-	vm->refusal_said = true;
-	reason = vm_has_statistics(vm) ? held_missing(vm) : host_explain(&vm->refusal);
-	if (reason)
-		add_process_problem(inventory, vm->process, "%s", reason);
-	free(reason);
-	if (vm_has_statistics(vm) && num_vms > 1)
-		add_process_problem(inventory, vm->process,
-				    "it has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
-				    num_vms);
-}
-
 static void look_at_all_held(struct inventory *inventory, struct process *process)
 {
 	struct vm *vm = find_closed_vm(inventory, process);
@@ -462,7 +477,66 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;
 	}
-	report_refusal(inventory, vm);
+}
+
+/* What is missing of a VM whose KVM gives its files to nobody else. */
+static enum refusal_kind refusal_kind_of(const struct vm *vm)
+{
+	if (!vm_has_statistics(vm))
+		return REFUSED_ALL;
+	if (held_misses_vcpus(vm))
+		return REFUSED_VCPUS;
+	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
+}
+
+static void report_several_vms(struct inventory *inventory, const struct vm *vm)
+{
+	unsigned int num_vms = held_vms(&vm->process->fds);
+
+	if (vm_has_statistics(vm) && num_vms > 1)
+		add_note(inventory, xasprintf("pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
+					      vm->process->pid, vm->process->name, num_vms));
+}
+
+/*
+ * A line for each kind, however many VMs it is of: the first is named. Not before there is
+ * a vCPU, as the VMM opens its files after the vCPU was created.
+ */
+static void report_refusals(struct inventory *inventory)
+{
+	const struct vm *first[NUM_REFUSALS] = {};
+	size_t count[NUM_REFUSALS] = {};
+	enum refusal_kind kind;
+	char *others, *reason;
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		/* What could not be taken is no fault of the VMM. */
+		if (!vm->refusal.err || vm->refusal_said || vm->process->reported.err ||
+		    !held_vcpus(&vm->process->fds))
+			continue;
+		vm->refusal_said = true;
+		report_several_vms(inventory, vm);
+		kind = refusal_kind_of(vm);
+		if (!count[kind]++)
+			first[kind] = vm;
+	}
+	for (kind = REFUSED_NOTHING + 1; kind < NUM_REFUSALS; kind++) {
+		inventory->incomplete |= count[kind] && kind != REFUSED_VM;
+		if (!count[kind] || inventory->refusal_said[kind])
+			continue;
+		inventory->refusal_said[kind] = true;
+		reason = kind == REFUSED_ALL ? host_explain(&first[kind]->refusal) :
+					       held_missing(first[kind]);
+		others = count[kind] > 1 ? xasprintf(" and %zu more", count[kind] - 1) :
+					   xasprintf("%s", "");
+		add_note(inventory, xasprintf("pid %d (%s)%s: %s", first[kind]->process->pid,
+					      first[kind]->process->name, others, reason));
+		free(others);
+		free(reason);
+	}
 }
 
 /* Takes over the list. */
@@ -484,6 +558,8 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 static struct process *add_process(struct inventory *inventory, pid_t pid,
 				   struct host_error *error)
 {
+	/* Once, as it stays readable. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, };
 	const struct host *host = inventory->host;
 	struct process *process;
 	int pidfd;
@@ -498,6 +574,7 @@ static struct process *add_process(struct inventory *inventory, pid_t pid,
 	inventory->process = xreallocarray(inventory->process, inventory->num_processes + 1,
 					   sizeof(*inventory->process));
 	inventory->process[inventory->num_processes++] = process;
+	epoll_ctl(inventory->events, EPOLL_CTL_ADD, pidfd, &event);
 	return process;
 }
 
@@ -618,6 +695,7 @@ int discover_all(struct inventory *inventory)
 		mark_dead(inventory);
 		for (i = 0; i < list.count; i++)
 			look_at_listed(inventory, &list.process[i]);
+		report_refusals(inventory);
 	}
 	proc_list_free(&list);
 	return ret;
@@ -648,7 +726,7 @@ void discover_forget_dead(struct inventory *inventory)
 	/* Its VMs may live on: in a child that has their file descriptors. */
 	for (i = kept = 0; i < inventory->num_processes; i++) {
 		if (inventory->process[i]->gone && !has_vms(inventory, inventory->process[i]))
-			free_process(inventory->process[i]);
+			free_process(inventory, inventory->process[i]);
 		else
 			inventory->process[kept++] = inventory->process[i];
 	}
@@ -680,10 +758,91 @@ struct process *discover_process(struct inventory *inventory, pid_t pid)
 int discover_again(struct inventory *inventory, struct process *process)
 {
 	size_t i;
+	int ret;
 
 	for (i = 0; i < inventory->num_vms; i++)
 		discover_vcpus(inventory, inventory->vm[i]);
-	return look_again(inventory, process);
+	ret = look_again(inventory, process);
+	report_refusals(inventory);
+	return ret;
+}
+
+/* What KVM says is a text of KEY=VALUE, each with a NUL at its end. */
+static pid_t parse_uevent(const char *text, size_t length)
+{
+	bool is_kvm = false, created = false;
+	const char *field;
+	uint64_t pid = 0;
+
+	for (field = text; field < text + length; field += strlen(field) + 1) {
+		is_kvm |= !strcmp(field, "DEVNAME=kvm");
+		created |= !strcmp(field, "EVENT=create");
+		if (!strncmp(field, "PID=", strlen("PID=")))
+			parse_number(field + strlen("PID="), 1, INT_MAX, &pid);
+	}
+	return is_kvm && created ? pid : 0;
+}
+
+/* How long a VMM is looked into that makes a VM: until its vCPUs are there, and its files. */
+#define MAKER_NS (NSEC_PER_SEC / 2)
+
+static void read_uevents(struct inventory *inventory)
+{
+	size_t i, oldest = 0;
+	ssize_t length;
+	char text[4096];
+	pid_t pid;
+
+	while ((length = read(inventory->uevents, text, sizeof(text) - 1)) > 0) {
+		text[length] = '\0';
+		pid = parse_uevent(text, length);
+		if (!pid)
+			continue;
+		for (i = 0; i < INVENTORY_MAKERS; i++) {
+			if (inventory->maker[i].until_ns < inventory->maker[oldest].until_ns)
+				oldest = i;
+		}
+		inventory->maker[oldest].pid = pid;
+		inventory->maker[oldest].until_ns = monotonic_ns() + MAKER_NS;
+	}
+}
+
+static void look_at_maker(struct inventory *inventory, pid_t pid)
+{
+	struct process *process = find_process(inventory, pid);
+	struct host_error error;
+
+	if (!process)
+		process = add_process(inventory, pid, &error);
+	/* What cannot be seen is said when all are looked at. */
+	if (process)
+		look_again(inventory, process);
+}
+
+bool discover_events(struct inventory *inventory, const struct process *only)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct epoll_event events[16];
+	struct process *process;
+	bool pending = false;
+	size_t i;
+
+	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) > 0)
+		read_uevents(inventory);
+	for (i = 0; i < INVENTORY_MAKERS; i++) {
+		if (inventory->maker[i].until_ns < now_ns)
+			continue;
+		pending = true;
+		if (!only || only->pid == inventory->maker[i].pid)
+			look_at_maker(inventory, inventory->maker[i].pid);
+	}
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		process->gone |= inventory->host->is_gone(process->pidfd);
+	}
+	for (i = 0; i < inventory->num_vms; i++)
+		vm_is_dead(inventory, inventory->vm[i]);
+	return pending;
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "host.h"
 #include "proc.h"
 #include "statsfile.h"
+#include "text.h"
 #include "util.h"
 
 struct vcpu {
@@ -47,7 +48,7 @@ struct vm {
 struct process {
 	pid_t pid;
 	int pidfd;
-	char name[64];
+	char name[TEXT_NAME_SIZE];
 	struct proc_fds fds;		/* at the last look */
 	bool gone;
 	bool has_whole_vm;		/* one whose file shows its vCPUs */
@@ -55,23 +56,51 @@ struct process {
 	struct host_error reported;
 };
 
+/* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */
+enum refusal_kind {
+	REFUSED_NOTHING,
+	REFUSED_VM,			/* the statistics of the VM itself */
+	REFUSED_VCPUS,			/* those of vCPUs */
+	REFUSED_ALL,
+	NUM_REFUSALS,
+};
+
+/* Of so many processes at a time it is known that they make a VM. */
+#define INVENTORY_MAKERS 16
+
 struct inventory {
 	const struct host *host;
 	struct process **process;
 	size_t num_processes;
 	struct vm **vm;			/* pointers stay valid until a function frees them */
 	size_t num_vms;
-	char **problem;			/* one line each, for a person */
+	char **problem;			/* and what else has to be said: one line each */
 	size_t num_problems;
 	size_t num_printed;		/* for who prints them */
+	bool incomplete;		/* there is something that should be shown and is not */
+	bool found_any;			/* VM, ever */
+	bool refusal_said[NUM_REFUSALS];
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
 	bool is_hidden;			/* /proc does not have the processes of others */
 	bool is_namespace;		/* and has those of a pid namespace only */
 	struct statsfile_known known;	/* the latest ones: most files have the same */
+	/* Readable when a process ends, or when KVM says that it makes a VM; or -1. */
+	int events;
+	int uevents;			/* of KVM, or -1 */
+	struct {
+		pid_t pid;		/* which is to be looked into more than once, */
+		uint64_t until_ns;	/* as it is not done */
+	} maker[INVENTORY_MAKERS];
 };
 
 void inventory_init(struct inventory *inventory, const struct host *host);
 void inventory_free(struct inventory *inventory);
+
+/*
+ * Listens, from now on, to the end of processes and to what KVM says of VMs that come;
+ * where nothing can be heard they are found at the next look.
+ */
+void inventory_listen(struct inventory *inventory);
 
 /*
  * All processes of the host, and the next time whatever is new since: VMs come at the
@@ -79,6 +108,14 @@ void inventory_free(struct inventory *inventory);
  * at all.
  */
 int discover_all(struct inventory *inventory);
+
+/*
+ * After inventory.events was readable, and every MAKERS_STEP_NS while it returns true:
+ * marks what has ended, and looks into processes that make VMs; if @only is not NULL into
+ * none but that.
+ */
+#define MAKERS_STEP_NS (20 * UINT64_C(1000000))
+bool discover_events(struct inventory *inventory, const struct process *only);
 
 /* Frees the VMs that are dead, and processes that are gone. */
 void discover_forget_dead(struct inventory *inventory);

@@ -65,6 +65,13 @@ static void close_page(void *page)
 	exposition_close(page);
 }
 
+static void on_event(void *context)
+{
+	struct exporter *exporter = context;
+
+	collector_events(&exporter->collector);
+}
+
 /* Takes over the listener's file descriptor. */
 static int serve(struct exporter *exporter, int fd, int signals, int (*confined)(void))
 {
@@ -73,6 +80,8 @@ static int serve(struct exporter *exporter, int fd, int signals, int (*confined)
 		.open = open_page,
 		.read = read_page,
 		.close = close_page,
+		.on_event = on_event,
+		.events = exporter->inventory->events,
 		.context = exporter,
 	};
 	int ret;

@@ -87,6 +87,11 @@ static void print_vcpus(FILE *out, const struct vm *vm, unsigned int count)
 	}
 }
 
+bool held_misses_vcpus(const struct vm *vm)
+{
+	return count_missing(vm);
+}
+
 char *held_missing(const struct vm *vm)
 {
 	unsigned int count = count_missing(vm);
@@ -95,8 +100,6 @@ char *held_missing(const struct vm *vm)
 	size_t size;
 	FILE *out;
 
-	if (!count && has_file)
-		return NULL;
 	out = open_memstream(&text, &size);
 	if (!out)
 		end("out of memory");
@@ -105,7 +108,6 @@ char *held_missing(const struct vm *vm)
 		fputs(count ? "the VM and of " : "the VM", out);
 	if (count)
 		print_vcpus(out, vm, count);
-	fputs("; " NEEDED_KERNEL, out);
 	if (fclose(out))
 		end("out of memory");
 	return text;

@@ -13,10 +13,10 @@
 /* In the place of the file of a VM that the VMM does not hold open: no statistics. */
 void held_no_file(struct statsfile *file);
 
-/*
- * One line: what of the VM cannot be seen in files that are held open, NULL if all can.
- * The caller frees it.
- */
+/* Whether of a vCPU no file is held open. */
+bool held_misses_vcpus(const struct vm *vm);
+
+/* One line: what of the VM cannot be seen in files that are held open. The caller frees it. */
 char *held_missing(const struct vm *vm);
 
 /* How many of the file descriptors are VMs: 0 if the last one has ended. */

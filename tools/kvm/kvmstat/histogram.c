@@ -130,3 +130,16 @@ void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
 	else
 		format_bound(upper, desc, bucket_upper(desc, bucket));
 }
+
+char *format_bar(uint64_t count, uint64_t highest, unsigned int width)
+{
+	unsigned int length = (double)count / highest * width + 0.5;
+	char *bar;
+
+	/* What was counted at all is seen. */
+	if (count && !length)
+		length = 1;
+	bar = xcalloc(length + 1, 1);
+	memset(bar, '#', length);
+	return bar;
+}

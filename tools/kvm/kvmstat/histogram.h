@@ -66,4 +66,7 @@ uint64_t highest_count(const struct histogram *histogram);
 void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
 		   const struct statsfile_desc *desc, unsigned int bucket);
 
+/* A bar, which is @width long for the fullest bucket. The caller frees it. */
+char *format_bar(uint64_t count, uint64_t highest, unsigned int width);
+
 #endif /* KVMSTAT_HISTOGRAM_H */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -166,14 +165,12 @@ static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
 	static const char closed[] = VMM_ONLY ", which has none open";
-	struct utsname kernel;
 
-	uname(&kernel);
+	if (capability > 0)
+		return xasprintf("%s; QEMU 8.1 or newer has", closed);
 	if (capability < 0)
-		return xasprintf("kernel %s: %s, or %s (/dev/kvm: %s); " NEEDED_KERNEL,
-				 kernel.release, none, closed, strerror(-capability));
-	return xasprintf("kernel %s: %s; " NEEDED_KERNEL, kernel.release,
-			 capability ? closed : none);
+		return xasprintf("%s, or %s (/dev/kvm: %s)", none, closed, strerror(-capability));
+	return xasprintf("%s; " NEEDED_KERNEL, none);
 }
 
 char *host_explain(const struct host_error *error)

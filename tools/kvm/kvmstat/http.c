@@ -314,11 +314,14 @@ int http_serve(struct http_server *server, int end)
 	struct pollfd fds[] = {
 		{ .fd = end, .events = POLLIN, },
 		{ .fd = info->epoll_fd, .events = POLLIN, },
+		{ .fd = server->site.events, .events = POLLIN, },
 	};
 
 	while (!fds[0].revents) {
 		if (poll(fds, ARRAY_SIZE(fds), next_timeout(server)) < 0 && errno != EINTR)
 			return -errno;
+		if (fds[2].revents)
+			server->site.on_event(server->site.context);
 		drop_late(server);
 		MHD_run(server->daemon);
 	}

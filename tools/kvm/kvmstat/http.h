@@ -25,6 +25,9 @@ struct http_site {
 	void *(*open)(void *context, const char *accept);
 	size_t (*read)(void *page, char *text, size_t size);
 	void (*close)(void *page);
+	/* Called whenever this file descriptor is readable; -1: never. */
+	void (*on_event)(void *context);
+	int events;
 	void *context;
 };
 

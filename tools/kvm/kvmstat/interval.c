@@ -39,11 +39,11 @@ int catch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static enum event pause_machine(int signals, int pidfd, uint64_t end_ns)
+static enum event pause_machine(int signals, int other, uint64_t end_ns)
 {
 	struct pollfd fds[] = {
 		{ .fd = signals, .events = POLLIN, },
-		{ .fd = pidfd, .events = POLLIN, },
+		{ .fd = other, .events = POLLIN, },
 	};
 	struct timespec timeout;
 	uint64_t now_ns, left_ns;
@@ -56,7 +56,7 @@ static enum event pause_machine(int signals, int pidfd, uint64_t end_ns)
 		timeout.tv_nsec = left_ns % NSEC_PER_SEC;
 		ret = ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL);
 		if (ret > 0)
-			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_PROCESS_ENDED;
+			return fds[0].revents ? EVENT_INTERRUPTED : EVENT_READABLE;
 	} while (ret);
 	return EVENT_TIME;
 }
@@ -78,9 +78,9 @@ const struct time_source machine_time = {
 
 const struct time_source *time_source = &machine_time;
 
-enum event pause_until(int signals, int pidfd, uint64_t end_ns)
+enum event pause_until(int signals, int other, uint64_t end_ns)
 {
-	return time_source->pause_until(signals, pidfd, end_ns);
+	return time_source->pause_until(signals, other, end_ns);
 }
 
 uint64_t next_end(uint64_t end_ns, uint64_t interval_ns)

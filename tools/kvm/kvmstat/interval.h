@@ -27,7 +27,7 @@ int catch_signals(void);
 
 enum event {
 	EVENT_TIME,
-	EVENT_PROCESS_ENDED,
+	EVENT_READABLE,			/* the other file descriptor is */
 	EVENT_INTERRUPTED,		/* or there is nothing more to come */
 };
 
@@ -36,7 +36,7 @@ struct time_source {
 	uint64_t (*now_ns)(void);
 	struct timespec (*real)(void);	/* CLOCK_REALTIME */
 	/* See pause_until(). */
-	enum event (*pause_until)(int signals, int pidfd, uint64_t end_ns);
+	enum event (*pause_until)(int signals, int other, uint64_t end_ns);
 	/* What is taken without one on the command line. */
 	struct interval interval;
 };
@@ -46,8 +46,8 @@ extern const struct time_source machine_time;
 /* The one to use. */
 extern const struct time_source *time_source;
 
-/* @pidfd: a process whose end is waited for as well, or -1. */
-enum event pause_until(int signals, int pidfd, uint64_t end_ns);
+/* @other: is waited for as well, such as the end of a process; or -1. */
+enum event pause_until(int signals, int other, uint64_t end_ns);
 
 /* The end of the next interval; intervals that were slept through are left out. */
 uint64_t next_end(uint64_t end_ns, uint64_t interval_ns);

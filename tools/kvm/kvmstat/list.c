@@ -11,7 +11,7 @@
 
 static int list(struct inventory *inventory)
 {
-	struct output output = { .file = stdout, };
+	struct output output = standard_output();
 	int ret;
 
 	ret = discover_all(inventory);
@@ -21,7 +21,8 @@ static int list(struct inventory *inventory)
 	}
 	render->vms(&output, inventory);
 	print_denied(inventory);
-	return print_problems(inventory) ? STATUS_ERROR : STATUS_OK;
+	print_problems(inventory);
+	return inventory_status(inventory);
 }
 
 int command_list(int argc, char **argv)

@@ -75,7 +75,7 @@ const char *listen_parse(const char *text, struct listen_address *address)
 	length = colon - text;
 	if (length >= sizeof(host))
 		return "has no numeric address";
-	if (length)
+	if (length && strncmp(text, "localhost:", strlen("localhost:")))
 		snprintf(host, sizeof(host), "%.*s", (int)length, text);
 	if (host[0] != '[')
 		return parse_ipv4(host, port, address);

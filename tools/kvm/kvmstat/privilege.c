@@ -24,9 +24,6 @@
 #include "privilege.h"
 #include "util.h"
 
-/* What root becomes: a user that owns nothing, everywhere the same number. */
-#define NOBODY 65534
-
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
@@ -111,6 +108,13 @@ static const struct rule output_rules[] = {
 	CALL(close),
 	CALL(pread64),
 	CALL(recvmsg),		/* from the broker */
+	CALL(wait4),			/* for its end */
+	/* Processes that end, VMs that come. */
+	CALL(epoll_ctl),
+	CALL(epoll_pwait),
+#ifdef SYS_epoll_wait
+	CALL(epoll_wait),
+#endif
 	CALL(uname),			/* error lines name the kernel */
 	/* Where the kernel has no clock in the process' memory. */
 	CALL(clock_gettime),
@@ -162,11 +166,6 @@ static const struct rule network_rules[] = {
 	CALL(getsockname),
 	CALL(getpeername),
 	CALL(fcntl),
-	CALL(epoll_ctl),
-	CALL(epoll_pwait),
-#ifdef SYS_epoll_wait
-	CALL(epoll_wait),
-#endif
 };
 
 static const struct rule recording_rules[] = {
@@ -343,12 +342,12 @@ static int empty_bounding_set(void)
  * Where there is no such user, in a user namespace, and where root may not become
  * another one, it stays who it is, without capabilities.
  */
-static int become_nobody(void)
+static int leave_root(void)
 {
 	if (geteuid())
 		return 0;
-	if ((!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
-	     !setresuid(NOBODY, NOBODY, NOBODY)) || errno == EPERM || errno == EINVAL)
+	if ((!setgroups(0, NULL) && !setresgid(RUN_AS, RUN_AS, RUN_AS) &&
+	     !setresuid(RUN_AS, RUN_AS, RUN_AS)) || errno == EPERM || errno == EINVAL)
 		return 0;
 	return -1;
 }
@@ -375,7 +374,7 @@ int privilege_drop(unsigned int uses)
 	if (empty_bounding_set())
 		return fail("bounding set");
 	/* The broker opens files of root, which is no longer for free. */
-	if (!is_broker && become_nobody())
+	if (!is_broker && leave_root())
 		return fail("user");
 	if (keep_capabilities(&before, is_broker ? KEPT_BY_BROKER : 0))
 		return fail("capabilities");

@@ -3,7 +3,6 @@
  * Reads /proc. Everything there can vanish between two calls, and names come
  * from whoever started the process.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "text.h"
 #include "util.h"
 
 int parse_kvm_link(const char *target, bool *is_stats)
@@ -120,6 +120,8 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 		found.link = link_at(dirfd(stream), entry->d_name, &found.is_stats);
 		if (found.link != LINK_OTHER)
 			proc_fds_add(fds, &found);
+		else
+			fds->num_others++;
 	}
 	closedir(stream);
 	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
@@ -181,72 +183,89 @@ static int compare_known(const void *pid, const void *known)
 	return (left > right) - (left < right);
 }
 
-/* What is known of it, unless it is its turn to be looked at, or another process. */
+static int compare_knowns(const void *a, const void *b)
+{
+	return compare_known(&((const struct proc_known *)a)->pid, b);
+}
+
+/* What is known of it, if it is the same process. */
 static const struct proc_known *recall(const struct proc_memory *memory, const char *proc,
 				       pid_t pid)
 {
-	unsigned int turns = memory->num_fds / PROC_FDS_AT_ONCE + 1;
 	const struct proc_known *known;
 
 	if (!memory->count)
 		return NULL;
 	known = bsearch(&pid, memory->known, memory->count, sizeof(*known), compare_known);
-	if (!known || (known - memory->known + memory->turn) % turns == 0 ||
-	    known->dir != dir_number(proc, pid))
-		return NULL;
-	return known;
+	return known && known->dir == dir_number(proc, pid) ? known : NULL;
+}
+
+/*
+ * Those with file descriptors of KVM have their turn so often that one look lists no more
+ * than it has room for; the others at every, every second, fourth, ... look, not all of
+ * them at the same one.
+ */
+static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
+{
+	unsigned int every = 1u << known->num_looks;
+
+	if (known->fds.count) {
+		every = memory->num_fds / PROC_FDS_AT_ONCE + 1;
+		return (known - memory->known + memory->turn) % every == 0;
+	}
+	return (known->pid + memory->turn) % every == 0;
 }
 
 static struct proc_fds copy_fds(const struct proc_fds *fds)
 {
-	struct proc_fds copy = { .count = fds->count, };
+	struct proc_fds copy = *fds;
 
 	copy.entry = xreallocarray(NULL, copy.count, sizeof(*copy.entry));
 	memcpy(copy.entry, fds->entry, copy.count * sizeof(*copy.entry));
 	return copy;
 }
 
-/* If it is so little that all can be looked at the next time, nothing has to be. */
-static void remember(struct proc_memory *memory, const char *proc, const struct proc_list *list)
+/* What was listed, for the next look: only of processes with more than a few. */
+static void remember(struct proc_memory *next, const char *proc, const struct proc_known *known)
 {
-	struct proc_memory next = { .turn = memory->turn + 1, };
-	const struct proc_process *process;
-	struct proc_known known;
+	const struct proc_fds *fds = &known->fds;
 
-	for (process = list->process; process < list->process + list->count; process++) {
-		if (process->fds.count <= PROC_FEW_FDS)
-			continue;
-		known = (struct proc_known) {
-			.pid = process->pid,
-			.dir = dir_number(proc, process->pid),
-			.fds = copy_fds(&process->fds),
-		};
-		next.known = make_room(next.known, next.count, sizeof(known));
-		next.known[next.count++] = known;
-		next.num_fds += known.fds.count;
-	}
-	proc_memory_free(memory);
-	*memory = next;
-	if (memory->num_fds <= PROC_FDS_AT_ONCE) {
-		proc_memory_free(memory);
-		memory->turn = next.turn;
-	}
+	if (fds->count <= PROC_FEW_FDS && fds->num_others <= PROC_FEW_FDS)
+		return;
+	next->known = make_room(next->known, next->count, sizeof(*next->known));
+	next->known[next->count] = *known;
+	next->known[next->count].fds = fds->count ? copy_fds(fds) : *fds;
+	next->known[next->count++].dir = known->dir ?: dir_number(proc, known->pid);
+	next->num_fds += fds->count;
 }
 
-static struct proc_process look_at(const char *proc, const struct proc_memory *memory, pid_t pid)
+/* Returns 0 or -errno. */
+static int look_at(const char *proc, const struct proc_memory *memory, pid_t pid,
+		   struct proc_memory *next, struct proc_fds *fds)
 {
-	const struct proc_known *known = recall(memory, proc, pid);
-	struct proc_process process = { .pid = pid, };
+	const struct proc_known *last = recall(memory, proc, pid);
+	struct proc_known known = { .pid = pid, };
+	int ret;
 
-	if (known)
-		process.fds = copy_fds(&known->fds);
-	else
-		process.err = -proc_list_fds(proc, pid, &process.fds);
-	return process;
+	if (last && !is_turn(memory, last)) {
+		known = *last;
+		*fds = last->fds.count ? copy_fds(&last->fds) : last->fds;
+	} else {
+		ret = proc_list_fds(proc, pid, fds);
+		if (ret)
+			return ret;
+		known.fds = *fds;
+		known.dir = last ? last->dir : 0;
+		if (last && !fds->count)
+			known.num_looks = last->num_looks + (last->num_looks < PROC_MOST_LOOKS);
+	}
+	remember(next, proc, &known);
+	return 0;
 }
 
 int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *list)
 {
+	struct proc_memory next = { .turn = memory->turn + 1, };
 	struct proc_process process;
 	struct dirent *entry;
 	DIR *stream;
@@ -259,14 +278,18 @@ int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *li
 	while ((entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 1, INT_MAX, &pid))
 			continue;
-		process = look_at(proc, memory, pid);
+		process = (struct proc_process) { .pid = pid, };
+		process.err = -look_at(proc, memory, pid, &next, &process.fds);
 		if (process.fds.count || (process.err && !proc_is_gone(process.err)))
 			proc_list_add(list, &process);
 	}
 	closedir(stream);
 	if (list->count)
 		qsort(list->process, list->count, sizeof(*list->process), compare_processes);
-	remember(memory, proc, list);
+	if (next.count)
+		qsort(next.known, next.count, sizeof(*next.known), compare_knowns);
+	proc_memory_free(memory);
+	*memory = next;
 	return 0;
 }
 
@@ -323,14 +346,6 @@ static void copy_guest_name(char *name, size_t size, const char *option)
 	name[length] = '\0';
 }
 
-static void make_printable(char *text)
-{
-	for (; *text; text++) {
-		if (!isascii((unsigned char)*text) || !isprint((unsigned char)*text))
-			*text = '?';
-	}
-}
-
 static void read_name(int dir, char *name, size_t size)
 {
 	char cmdline[4096];
@@ -346,7 +361,7 @@ static void read_name(int dir, char *name, size_t size)
 		read_file(dir, "comm", name, size);
 		name[strcspn(name, "\n")] = '\0';
 	}
-	make_printable(name);
+	text_make_printable(name);
 }
 
 void proc_name(const char *proc, pid_t pid, char *name, size_t size)

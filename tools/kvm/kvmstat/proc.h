@@ -33,6 +33,7 @@ struct proc_fd {
 struct proc_fds {
 	struct proc_fd *entry;
 	size_t count;
+	size_t num_others;	/* that are none of KVM's */
 };
 
 struct proc_process {
@@ -57,23 +58,26 @@ struct proc_known {
 	pid_t pid;
 	ino_t dir;		/* another process under this pid has another directory */
 	struct proc_fds fds;
+	unsigned int num_looks;	/* in which there were none of KVM's */
 };
 
 /* What was listed before, see proc_list(). Empty at first. */
 struct proc_memory {
 	struct proc_known *known;	/* in the order of the pids */
 	size_t count;
-	size_t num_fds;			/* of all of them */
+	size_t num_fds;			/* KVM's, of all of them */
 	unsigned int turn;
 };
 
 /*
  * To see what each file descriptor is costs some thousand instructions, and a host may
  * have tens of thousands, nearly all of them the same at each look: vCPUs. One look has
- * room for so many, the other processes with more than a few have their turn later.
+ * room for so many, the other processes with more than a few have their turn later. One
+ * with many that are none of KVM's is looked at ever more seldom: anybody may have them.
  */
 #define PROC_FEW_FDS 32
 #define PROC_FDS_AT_ONCE 1024
+#define PROC_MOST_LOOKS 6	/* twice as seldom after each, so often */
 
 /*
  * All processes that have KVM file descriptors, or whose file descriptors cannot be

@@ -37,7 +37,6 @@ struct record {
 	uint64_t num_samples;
 	uint64_t first_ns;
 	uint64_t last_ns;
-	bool any_problem;
 };
 
 static char *copy_text(const char *text)
@@ -155,7 +154,7 @@ static int sample(struct record *record)
 	int ret;
 
 	ret = tracker_sample(&record->tracker, time_source->now_ns());
-	record->any_problem |= print_problems(&record->inventory);
+	print_problems(&record->inventory);
 	if (ret) {
 		print_error("%s: %s", record->inventory.host->proc, strerror(-ret));
 		return STATUS_ERROR;
@@ -193,7 +192,7 @@ static int take_samples(struct record *record, const struct interval *interval)
 		if (has_ended(&record->tracker))
 			break;
 		end_ns = next_end(end_ns, interval->ns);
-		if (pause_until(record->signals, -1, end_ns) != EVENT_TIME)
+		if (tracker_wait(&record->tracker, record->signals, end_ns) != EVENT_TIME)
 			break;
 		status = sample(record);
 	}
@@ -242,15 +241,22 @@ static int run_record(struct record *record, const struct record_options *option
 			(unsigned long long)record->num_samples,
 			(double)(record->last_ns - record->first_ns) / NSEC_PER_SEC,
 			(unsigned long long)record->size);
-	return status == STATUS_OK && record->any_problem ? STATUS_ERROR : status;
+	return status == STATUS_OK ? inventory_status(&record->inventory) : status;
 }
 
 /* Of nothing that is there anything is lost, unless that is asked for. */
 static int open_file(const struct record_options *options)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
-	int fd = open(options->path, flags, 0666);
+	int fd;
 
+	if (!strcmp(options->path, "-")) {
+		if (!isatty(STDOUT_FILENO))
+			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		print_error("a recording is nothing for a terminal");
+		return -1;
+	}
+	fd = open(options->path, flags, 0666);
 	if (fd < 0 && errno == EEXIST && !options->force)
 		print_error("%s exists; --force overwrites it", options->path);
 	else if (fd < 0)

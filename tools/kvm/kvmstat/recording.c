@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "recording.h"
+#include "text.h"
 #include "util.h"
 
 /* key, CLOCK_REALTIME, CLOCK_MONOTONIC */
@@ -185,8 +186,8 @@ static uint64_t get_signed(struct reader *reader)
 /* Goes to a terminal. The caller frees it. */
 static char *get_string(struct reader *reader)
 {
-	size_t i, length = get_varint(reader, RECORDING_MAX_STRING - 1);
-	char *text;
+	size_t length = get_varint(reader, RECORDING_MAX_STRING - 1);
+	char *text, *copy;
 
 	if ((size_t)(reader->end - reader->at) < length) {
 		set_wrong(reader, "it is too short");
@@ -195,12 +196,11 @@ static char *get_string(struct reader *reader)
 	text = xcalloc(length + 1, 1);
 	memcpy(text, reader->at, length);
 	reader->at += length;
-	for (i = 0; i < length; i++) {
-		if (text[i] < ' ' || text[i] > '~') {
-			set_wrong(reader, "a text is not printable");
-			text[i] = '?';
-		}
-	}
+	copy = xasprintf("%s", text);
+	text_make_printable(text);
+	if (strlen(copy) != length || strcmp(copy, text))
+		set_wrong(reader, "a text is not printable");
+	free(copy);
 	return text;
 }
 

@@ -14,11 +14,12 @@
 #include "overview.h"
 #include "recording.h"
 
-/* Where it goes, and how many characters fit into a line of text. */
+/* Where it goes, and how many characters fit into a line of text; 0: any number. */
 struct output {
 	FILE *file;
 	unsigned int width;
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
+	unsigned int header;		/* private: which one that is */
 };
 
 /* What a group is the statistics of. */

@@ -84,15 +84,27 @@ void json_prepare(void)
 	json_object_put(new_line("none"));
 }
 
+static void add_seconds(struct json_object *object, const char *key, uint64_t value,
+			int exponent)
+{
+	struct json_object *seconds = new_object();
+
+	add_number(seconds, "value", value);
+	add_text(seconds, "unit", "seconds");
+	add_number(seconds, "base", 10);
+	add(seconds, "exponent", checked(json_object_new_int(exponent)));
+	add(object, key, seconds);
+}
+
 static void add_duration(struct json_object *object, const char *key, uint64_t ns)
 {
-	struct json_object *duration = new_object();
+	add_seconds(object, key, ns, -9);
+}
 
-	add_number(duration, "value", ns);
-	add_text(duration, "unit", "seconds");
-	add_number(duration, "base", 10);
-	add(duration, "exponent", checked(json_object_new_int(-9)));
-	add(object, key, duration);
+/* Since 1970. In nanoseconds it would not fit into a double, which many readers have. */
+static void add_time(struct json_object *object, const char *key, uint64_t ns)
+{
+	add_seconds(object, key, ns / 1000, -6);
 }
 
 static void add_vm_keys(struct json_object *line, pid_t pid, const char *name, const char *id,
@@ -227,10 +239,13 @@ static struct json_object *new_reason(const struct rates *rates)
 	double share = overview_share(rates);
 	struct json_object *reason;
 
-	if (!rates->top)
+	if (!rates->top_per_second)
 		return NULL;
 	reason = new_rate(rates->top_per_second);
-	add_text(reason, "name", rates->top);
+	if (rates->top)
+		add_text(reason, "name", rates->top);
+	else
+		add(reason, "name", NULL);
 	if (share < 0)
 		add(reason, "share", NULL);
 	else
@@ -253,7 +268,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	for (i = 0; i < overviews->num_vms; i++) {
 		vm = overviews->vm[i];
 		line = new_line("activity");
-		add_duration(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
+		add_time(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
 			     overviews->time.tv_nsec);
 		add_duration(line, "interval", overviews->elapsed_ns);
 		add_vm_keys(line, vm->pid, vm->name, vm->has_statistics ? vm->id : NULL,
@@ -394,8 +409,8 @@ static void render_recording(struct output *output, const struct recording *reco
 	add_text(line, "version", host->version);
 	add(line, "pid", host->pid ? checked(json_object_new_int(host->pid)) : NULL);
 	add_duration(line, "interval", host->interval_ns);
-	add_duration(line, "first", first->real_ns);
-	add_duration(line, "last", last->real_ns);
+	add_time(line, "first", first->real_ns);
+	add_time(line, "last", last->real_ns);
 	add_duration(line, "length", last->monotonic_ns - first->monotonic_ns);
 	add_number(line, "samples", recording->num_samples);
 	print_line(output->file, line);
@@ -403,18 +418,12 @@ static void render_recording(struct output *output, const struct recording *reco
 
 static void render_error(const char *text)
 {
-	struct json_object *line;
+	struct json_object *line = new_line("error");
 
-	/* Nobody would see it there. */
-	if (ferror(stdout)) {
-		fprintf(stderr, "kvmstat: %s\n", text);
-		return;
-	}
-	line = new_line("error");
 	add_text(line, "message", text);
-	print_line(stdout, line);
-	/* What comes next may be an interval away. */
+	/* What was printed so far belongs in front of it. */
 	fflush(stdout);
+	print_line(stderr, line);
 }
 
 const struct renderer json_renderer = {

@@ -2,26 +2,29 @@
 /*
  * The view as a screen.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "format.h"
+#include "layout.h"
 #include "movement.h"
 #include "overview.h"
 #include "render_screen.h"
+#include "text.h"
 
 #define RATE_WIDTH 8
 #define PID_WIDTH 7
 #define VCPUS_WIDTH 5
+#define SPARKLINE_WIDTH 8
 
-/* Where a screen is as narrow as usual, and how wide they can get. */
-#define USUAL_COLUMNS 80
-#define NAME_WIDTH 11
-#define MORE_NAME_WIDTH 13
+/* The longest reason of x86, and with its share; on a narrow screen less has to do. */
 #define TOP_WIDTH 17
-#define MORE_TOP_WIDTH 8
+#define MOST_TOP_WIDTH 22
+#define LEAST_TOP_WIDTH 12
+#define NARROW_SCREEN 60
 
 /* Of the name of a statistic as much as a screen has room for. */
 #define REASON_SIZE 128
@@ -32,11 +35,24 @@
 #define STATISTICS_GAP 3
 #define SCOPE_WIDTH 6
 
-#define HOST_KEYS \
-	"q quit  ? help  Enter its vCPUs  / filter  < > sort  r reverse  p pause  + - interval"
+/* What is most important comes first: of what has no room the rest is left out. */
+static const char * const host_keys[] = {
+	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse", "p pause",
+	"+ - interval", NULL,
+};
 
-#define VM_KEYS \
-	"q back  ? help  Enter all of a vCPU  < > sort  r reverse  p pause  + - interval"
+static const char * const vm_keys[] = {
+	"q back", "? help", "Enter all of a vCPU", "< > sort", "r reverse", "p pause",
+	"+ - interval", NULL,
+};
+
+static const char * const vcpu_keys[] = {
+	"q back", "? help", "Enter a histogram", "p pause", "+ - interval", NULL,
+};
+
+static const char * const histogram_keys[] = {
+	"q back", "? help", "p pause", "+ - interval", NULL,
+};
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
@@ -56,10 +72,12 @@ static const enum rate column_rates[NUM_VIEW_COLUMNS] = {
 	[VIEW_INJECTIONS] = RATE_INJECTIONS,
 };
 
-/* Widths; 0 is a column that is not there. */
+/* Behind the columns that can be sorted by. */
+#define SPARKLINE NUM_VIEW_COLUMNS
+
 struct layout {
-	unsigned int width[NUM_VIEW_COLUMNS];
-	unsigned int sparkline;
+	struct column column[NUM_VIEW_COLUMNS + 1];
+	double most_exits;		/* of the last minute, in any of the lines */
 };
 
 static unsigned int at_most(unsigned int number, unsigned int limit)
@@ -67,30 +85,36 @@ static unsigned int at_most(unsigned int number, unsigned int limit)
 	return number < limit ? number : limit;
 }
 
-static struct layout make_layout(unsigned int columns, bool vcpus)
+/* Without names, of vCPUs. */
+static struct layout make_layout(unsigned int columns, const struct view *view,
+				 unsigned int longest_name)
 {
-	unsigned int more = columns > USUAL_COLUMNS ? columns - USUAL_COLUMNS : 0;
 	struct layout layout = {
-		.width = {
-			[VIEW_PID] = PID_WIDTH,
-			[VIEW_NAME] = NAME_WIDTH + at_most(more / 4, MORE_NAME_WIDTH),
-			[VIEW_VCPUS] = VCPUS_WIDTH,
-			[VIEW_EXITS] = RATE_WIDTH,
-			[VIEW_HALTS] = RATE_WIDTH,
-			[VIEW_INJECTIONS] = RATE_WIDTH,
-			[VIEW_TOP] = TOP_WIDTH + at_most(more / 6, MORE_TOP_WIDTH),
+		.column = {
+			[VIEW_PID] = { .least = PID_WIDTH, .drop = longest_name ? 2 : 0, },
+			[VIEW_NAME] = {},
+			[VIEW_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 5, },
+			[VIEW_EXITS] = { .least = RATE_WIDTH, },
+			[VIEW_HALTS] = { .least = RATE_WIDTH, .drop = 3, },
+			[VIEW_INJECTIONS] = { .least = RATE_WIDTH, .drop = 6, },
+			[VIEW_TOP] = {
+				.least = columns < NARROW_SCREEN ? LEAST_TOP_WIDTH : TOP_WIDTH,
+				.most = MOST_TOP_WIDTH,
+				.drop = 1,
+			},
+			[SPARKLINE] = {
+				.least = SPARKLINE_WIDTH,
+				.most = HISTORY_SECONDS,
+				.drop = 4,
+			},
 		},
 	};
-	unsigned int used = 0;
-	enum view_column i;
 
-	if (vcpus) {
-		layout.width[VIEW_NAME] = 0;
-		layout.width[VIEW_VCPUS] = 0;
-	}
-	for (i = 0; i < NUM_VIEW_COLUMNS; i++)
-		used += layout.width[i] ? layout.width[i] + 1 : 0;
-	layout.sparkline = at_most(columns > used ? columns - used : 0, HISTORY_SECONDS);
+	if (longest_name)
+		fit_names(&layout.column[VIEW_NAME], longest_name, columns);
+	/* What is sorted by is seen. */
+	layout.column[view->sort].drop = 0;
+	fit_columns(layout.column, ARRAY_SIZE(layout.column), columns);
 	return layout;
 }
 
@@ -104,32 +128,41 @@ static unsigned int put_cell(struct screen *screen, unsigned int line, unsigned 
 			     const struct layout *layout, enum view_column column,
 			     const char *text, enum screen_style style)
 {
-	int width = layout->width[column];
+	unsigned int width = layout->column[column].width;
+	char *cell;
 
 	if (!width)
 		return at;
-	return screen_print(screen, line, at, style, is_text(column) ? "%-*.*s" : "%*.*s",
-			    width, width, text) + 1;
+	cell = is_text(column) ? text_fit(text, width) : xasprintf("%*.*s", width, width, text);
+	at = screen_print(screen, line, at, style, "%s", cell);
+	free(cell);
+	return at + 1;
 }
 
 static void put_header(struct screen *screen, unsigned int line, const struct view *view,
 		       const struct layout *layout, const char *first)
 {
-	enum view_column i;
+	char text[64], most[FORMAT_SIZE];
 	unsigned int at = 0;
-	char text[32];
+	enum view_column i;
 
 	for (i = 0; i < NUM_VIEW_COLUMNS; i++) {
 		snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : column_titles[i],
 			 i != view->sort ? "" : view->ascending ? "^" : "v");
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
 	}
-	if (layout->sparkline)
-		screen_print(screen, line, at, STYLE_PLAIN, "%s",
-			     layout->sparkline < 18 ? "LAST MIN" : "EXITS, LAST MINUTE");
+	/* What the highest bar stands for. */
+	format_count_rate(most, layout->most_exits);
+	snprintf(text, sizeof(text), "LAST MINUTE, TO %s/s", most);
+	if (strlen(text) > layout->column[SPARKLINE].width)
+		snprintf(text, sizeof(text), "TO %s", most);
+	if (strlen(text) > layout->column[SPARKLINE].width || !layout->most_exits)
+		strcpy(text, "LAST MIN");
+	if (layout->column[SPARKLINE].width)
+		screen_print(screen, line, at, STYLE_PLAIN, "%s", text);
 	screen_set_style(screen, line, STYLE_HEADER);
 	for (i = 0, at = 0; i < view->sort; i++)
-		at += layout->width[i] ? layout->width[i] + 1 : 0;
+		at += layout->column[i].width ? layout->column[i].width + 1 : 0;
 	snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : column_titles[i],
 		 view->ascending ? "^" : "v");
 	put_cell(screen, line, at, layout, view->sort, text, STYLE_SORTED);
@@ -142,25 +175,36 @@ static unsigned int put_rates(struct screen *screen, unsigned int line, unsigned
 	enum view_column i;
 
 	for (i = VIEW_EXITS; i <= VIEW_INJECTIONS; i++) {
-		if (rates && rates->known[column_rates[i]])
-			format_count_rate(text, rates->per_second[column_rates[i]]);
-		else
-			strcpy(text, "-");
+		overview_format_rate(text, rates, column_rates[i]);
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
 	}
 	return at;
+}
+
+/* All lines have one scale: as high as the highest of them. */
+static void note_most(struct layout *layout, const struct history *exits, uint64_t now_ns)
+{
+	unsigned int i, width = layout->column[SPARKLINE].width;
+	double point[HISTORY_SECONDS];
+
+	if (!width)
+		return;
+	history_points(exits, now_ns, point, width);
+	for (i = 0; i < width; i++)
+		layout->most_exits = point[i] > layout->most_exits ? point[i] : layout->most_exits;
 }
 
 static void put_history(struct screen *screen, unsigned int line, unsigned int at,
 			const struct layout *layout, const struct history *exits,
 			uint64_t now_ns)
 {
+	unsigned int width = layout->column[SPARKLINE].width;
 	double point[HISTORY_SECONDS];
 
-	if (!layout->sparkline)
+	if (!width)
 		return;
-	history_points(exits, now_ns, point, layout->sparkline);
-	screen_sparkline(screen, line, at, point, layout->sparkline);
+	history_points(exits, now_ns, point, width);
+	screen_sparkline(screen, line, at, point, width, layout->most_exits);
 }
 
 /* With its share where that fits into the column: alone a name says little. */
@@ -168,9 +212,12 @@ static void format_reason(char text[REASON_SIZE], const struct rates *rates, uns
 {
 	double share = rates ? overview_share(rates) : -1;
 
-	snprintf(text, REASON_SIZE, "%s", rates && rates->top ? rates->top : "-");
-	if (share >= 0 && strlen(text) + strlen(" 100%") <= width)
-		snprintf(text + strlen(text), REASON_SIZE - strlen(text), " %.0f%%", 100 * share);
+	if (share >= 0) {
+		snprintf(text, REASON_SIZE, "%s %.0f%%", overview_reason(rates), 100 * share);
+		if (strlen(text) <= width)
+			return;
+	}
+	snprintf(text, REASON_SIZE, "%s", rates ? overview_reason(rates) : "-");
 }
 
 /* In the place of the top reason stands why there is none. */
@@ -198,7 +245,7 @@ static void put_vm(struct screen *screen, unsigned int line, const struct view *
 	snprintf(text, sizeof(text), "%zu", tracked->num_vcpus);
 	at = put_cell(screen, line, at, layout, VIEW_VCPUS, text, STYLE_PLAIN);
 	at = put_rates(screen, line, at, layout, has_rates ? &tracked->rates : NULL);
-	format_state(text, tracked, layout->width[VIEW_TOP]);
+	format_state(text, tracked, layout->column[VIEW_TOP].width);
 	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &tracked->exits, view->tracker->sampled_ns);
 	if (tracked->ended || !tracked->has_statistics)
@@ -215,53 +262,82 @@ static void put_vcpu(struct screen *screen, unsigned int line, const struct view
 	snprintf(text, sizeof(text), "%u", vcpu->number);
 	at = put_cell(screen, line, at, layout, VIEW_PID, text, STYLE_PLAIN);
 	at = put_rates(screen, line, at, layout, rates);
-	format_reason(text, rates, layout->width[VIEW_TOP]);
+	format_reason(text, rates, layout->column[VIEW_TOP].width);
 	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &vcpu->exits, view->tracker->sampled_ns);
 }
 
-/* What the view is like, on the right of the title. */
-static void put_state(struct screen *screen, const struct view *view)
+/* What the view is like, on the right; in what is left of the line the title. */
+__printf(3, 4)
+static void put_title(struct screen *screen, const struct view *view, const char *format, ...)
 {
 	time_t seconds = view->real_ns / NSEC_PER_SEC;
-	char text[64], time[32] = "";
-	size_t length;
+	char *title, *fitted, *state;
+	unsigned int length;
+	char time[32] = "";
 	struct tm tm;
+	va_list args;
 
 	localtime_r(&seconds, &tm);
 	if (view->replayed)
 		strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S, ", &tm);
-	length = snprintf(text, sizeof(text), "%s%severy %g s", time,
-			  view->paused ? "paused, " : "",
+	state = xasprintf(" %s%severy %g s", time, view->paused ? "paused, " : "",
 			  (double)view->interval_ns / NSEC_PER_SEC);
-	if (length < screen->columns)
-		screen_print(screen, 0, screen->columns - length,
-			     view->paused ? STYLE_ALERT : STYLE_TITLE, "%s", text);
+	length = at_most(strlen(state), screen->columns);
+	va_start(args, format);
+	title = xvasprintf(format, args);
+	va_end(args);
+	fitted = text_fit(title, screen->columns - length);
+	screen_print(screen, 0, 0, STYLE_TITLE, "%s", fitted);
+	screen_print(screen, 0, screen->columns - length,
+		     view->paused ? STYLE_ALERT : STYLE_TITLE, "%s", state);
+	free(fitted);
+	free(title);
+	free(state);
 }
 
-static void put_footer(struct screen *screen, const struct view *view, const char *keys)
+/* What has to be said, in a line of its own; the caller frees it. */
+static char *message_of(const struct view *view, enum screen_style *style)
 {
 	const struct inventory *inventory = view->tracker->inventory;
+
+	*style = STYLE_TITLE;
+	if (view->filter[0] && view->level == VIEW_HOST && !view->typing)
+		return xasprintf("only with '%s', Esc shows all", view->filter);
+	*style = STYLE_ALERT;
+	if (view_num_messages(view) <= view->num_messages_read)
+		return NULL;
+	if (inventory->num_problems)
+		return xasprintf("%s", inventory->problem[inventory->num_problems - 1]);
+	return xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
+			 inventory->num_denied);
+}
+
+/* As many as there is room for. */
+static void put_keys(struct screen *screen, unsigned int line, const char * const *keys)
+{
+	unsigned int at = 0;
+
+	for (; *keys && at + strlen(*keys) <= screen->columns; keys++)
+		at = screen_print(screen, line, at, STYLE_FAINT, "%s", *keys) + 2;
+}
+
+static void put_footer(struct screen *screen, const struct view *view, const char * const *keys)
+{
 	unsigned int line = screen->lines - 1;
+	enum screen_style style;
+	char *message;
 
 	if (screen->lines < 3)
 		return;
-	if (view->typing) {
+	message = message_of(view, &style);
+	if (message)
+		screen_print(screen, line - 1, 0, style, "%s", message);
+	free(message);
+	if (view->typing)
 		screen_print(screen, line, 0, STYLE_TITLE, "/%s_", view->filter);
-		return;
-	}
-	if (view->filter[0] && view->level == VIEW_HOST)
-		screen_print(screen, line, 0, STYLE_TITLE, "only with '%s', Esc shows all",
-			     view->filter);
-	else if (inventory && inventory->num_problems)
-		screen_print(screen, line, 0, STYLE_ALERT, "%s",
-			     inventory->problem[inventory->num_problems - 1]);
-	else if (inventory && inventory->num_denied)
-		screen_print(screen, line, 0, STYLE_ALERT,
-			     "%zu processes may not be looked into; " NEEDED_PERMISSION,
-			     inventory->num_denied);
 	else
-		screen_print(screen, line, 0, STYLE_FAINT, "%s", keys);
+		put_keys(screen, line, keys);
 }
 
 static void put_host_title(struct screen *screen, const struct view *view)
@@ -278,23 +354,41 @@ static void put_host_title(struct screen *screen, const struct view *view)
 		sum += tracker->vm[i]->rates.per_second[RATE_EXITS];
 	}
 	format_count_rate(exits, sum);
-	screen_print(screen, 0, 0, STYLE_TITLE, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s",
-		     tracker->num_vms, PLURAL(tracker->num_vms), vcpus, PLURAL(vcpus), exits);
-	put_state(screen, view);
+	put_title(screen, view, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", tracker->num_vms,
+		  PLURAL(tracker->num_vms), vcpus, PLURAL(vcpus), exits);
 }
 
 /* Lines between title and header above, and the footer below. */
-static unsigned int list_lines(const struct screen *screen)
+static unsigned int list_lines(const struct screen *screen, const struct view *view)
 {
-	return screen->lines > 3 ? screen->lines - 3 : 0;
+	enum screen_style style;
+	char *message = message_of(view, &style);
+	unsigned int others = message ? 4 : 3;
+
+	free(message);
+	return screen->lines > others ? screen->lines - others : 0;
+}
+
+static unsigned int longest_vm_name(const struct view *view)
+{
+	unsigned int longest = strlen(column_titles[VIEW_NAME]), width;
+	size_t i;
+
+	for (i = 0; i < view->list[VIEW_HOST].count; i++) {
+		width = text_width(view->vm[i]->name);
+		longest = width > longest ? width : longest;
+	}
+	return longest;
 }
 
 static void render_host(struct screen *screen, struct view *view)
 {
-	struct layout layout = make_layout(screen->columns, false);
-	unsigned int lines = list_lines(screen), i;
+	struct layout layout = make_layout(screen->columns, view, longest_vm_name(view));
+	unsigned int lines = list_lines(screen, view), i;
 	size_t first = view_scroll(view, lines);
 
+	for (i = 0; i < view->list[VIEW_HOST].count; i++)
+		note_most(&layout, &view->vm[i]->exits, view->tracker->sampled_ns);
 	put_host_title(screen, view);
 	put_header(screen, 1, view, &layout, column_titles[VIEW_PID]);
 	for (i = 0; i < lines && first + i < view->list[VIEW_HOST].count; i++) {
@@ -306,38 +400,38 @@ static void render_host(struct screen *screen, struct view *view)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process has a VM.");
 	else if (!view->list[VIEW_HOST].count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
-	put_footer(screen, view, HOST_KEYS);
+	put_footer(screen, view, host_keys);
 }
 
 /* From @line on what moved in the group, in as many columns as fit; returns the next line. */
-static unsigned int put_statistics(struct screen *screen, unsigned int line, const char *scope,
-				   const struct group *group, uint64_t elapsed_ns)
+static unsigned int put_statistics(struct screen *screen, unsigned int line, unsigned int end,
+				   const char *scope, const struct group *group,
+				   uint64_t elapsed_ns)
 {
+	struct grid grid = { .scope = SCOPE_WIDTH, .gap = STATISTICS_GAP, };
 	struct rows rows = moved_rows(group, group->delta, false);
-	unsigned int name_width = 0, value_width = 0, cell, columns;
 	char text[MOVEMENT_SIZE];
+	unsigned int at, width;
+	char *name;
 	size_t i;
 
 	for (i = 0; i < rows.count; i++) {
 		format_movement(text, &rows.row[i], elapsed_ns);
-		if (strlen(text) > value_width)
-			value_width = strlen(text);
-		if (strlen(rows.row[i].desc->name) > name_width)
-			name_width = strlen(rows.row[i].desc->name);
+		width = strlen(text);
+		grid.value = width > grid.value ? width : grid.value;
+		width = strlen(rows.row[i].desc->name);
+		grid.name = width > grid.name ? width : grid.name;
 	}
-	cell = name_width + 1 + value_width + STATISTICS_GAP;
-	columns = screen->columns > SCOPE_WIDTH ?
-		  (screen->columns - SCOPE_WIDTH + STATISTICS_GAP) / cell : 0;
-	if (!columns)
-		columns = 1;
-	for (i = 0; i < rows.count && line < screen->lines - 1; i++) {
-		if (!i)
+	fit_grid(&grid, screen->columns);
+	for (i = 0; i < rows.count && line < end; i++) {
+		if (!i && grid.scope)
 			screen_print(screen, line, 0, STYLE_FAINT, "%s", scope);
 		format_movement(text, &rows.row[i], elapsed_ns);
-		screen_print(screen, line, SCOPE_WIDTH + i % columns * cell, STYLE_PLAIN,
-			     "%-*s %*s", (int)name_width, rows.row[i].desc->name,
-			     (int)value_width, text);
-		if ((i + 1) % columns == 0 || i + 1 == rows.count)
+		name = text_fit(rows.row[i].desc->name, grid.name);
+		at = grid.scope + i % grid.columns * (grid.name + 1 + grid.value + grid.gap);
+		screen_print(screen, line, at, STYLE_PLAIN, "%s %*s", name, (int)grid.value, text);
+		free(name);
+		if ((i + 1) % grid.columns == 0 || i + 1 == rows.count)
 			line++;
 	}
 	free(rows.row);
@@ -348,17 +442,16 @@ static void put_vm_title(struct screen *screen, const struct view *view, const c
 {
 	const struct tracked_vm *inside = view->inside;
 
-	screen_print(screen, 0, 0, STYLE_TITLE, "%s, pid %d, %s, %s%s", inside->name,
-		     inside->pid, inside->id, what, inside->ended ? ", ended" : "");
-	put_state(screen, view);
+	put_title(screen, view, "%s, pid %d, %s, %s%s", inside->name, inside->pid, inside->id,
+		  what, inside->ended ? ", ended" : "");
 }
 
 static void render_vm(struct screen *screen, struct view *view)
 {
 	const struct tracked_vm *inside = view->inside;
 	const struct model *model = &inside->model;
-	struct layout layout = make_layout(screen->columns, true);
-	unsigned int lines = list_lines(screen), line = 2, i;
+	struct layout layout = make_layout(screen->columns, view, 0);
+	unsigned int lines = list_lines(screen, view), line = 2, end = line + lines, i;
 	char vcpus[32];
 	size_t first;
 
@@ -367,6 +460,8 @@ static void render_vm(struct screen *screen, struct view *view)
 	first = view_scroll(view, lines);
 	snprintf(vcpus, sizeof(vcpus), "%zu vCPU%s", inside->num_vcpus,
 		 PLURAL(inside->num_vcpus));
+	for (i = 0; i < view->list[VIEW_VM].count; i++)
+		note_most(&layout, &view->vcpu[i]->exits, view->tracker->sampled_ns);
 	put_vm_title(screen, view, vcpus);
 	put_header(screen, 1, view, &layout, "VCPU");
 	for (i = 0; i < lines && first + i < view->list[VIEW_VM].count; i++, line++) {
@@ -376,15 +471,15 @@ static void render_vm(struct screen *screen, struct view *view)
 	}
 	if (!inside->has_statistics) {
 		screen_print(screen, line, 0, STYLE_PLAIN, "Its statistics cannot be had.");
-	} else if (screen->lines > line + 1) {
+	} else if (line < end) {
 		screen_print(screen, line, 0, STYLE_PLAIN, "%s",
 			     "What moves, sums of all vCPUs and of the VM:");
 		screen_set_style(screen, line++, STYLE_HEADER);
-		line = put_statistics(screen, line, "vcpu", &model->group[SCOPE_VCPU],
+		line = put_statistics(screen, line, end, "vcpu", &model->group[SCOPE_VCPU],
 				      model->elapsed_ns);
-		put_statistics(screen, line, "vm", &model->group[SCOPE_VM], model->elapsed_ns);
+		put_statistics(screen, line, end, "vm", &model->group[SCOPE_VM], model->elapsed_ns);
 	}
-	put_footer(screen, view, VM_KEYS);
+	put_footer(screen, view, vm_keys);
 }
 
 /* The part that it has in all exits, of a statistic that counts exits. */
@@ -402,29 +497,63 @@ static void format_share(char text[FORMAT_SIZE], const struct row *row, double p
 static const char *kind_of(const struct statsfile_desc *desc)
 {
 	if (is_array(desc))
-		return "  parts";
-	return is_histogram(desc) ? "  histogram" : "";
+		return "parts";
+	return is_histogram(desc) ? "histogram" : "";
 }
 
-static void put_statistic(struct screen *screen, unsigned int line, const struct row *row,
-			  const struct view *view, int name_width)
+/* A line of a table. */
+static void put_row(struct screen *screen, unsigned int line, const struct column *columns,
+		    const char * const *texts, size_t count)
 {
+	unsigned int at = 0;
+	char *text;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!columns[i].width)
+			continue;
+		text = fit_cell(&columns[i], texts[i]);
+		screen_print(screen, line, at, STYLE_PLAIN, "%s", text);
+		free(text);
+		at += columns[i].width + 1;
+	}
+}
+
+/* How a statistic is shown. */
+enum statistic_column {
+	STATISTIC_NAME,
+	STATISTIC_RATE,
+	STATISTIC_SHARE,
+	STATISTIC_TOTAL,
+	STATISTIC_KIND,
+	NUM_STATISTIC_COLUMNS,
+};
+
+static void put_statistic(struct screen *screen, unsigned int line, const struct row *row,
+			  const struct view *view, const struct column *columns)
+{
+	char total[FORMAT_SIZE], rate[FORMAT_SIZE] = "-", share[FORMAT_SIZE] = "";
 	const struct model *model = &view->inside->model;
 	double per_second = rate_per_second(row->delta, model->elapsed_ns);
-	char total[FORMAT_SIZE], rate[FORMAT_SIZE] = "-", share[FORMAT_SIZE] = "";
+	const char * const texts[NUM_STATISTIC_COLUMNS] = {
+		[STATISTIC_NAME] = row->desc->name,
+		[STATISTIC_RATE] = rate,
+		[STATISTIC_SHARE] = share,
+		[STATISTIC_TOTAL] = total,
+		[STATISTIC_KIND] = kind_of(row->desc),
+	};
 
 	format_value(total, row->desc, row->value);
 	if (is_counter(row->desc) && model->focus.num_members) {
 		format_rate(rate, row->desc, per_second);
 		format_share(share, row, per_second, &view_vcpu(view)->rates);
 	}
-	screen_print(screen, line, 0, STYLE_PLAIN, "%-*s %12s %8s %20s%s", name_width,
-		     row->desc->name, rate, share, total, kind_of(row->desc));
+	put_row(screen, line, columns, texts, NUM_STATISTIC_COLUMNS);
 	if (!row->delta)
 		screen_set_style(screen, line, STYLE_FAINT);
 }
 
-static int longest_name(const struct rows *rows)
+static unsigned int longest_statistic(const struct rows *rows)
 {
 	size_t i, length = strlen("STATISTIC");
 
@@ -437,136 +566,141 @@ static int longest_name(const struct rows *rows)
 
 static void render_vcpu(struct screen *screen, struct view *view)
 {
-	unsigned int lines = list_lines(screen), i;
-	int name_width = longest_name(&view->rows);
+	static const char * const titles[NUM_STATISTIC_COLUMNS] = {
+		"STATISTIC", "PER SECOND", "OF EXITS", "TOTAL", "",
+	};
+	struct column columns[NUM_STATISTIC_COLUMNS] = {
+		[STATISTIC_NAME] = { .least = longest_statistic(&view->rows), .left = true, },
+		[STATISTIC_RATE] = { .least = 10, },
+		[STATISTIC_SHARE] = { .least = 8, .drop = 1, },
+		[STATISTIC_TOTAL] = { .least = 14, .most = 20, .drop = 2, },
+		[STATISTIC_KIND] = { .least = 9, .drop = 3, .left = true, },
+	};
+	unsigned int lines = list_lines(screen, view), i;
 	size_t first = view_scroll(view, lines);
 	char vcpu[32];
 
+	fit_columns(columns, ARRAY_SIZE(columns), screen->columns);
 	snprintf(vcpu, sizeof(vcpu), "vCPU %u", view_vcpu(view)->number);
 	put_vm_title(screen, view, vcpu);
-	screen_print(screen, 1, 0, STYLE_PLAIN, "%-*s %12s %8s %20s", name_width, "STATISTIC",
-		     "PER SECOND", "OF EXITS", "TOTAL");
+	put_row(screen, 1, columns, titles, ARRAY_SIZE(columns));
 	screen_set_style(screen, 1, STYLE_HEADER);
 	for (i = 0; i < lines && first + i < view->rows.count; i++) {
-		put_statistic(screen, 2 + i, &view->rows.row[first + i], view, name_width);
+		put_statistic(screen, 2 + i, &view->rows.row[first + i], view, columns);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}
 	if (!view->rows.count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "Nothing was counted yet.");
-	put_footer(screen, view, "q back  ? help  Enter a histogram  p pause  + - interval");
+	put_footer(screen, view, vcpu_keys);
 }
 
-/* As wide as two bounds, or as the longest name of a part. */
-static int bucket_width(const struct view *view)
-{
-	int width = 2 * BOUND_WIDTH + 1;
-	char number[BUCKET_SIZE];
-	size_t i, length;
+/* How a bucket is shown: by a name or by bounds. */
+enum bucket_column {
+	BUCKET_NAME,
+	BUCKET_FROM,
+	BUCKET_TO,
+	BUCKET_COUNT,
+	BUCKET_SHARE,
+	BUCKET_BAR,
+	NUM_BUCKET_COLUMNS,
+};
 
-	if (!has_parts(view->histogram.desc))
-		return width;
+static unsigned int longest_bucket_name(const struct view *view)
+{
+	size_t i, length, longest = strlen("NAME");
+	char number[BUCKET_SIZE];
+
 	for (i = 0; i < view->list[VIEW_HISTOGRAM].count; i++) {
 		length = strlen(bucket_name(number, view->histogram.desc, view->bucket[i]));
-		if (length > (size_t)width)
-			width = length;
+		longest = length > longest ? length : longest;
 	}
-	return width;
-}
-
-/* What is in it: returns the column of what follows. */
-static unsigned int put_bucket_name(struct screen *screen, unsigned int line,
-				    const struct statsfile_desc *desc, unsigned int bucket,
-				    int width)
-{
-	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
-
-	if (has_parts(desc))
-		return screen_print(screen, line, 0, STYLE_PLAIN, "%-*s", width,
-				    bucket_name(number, desc, bucket));
-	format_bounds(lower, upper, desc, bucket);
-	return screen_print(screen, line, 0, STYLE_PLAIN, "%*s %*s", BOUND_WIDTH, lower,
-			    BOUND_WIDTH, upper);
+	return longest;
 }
 
 static void put_bucket(struct screen *screen, unsigned int line, const struct view *view,
-		       unsigned int bucket, int width)
+		       unsigned int bucket, const struct column *columns)
 {
 	const struct histogram *histogram = &view->histogram;
-	uint64_t highest = highest_count(histogram);
 	uint64_t count = histogram->count[bucket];
-	unsigned int at, i, length;
-	char text[FORMAT_SIZE];
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
+	char text[FORMAT_SIZE], share[FORMAT_SIZE];
+	char *bar = format_bar(count, highest_count(histogram), columns[BUCKET_BAR].width);
+	const char * const texts[NUM_BUCKET_COLUMNS] = {
+		bucket_name(number, histogram->desc, bucket), lower, upper, text, share, bar,
+	};
 
-	at = put_bucket_name(screen, line, histogram->desc, bucket, width);
+	format_bounds(lower, upper, histogram->desc, bucket);
 	format_value(text, histogram->desc, count);
-	at = screen_print(screen, line, at, STYLE_PLAIN, " %16s  %5.1f%%  ", text,
-			  100.0 * count / histogram->total);
-	length = screen->columns > at ?
-		 (double)count / highest * (screen->columns - at) + 0.5 : 0;
-	/* What was counted at all is seen. */
-	if (count && !length)
-		length = 1;
-	for (i = 0; i < length; i++)
-		screen_put(screen, line, at + i, '#', STYLE_PLAIN);
+	snprintf(share, sizeof(share), "%.1f%%", 100.0 * count / histogram->total);
+	put_row(screen, line, columns, texts, NUM_BUCKET_COLUMNS);
+	free(bar);
 }
 
 /* As kvmstat hist, and arrays. */
 static void render_buckets(struct screen *screen, struct view *view)
 {
 	const struct histogram *histogram = &view->histogram;
-	unsigned int lines = list_lines(screen), at, i;
+	bool named = has_parts(histogram->desc);
+	const char * const titles[NUM_BUCKET_COLUMNS] = {
+		"NAME", "FROM", "TO", is_histogram(histogram->desc) ? "COUNT" : "VALUE", "SHARE",
+		"",
+	};
+	struct column columns[NUM_BUCKET_COLUMNS] = {
+		[BUCKET_NAME] = { .least = named ? longest_bucket_name(view) : 0, .left = true, },
+		[BUCKET_FROM] = { .least = named ? 0 : BOUND_WIDTH, },
+		[BUCKET_TO] = { .least = named ? 0 : BOUND_WIDTH, },
+		[BUCKET_COUNT] = { .least = 9, .most = 16, },
+		[BUCKET_SHARE] = { .least = 6, .drop = 2, },
+		[BUCKET_BAR] = { .least = 10, .most = screen->columns, .drop = 1, .left = true, },
+	};
+	unsigned int lines = list_lines(screen, view), i;
 	size_t first = view_scroll(view, lines);
-	int width = bucket_width(view);
 	char what[REASON_SIZE];
 
+	fit_columns(columns, ARRAY_SIZE(columns), screen->columns);
 	snprintf(what, sizeof(what), "vCPU %u, %s", view_vcpu(view)->number,
 		 histogram->desc->name);
 	put_vm_title(screen, view, what);
-	if (has_parts(histogram->desc))
-		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%-*s", width, "NAME");
-	else
-		at = screen_print(screen, 1, 0, STYLE_PLAIN, "%*s %*s", BOUND_WIDTH, "FROM",
-				  BOUND_WIDTH, "TO");
-	screen_print(screen, 1, at, STYLE_PLAIN, " %16s  %6s",
-		     is_histogram(histogram->desc) ? "COUNT" : "VALUE", "SHARE");
+	put_row(screen, 1, columns, titles, ARRAY_SIZE(columns));
 	screen_set_style(screen, 1, STYLE_HEADER);
 	for (i = 0; i < lines && first + i < view->list[VIEW_HISTOGRAM].count; i++) {
-		put_bucket(screen, 2 + i, view, view->bucket[first + i], width);
+		put_bucket(screen, 2 + i, view, view->bucket[first + i], columns);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}
-	put_footer(screen, view, "q back  ? help  p pause  + - interval");
+	put_footer(screen, view, histogram_keys);
 }
 
 static void render_help(struct screen *screen)
 {
 	static const char * const lines[] = {
-		"Enter                 look into a VM: its vCPUs, and the statistics that move;",
-		"                      into a vCPU: all that it counts; into a histogram",
-		"Esc, Backspace, q     back; q on the list of VMs quits",
-		"Up, Down, k, j        select; also Page Up, Page Down, Home, End",
-		"Left, Right, < >      sort by another column",
-		"r                     sort the other way round",
-		"/                     only VMs whose name, pid or top reason has this text",
-		"+ -                   longer or shorter intervals",
-		"p, space              pause, and go on",
-		"[ ] { } ( )           of a recording: a sample or a minute back or on, begin, end",
-		"?                     this help, and back",
+		"Enter              look into a VM: its vCPUs, and the statistics that move;",
+		"                   into a vCPU: all that it counts; into a histogram",
+		"Esc, Backspace, q  back; q on the list of VMs quits",
+		"Up, Down, k, j     select; also Page Up, Page Down, Home, End",
+		"Left, Right, < >   sort by another column",
+		"r                  sort the other way round",
+		"/                  only VMs whose name, pid or top reason has this text",
+		"+ -                longer or shorter intervals",
+		"p, space           pause, and go on",
+		"[ ] { } ( )        of a recording: a sample or a minute back or on, begin, end",
+		"?                  this help, and back",
 		"",
 		"EXITS/s      exits from the guest to the host",
 		"HALTS/s      times that a vCPU had nothing to do and gave its CPU back",
 		"INJ/s        interrupts injected into the guest",
-		"TOP REASON   what most of the exits were for, of what is counted, and its share",
+		"TOP REASON   what most of the exits were for, and its share",
+		"no counter   most exits, so many, were for what the kernel does not count",
 		"OF EXITS     of a statistic that counts exits: its share in all of them",
 		"-            not counted on this architecture, or not known yet",
-		"LAST MINUTE  exits per second, compared with the most in that minute",
+		"LAST MINUTE  exits per second, all lines in the same scale: its top is named",
 	};
 	unsigned int i;
 
 	screen_print(screen, 0, 0, STYLE_TITLE, "kvmstat top: keys and columns");
 	for (i = 0; i < ARRAY_SIZE(lines); i++)
-		screen_print(screen, 2 + i, 2, STYLE_PLAIN, "%s", lines[i]);
+		screen_print(screen, 2 + i, 1, STYLE_PLAIN, "%s", lines[i]);
 }
 
 void render_screen(struct screen *screen, struct view *view)

@@ -2,13 +2,17 @@
 /*
  * The model as lines of text.
  */
+#include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
+#include "layout.h"
 #include "movement.h"
 #include "render.h"
+#include "text.h"
 #include "util.h"
 
 static const char * const scope_names[NUM_SCOPES] = {
@@ -25,90 +29,129 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 /* At least, so that the columns stay where they are while different statistics move. */
 #define NAME_WIDTH 20
 #define MOVEMENT_WIDTH 9
+/* Of what is no terminal. */
+#define USUAL_WIDTH 80
+/* Below that, the reasons are cut. */
+#define NARROW_WIDTH 60
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
-static void render_vm(FILE *out, const struct vm *vm)
-{
-	const struct process *process = vm->process;
-
-	if (!vm_has_statistics(vm))
-		fprintf(out, "%7d  %-16s %6zu %9s %11s  %s\n", process->pid, "-",
-			vm->num_vcpus_counted, "-", "-", process->name);
-	else
-		fprintf(out, "%7d  %-16s %6zu %9u %11u  %s\n", process->pid, vm->file.id,
-			vm->num_vcpus, num_statistics(vm->file.schema),
-			num_statistics(vm_vcpu_schema(vm)), process->name);
-}
-
 static void render_vms(struct output *output, const struct inventory *inventory)
 {
-	FILE *out = output->file;
+	struct column columns[] = {
+		{ .title = "PID", .least = 7, .drop = 1, },
+		{ .title = "VM", .least = 12, .left = true, .drop = 2, },
+		{ .title = "VCPUS", },
+		{ .title = "VM STATS", .drop = 3, },
+		{ .title = "VCPU STATS", .drop = 4, },
+		{ .title = "NAME", .left = true, .shortens = true, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	const struct vm *vm;
 	size_t i;
 
-	if (!inventory->num_vms)
-		return;
-	fprintf(out, "%7s  %-16s %6s %9s %11s  %s\n", "PID", "VM", "VCPUS",
-		"VM STATS", "VCPU STATS", "NAME");
-	for (i = 0; i < inventory->num_vms; i++)
-		render_vm(out, inventory->vm[i]);
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		table_add(&table, "%d", vm->process->pid);
+		if (vm_has_statistics(vm)) {
+			table_add(&table, "%s", vm->file.id);
+			table_add(&table, "%zu", vm->num_vcpus);
+			table_add(&table, "%u", num_statistics(vm->file.schema));
+			table_add(&table, "%u", num_statistics(vm_vcpu_schema(vm)));
+		} else {
+			table_add(&table, "-");
+			table_add(&table, "%zu", vm->num_vcpus_counted);
+			table_add(&table, "-");
+			table_add(&table, "-");
+		}
+		table_add(&table, "%s", vm->process->name);
+	}
+	table_fit(&table, output->width);
+	if (inventory->num_vms)
+		table_print(&table, output->file);
+	table_free(&table);
 }
 
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
-static void format_per_second(char text[FORMAT_SIZE], const struct rates *rates, enum rate rate)
+static void add_overview(struct table *table, const char *time, const struct tracked_vm *vm)
 {
-	if (rates->known[rate])
-		format_count_rate(text, rates->per_second[rate]);
+	static const enum rate rates[] = { RATE_EXITS, RATE_HALTS, RATE_INJECTIONS, };
+	double share = overview_share(&vm->rates);
+	char text[FORMAT_SIZE];
+	size_t i;
+
+	table_add(table, "%s", time);
+	table_add(table, "%d", vm->pid);
+	table_add(table, "%zu", vm->num_vcpus);
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		overview_format_rate(text, &vm->rates, rates[i]);
+		table_add(table, "%s", text);
+	}
+	/* In the place of the top reason stands that there is no more to come. */
+	table_add(table, "%s", vm->ended ? "ended" : overview_reason(&vm->rates));
+	if (share >= 0 && !vm->ended)
+		table_add(table, "%.0f%%", 100 * share);
 	else
-		strcpy(text, "-");
+		table_add(table, "-");
+	table_add(table, "%s", vm->name);
 }
 
-static void render_overview(FILE *out, const char *time, const struct tracked_vm *vm)
+/* What is told apart by headers: which columns there are, and the day. */
+static unsigned int header_number(const struct table *table, const struct tm *tm)
 {
-	char exits[FORMAT_SIZE], halts[FORMAT_SIZE], injections[FORMAT_SIZE];
-	const struct rates *rates = &vm->rates;
-	double share = overview_share(rates);
-	char percent[FORMAT_SIZE] = "-";
+	unsigned int number = tm->tm_yday + 1;
+	size_t i;
 
-	format_per_second(exits, rates, RATE_EXITS);
-	format_per_second(halts, rates, RATE_HALTS);
-	format_per_second(injections, rates, RATE_INJECTIONS);
-	if (share >= 0)
-		snprintf(percent, sizeof(percent), "%.0f%%", 100 * share);
-	fprintf(out, "%s %7d %5zu %9s %9s %9s  %-18s %5s  %s%s\n", time, vm->pid,
-		vm->num_vcpus, exits, halts, injections, rates->top ? rates->top : "-",
-		percent, vm->name, vm->ended ? " (ended)" : "");
+	for (i = 0; i < table->num_columns; i++)
+		number = number << 1 | !!table->column[i].width;
+	return number;
 }
 
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
-	FILE *out = output->file;
-	char time[16];
+	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
+	char date[16], time[32];
+	struct column columns[] = {
+		{ .title = date, .least = 8, .left = true, .drop = 3, },
+		{ .title = "PID", .least = 6, .drop = 5, },
+		{ .title = "VCPU", .drop = 7, },
+		{ .title = "EXITS/S", .least = 8, },
+		{ .title = "HALTS/S", .least = 8, .drop = 6, },
+		{ .title = "INJECT/S", .least = 8, .drop = 8, },
+		{ .title = "TOP REASON", .least = top_width, .most = top_width, .left = true,
+		  .drop = 2, },
+		{ .title = "SHARE", .drop = 4, },
+		{ .title = "NAME", .left = true, .shortens = true, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	unsigned int header;
 	struct tm tm;
 	size_t i;
 
+	/* Where it costs nothing, each line has the date, and else the header. */
 	localtime_r(&overviews->time.tv_sec, &tm);
-	strftime(time, sizeof(time), "%H:%M:%S", &tm);
+	strftime(date, sizeof(date), output->width ? "%Y-%m-%d" : "TIME", &tm);
+	strftime(time, sizeof(time), output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	for (i = 0; i < overviews->num_vms; i++)
+		add_overview(&table, time, overviews->vm[i]);
+	table_fit(&table, output->width);
+	header = header_number(&table, &tm);
 	for (i = 0; i < overviews->num_vms; i++) {
+		if (header != output->header)
+			output->num_shown = 0;
+		output->header = header;
 		if (output->num_shown++ % HEADER_INTERVAL == 0)
-			fprintf(out, "%-8s %7s %5s %9s %9s %9s  %-18s %5s  %s\n", "TIME", "PID",
-				"VCPUS", "EXITS/S", "HALTS/S", "INJECT/S", "TOP REASON",
-				"SHARE", "NAME");
-		render_overview(out, time, overviews->vm[i]);
+			table_print_header(&table, output->file);
+		table_print_row(&table, i, output->file);
 	}
+	table_free(&table);
 }
 
-struct grid {
-	int name_width;
-	int value_width;
-	unsigned int columns;
-};
-
-static int longer(int width, const char *text)
+static unsigned int longer(unsigned int width, const char *text)
 {
-	int length = strlen(text);
+	unsigned int length = strlen(text);
 
 	return length > width ? length : width;
 }
@@ -120,45 +163,54 @@ static void fit_rows(struct grid *grid, const struct rows *rows, uint64_t elapse
 
 	for (i = 0; i < rows->count; i++) {
 		format_movement(text, &rows->row[i], elapsed_ns);
-		grid->name_width = longer(grid->name_width, rows->row[i].desc->name);
-		grid->value_width = longer(grid->value_width, text);
+		grid->name = longer(grid->name, rows->row[i].desc->name);
+		grid->value = longer(grid->value, text);
 	}
-}
-
-static void fit_columns(struct grid *grid, unsigned int width)
-{
-	unsigned int cell = grid->name_width + 1 + grid->value_width + COLUMN_GAP;
-
-	/* The last column needs no gap behind it. */
-	width += COLUMN_GAP;
-	grid->columns = width < SCOPE_WIDTH + cell ? 1 : (width - SCOPE_WIDTH) / cell;
 }
 
 static void render_grid(FILE *out, const struct grid *grid, const char *scope,
 			const struct rows *rows, uint64_t elapsed_ns)
 {
 	char text[MOVEMENT_SIZE];
+	char *name;
 	size_t i;
 
 	for (i = 0; i < rows->count; i++) {
 		if (i % grid->columns)
-			fprintf(out, "%*s", COLUMN_GAP, "");
-		else
-			fprintf(out, "%-*s", SCOPE_WIDTH, i ? "" : scope);
+			fprintf(out, "%*s", (int)grid->gap, "");
+		else if (grid->scope)
+			fprintf(out, "%-*s", (int)grid->scope, i ? "" : scope);
 		format_movement(text, &rows->row[i], elapsed_ns);
-		fprintf(out, "%-*s %*s", grid->name_width, rows->row[i].desc->name,
-			grid->value_width, text);
+		name = text_fit(rows->row[i].desc->name, grid->name);
+		fprintf(out, "%s %*s", name, (int)grid->value, text);
+		free(name);
 		if (i + 1 == rows->count || !((i + 1) % grid->columns))
 			fputc('\n', out);
 	}
 }
 
-static void render_title(FILE *out, const struct model *model)
+/* In several lines if it has to be. */
+__printf(2, 3)
+static void render_title(const struct output *output, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	print_wrapped(output->file, text, output->width > 2 ? output->width - 2 : UINT_MAX, 2);
+	fputc('\n', output->file);
+	free(text);
+}
+
+/* The caller frees it. */
+static char *model_name(const struct model *model)
 {
 	const struct vm *vm = model->vm;
 
-	fprintf(out, "%s, pid %d, %s, %zu vCPU%s", vm->process->name, vm->process->pid,
-		vm->file.id, vm->num_vcpus, PLURAL(vm->num_vcpus));
+	return xasprintf("%s, pid %d, %s, %zu vCPU%s", vm->process->name, vm->process->pid,
+			 vm->file.id, vm->num_vcpus, PLURAL(vm->num_vcpus));
 }
 
 static double seconds(uint64_t ns)
@@ -168,9 +220,14 @@ static double seconds(uint64_t ns)
 
 static void render_sample(struct output *output, const struct model *model)
 {
+	struct grid grid = {
+		.scope = SCOPE_WIDTH,
+		.name = NAME_WIDTH,
+		.value = MOVEMENT_WIDTH,
+		.gap = COLUMN_GAP,
+	};
+	char *name = model_name(model);
 	struct rows rows[NUM_SCOPES];
-	FILE *out = output->file;
-	struct grid grid = { .name_width = NAME_WIDTH, .value_width = MOVEMENT_WIDTH, };
 	bool quiet = true;
 	int scope;
 	size_t i;
@@ -180,157 +237,176 @@ static void render_sample(struct output *output, const struct model *model)
 		fit_rows(&grid, &rows[scope], model->elapsed_ns);
 		quiet &= !rows[scope].count;
 	}
-	fit_columns(&grid, output->width);
+	fit_grid(&grid, output->width ? output->width : USUAL_WIDTH);
 
 	if (!quiet)
-		fputc('\n', out);
-	fprintf(out, "%.1f s: ", seconds(model->last_ns - model->first_ns));
-	render_title(out, model);
-	fputs(quiet ? ": nothing moved\n" : "\n", out);
+		fputc('\n', output->file);
+	render_title(output, "%.1f s: %s%s", seconds(model->last_ns - model->first_ns), name,
+		     quiet ? ": nothing moved" : "");
 	for (i = 0; i < NUM_SCOPES; i++) {
 		scope = scope_order[i];
-		render_grid(out, &grid, scope_names[scope], &rows[scope], model->elapsed_ns);
+		render_grid(output->file, &grid, scope_names[scope], &rows[scope],
+			    model->elapsed_ns);
 		free(rows[scope].row);
 	}
+	free(name);
 }
 
-static void render_totals(FILE *out, const char *scope, const struct rows *rows,
-			  uint64_t elapsed_ns, int name_width)
+static void add_totals(struct table *table, const char *scope, const struct rows *rows,
+		       uint64_t elapsed_ns)
 {
-	char total[FORMAT_SIZE], watched[FORMAT_SIZE], rate[FORMAT_SIZE];
+	char text[FORMAT_SIZE];
 	const struct row *row;
 	size_t i;
 
 	for (i = 0; i < rows->count; i++) {
 		row = &rows->row[i];
-		format_value(total, row->desc, row->value);
-		if (is_counter(row->desc)) {
-			format_value(watched, row->desc, row->delta);
-			format_rate(rate, row->desc, rate_per_second(row->delta, elapsed_ns));
-		} else {
-			strcpy(watched, "-");
-			strcpy(rate, "-");
+		table_add(table, "%s", i ? "" : scope);
+		table_add(table, "%s", row->desc->name);
+		format_value(text, row->desc, row->value);
+		table_add(table, "%s", text);
+		if (!is_counter(row->desc)) {
+			table_add(table, "-");
+			table_add(table, "-");
+			continue;
 		}
-		fprintf(out, "%-*s%-*s %15s %15s %12s\n", SCOPE_WIDTH, i ? "" : scope,
-			name_width, row->desc->name, total, watched, rate);
+		format_value(text, row->desc, row->delta);
+		table_add(table, "%s", text);
+		format_rate(text, row->desc, rate_per_second(row->delta, elapsed_ns));
+		table_add(table, "%s", text);
 	}
 }
 
 static void render_summary(struct output *output, const struct model *model,
 			   const char *ending)
 {
+	struct column columns[] = {
+		{ .title = "", .least = SCOPE_WIDTH - 1, .drop = 3, .left = true, },
+		{ .title = "statistic", .left = true, },
+		{ .title = "total", .least = 15, .drop = 1, },
+		{ .title = "while watched", .least = 15, .drop = 2, },
+		{ .title = "per second", .least = 12, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	uint64_t watched_ns = model->last_ns - model->first_ns;
-	int name_width = strlen("statistic");
-	struct rows rows[NUM_SCOPES];
+	char *name = model_name(model);
 	unsigned int unmoved = 0;
-	FILE *out = output->file;
+	struct rows rows;
 	int scope;
 	size_t i;
 
-	for (scope = 0; scope < NUM_SCOPES; scope++) {
-		rows[scope] = moved_rows(&model->group[scope], model->group[scope].watched, true);
-		unmoved += rows[scope].num_unmoved;
-		for (i = 0; i < rows[scope].count; i++)
-			name_width = longer(name_width, rows[scope].row[i].desc->name);
-	}
-
-	fputc('\n', out);
-	render_title(out, model);
-	fprintf(out, ": %s, watched for %.1f s. Everything that moved:\n", ending,
-		seconds(watched_ns));
-	fprintf(out, "%-*s%-*s %15s %15s %12s\n", SCOPE_WIDTH, "", name_width, "statistic",
-		"total", "while watched", "per second");
 	for (i = 0; i < NUM_SCOPES; i++) {
 		scope = scope_order[i];
-		render_totals(out, scope_names[scope], &rows[scope], watched_ns, name_width);
-		free(rows[scope].row);
+		rows = moved_rows(&model->group[scope], model->group[scope].watched, true);
+		unmoved += rows.num_unmoved;
+		add_totals(&table, scope_names[scope], &rows, watched_ns);
+		free(rows.row);
 	}
-	fprintf(out, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
+	table_fit(&table, output->width);
+	fputc('\n', output->file);
+	render_title(output, "%s: %s, watched for %.1f s. Everything that moved:", name, ending,
+		     seconds(watched_ns));
+	table_print(&table, output->file);
+	fprintf(output->file, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
+	table_free(&table);
+	free(name);
 }
 
 /* The values that are not 0, as "number:count" or "name:count"; with units a list. */
-static void render_values(FILE *out, const struct statsfile_desc *desc, const uint64_t *value)
+static char *format_values(const struct statsfile_desc *desc, const uint64_t *value)
 {
 	char number[BUCKET_SIZE], text[FORMAT_SIZE];
-	const char *gap = "";
+	const char *gap = is_scaled(desc) ? ", " : " ";
+	char *values = xasprintf("%s", ""), *longer_one;
 	unsigned int i;
 
 	for (i = 0; i < desc->size; i++) {
 		if (!value[desc->first + i])
 			continue;
 		format_value(text, desc, value[desc->first + i]);
-		fprintf(out, "%s%s:%s", gap, bucket_name(number, desc, i), text);
-		gap = is_scaled(desc) ? ", " : " ";
+		longer_one = xasprintf("%s%s%s:%s", values, *values ? gap : "",
+				       bucket_name(number, desc, i), text);
+		free(values);
+		values = longer_one;
 	}
+	return values;
 }
 
-static void render_statistic(FILE *out, const struct group *group,
-			     const struct statsfile_desc *desc, int name_width)
+static void add_statistic(struct table *table, const struct group *group,
+			  const struct statsfile_desc *desc)
 {
-	char value[FORMAT_SIZE], type[FORMAT_SIZE], unit[FORMAT_SIZE];
 	uint64_t total = group_total(desc, group->value);
 	const char *name = enumerated_name(desc, total);
-	bool several = total && (is_histogram(desc) || is_array(desc));
+	char text[FORMAT_SIZE];
+	char *values;
 
-	format_type(type, desc);
-	format_unit(unit, desc);
-	fprintf(out, "%-*s %20llu  %-11s  ", name_width, desc->name, (unsigned long long)total,
-		type);
-	fprintf(out, several || name || is_scaled(desc) ? "%-13s  " : "%s", unit);
-	if (several) {
-		render_values(out, desc, group->value);
+	table_add(table, "%s", desc->name);
+	table_add(table, "%llu", (unsigned long long)total);
+	format_type(text, desc);
+	table_add(table, "%s", text);
+	format_unit(text, desc);
+	table_add(table, "%s", text);
+	if (total && (is_histogram(desc) || is_array(desc))) {
+		values = format_values(desc, group->value);
+		table_add(table, "%s", values);
+		free(values);
 	} else if (name) {
-		fputs(name, out);
+		table_add(table, "%s", name);
 	} else if (is_scaled(desc)) {
-		format_value(value, desc, total);
-		fputs(value, out);
+		format_value(text, desc, total);
+		table_add(table, "%s", text);
+	} else {
+		table_add(table, "%s", "");
 	}
-	fputc('\n', out);
 }
 
-static void render_subject(FILE *out, const struct subject *subject)
+/* The caller frees it. */
+static char *subject_name(const struct subject *subject)
 {
 	const struct vm *vm = subject->vm;
+	char *name, *what;
 
-	if (!vm) {
-		fputs(subject->id, out);
-		return;
-	}
-	fprintf(out, "%s, pid %d, ", vm->process->name, vm->process->pid);
+	if (!vm)
+		return xasprintf("%s", subject->id);
 	if (subject->scope == SCOPE_VM)
-		fprintf(out, "VM %s", subject->id);
+		what = xasprintf("VM %s", subject->id);
 	else if (subject->vcpu)
-		fprintf(out, "VM %s, vCPU %u", subject->id, subject->vcpu->number);
+		what = xasprintf("VM %s, vCPU %u", subject->id, subject->vcpu->number);
 	else
-		fprintf(out, "sum of %zu vCPUs", vm->num_vcpus);
+		what = xasprintf("sum of %zu vCPU%s", vm->num_vcpus, PLURAL(vm->num_vcpus));
+	name = xasprintf("%s, pid %d, %s", vm->process->name, vm->process->pid, what);
+	free(what);
+	return name;
 }
 
 static void render_group(struct output *output, const struct subject *subject,
 			 const struct group *group)
 {
-	int name_width = strlen("statistic");
-	FILE *out = output->file;
+	struct column columns[] = {
+		{ .title = "statistic", .left = true, },
+		{ .title = "raw value", },
+		{ .title = "type", .left = true, .drop = 2, },
+		{ .title = "unit", .left = true, .drop = 3, },
+		{ .title = "value", .least = 24, .drop = 1, .left = true, .wraps = true, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	char *name = subject_name(subject);
 	unsigned int i;
 
 	if (output->num_shown++)
-		fputc('\n', out);
-	render_subject(out, subject);
-	fputs(":\n", out);
+		fputc('\n', output->file);
+	render_title(output, "%s:", name);
+	free(name);
 	if (!group->schema)
 		return;
-	for (i = 0; i < group->schema->num_desc; i++)
-		name_width = longer(name_width, group->schema->desc[i].name);
-	fprintf(out, "%-*s %20s  %-11s  %-13s  %s\n", name_width, "statistic", "raw value",
-		"type", "unit", "value");
 	for (i = 0; i < group->schema->num_desc; i++) {
 		if (group_shows(group, &group->schema->desc[i]))
-			render_statistic(out, group, &group->schema->desc[i], name_width);
+			add_statistic(&table, group, &group->schema->desc[i]);
 	}
+	table_fit(&table, output->width);
+	table_print(&table, output->file);
+	table_free(&table);
 }
-
-/* Of characters: what the fullest bucket gets. */
-#define BAR_WIDTH 40
-#define BOUND_WIDTH 10
 
 static void render_percentiles(FILE *out, const struct histogram *histogram)
 {
@@ -349,101 +425,62 @@ static void render_percentiles(FILE *out, const struct histogram *histogram)
 	}
 }
 
-static void render_bar(FILE *out, uint64_t count, uint64_t highest)
+/* Those with names have no bounds. */
+static void render_buckets(struct output *output, const struct histogram *histogram)
 {
-	/* What was counted at all is seen. */
-	int length = count ? (int)((double)count / highest * BAR_WIDTH + 0.5) : 0;
+	bool named = has_named_buckets(histogram->desc);
+	struct column columns[] = {
+		{ .title = named ? "name" : "", .left = true, .shortens = true, },
+		{ .title = named ? "" : "from", .least = named ? 0 : 10, },
+		{ .title = named ? "" : "to", .least = named ? 0 : 10, },
+		{ .title = "count", },
+		{ .title = "share", .drop = 2, },
+		{ .title = "", .least = 10, .most = 40, .left = true, .drop = 1, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
+	uint64_t count, highest = highest_count(histogram);
+	size_t i, num_rows;
+	unsigned int *rows;
 
-	if (count && !length)
-		length = 1;
-	while (length--)
-		fputc('#', out);
-}
-
-/* How wide the first two columns are. */
-struct row_widths {
-	int name;
-	int count;
-};
-
-static struct row_widths fit_buckets(const struct histogram *histogram, const unsigned int *rows,
-				     size_t num_rows)
-{
-	struct row_widths widths = { .name = strlen("name"), .count = strlen("count"), };
-	char number[BUCKET_SIZE], count[FORMAT_SIZE];
-	size_t i;
-
-	for (i = 0; i < num_rows; i++)
-		widths.name = longer(widths.name, bucket_name(number, histogram->desc, rows[i]));
-	snprintf(count, sizeof(count), "%llu", (unsigned long long)highest_count(histogram));
-	widths.count = longer(widths.count, count);
-	return widths;
-}
-
-/* Of buckets with names: they have no bounds. */
-static void render_bucket_names(FILE *out, const struct histogram *histogram,
-				const unsigned int *rows, size_t num_rows)
-{
-	struct row_widths widths = fit_buckets(histogram, rows, num_rows);
-	uint64_t highest = highest_count(histogram);
-	char number[BUCKET_SIZE];
-	uint64_t count;
-	size_t i;
-
-	fprintf(out, "%-*s %*s  %6s\n", widths.name, "name", widths.count, "count", "share");
+	rows = histogram_rows(histogram, &num_rows);
 	for (i = 0; i < num_rows; i++) {
 		count = histogram->count[rows[i]];
-		fprintf(out, "%-*s %*llu  %5.1f%%  ", widths.name,
-			bucket_name(number, histogram->desc, rows[i]), widths.count,
-			(unsigned long long)count, 100.0 * count / histogram->total);
-		render_bar(out, count, highest);
-		fputc('\n', out);
-	}
-}
-
-static void render_bucket_bounds(FILE *out, const struct histogram *histogram,
-				 const unsigned int *rows, size_t num_rows)
-{
-	char lower[FORMAT_SIZE], upper[FORMAT_SIZE];
-	uint64_t highest = highest_count(histogram);
-	uint64_t count;
-	size_t i;
-
-	render_percentiles(out, histogram);
-	fprintf(out, "%*s %*s %20s  %6s\n", BOUND_WIDTH, "from", BOUND_WIDTH, "to", "count",
-		"share");
-	for (i = 0; i < num_rows; i++) {
 		format_bounds(lower, upper, histogram->desc, rows[i]);
-		count = histogram->count[rows[i]];
-		fprintf(out, "%*s %*s %20llu  %5.1f%%%s", BOUND_WIDTH, lower, BOUND_WIDTH, upper,
-			(unsigned long long)count, 100.0 * count / histogram->total,
-			count ? "  " : "");
-		render_bar(out, count, highest);
-		fputc('\n', out);
+		table_add(&table, "%s", named ? bucket_name(number, histogram->desc, rows[i]) : "");
+		table_add(&table, "%s", named ? "" : lower);
+		table_add(&table, "%s", named ? "" : upper);
+		table_add(&table, "%llu", (unsigned long long)count);
+		table_add(&table, "%.1f%%", 100.0 * count / histogram->total);
+		table_add(&table, "%s", "");
 	}
+	table_fit(&table, output->width);
+	for (i = 0; i < num_rows; i++) {
+		free(table.cell[(i + 1) * ARRAY_SIZE(columns) - 1]);
+		table.cell[(i + 1) * ARRAY_SIZE(columns) - 1] =
+			format_bar(histogram->count[rows[i]], highest,
+				   columns[ARRAY_SIZE(columns) - 1].width);
+	}
+	table_print(&table, output->file);
+	table_free(&table);
+	free(rows);
 }
 
 static void render_histogram(struct output *output, const struct subject *subject,
 			     const struct histogram *histogram)
 {
-	const struct statsfile_desc *desc = histogram->desc;
-	FILE *out = output->file;
-	unsigned int *rows;
-	size_t num_rows;
+	char *name = subject_name(subject);
 
 	if (output->num_shown++)
-		fputc('\n', out);
-	render_subject(out, subject);
-	fprintf(out, ": %s, %llu value%s\n", desc->name, (unsigned long long)histogram->total,
-		PLURAL(histogram->total));
+		fputc('\n', output->file);
+	render_title(output, "%s: %s, %llu value%s", name, histogram->desc->name,
+		     (unsigned long long)histogram->total, PLURAL(histogram->total));
+	free(name);
 	if (!histogram->total)
 		return;
-	rows = histogram_rows(histogram, &num_rows);
-	if (has_named_buckets(desc))
-		render_bucket_names(out, histogram, rows, num_rows);
-	else
-		render_bucket_bounds(out, histogram, rows, num_rows);
-	free(rows);
+	if (!has_named_buckets(histogram->desc))
+		render_percentiles(output->file, histogram);
+	render_buckets(output, histogram);
 }
 
 /* With the date and where that is so. */

@@ -560,7 +560,7 @@ static bool is_next_nearer(uint64_t end_ns)
 }
 
 /* To the sample that is nearest to that time, but to the next one at least. */
-static enum event replay_pause_until(int signals, int pidfd, uint64_t end_ns)
+static enum event replay_pause_until(int signals, int other, uint64_t end_ns)
 {
 	if (fd_is_readable(signals))
 		return EVENT_INTERRUPTED;
@@ -569,8 +569,8 @@ static enum event replay_pause_until(int signals, int pidfd, uint64_t end_ns)
 	do {
 		if (!replay_step())
 			return EVENT_INTERRUPTED;
-	} while (is_next_nearer(end_ns) && !fd_is_readable(pidfd));
-	return fd_is_readable(pidfd) ? EVENT_PROCESS_ENDED : EVENT_TIME;
+	} while (is_next_nearer(end_ns) && !fd_is_readable(other));
+	return fd_is_readable(other) ? EVENT_READABLE : EVENT_TIME;
 }
 
 const struct time_source replay_time = {

@@ -94,7 +94,7 @@ static int find_start(const char *at)
 
 static int show_info(void)
 {
-	struct output output = { .file = stdout, };
+	struct output output = standard_output();
 
 	render->recording(&output, replay_recording());
 	return STATUS_OK;

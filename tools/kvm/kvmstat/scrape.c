@@ -101,6 +101,13 @@ static int look(struct collector *collector, uint64_t now_ns)
 	return ret;
 }
 
+void collector_events(struct collector *collector)
+{
+	discover_events(collector->inventory, NULL);
+	forget_dead(collector);
+	name_new(collector);
+}
+
 static char *make_labels(const struct exported_vm *exported)
 {
 	char *name = make_label("vm", exported->name);

@@ -60,6 +60,9 @@ struct collector {
 };
 
 void collector_init(struct collector *collector, struct inventory *inventory, bool per_vcpu);
+/* When the inventory's events are readable: closes the files of what has ended. */
+void collector_events(struct collector *collector);
+
 void collector_free(struct collector *collector);
 
 /*

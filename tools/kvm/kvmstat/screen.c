@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "screen.h"
+#include "text.h"
 
 void screen_clear(struct screen *screen, unsigned int lines, unsigned int columns)
 {
@@ -37,15 +38,22 @@ void screen_put(struct screen *screen, unsigned int line, unsigned int column,
 unsigned int screen_print(struct screen *screen, unsigned int line, unsigned int column,
 			  enum screen_style style, const char *format, ...)
 {
+	const char *next;
+	wchar_t character;
+	unsigned int length;
 	va_list args;
 	char *text;
-	size_t i;
 
 	va_start(args, format);
 	text = xvasprintf(format, args);
 	va_end(args);
-	for (i = 0; text[i]; i++)
-		screen_put(screen, line, column++, (unsigned char)text[i], style);
+	for (next = text; (length = text_decode(next, &character)); next += length) {
+		if (!text_character_width(character))
+			continue;
+		screen_put(screen, line, column,
+			   character < 0x80 || screen->unicode ? character : L'?', style);
+		column += text_character_width(character);
+	}
 	free(text);
 	return column;
 }
@@ -67,13 +75,10 @@ static wchar_t bar(double part, bool unicode)
 }
 
 void screen_sparkline(struct screen *screen, unsigned int line, unsigned int column,
-		      const double *point, unsigned int count)
+		      const double *point, unsigned int count, double highest)
 {
-	double highest = 0;
 	unsigned int i;
 
-	for (i = 0; i < count; i++)
-		highest = point[i] > highest ? point[i] : highest;
 	for (i = 0; i < count; i++) {
 		if (point[i] >= 0)
 			screen_put(screen, line, column + i,

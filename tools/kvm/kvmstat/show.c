@@ -183,11 +183,15 @@ static int parse_options(int argc, char **argv, struct show *show)
 				     NULL)) != -1) {
 		switch (option) {
 		case 'c':
+			if (show->vcpu != ALL_VCPUS)
+				return usage_error("-c N is there twice");
 			if (parse_number(optarg, 0, INT_MAX, &number))
 				return usage_error("'%s' is not a vCPU's number", optarg);
 			show->vcpu = number;
 			break;
 		case 'f':
+			if (show->fd >= 0)
+				return usage_error("--fd N is there twice");
 			if (parse_number(optarg, 0, INT_MAX, &number))
 				return usage_error("'%s' is not a file descriptor", optarg);
 			show->fd = number;
@@ -212,7 +216,7 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 	struct show show = {
 		.fd = -1,
 		.vcpu = ALL_VCPUS,
-		.output = { .file = stdout, },
+		.output = standard_output(),
 		.wanted = wanted,
 		.group = group,
 	};

@@ -18,7 +18,6 @@ struct stream {
 	struct inventory inventory;
 	struct tracker tracker;
 	int signals;
-	bool any_problem;
 };
 
 static int sample(struct stream *stream)
@@ -26,7 +25,7 @@ static int sample(struct stream *stream)
 	int ret;
 
 	ret = tracker_sample(&stream->tracker, time_source->now_ns());
-	stream->any_problem |= print_problems(&stream->inventory);
+	print_problems(&stream->inventory);
 	if (!ret)
 		return STATUS_OK;
 	print_error("%s: %s", stream->inventory.host->proc, strerror(-ret));
@@ -44,7 +43,7 @@ static void show(const struct tracker *tracker, struct output *output)
 	size_t i;
 
 	for (i = 0; i < tracker->num_vms; i++) {
-		if (!tracker->vm[i]->ended || tracker->vm[i]->ended_ns == tracker->sampled_ns)
+		if (tracker_shows(tracker, tracker->vm[i]))
 			overviews.vm[overviews.num_vms++] = tracker->vm[i];
 	}
 	render->overviews(output, &overviews);
@@ -53,18 +52,19 @@ static void show(const struct tracker *tracker, struct output *output)
 
 static int show_intervals(struct stream *stream, const struct interval *interval)
 {
-	struct output output = { .file = stdout, };
+	struct output output = standard_output();
 	uint64_t end_ns = time_source->now_ns();
 	int status = STATUS_OK;
 	uint64_t i;
 
 	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
 		end_ns = next_end(end_ns, interval->ns);
-		if (pause_until(stream->signals, -1, end_ns) != EVENT_TIME)
+		if (tracker_wait(&stream->tracker, stream->signals, end_ns) != EVENT_TIME)
 			break;
 		status = sample(stream);
 		if (status != STATUS_OK)
 			break;
+		output.width = standard_output().width;
 		show(&stream->tracker, &output);
 		if (!flush_output(&status))
 			break;
@@ -83,7 +83,7 @@ static int run_stream(struct stream *stream, const struct interval *interval)
 	/* Nothing to wait for, unless asked to. */
 	if (stream->tracker.num_vms || interval->count != 1)
 		status = show_intervals(stream, interval);
-	return stream->any_problem ? STATUS_ERROR : status;
+	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
 }
 
 int stream_all(const struct interval *interval)

@@ -17,6 +17,7 @@
 #include <curses.h>
 
 #include "terminal.h"
+#include "text.h"
 #include "util.h"
 #include "view.h"
 
@@ -74,6 +75,11 @@ int terminal_open(void)
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -1;
+	/* One that cannot put the cursor anywhere. */
+	if (!tigetstr("cup")) {
+		terminal_close();
+		return -1;
+	}
 	atexit(terminal_close);
 	print_line = error_printer;
 	error_printer = print_after_screen;
@@ -153,12 +159,17 @@ static void draw_cell(const struct screen_cell *cell)
 
 void terminal_draw(const struct screen *screen)
 {
+	const struct screen_cell *cell;
 	unsigned int line, column;
 
 	for (line = 0; line < screen->lines; line++) {
 		move(line, 0);
-		for (column = 0; column < screen->columns; column++)
-			draw_cell(&screen->cell[(size_t)line * screen->columns + column]);
+		/* A wide character is drawn over the next cell as well. */
+		for (column = 0; column < screen->columns;) {
+			cell = &screen->cell[(size_t)line * screen->columns + column];
+			draw_cell(cell);
+			column += text_character_width(cell->character);
+		}
 	}
 	refresh();
 }

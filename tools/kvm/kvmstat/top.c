@@ -298,8 +298,9 @@ int command_top(int argc, char **argv)
 	status = open_inventory(&inventory);
 	if (status == STATUS_OK)
 		status = run_top(&inventory, interval_ns, confine_top);
-	if (print_problems(&inventory) && status == STATUS_OK)
-		status = STATUS_ERROR;
+	print_problems(&inventory);
+	if (status == STATUS_OK)
+		status = inventory_status(&inventory);
 	inventory_free(&inventory);
 	return status;
 }

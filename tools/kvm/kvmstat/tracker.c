@@ -168,7 +168,8 @@ static void forget_ended(struct tracker *tracker, uint64_t now_ns)
 	size_t i, kept;
 
 	for (i = kept = 0; i < tracker->num_vms; i++) {
-		if (tracker->vm[i]->ended &&
+		/* Not before it was there in a sample. */
+		if (tracker->vm[i]->ended && tracker->vm[i]->ended_ns <= tracker->sampled_ns &&
 		    now_ns - tracker->vm[i]->ended_ns >= TRACKER_KEEPS_NS)
 			free_tracked(tracker->vm[i]);
 		else
@@ -199,33 +200,69 @@ static int scan(struct tracker *tracker, uint64_t now_ns)
 	return ret;
 }
 
-int tracker_sample(struct tracker *tracker, uint64_t now_ns)
+/* Of all VMs, or only of those that are new or have ended. */
+static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 {
 	struct inventory *inventory = tracker->inventory;
 	struct tracked_vm *tracked;
 	size_t i, next = 0;
 	struct vm *vm;
-	int ret;
 
-	ret = scan(tracker, now_ns);
-	if (ret)
-		return ret;
-	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
-	tracker->sampled_ns = now_ns;
-	forget_ended(tracker, now_ns);
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		tracked = tracked_of(tracker, vm, &next);
 		discover_vcpus(inventory, vm);
 		/* Before it is read: what is read of a dead VM is final. */
 		vm_is_dead(inventory, vm);
-		vm->dead |= !sample_tracked(tracker, tracked, now_ns);
+		if (all || vm->dead || !tracked->sampled)
+			vm->dead |= !sample_tracked(tracker, tracked, now_ns);
 		if (vm->dead)
 			end_tracked(tracked, now_ns);
 	}
 	discover_forget_dead(inventory);
+}
+
+int tracker_sample(struct tracker *tracker, uint64_t now_ns)
+{
+	int ret;
+
+	ret = scan(tracker, now_ns);
+	if (ret)
+		return ret;
+	forget_ended(tracker, now_ns);
+	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
+	tracker->sampled_ns = now_ns;
+	sample_vms(tracker, now_ns, true);
 	tracker->scanned = true;
 	return 0;
+}
+
+enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
+{
+	bool pending = false;
+	enum event event;
+	uint64_t step_ns;
+
+	for (;;) {
+		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
+				    tracker->scanned_ns + NSEC_PER_SEC;
+		if (step_ns > end_ns)
+			step_ns = end_ns;
+		event = pause_until(signals, tracker->inventory->events, step_ns);
+		if (event == EVENT_INTERRUPTED || (event == EVENT_TIME && step_ns == end_ns))
+			return event;
+		pending = discover_events(tracker->inventory, tracker->process);
+		/* If there is nothing to be read, the next sample says so. */
+		scan(tracker, time_source->now_ns());
+		sample_vms(tracker, time_source->now_ns(), false);
+	}
+}
+
+bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked)
+{
+	uint64_t since_ns = tracker->sampled_ns - tracked->ended_ns;
+
+	return !tracked->ended || !since_ns || since_ns < tracker->elapsed_ns;
 }
 
 void tracker_focus(struct tracker *tracker, const struct tracked_vm *tracked, size_t vcpu)

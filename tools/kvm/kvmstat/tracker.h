@@ -15,6 +15,7 @@
 #include "columns.h"
 #include "discover.h"
 #include "history.h"
+#include "interval.h"
 #include "model.h"
 
 /* How long a VM that has ended stays. */
@@ -30,7 +31,7 @@ struct tracked_vm {
 	const struct vm *vm;		/* NULL once it has ended */
 	uint64_t serial;		/* from 1 on, of no other VM */
 	pid_t pid;
-	char name[64];
+	char name[TEXT_NAME_SIZE];
 	char id[64];
 	bool has_statistics;
 	bool sampled;
@@ -75,6 +76,18 @@ void tracker_free(struct tracker *tracker);
  * years. The vCPUs that are added to it from then on are new, and counted from zero.
  */
 int tracker_sample(struct tracker *tracker, uint64_t now_ns);
+
+/*
+ * Waits for the end of an interval. Meanwhile VMs are looked for as well, once a second
+ * and when KVM says that there is one; those that are new have their first sample then,
+ * and those that end their last one: their files are closed at once.
+ */
+enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
+
+/*
+ * Whether it is to be shown in the sample that was just taken: one that has ended is once.
+ */
+bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked);
 
 /*
  * Keeps all statistics of that vCPU of the VM, in the focus of its model, and of no other

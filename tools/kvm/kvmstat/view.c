@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overview.h"
 #include "util.h"
 #include "view.h"
 
@@ -15,6 +16,7 @@ void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns)
 	*view = (struct view) {
 		.tracker = tracker,
 		.sort = VIEW_EXITS,
+		.selected_vcpu = -1,
 		.interval_ns = interval_ns,
 	};
 }
@@ -32,11 +34,6 @@ static int compare_numbers(double left, double right)
 	return (left > right) - (left < right);
 }
 
-static const char *top_of(const struct rates *rates)
-{
-	return rates->top ? rates->top : "";
-}
-
 static int compare_rates(const struct rates *left, const struct rates *right,
 			 enum view_column sort)
 {
@@ -49,7 +46,7 @@ static int compare_rates(const struct rates *left, const struct rates *right,
 		return compare_numbers(left->per_second[RATE_INJECTIONS],
 				       right->per_second[RATE_INJECTIONS]);
 	case VIEW_TOP:
-		return strcmp(top_of(left), top_of(right));
+		return strcmp(overview_reason(left), overview_reason(right));
 	default:
 		return 0;
 	}
@@ -104,7 +101,7 @@ static bool passes(const struct view *view, const struct tracked_vm *tracked)
 
 	snprintf(pid, sizeof(pid), "%d", tracked->pid);
 	return strcasestr(tracked->name, view->filter) || strstr(pid, view->filter) ||
-	       strcasestr(top_of(&tracked->rates), view->filter);
+	       strcasestr(overview_reason(&tracked->rates), view->filter);
 }
 
 static size_t last_of(size_t count)
@@ -151,7 +148,7 @@ static void list_vcpus(struct view *view)
 	if (count)
 		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpus, view);
 	for (i = 0; i < count; i++) {
-		if (view->vcpu[i]->number == view->selected_vcpu)
+		if ((int)view->vcpu[i]->number == view->selected_vcpu)
 			list->at = i;
 	}
 	set_count(list, count);
@@ -217,11 +214,18 @@ static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *t
 	return false;
 }
 
-/* Into the level below, at its first line. */
+/*
+ * Into the level below, at its first line, whatever will be in it: what that is is not
+ * chosen before a key is pressed.
+ */
 static void go_down(struct view *view)
 {
 	view->level++;
 	view->list[view->level] = (struct view_list) {};
+	if (view->level == VIEW_VM)
+		view->selected_vcpu = -1;
+	else if (view->level == VIEW_VCPU)
+		view->selected_statistic = NULL;
 }
 
 static void go_up_to(struct view *view, enum view_level level)
@@ -328,7 +332,6 @@ static void enter(struct view *view)
 	}
 	go_down(view);
 	view_update(view);
-	select_line(view, 0);
 }
 
 void view_forget(struct view *view)
@@ -495,8 +498,16 @@ static void press_command(struct view *view, unsigned int press)
 	}
 }
 
+size_t view_num_messages(const struct view *view)
+{
+	const struct inventory *inventory = view->tracker->inventory;
+
+	return inventory ? inventory->num_problems + !!inventory->num_denied : 0;
+}
+
 void view_press(struct view *view, unsigned int press)
 {
+	view->num_messages_read = view_num_messages(view);
 	if (view->typing)
 		press_filter(view, press);
 	else

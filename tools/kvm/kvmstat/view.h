@@ -81,6 +81,7 @@ struct view {
 	bool quit;
 	uint64_t interval_ns;
 	size_t page;			/* lines of the list that were drawn last */
+	size_t num_messages_read;	/* a key was pressed while they stood there */
 
 	enum view_level level;
 	struct view_list list[NUM_VIEW_LEVELS];
@@ -92,7 +93,7 @@ struct view {
 	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
 	const struct tracked_vm *inside;
 	const struct tracked_vcpu **vcpu;
-	unsigned int selected_vcpu;	/* its id */
+	int selected_vcpu;		/* its id, or -1 */
 
 	/* VIEW_VCPU and below: those that ever moved, first what moves now. */
 	struct rows rows;
@@ -124,6 +125,9 @@ void view_update(struct view *view);
  */
 void view_forget(struct view *view);
 void view_find(struct view *view);
+
+/* What there is to say of the host: problems, and that there are processes it cannot see. */
+size_t view_num_messages(const struct view *view);
 
 /* @press: an enum press or a character. */
 void view_press(struct view *view, unsigned int press);

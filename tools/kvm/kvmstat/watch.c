@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -22,8 +21,6 @@
 
 /* And how often for more VMs of the process: that costs more than a sample. */
 #define LOOK_FOR_VMS (900 * MSEC)
-
-#define DEFAULT_WIDTH 80
 
 struct watch_options {
 	struct process_options process;
@@ -42,7 +39,6 @@ struct watch {
 	struct watched_vm *vm;
 	size_t num_vms;
 	int signals;
-	bool on_terminal;
 	uint64_t looked_ns;		/* for VMs */
 	bool waited;
 	bool stopped;
@@ -120,7 +116,7 @@ static enum event wait_interval(struct watch *watch, uint64_t end_ns, bool last)
 		if (step_ns > end_ns)
 			step_ns = end_ns;
 		event = pause_watch(watch, step_ns);
-		if (event == EVENT_PROCESS_ENDED) {
+		if (event == EVENT_READABLE) {
 			see_ends(watch);
 			return event;
 		}
@@ -162,22 +158,9 @@ static int sample(struct watch *watch, bool from_zero)
 	return STATUS_OK;
 }
 
-static unsigned int output_width(const struct watch *watch)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t number;
-
-	if (columns && !parse_number(columns, 1, 10000, &number))
-		return number;
-	if (watch->on_terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
-	return DEFAULT_WIDTH;
-}
-
 static void end_vm(struct watched_vm *watched, const char *ending)
 {
-	struct output output = { .file = stdout, };
+	struct output output = standard_output();
 
 	render->summary(&output, &watched->model, ending);
 	watched->ended = true;
@@ -186,7 +169,7 @@ static void end_vm(struct watched_vm *watched, const char *ending)
 /* Whether there is any left to watch. */
 static bool print_samples(struct watch *watch)
 {
-	struct output output = { .file = stdout, .width = output_width(watch), };
+	struct output output = standard_output();
 	bool any = false;
 	size_t i;
 
@@ -234,7 +217,7 @@ static int watch_vms(struct watch *watch, const struct watch_options *options)
 			return status;
 	}
 	if (status == STATUS_OK)
-		print_endings(watch, event == EVENT_PROCESS_ENDED ?
+		print_endings(watch, event == EVENT_READABLE ?
 			      "its process ended" : "still runs");
 	return status;
 }
@@ -256,7 +239,7 @@ static int attach(struct watch *watch, const struct watch_options *options)
 		if (!none_yet)
 			return status;
 		switch (pause_watch(watch, time_source->now_ns() + LOOK_AGAIN)) {
-		case EVENT_PROCESS_ENDED:
+		case EVENT_READABLE:
 			print_error("pid %d ended without a VM", options->process.pid);
 			return STATUS_ERROR;
 		case EVENT_INTERRUPTED:
@@ -328,7 +311,6 @@ int command_watch(int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	watch.signals = catch_signals();
-	watch.on_terminal = isatty(STDOUT_FILENO);
 	status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
 		status = attach(&watch, &options);

@@ -355,7 +355,7 @@ static enum event scene_pause_until(int signals, int pidfd, uint64_t end_ns)
 		if (scene_on_second)
 			scene_on_second(second);
 		if (pidfd >= 0 && scene_is_gone(pidfd))
-			return EVENT_PROCESS_ENDED;
+			return EVENT_READABLE;
 	}
 	return EVENT_TIME;
 }

@@ -831,7 +831,7 @@ static void test_missing_support(void)
 	      inventory.vm[0]->num_vcpus_counted == 2, "no support: VM and vCPUs are counted");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
 	      "no support: said and asked once");
-	check_contains(inventory.problem[0], "pid 100 (vmm): kernel ", "no support: who and why");
+	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: who and why");
 	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
 	tear_down(&inventory);
 
@@ -890,7 +890,7 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2; a kernel with the KVM statistics series is needed",
+		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 5, "held: of the VM, and of what is held");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
@@ -923,7 +923,7 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which has none open of the VM and of 9 vCPUs; ",
+	check_contains(inventory.problem[0], "which has none open of the VM and of 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	discover_all(&inventory);
@@ -938,7 +938,7 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	discover_all(&inventory);
-	check_contains(inventory.problem[0], "which has none open of the VM; ",
+	check_contains(inventory.problem[0], "which has none open of the VM",
 		       "held, all but the VM: said");
 	tear_down(&inventory);
 
@@ -948,7 +948,7 @@ static void test_held_partly(void)
 	discover_all(&inventory);
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which has none open of vCPUs 0, 1; ",
+	check_contains(inventory.problem[0], "which has none open of vCPUs 0, 1",
 		       "held, only the VM: said");
 	tear_down(&inventory);
 
@@ -967,6 +967,36 @@ static void test_held_partly(void)
 	add_held(100, 31, LINK_VM, "kvm-100");
 	discover_all(&inventory);
 	check(inventory.num_vms == 1 && !inventory.num_problems, "held, all: nothing to be said");
+	tear_down(&inventory);
+}
+
+/* As many lines as there are kinds, not VMs; what is shown all the same is no failure. */
+static void test_held_many(void)
+{
+	struct inventory inventory;
+	int i;
+
+	set_up(&inventory);
+	for (i = 0; i < 3; i++) {
+		add_refused(100 + i, 1);
+		add_held(100 + i, 30, 0, "kvm-101/vcpu-0");
+	}
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 1, "held of many: one line");
+	check_text(inventory.problem[0],
+		   "pid 100 (vmm) and 2 more: its KVM gives statistics files to the VMM only, which has none open of the VM",
+		   "held of many: how many");
+	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
+	for (; i < 6; i++)
+		add_refused(100 + i, 1);
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 2, "none held of many: one more line");
+	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: its KVM ",
+		       "none held of many: how many");
+	check(inventory.incomplete, "none held of many: they are not shown, that is one");
+	add_refused(100 + i, 1);
+	discover_all(&inventory);
+	check_number(inventory.num_problems, 2, "none held of one more: it was said");
 	tear_down(&inventory);
 }
 
@@ -993,7 +1023,7 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	discover_all(&inventory);
-	check_contains(inventory.problem[2], "none open of the VM; ",
+	check_contains(inventory.problem[2], "none open of the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");
@@ -1042,7 +1072,7 @@ static void test_held_by_others(void)
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1,
 	      "held of two VMs: one is shown");
 	check(inventory.num_problems == 1, "held of two VMs: one problem");
-	check_contains(inventory.problem[0], "it has 2 file descriptors of VMs, and",
+	check_contains(inventory.problem[0], "pid 100 (vmm) has 2 file descriptors of VMs, and",
 		       "held of two VMs: said");
 	tear_down(&inventory);
 }
@@ -1146,6 +1176,7 @@ static void test_names(void)
 		{ "qemu|-name|guest=web2,debug-threads=on|", "web2", },
 		{ "qemu|-name|web3,process=q|", "web3", },
 		{ "qemu|--name|a,,b|", "a,b", },
+		{ "qemu|-name|B\303\274cher|", "B\303\274cher", },
 		{ "qemu|-name|evil\033]0;\tx\r\n\233|", "evil?]0;?x???", },
 		{ "qemu|-m|1G|-name|", "vmm", },
 		{ "qemu|-name||", "vmm", },
@@ -1193,6 +1224,7 @@ int main(void)
 	test_missing_support();
 	test_held();
 	test_held_partly();
+	test_held_many();
 	test_held_later();
 	test_held_by_others();
 	test_no_permission();

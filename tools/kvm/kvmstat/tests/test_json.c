@@ -171,7 +171,7 @@ static void test_activity(void)
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
 	expect("time",
-	       "{\"value\":1234567890000000007,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
+	       "{\"value\":1234567890000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-6}");
 	expect("interval/value", "2000000001");
 	expect("pid", "312");
 	expect("name", "\"guest\"");

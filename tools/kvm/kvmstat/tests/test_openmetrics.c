@@ -699,7 +699,7 @@ static void test_addresses(void)
 	listens(":-1", "has no port from 0 to 65535");
 	listens(":", "has no port from 0 to 65535");
 	listens(":1x", "has no port from 0 to 65535");
-	listens("localhost:1", "has no numeric address");
+	listens("localhost:1", "http://127.0.0.1:1/metrics");
 	listens("1.2.3:1", "has no numeric address");
 	listens("::1:1", "has no numeric address");
 	listens("[::1:1", "has no numeric address in the brackets");

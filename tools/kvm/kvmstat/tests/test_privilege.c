@@ -28,7 +28,9 @@
 #include "../util.h"
 #include "tap.h"
 
-#define NOBODY "65534"
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define NOBODY TEXT(RUN_AS)
 /* All that USE_OUTPUT, which is no bit, has as well. */
 #define ALL_USES (-1u)
 #define USER 12345
@@ -267,7 +269,7 @@ static void test_calls(void)
 		{ call_socket, "open a socket", 0, },
 		{ call_connect, "connect a socket", 0, },
 		{ call_accept, "accept a connection", USE_NETWORK, },
-		{ call_epoll, "wait for connections", USE_NETWORK, },
+		{ call_epoll, "wait for events", ALL_USES & ~USE_BROKER, },
 		{ call_run, "KVM_RUN", 0, },
 		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
 		{ call_type_for_user, "type for the user", 0, },

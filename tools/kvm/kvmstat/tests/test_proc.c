@@ -120,6 +120,30 @@ static void test_many(void)
 	check(most <= TURNS, "many: within %u looks all have been", TURNS);
 }
 
+/* What is no file of KVM: how often that is looked at is seen by what becomes one. */
+static void test_foreign(void)
+{
+	unsigned int looks, i;
+	char *path;
+
+	make_dir(400, "");
+	make_dir(400, "/fd");
+	for (i = 0; i <= PROC_FEW_FDS; i++) {
+		path = xasprintf("%s/400/fd/%u", proc, i);
+		if (symlink("/dev/null", path))
+			abort();
+		free(path);
+	}
+	for (i = 0; i < 300; i++)
+		count_fds(400);
+	add_fd(400, 5000);
+	looks = looks_until(400, 1);
+	check(looks > 1, "many of no VM: not looked at each time");
+	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
+	add_fd(400, 5001);
+	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
+}
+
 static void test_others(void)
 {
 	add_process(200, 3);
@@ -151,6 +175,7 @@ int main(void)
 	test_few();
 	test_many();
 	test_others();
+	test_foreign();
 	clean_up();
 	return tap_end();
 }

@@ -770,7 +770,7 @@ static void test_damaged(void)
 			     (unsigned long long)content.end[2],
 			     "there are 3 samples before that\n");
 	check_contains(output, expected, "replay: damaged");
-	check_contains(output, "\n23:31:32 ", "replay: what is in front of that is shown");
+	check_contains(output, " 23:31:32 ", "replay: what is in front of that is shown");
 	check_number(status, STATUS_ERROR, "replay: damaged: exit status");
 	free(expected);
 	free(output);

@@ -122,6 +122,31 @@ static void test_ended(void)
 	tear_down();
 }
 
+/* It comes and ends between two samples. */
+static void test_between(void)
+{
+	const struct time_source *saved = time_source;
+	const struct tracked_vm *vm;
+
+	time_source = &scene_time;
+	set_up(1);
+	check(!find(SCENE_SHORT_PID, 0), "long interval: a VM is not there in the beginning");
+	tracker_wait(&tracker, -1, scene_time.now_ns() + 8 * NSEC_PER_SEC);
+	sample();
+	vm = find(SCENE_SHORT_PID, 0);
+	check(vm && vm->ended && tracker_shows(&tracker, vm), "nor in the end, but it was seen");
+	check(has_rates(vm), "and what it did");
+	vm = find(SCENE_SPLIT_PID, 1);
+	check(has_rates(vm), "one that came meanwhile has rates at the end of the interval");
+	vm = find(SCENE_WHOLE_PID, 0);
+	check_number(vm->model.elapsed_ns, 8 * NSEC_PER_SEC,
+		     "those of one that is there throughout are of all of it");
+	next();
+	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)), "what has ended is shown once");
+	tear_down();
+	time_source = saved;
+}
+
 static void test_process(void)
 {
 	scene_start(4);
@@ -145,6 +170,7 @@ int main(void)
 	test_first_samples();
 	test_new_vcpu();
 	test_ended();
+	test_between();
 	test_process();
 	return tap_end();
 }
