@@ -201,6 +201,7 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 
 struct output standard_output(void)
 {
+	static bool has_no_width;	/* not asked for again with each sample */
 	struct output output = { .file = stdout, };
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -208,8 +209,10 @@ struct output standard_output(void)
 
 	if (columns && !parse_number(columns, 1, 10000, &number))
 		output.width = number;
-	else if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+	else if (!has_no_width && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		output.width = size.ws_col;
+	else
+		has_no_width = true;
 	return output;
 }
 

@@ -89,7 +89,7 @@ static struct recorded_vm record_vm(const struct tracked_vm *tracked)
 /* One that has ended has one last sample, if it had any. */
 static bool is_recorded(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
-	if (tracked->ended && tracked->ended_ns != tracker->sampled_ns)
+	if (!tracker_shows(tracker, tracked))
 		return false;
 	return !tracked->has_statistics || tracked->sampled;
 }
