@@ -47,10 +47,10 @@ bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and a
 .PHONY: kernel
 kernel: kernel-x86 kernel-arm64 kernel-arm64-64k ## the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
 
-.PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k kernel-powerpc kernel-mips
-kernel-arm64 kernel-arm64-64k: deps-arm64
+.PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench kernel-powerpc kernel-mips
+kernel-arm64 kernel-arm64-64k kernel-arm64-bench: deps-arm64
 kernel-powerpc kernel-mips: deps-cross
-kernel-x86 kernel-arm64 kernel-arm64-64k kernel-powerpc kernel-mips: kernel-%: deps-kernel tree
+kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench kernel-powerpc kernel-mips: kernel-%: deps-kernel tree
 	scripts/kernel $(subst -, ,$*)
 
 .PHONY: deps

@@ -44,9 +44,7 @@ baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in 
 ##@ Measuring, on the base and with the series
 
 .PHONY: kernels-bench
-kernels-bench: deps-source deps-kernel deps-arm64 tree
-	scripts/kernel x86 bench
-	scripts/kernel arm64 bench
+kernels-bench: kernel-x86-bench kernel-arm64-bench
 	VARIANT=base scripts/tree
 	VARIANT=base scripts/kernel x86 bench
 	VARIANT=base scripts/kernel arm64 bench
@@ -60,7 +58,7 @@ bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench
 
 # kvmstat export needs libraries that are there for x86 only.
 .PHONY: bench-export
-bench-export: deps-vm kernels-bench
+bench-export: deps-vm kernel-x86-bench
 	scripts/userspace x86
 	vm/bench/run export x86-npt
 

@@ -4,7 +4,8 @@
  * busy with one kind of work after the other, on all CPUs, says which, and powers
  * off. The kernel argument "seconds=N" is the length of each kind, the default is 4;
  * with "rounds=N" it begins again, so often. It rests in between, or else whoever looks
- * at it has to share the emulated CPUs with it: with "busy=1" it does not.
+ * at it has to share the emulated CPUs with it: with "busy=1" it does not. "only=N" has
+ * it do nothing but the N-th kind.
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -34,6 +35,7 @@
 #define IDLE_PORT 0x80
 
 static bool busy;
+static int only;
 
 static void sleep_ms(int ms)
 {
@@ -107,6 +109,8 @@ static void work(int seconds, int cpu)
 	for (int i = 0; phases[i].name; i++) {
 		time_t end = time(NULL) + seconds;
 
+		if (only && only != i + 1)
+			continue;
 		if (!cpu)
 			say(phases[i].name);
 		while (time(NULL) < end) {
@@ -142,6 +146,7 @@ int main(void)
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
 	ioperm(IDLE_PORT, 1, 1);
 	busy = getenv("busy");
+	only = getenv("only") ? atoi(getenv("only")) : 0;
 	cpu = spread();
 	for (int i = rounds ? atoi(rounds) : 1; i; i--)
 		work(seconds ? atoi(seconds) : 4, cpu);

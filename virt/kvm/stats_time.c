@@ -232,24 +232,23 @@ static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
 	return vcpu->time.polling ? KVM_VCPU_STATE_poll : KVM_VCPU_STATE_exit;
 }
 
-/* An exit is over, of which all was seen. */
-static __always_inline void end_exit(struct kvm_vcpu *vcpu,
-				     struct kvm_vcpu_stat *stat)
+/* An exit is over. Its time is that of one only if all of it was seen. */
+static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change,
+				     enum kvm_vcpu_state to)
 {
-	if (likely(vcpu->time.in_exit))
-		kvm_stats_log_hist(stat, exit_hist, vcpu->time.exit_ns);
-	vcpu->time.in_exit = false;
-}
-
-void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
-{
-	struct change change = change_by_cycles(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
 	count_time(vcpu, stat, KVM_VCPU_STATE_exit, change.ns);
-	end_exit(vcpu, stat);
-	end_change(stat, KVM_VCPU_STATE_guest, change.now);
+	if (likely(vcpu->time.in_exit))
+		kvm_stats_log_hist(stat, exit_hist, vcpu->time.exit_ns);
+	vcpu->time.in_exit = false;
+	end_change(stat, to, change.now);
+}
+
+void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
+{
+	end_exit(vcpu, change_by_cycles(vcpu), KVM_VCPU_STATE_guest);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
@@ -281,13 +280,7 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 {
-	struct change change = change_by_clock(vcpu);
-	struct kvm_vcpu_stat *stat = vcpu->stat;
-
-	begin_change(stat);
-	count_time(vcpu, stat, KVM_VCPU_STATE_exit, change.ns);
-	end_exit(vcpu, stat);
-	end_change(stat, KVM_VCPU_STATE_user, change.now);
+	end_exit(vcpu, change_by_clock(vcpu), KVM_VCPU_STATE_user);
 }
 
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)

@@ -43,17 +43,12 @@ function row(text, base, series, difference, limit, measured, format,    verdict
 	print line
 }
 
-# Series against base: the limit is for the percentage.
-function compare(text, key, limit,    more) {
-	more = percent(cost["base", key], cost["series", key])
-	row(text, cost["base", key], cost["series", key], sprintf("%+.2f %%", more), limit, more, "%.2f %%")
-}
-
-# ... with time by state switched on, which the base does not have.
-function compare_timed(text, key, limit,    more) {
-	more = percent(cost["base", key], cost["series", key "-timed"])
-	row(text, cost["base", key], cost["series", key "-timed"], sprintf("%+.2f %%", more), limit,
-		more, "%.2f %%")
+# Series against base: the limit is for the percentage. What the base does not have is compared
+# with its `base_key`.
+function compare(text, key, limit, base_key,    base, more) {
+	base = cost["base", base_key == "" ? key : base_key]
+	more = percent(base, cost["series", key])
+	row(text, base, cost["series", key], sprintf("%+.2f %%", more), limit, more, "%.2f %%")
 }
 
 # ... for the difference.
@@ -89,9 +84,10 @@ function instructions(    x86) {
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1 : 2)
 	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 1)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
-	compare_timed("exit that KVM handles, time by state on", "kernel-exit", x86 ? 6.5 : 13)
-	compare_timed("exit to user space, time by state on", "user-exit")
-	compare_timed("signal to a blocked vCPU, time by state on", "halt")
+	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.5 : 13,
+		"kernel-exit")
+	compare("exit to user space, time by state on", "user-exit-timed", "", "user-exit")
+	compare("signal to a blocked vCPU, time by state on", "halt-timed", "", "halt")
 	show("one statistic by pread()", "pread-one", 400)
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))
