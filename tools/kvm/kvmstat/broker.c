@@ -319,7 +319,8 @@ static bool receive(int socket, struct answer *answer, int *fd)
 	if (fd) {
 		*fd = -1;
 		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
+		/* The room that is left for alignment would do for another one. */
+		message.msg_controllen = CMSG_LEN(sizeof(*fd));
 	}
 	do {
 		length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
@@ -433,6 +434,8 @@ static int broker_get_stats(const struct host *host, pid_t pid, const struct pro
 	int stats;
 
 	ask(host, &request, &answer, &stats);
+	if (stats >= 0 && !host->is_stats(stats))
+		lose_broker();
 	*vm = answer.vm;
 	*error = (struct host_error) {
 		.step = answer.step,

@@ -2,7 +2,8 @@
 /*
  * The broker: a process that looks for VMs and opens their statistics files for
  * kvmstat, which can thus give up all its privileges and still see VMs that come later.
- * All that ever comes from it are names, numbers and statistics files.
+ * All that ever comes from it are names, numbers and statistics files: from one that was
+ * taken over no other file is taken.
  */
 #ifndef KVMSTAT_BROKER_H
 #define KVMSTAT_BROKER_H

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -137,6 +138,16 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return stats;
 }
 
+/* Of the files that are found by no path, and have no type, no other can be read at an offset. */
+static bool is_stats(int fd)
+{
+	struct kvm_stats_header header;
+	struct stat info;
+
+	return !fstat(fd, &info) && !(info.st_mode & S_IFMT) &&
+	       !pread_all(fd, 0, &header, sizeof(header));
+}
+
 static bool is_dead(int stats)
 {
 	struct pollfd file = { .fd = stats, };
@@ -153,6 +164,7 @@ const struct host this_host = {
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = fd_is_readable,
+	.is_stats = is_stats,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,
 };

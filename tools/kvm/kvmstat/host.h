@@ -63,6 +63,9 @@ struct host {
 	int (*open_process)(const struct host *host, pid_t pid, struct host_error *error);
 	bool (*is_gone)(int process);
 
+	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
+	bool (*is_stats)(int fd);
+
 	/* Whether the VM of this statistics file is gone. */
 	bool (*is_dead)(int stats);
 

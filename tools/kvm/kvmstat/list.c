@@ -19,7 +19,9 @@ static int list(struct inventory *inventory)
 		print_error("%s: %s", inventory->host->proc, strerror(-ret));
 		return STATUS_ERROR;
 	}
+	render->begin(&output);
 	render->vms(&output, inventory);
+	render->end(&output);
 	print_denied(inventory);
 	print_problems(inventory);
 	return inventory_status(inventory);

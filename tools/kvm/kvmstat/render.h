@@ -6,6 +6,7 @@
 #ifndef KVMSTAT_RENDER_H
 #define KVMSTAT_RENDER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "discover.h"
@@ -20,6 +21,7 @@ struct output {
 	unsigned int width;
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
 	unsigned int header;		/* private: which one that is */
+	bool is_document;		/* private */
 };
 
 /* What a group is the statistics of. */
@@ -31,6 +33,13 @@ struct subject {
 };
 
 struct renderer {
+	/*
+	 * Around all that a command shows which shows it once, in the first three and the
+	 * last three of these forms: in JSON it is one document then.
+	 */
+	void (*begin)(struct output *output);
+	void (*end)(struct output *output);
+
 	/* One line per VM: what it is. */
 	void (*vms)(struct output *output, const struct inventory *inventory);
 

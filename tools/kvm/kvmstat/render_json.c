@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model as JSON: one object per line, each complete by itself. The schema is in
- * the man page; a change of what a key means is a new version of it.
+ * The model as JSON: one object per line, each complete by itself. What is shown once
+ * is an array of these. The schema is in the man page; a change of what a key means is a
+ * new version of it.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -73,6 +74,27 @@ static void print_line(FILE *out, struct json_object *line)
 		checked(NULL);
 	fprintf(out, "%s\n", text);
 	json_object_put(line);
+}
+
+static void render_begin(struct output *output)
+{
+	fputs("[", output->file);
+	output->is_document = true;
+	output->num_shown = 0;
+}
+
+static void render_end(struct output *output)
+{
+	fputs("]\n", output->file);
+	output->is_document = false;
+}
+
+/* An element of the document, or one by itself. Frees it. */
+static void print_object(struct output *output, struct json_object *line)
+{
+	if (output->is_document && output->num_shown++)
+		fputs(",", output->file);
+	print_line(output->file, line);
 }
 
 /*
@@ -221,7 +243,7 @@ static void render_vms(struct output *output, const struct inventory *inventory)
 		    checked(json_object_new_uint64(vm->file.schema->num_desc)) : NULL);
 		add(line, "vcpu_statistics", vcpu_schema ?
 		    checked(json_object_new_uint64(vcpu_schema->num_desc)) : NULL);
-		print_line(output->file, line);
+		print_object(output, line);
 	}
 }
 
@@ -278,7 +300,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 			add(line, keys[rate], vm->rates.known[rate] ?
 			    new_rate(vm->rates.per_second[rate]) : NULL);
 		add(line, "top_reason", new_reason(&vm->rates));
-		print_line(output->file, line);
+		print_object(output, line);
 	}
 }
 
@@ -324,7 +346,7 @@ static void render_sample(struct output *output, const struct model *model)
 	add_duration(line, "interval", model->elapsed_ns);
 	add_moved(line, "vm_statistics", vm, vm->delta, model->elapsed_ns, false);
 	add_moved(line, "vcpu_statistics", vcpus, vcpus->delta, model->elapsed_ns, false);
-	print_line(output->file, line);
+	print_object(output, line);
 }
 
 static void render_summary(struct output *output, const struct model *model,
@@ -340,7 +362,7 @@ static void render_summary(struct output *output, const struct model *model,
 	add_duration(line, "watched", watched_ns);
 	add_moved(line, "vm_statistics", vm, vm->watched, watched_ns, true);
 	add_moved(line, "vcpu_statistics", vcpus, vcpus->watched, watched_ns, true);
-	print_line(output->file, line);
+	print_object(output, line);
 }
 
 static void render_group(struct output *output, const struct subject *subject,
@@ -364,7 +386,7 @@ static void render_group(struct output *output, const struct subject *subject,
 			add_all(statistic, desc, group->value + desc->first);
 		add(all, desc->name, statistic);
 	}
-	print_line(output->file, line);
+	print_object(output, line);
 }
 
 static void add_percentiles(struct json_object *statistic, const struct histogram *histogram)
@@ -393,7 +415,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 		add_percentiles(statistic, histogram);
 	add_all(statistic, desc, histogram->count);
 	add(line, "histogram", statistic);
-	print_line(output->file, line);
+	print_object(output, line);
 }
 
 static void render_recording(struct output *output, const struct recording *recording)
@@ -413,7 +435,7 @@ static void render_recording(struct output *output, const struct recording *reco
 	add_time(line, "last", last->real_ns);
 	add_duration(line, "length", last->monotonic_ns - first->monotonic_ns);
 	add_number(line, "samples", recording->num_samples);
-	print_line(output->file, line);
+	print_object(output, line);
 }
 
 static void render_error(const char *text)
@@ -427,6 +449,8 @@ static void render_error(const char *text)
 }
 
 const struct renderer json_renderer = {
+	.begin = render_begin,
+	.end = render_end,
 	.vms = render_vms,
 	.overviews = render_overviews,
 	.sample = render_sample,

@@ -512,7 +512,14 @@ static void render_recording(struct output *output, const struct recording *reco
 		recording->num_samples, seconds(last->monotonic_ns - first->monotonic_ns));
 }
 
+static void render_nothing(struct output *output)
+{
+	(void)output;
+}
+
 const struct renderer text_renderer = {
+	.begin = render_nothing,
+	.end = render_nothing,
 	.vms = render_vms,
 	.overviews = render_overviews,
 	.sample = render_sample,

@@ -45,7 +45,9 @@ static int show_file(struct show *show, const struct statsfile *file)
 		print_error("%s: %s", file->id, error.text);
 		return STATUS_ERROR;
 	}
+	render->begin(&show->output);
 	show_group(show, &subject, &group);
+	render->end(&show->output);
 	group_free(&group);
 	return STATUS_OK;
 }
@@ -120,6 +122,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	bool any = false;
 	size_t i;
 
+	render->begin(&show->output);
 	for (i = 0; i < inventory->num_vms && status == STATUS_OK; i++) {
 		vm = inventory->vm[i];
 		if (show->vcpu != ALL_VCPUS)
@@ -129,6 +132,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		any = true;
 		status = found ? show_vcpu(show, vm, found) : show_whole_vm(show, vm);
 	}
+	render->end(&show->output);
 	if (any)
 		return status;
 	print_error("pid %d has no vCPU %d", inventory->process[0]->pid, show->vcpu);

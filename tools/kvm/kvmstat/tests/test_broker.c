@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -101,6 +102,16 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return stats;
 }
 
+/* As the real one has no type, this one has nothing that others have. */
+static bool fake_is_stats(int fd)
+{
+	char text[64] = "";
+	int numbers[3];
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 &&
+	       sscanf(text, "%d %d %d", &numbers[0], &numbers[1], &numbers[2]) == 3;
+}
+
 static const struct host fake_host = {
 	.proc = "",
 	.list = fake_list,
@@ -108,6 +119,7 @@ static const struct host fake_host = {
 	.name = fake_name,
 	.thread_group = fake_thread_group,
 	.get_stats = fake_get_stats,
+	.is_stats = fake_is_stats,
 };
 
 /* A child that does @run with one end of a socket; returns its pid and the other end. */
@@ -284,6 +296,8 @@ static const struct {
 	{ "a link that there is not", 10, { .link = LINK_OTHER, }, },
 };
 
+static const struct host *asked_host = &fake_host;
+
 /* It does not come back from a broker that refuses it: how it ends, and what it says. */
 static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
 			    size_t size)
@@ -299,7 +313,7 @@ static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, cha
 	child = fork();
 	if (!child) {
 		dup2(output[1], STDERR_FILENO);
-		broker_connect(&broker, socket, &fake_host);
+		broker_connect(&broker, socket, asked_host);
 		broker.host.get_stats(&broker.host, pid, fd, &vm, &error);
 		_exit(STATUS_OK);
 	}
@@ -340,6 +354,9 @@ static void test_hostile_requests(void)
 	}
 }
 
+/* Of one without a process. */
+#define ANSWER_SIZE 288
+
 static size_t answer_size;
 static char answer_byte;
 
@@ -364,21 +381,121 @@ static void test_hostile_answers(void)
 	pid_t child;
 	size_t i;
 
-	/* A whole answer has 96 bytes and more. */
 	for (i = 0; i < ARRAY_SIZE(some); i++) {
 		answer_byte = some[i];
 		for (answer_size = 0; answer_size <= 4096;
-		     answer_size += answer_size < 104 ? 1 : 57) {
-			if (!answer_byte && answer_size == 96)
-				continue;
+		     answer_size += answer_size < 400 ? 1 : 57) {
 			child = start(serve_nonsense, &socket);
 			if (status_of_asking(socket, 10, &fd, text, sizeof(text)) != STATUS_ERROR ||
 			    !strstr(text, "kvmstat-broker, has ended"))
-				believed++;
+				believed += answer_byte || answer_size != ANSWER_SIZE ? 1000 : 1;
 			status_of(child);
 		}
 	}
-	check_number(believed, 0, "answers that make no sense are not believed");
+	check_number(believed, 1, "answers that make no sense are not believed, one of zeros is");
+}
+
+/* What a broker may have that was taken over, and kvmstat may not. */
+static int hostile_files[2];
+static unsigned int num_hostile_files;
+
+/* Answers with those, whatever is asked for. */
+static void serve_files(int socket)
+{
+	const size_t size = num_hostile_files * sizeof(int);
+	char bytes[4096] = {}, control[64] = {};
+	struct iovec data = { .iov_base = bytes, .iov_len = answer_size, };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = CMSG_SPACE(size),
+	};
+
+	*(struct cmsghdr *)control = (struct cmsghdr) {
+		.cmsg_len = CMSG_LEN(size),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	};
+	memcpy(CMSG_DATA((struct cmsghdr *)control), hostile_files, size);
+	while (read(socket, bytes + sizeof(bytes) / 2, 64) > 0) {
+		memset(bytes, 0, sizeof(bytes));
+		if (sendmsg(socket, &message, 0) < 0)
+			_exit(STATUS_ERROR);
+	}
+	_exit(STATUS_OK);
+}
+
+/* With the header that a file of statistics has. */
+static int make_memory(void)
+{
+	const struct kvm_stats_header header = { .name_size = 8, .id_offset = 24, };
+	int fd = memfd_create("test", 0);
+
+	if (fd < 0 || write(fd, &header, sizeof(header)) != sizeof(header))
+		abort();
+	return fd;
+}
+
+static unsigned int count_open(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < 1000; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void test_hostile_files(void)
+{
+	const struct {
+		const char *name;
+		int fd;
+	} *file, files[] = {
+		{ "a file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), },
+		{ "a device", open("/dev/zero", O_RDONLY | O_CLOEXEC), },
+		{ "memory with the content of a statistics file", make_memory(), },
+		{ "a file without a type", eventfd(1, EFD_CLOEXEC), },
+	};
+	const struct proc_fd fd = { .fd = 7, };
+	struct host_error error;
+	struct broker broker;
+	unsigned int before;
+	char text[128];
+	int socket, stats;
+	uint64_t vm;
+	pid_t child;
+
+	answer_size = ANSWER_SIZE;
+	num_hostile_files = 1;
+	asked_host = &this_host;
+	for (file = files; file < files + ARRAY_SIZE(files); file++) {
+		hostile_files[0] = file->fd;
+		child = start(serve_files, &socket);
+		check(status_of_asking(socket, 10, &fd, text, sizeof(text)) == STATUS_ERROR &&
+		      strstr(text, "kvmstat-broker, has ended"), "%s is not taken", file->name);
+		status_of(child);
+		close(file->fd);
+	}
+	asked_host = &fake_host;
+
+	num_hostile_files = 2;
+	hostile_files[0] = fake_get_stats(&fake_host, 10, &fd, &vm, &error);
+	hostile_files[1] = dup(hostile_files[0]);
+	child = start(serve_files, &socket);
+	broker_connect(&broker, socket, &fake_host);
+	before = count_open();
+	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
+	check(stats >= 0, "of two statistics files one is taken");
+	close(stats);
+	check_number(count_open(), before, "and nothing is left of the other one");
+	broker.host.thread_group(&broker.host, 10);
+	check_number(count_open(), before, "nor of files that were not asked for at all");
+	broker_close(&broker);
+	status_of(child);
+	close(hostile_files[0]);
+	close(hostile_files[1]);
 }
 
 /* The real one. */
@@ -557,6 +674,7 @@ int main(void)
 	test_too_many_files();
 	test_hostile_requests();
 	test_hostile_answers();
+	test_hostile_files();
 	test_real();
 	test_killed();
 	test_lost();

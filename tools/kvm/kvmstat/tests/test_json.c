@@ -118,6 +118,34 @@ static void expect_head(struct fixture *fixture, const char *type)
 	free(quoted);
 }
 
+/* However many there are. */
+static void test_document(void)
+{
+	struct fixture fixture;
+	struct vm *vm[] = { &fixture.vm, &fixture.closed_vm, };
+	struct inventory inventory = { .vm = vm, };
+	char *end;
+
+	set_up(&fixture);
+	for (inventory.num_vms = 0; inventory.num_vms <= 2; inventory.num_vms++) {
+		json_renderer.begin(&fixture.output);
+		json_renderer.vms(&fixture.output, &inventory);
+		json_renderer.end(&fixture.output);
+		fflush(fixture.output.file);
+		end = strrchr(fixture.text, '\n');
+		json_object_put(parsed);
+		parsed = json_tokener_parse(fixture.text);
+		check(parsed && end && !end[1] &&
+		      json_object_is_type(parsed, json_type_array) &&
+		      json_object_array_length(parsed) == inventory.num_vms,
+		      "a document of %zu VMs is an array of these", inventory.num_vms);
+		fixture_rewind(&fixture);
+	}
+	expect("0/id", "\"kvm-312\"");
+	expect("1/type", "\"vm\"");
+	tear_down(&fixture);
+}
+
 static void test_list(void)
 {
 	struct fixture fixture;
@@ -392,6 +420,7 @@ static void test_histogram(void)
 int main(void)
 {
 	test_list();
+	test_document();
 	test_activity();
 	test_watch();
 	test_show();
