@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "render.h"
-#include "replay.h"
-#include "util.h"
+#include "commands/command.h"
+#include "render/render.h"
+#include "sources/replay.h"
+#include "util/util.h"
 
 static int run_replay(int argc, char **argv);
 
@@ -34,6 +34,7 @@ static const struct command {
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .json = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
+	{ .name = "explain", .run = command_explain, },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "guests.h"
+#include "util/util.h"
 
 struct guest guests[MAX_GUESTS];
 

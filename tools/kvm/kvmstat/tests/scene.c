@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "image.h"
 #include "scene.h"
+#include "util/util.h"
 
 #define MAX_FDS 256
 #define VCPU_MAX 4

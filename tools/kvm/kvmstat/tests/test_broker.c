@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../broker.h"
-#include "../privilege.h"
-#include "../util.h"
+#include "privilege/broker.h"
+#include "privilege/privilege.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define SECONDS_TO_WAIT 300
 
@@ -384,7 +384,7 @@ static void test_hostile_answers(void)
 	for (i = 0; i < ARRAY_SIZE(some); i++) {
 		answer_byte = some[i];
 		for (answer_size = 0; answer_size <= 4096;
-		     answer_size += answer_size < 400 ? 1 : 57) {
+		     answer_size += answer_size < (answer_byte ? 104 : 400) ? 1 : 57) {
 			child = start(serve_nonsense, &socket);
 			if (status_of_asking(socket, 10, &fd, text, sizeof(text)) != STATUS_ERROR ||
 			    !strstr(text, "kvmstat-broker, has ended"))

@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 
-#include "../columns.h"
-#include "../model.h"
-#include "../util.h"
 #include "image.h"
+#include "model/columns.h"
+#include "model/model.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define MAX_VALUES 16
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../histogram.h"
-#include "../render.h"
-#include "../util.h"
 #include "image.h"
+#include "model/histogram.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../render.h"
-#include "../util.h"
 #include "fixture.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 
@@ -242,7 +242,7 @@ static void test_watch(void)
 	values[TIMES + 2] = 8;
 	image_values(&fixture.vm_image)[0] = 1;
 	fixture_sample(&fixture, 3);
-	json_renderer.sample(&fixture.output, &fixture.model);
+	json_renderer.sample(&fixture.output, &fixture.tracked);
 	expect_head(&fixture, "sample");
 	expect("interval/value", "2000000000");
 	expect("vcpu_statistics/exits",
@@ -259,13 +259,13 @@ static void test_watch(void)
 	expect("vcpu_statistics/halt_exits", "nothing");
 	expect("vm_statistics/online_vcpus/value", "1");
 	/* As if there were two vCPUs. */
-	fixture.model.group[SCOPE_VCPU].num_members = 2;
-	json_renderer.sample(&fixture.output, &fixture.model);
+	fixture.tracked.model.group[SCOPE_VCPU].num_members = 2;
+	json_renderer.sample(&fixture.output, &fixture.tracked);
 	expect_head(&fixture, "sample");
 	expect("vcpu_statistics/state", "nothing");
 	expect("vcpu_statistics/state_since_ns", "nothing");
 	expect("vcpu_statistics/exit_reason_ns/value", "8");
-	json_renderer.summary(&fixture.output, &fixture.model, "ended");
+	json_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	expect_head(&fixture, "summary");
 	expect("ending", "\"ended\"");
 	expect("watched/value", "2000000000");
@@ -319,7 +319,7 @@ static void test_show(void)
 	values[NS] = UINT64_MAX;
 	values[STATE] = 1;
 	fixture_sample(&fixture, 1);
-	group = &fixture.model.group[SCOPE_VCPU];
+	group = &fixture.tracked.model.group[SCOPE_VCPU];
 	subject.vm = &fixture.vm;
 	subject.id = "kvm-312";
 	text_renderer.group(&fixture.output, &subject, group);

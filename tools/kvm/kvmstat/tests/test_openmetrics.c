@@ -10,15 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../accept.h"
-#include "../descriptions.h"
-#include "../format.h"
-#include "../listen.h"
-#include "../render_openmetrics.h"
-#include "../scrape.h"
-#include "../util.h"
+#include "export/accept.h"
+#include "export/listen.h"
+#include "export/render_openmetrics.h"
+#include "export/scrape.h"
 #include "guests.h"
+#include "model/descriptions.h"
+#include "render/format.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define HIST_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 
@@ -100,7 +101,7 @@ static void set_up(bool per_vcpu)
 	guest_vm_values(&guests[0])[2] = 3;
 	set_values(&guests[0], 0, 1);
 	set_values(&guests[0], 1, 2);
-	inventory_init(&inventory, &guests_host);
+	discover_init(&inventory, &guests_host);
 	collector_init(&collector, &inventory, per_vcpu);
 	now_ns = 1;
 }

@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../privilege.h"
-#include "../util.h"
+#include "privilege/privilege.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -286,8 +286,8 @@ static void test_calls(void)
 		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
 		{ call_type_for_user, "type for the user", 0, },
 		{ call_set_terminal, "set the terminal", USE_TERMINAL, },
-		{ call_truncate, "cut off a file", USE_RECORDING | USE_REPLAY, },
-		{ call_memfd, "a file in memory", USE_REPLAY, },
+		{ call_truncate, "cut off a file", USE_RECORDING, },
+		{ call_memfd, "a file in memory", 0, },
 		{ call_map_code, "map memory to execute", 0, },
 		{ call_make_code, "make memory executable", 0, },
 		{ call_prctl, "prctl", 0, },
@@ -300,7 +300,6 @@ static void test_calls(void)
 		{ USE_TERMINAL, "terminal", },
 		{ USE_NETWORK, "network", },
 		{ USE_RECORDING, "recording", },
-		{ USE_REPLAY, "replay", },
 		{ USE_BROKER, "broker", },
 	};
 	bool allowed, refused;

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../proc.h"
-#include "../util.h"
+#include "sources/proc.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define MANY (PROC_FDS_AT_ONCE / 2)
 #define PROCESSES 6

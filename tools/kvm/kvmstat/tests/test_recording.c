@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../command.h"
-#include "../interval.h"
-#include "../recording.h"
-#include "../render.h"
-#include "../replay.h"
-#include "../util.h"
+#include "commands/command.h"
+#include "render/render.h"
 #include "scene.h"
+#include "sources/recording.h"
+#include "sources/replay.h"
 #include "tap.h"
+#include "util/clock.h"
+#include "util/util.h"
 
 static char *directory;
 static char *file;
@@ -648,7 +648,7 @@ static void test_serial_used_again(void)
 	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
 	    !replay_jump(0))
 		abort();
-	inventory_init(&inventory, &replay_host);
+	replay_init(&inventory);
 	tracker_init(&tracker, &inventory);
 	tracker_sample(&tracker, replay_time.now_ns());
 	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format.h"
-#include "../model.h"
-#include "../render.h"
-#include "../util.h"
 #include "fixture.h"
+#include "model/model.h"
+#include "render/format.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 struct value_case {
 	uint32_t flags;
@@ -181,7 +181,7 @@ static void test_sample(void)
 	move_values(&fixture);
 	fixture_sample(&fixture, 102);
 	fixture.output.width = 80;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -190,7 +190,7 @@ static void test_sample(void)
 	       "vm    remote_tlb_flush         0.5/s   lpages                     =12\n",
 	       "sample: two columns in 80 characters");
 	fixture.output.width = 40;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -202,7 +202,7 @@ static void test_sample(void)
 	       "      lpages                     =12\n",
 	       "sample: one column at least");
 	fixture.output.width = 24;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312,\n"
@@ -216,7 +216,7 @@ static void test_sample(void)
 	       "sample: so narrow that names are cut");
 	fixture.output.width = 80;
 	fixture_sample(&fixture, 103);
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
 	       "sample: nothing moved");
 	fixture_tear_down(&fixture);
@@ -232,7 +232,7 @@ static void test_summary(void)
 	fixture_sample(&fixture, 100);
 	move_values(&fixture);
 	fixture_sample(&fixture, 104);
-	text_renderer.summary(&fixture.output, &fixture.model, "ended");
+	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	expect(&fixture,
 	       "\n"
 	       "guest, pid 312, kvm-312, 1 vCPU: ended, watched for 4.0 s. Everything that moved:\n"
@@ -261,7 +261,7 @@ static void test_group(void)
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	move_values(&fixture);
 	fixture_sample(&fixture, 1);
-	text_renderer.group(&fixture.output, &subject, &fixture.model.group[SCOPE_VCPU]);
+	text_renderer.group(&fixture.output, &subject, &fixture.tracked.model.group[SCOPE_VCPU]);
 	expect(&fixture,
 	       "guest, pid 312, sum of 1 vCPU:\n"
 	       "statistic    raw value type       unit          value\n"
@@ -294,7 +294,7 @@ static void test_names(void)
 	values[12] = 7;
 	values[14] = 1;
 	fixture_sample(&fixture, 1);
-	group = &fixture.model.group[SCOPE_VCPU];
+	group = &fixture.tracked.model.group[SCOPE_VCPU];
 	text_renderer.group(&fixture.output, &subject, group);
 	expect(&fixture,
 	       "kvm-312:\n"
@@ -309,19 +309,19 @@ static void test_names(void)
 	values[6] = 0;
 	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check_contains(fixture.text, " 10 ms/s ", "an array moves in its unit");
 	check_contains(fixture.text, " =guest\n", "what moved by its name");
 	fixture_rewind(&fixture);
 	/* As if there were two. */
 	group->num_members = 2;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, " 10 ms/s\n") && !strstr(fixture.text, "state"),
 	      "what has no sum does not move");
 	fixture_rewind(&fixture);
-	text_renderer.summary(&fixture.output, &fixture.model, "ended");
+	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	fflush(fixture.output.file);
 	check(!strstr(fixture.text, "state") &&
 	      strstr(fixture.text, "\n2 statistics did not move.\n"), "nor stands still");

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../render_screen.h"
-#include "../util.h"
 #include "fixture.h"
+#include "render/render_screen.h"
 #include "tap.h"
+#include "util/util.h"
 
 static struct tracked_vm vms[] = {
 	{ .pid = 10, .name = "web", .id = "kvm-10", .has_statistics = true, .has_rates = true,

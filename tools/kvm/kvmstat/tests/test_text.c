@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../layout.h"
-#include "../text.h"
-#include "../util.h"
+#include "render/layout.h"
 #include "tap.h"
+#include "util/text.h"
+#include "util/util.h"
 
 static void test_printable(void)
 {

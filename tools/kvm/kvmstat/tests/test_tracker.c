@@ -4,10 +4,11 @@
  */
 #include <string.h>
 
-#include "../tracker.h"
-#include "../util.h"
+#include "model/tracker.h"
 #include "scene.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 static struct inventory inventory;
 static struct tracker tracker;
@@ -40,7 +41,7 @@ static void next(void)
 static void set_up(unsigned int second)
 {
 	scene_start(second);
-	inventory_init(&inventory, &scene_host);
+	discover_init(&inventory, &scene_host);
 	tracker_init(&tracker, &inventory);
 	sample();
 }
@@ -150,9 +151,9 @@ static void test_between(void)
 static void test_process(void)
 {
 	scene_start(4);
-	inventory_init(&inventory, &scene_host);
+	discover_init(&inventory, &scene_host);
 	tracker_init(&tracker, &inventory);
-	tracker.process = discover_process(&inventory, SCENE_SPLIT_PID);
+	tracker.process = inventory_find(&inventory, SCENE_SPLIT_PID);
 	sample();
 	check(tracker.num_vms == 1 && find(SCENE_SPLIT_PID, 0), "one process: its VMs only");
 	next();

@@ -16,9 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../top.h"
-#include "../util.h"
+#include "commands/top.h"
 #include "image.h"
+#include "sources/discover.h"
+#include "util/util.h"
 
 #define MAX_FDS 256
 #define MAX_VCPUS 16
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 	proc = argv[1];
 	host.proc = proc;
 	start_guests();
-	inventory_init(&inventory, &host);
+	discover_init(&inventory, &host);
 	status = run_top(&inventory, interval_ns, NULL);
 	inventory_free(&inventory);
 	pthread_mutex_lock(&guests_lock);

@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../util.h"
+#include "util/util.h"
 
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)

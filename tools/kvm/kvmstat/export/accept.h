@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which format a client wants, by its Accept header.
+ */
+#ifndef KVMSTAT_ACCEPT_H
+#define KVMSTAT_ACCEPT_H
+
+#include "export/render_openmetrics.h"
+
+/* @accept: or NULL. OpenMetrics only for those that ask for it by name. */
+enum exposition_format choose_format(const char *accept);
+
+#endif /* KVMSTAT_ACCEPT_H */
