@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics of KVM, one line each, in the manner of kvm-x86-ops.h: those
- * of all architectures here, an architecture's own in <asm/kvm_stats_list.h>.
+ * The statistics of KVM, one line each: those of all architectures here, an
+ * architecture's own in <asm/kvm_stats_list.h>.
  * What is made of these lines includes this file with definitions of its own of
  * three macros, which are undefined again at its end:
  *
@@ -35,6 +35,7 @@ KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
 	    "Requests for such a flush, also those that no CPU had to be told of")
 KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,
 	    "The scheduler counts what ready_ns shows, which else is 0")
+
 KVM_VCPU_STAT(u64, halt_attempted_poll, CUMULATIVE, COUNT,
 	      "Halts that polled for a wake-up event before blocking")
 KVM_VCPU_STAT(u64, halt_successful_poll, CUMULATIVE, COUNT,

@@ -124,7 +124,7 @@ struct kvm_stats_ext {
  *	or more for UNIT_NONE, UNIT_BYTES and UNIT_CYCLES, zero or less for
  *	UNIT_SECONDS, zero for UNIT_BOOLEAN
  * @size: number of __u64 values, 1 for a scalar, the number of buckets for a
- *	histogram
+ *	histogram, of elements for an array
  * @offset: bytes from the start of the data block to the first value
  * @bucket_size: width of a bucket of a LINEAR_HIST, zero for all other types
  * @name: NUL-terminated and NUL-padded to kvm_stats_header.name_size bytes,

@@ -562,6 +562,7 @@ TEST_F(format, booleans_are_0_or_1)
 static const struct stats_known generic_vm[] = {
 	STATS_CUMULATIVE("remote_tlb_flush"),
 	STATS_CUMULATIVE("remote_tlb_flush_requests"),
+	STATS_INSTANT_BOOLEAN("ready_accounting"),
 	{ }
 };
 
@@ -574,9 +575,36 @@ static const struct stats_known generic_vcpu[] = {
 	STATS_TIME_NS("halt_poll_fail_ns"),
 	STATS_TIME_NS("halt_wait_ns"),
 	STATS_INSTANT_BOOLEAN("blocking"),
+	STATS_TIME_NS("ready_ns"),
 	STATS_LOG_HIST_NS("halt_poll_success_hist", 32),
 	STATS_LOG_HIST_NS("halt_poll_fail_hist", 32),
 	STATS_LOG_HIST_NS("halt_wait_hist", 32),
+	STATS_LOG_HIST_NS("ready_hist", 32),
+	{ }
+};
+
+/* Of architectures that account for the time of vCPUs by state. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define STATS_HAVE_TIME		true
+#else
+#define STATS_HAVE_TIME		false
+#endif
+
+static const struct stats_known time_vm[] = {
+	STATS_INSTANT_BOOLEAN("time_accounting"),
+	{ }
+};
+
+static const struct stats_known time_vcpu[] = {
+	STATS_INSTANT("state"),
+	STATS_INSTANT_NS("state_since_ns"),
+	STATS_TIME_NS("time_guest_ns"),
+	STATS_TIME_NS("time_exit_ns"),
+	STATS_TIME_NS("time_poll_ns"),
+	STATS_TIME_NS("time_halt_ns"),
+	STATS_TIME_NS("time_sleep_ns"),
+	STATS_TIME_NS("time_user_ns"),
+	STATS_LOG_HIST_NS("exit_hist", 32),
 	{ }
 };
 
@@ -605,12 +633,32 @@ static void expect_known(struct __test_metadata *_metadata,
 	}
 }
 
+static void expect_time_of_each_reason(struct __test_metadata *_metadata,
+				       const struct stats_file *f)
+{
+	const struct kvm_stats_desc *reasons = stats_find(f, "exit_reasons");
+	struct stats_known known[] = {
+		STATS_TIME_NS("exit_reason_ns"),
+		{ }
+	};
+
+	ASSERT_NE(NULL, reasons);
+	known[0].buckets = reasons->size;
+	expect_known(_metadata, f, known);
+}
+
 TEST_F(format, everything_that_is_counted_is_described)
 {
 	expect_known(_metadata, &self->file,
 		     variant->vcpu ? generic_vcpu : generic_vm);
 	expect_known(_metadata, &self->file,
 		     variant->vcpu ? stats_arch_vcpu : stats_arch_vm);
+	if (!STATS_HAVE_TIME)
+		return;
+	expect_known(_metadata, &self->file,
+		     variant->vcpu ? time_vcpu : time_vm);
+	if (variant->vcpu)
+		expect_time_of_each_reason(_metadata, &self->file);
 }
 
 /*

@@ -580,7 +580,13 @@ static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 /* Over the same allocations, until enough of them were met. */
 #define MAX_SWEEPS		5
 
-TEST_F(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on)
+/*
+ * Each of a few hundred allocations takes some VMs with all their files in debugfs:
+ * seconds, where such a kernel runs on an emulator.
+ */
+#define SWEEPS_TIMEOUT		3600
+
+TEST_F_TIMEOUT(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on, SWEEPS_TIMEOUT)
 {
 	struct sweep *sweep = &self->sweep;
 

@@ -775,6 +775,7 @@ TEST_F(time, switching_off_while_a_vcpu_is_blocked_ends_its_time)
 /* What the thread has waited before is no time that is accounted for. */
 TEST_F(time, of_waits_before_it_is_switched_on_is_not_taken_from_others)
 {
+	__u64 delay = run_delay();
 	struct times t[2];
 
 	begin(_metadata, self->vcpu);
@@ -786,6 +787,7 @@ TEST_F(time, of_waits_before_it_is_switched_on_is_not_taken_from_others)
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
 	LOOK(&t[1]);
 	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
+	EXPECT_GE(run_delay() - delay, t[1].of[READY] - t[0].of[READY]);
 	EXPECT_LE(SLEEP / 2, t[1].of[USER] - t[0].of[USER]);
 	EXPECT_LT(t[0].of[EXIT], t[1].of[EXIT]);
 }

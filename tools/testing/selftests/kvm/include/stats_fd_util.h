@@ -114,6 +114,10 @@ struct stats_known {
 #define STATS_INSTANT_BOOLEAN(_name)					\
 	{ .name = _name,						\
 	  .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN }
+#define STATS_INSTANT_NS(_name)						\
+	{ .name = _name, .exponent = -9,				\
+	  .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS |	\
+		   KVM_STATS_BASE_POW10 }
 #define STATS_LOG_HIST_NS(_name, _buckets)				\
 	{ .name = _name, .exponent = -9, .buckets = _buckets,		\
 	  .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS |	\

@@ -283,6 +283,9 @@ TEST_F(guest, entries_that_are_left_out_are_exits_with_a_reason_of_their_own)
 		  reason_of(_metadata, v, &r, "emulation"));
 	EXPECT_EQ(emulated ? 0UL : (__u64)ROUNDS,
 		  reason_of(_metadata, v, &r, "io"));
+	/* Time is accounted for from the start, or not at all. */
+	EXPECT_EQ(vcpu_read(_metadata, v, "state") ? r.exits : 0,
+		  exits_timed(_metadata, v));
 }
 
 static __u64 preemptions(struct __test_metadata *_metadata,
