@@ -392,15 +392,15 @@ static int replay_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void replay_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void replay_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	size_t i;
 
 	(void)host;
-	*name = '\0';
+	identity_of_name(identity, "");
 	for (i = 0; i < now()->num_vms; i++) {
 		if (now()->vm[i].pid == pid)
-			snprintf(name, size, "%s", now()->vm[i].name);
+			identity_of_name(identity, now()->vm[i].name);
 	}
 }
 
@@ -522,7 +522,7 @@ const struct host replay_host = {
 	.proc = "recording",
 	.list = replay_list,
 	.list_fds = replay_list_fds,
-	.name = replay_name,
+	.identify = replay_identify,
 	.thread_group = replay_thread_group,
 	.get_stats = replay_get_stats,
 	.open_process = replay_open_process,
