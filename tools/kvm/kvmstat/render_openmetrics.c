@@ -172,27 +172,22 @@ static void append_vms(struct exposition *exposition, const char *name, const ch
 		return;
 	append_header(exposition, name, "gauge", "", help);
 	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].labels,
+		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].label,
 			      (unsigned long long)number(&scrape->vm[i]));
 }
 
-/* The id is of no use as a label of all: it is not unique. */
-static void append_ids(struct exposition *exposition)
+static void append_info(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
-	bool any = false;
 	size_t i;
 
-	for (i = 0; i < scrape->num_vms; i++) {
-		if (!scrape->vm[i].id_label)
-			continue;
-		if (!any)
-			append_header(exposition, "kvmstat_vm_info", "gauge", "",
-				      "The VM's id in KVM, the value is always 1");
-		any = true;
-		append_format(exposition, "kvmstat_vm_info{%s,%s} 1\n", scrape->vm[i].labels,
-			      scrape->vm[i].id_label);
-	}
+	if (!scrape->num_vms)
+		return;
+	append_header(exposition, "kvm_vm_info", "gauge", "",
+		      "Whose VM it is, the value is always 1");
+	for (i = 0; i < scrape->num_vms; i++)
+		append_format(exposition, "kvm_vm_info{%s,%s} 1\n", scrape->vm[i].label,
+			      scrape->vm[i].info);
 }
 
 static const char * const type_names[] = {
@@ -237,7 +232,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, sample->metric->name);
 	append(exposition, suffix);
 	append(exposition, "{");
-	append(exposition, sample->vm->labels);
+	append(exposition, sample->vm->label);
 	append(exposition, sample->vcpu);
 	append(exposition, label);
 	append(exposition, "} ");
@@ -361,7 +356,7 @@ static void append_own(struct exposition *exposition)
 	append_vms(exposition, "kvmstat_vm_up",
 		   "Whether the statistics of the VM were read for this scrape", vm_up);
 	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
-	append_ids(exposition);
+	append_info(exposition);
 }
 
 /* Something, except at the end. */
