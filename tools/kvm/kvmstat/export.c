@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "accept.h"
+#include "activation.h"
 #include "command.h"
 #include "export.h"
 #include "http.h"
@@ -109,7 +110,8 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	struct listener listener;
 	char *text;
 
-	if (listen_open(&options->address, &listener)) {
+	if (options->is_activated ? activation_take(&listener) :
+				    listen_open(&options->address, &listener)) {
 		close(signals);
 		return STATUS_ERROR;
 	}
@@ -134,7 +136,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 		{},
 	};
 	struct process_options process = {};
-	const char *listen = DEFAULT_LISTEN;
+	const char *listen = NULL;
 	const char *error;
 	int option, status;
 
@@ -155,6 +157,11 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	}
 	if (optind < argc)
 		return usage_error("export: unexpected argument '%s'", argv[optind]);
+	options->is_activated = activation_is_there();
+	if (listen && options->is_activated)
+		return usage_error("export: --listen, and a socket that is listened on already");
+	if (!listen)
+		listen = DEFAULT_LISTEN;
 	error = listen_parse(listen, &options->address);
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
