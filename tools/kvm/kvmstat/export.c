@@ -25,6 +25,7 @@ struct exporter {
 	struct inventory *inventory;
 	struct collector collector;
 	struct http_server *server;
+	struct self self;
 	bool has_failed;		/* to read the processes, at the last look */
 };
 
@@ -43,6 +44,7 @@ static void *open_page(void *context, const char *accept)
 	struct scrape scrape;
 	int ret;
 
+	self_read(&exporter->self, &server.usage);
 	ret = collect(&exporter->collector, monotonic_ns(), &scrape);
 	print_problems(exporter->inventory);
 	if (ret && !exporter->has_failed)
@@ -115,6 +117,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 		close(signals);
 		return STATUS_ERROR;
 	}
+	self_open(&exporter.self);
 	collector_init(&exporter.collector, inventory, options->per_vcpu);
 	text = listen_describe(&listener.address);
 	printf("%s\n", text);
@@ -122,6 +125,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	if (flush_output(&status))
 		status = serve(&exporter, dup(listener.fd), signals, confined);
 	collector_free(&exporter.collector);
+	self_close(&exporter.self);
 	listen_close(&listener);
 	close(signals);
 	return status;

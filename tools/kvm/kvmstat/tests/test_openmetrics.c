@@ -115,7 +115,18 @@ static void tear_down(void)
 /* All of it, from reads of @size; the caller frees it. */
 static char *scrape(enum exposition_format format, size_t size)
 {
-	const struct exposition_server server = { .num_connections = 5, .num_dropped = 2, };
+	const struct exposition_server server = {
+		.num_connections = 5,
+		.num_dropped = 2,
+		.usage = {
+			.cpu_ns = 2500000000,
+			.start_s = 1609459200,
+			.resident = 4096,
+			.mapped = 8192,
+			.num_fds = 12,
+			.max_fds = 1024,
+		},
+	};
 	struct exposition *exposition;
 	struct scrape scrape;
 	size_t length = 0, done;
@@ -171,6 +182,28 @@ static void expect_lines(const char *start, const char *expected, const char *na
 }
 
 static const char openmetrics[] =
+	"# HELP process_cpu_seconds CPU time of the exporter\n"
+	"# TYPE process_cpu_seconds counter\n"
+	"# UNIT process_cpu_seconds seconds\n"
+	"process_cpu_seconds_total 2.500000000\n"
+	"# HELP process_start_time_seconds When the exporter was started, since the Epoch\n"
+	"# TYPE process_start_time_seconds gauge\n"
+	"# UNIT process_start_time_seconds seconds\n"
+	"process_start_time_seconds 1609459200.000000000\n"
+	"# HELP process_resident_memory_bytes Memory of the exporter, with what it maps of statistics\n"
+	"# TYPE process_resident_memory_bytes gauge\n"
+	"# UNIT process_resident_memory_bytes bytes\n"
+	"process_resident_memory_bytes 4096\n"
+	"# HELP process_virtual_memory_bytes Addresses that the exporter has mapped\n"
+	"# TYPE process_virtual_memory_bytes gauge\n"
+	"# UNIT process_virtual_memory_bytes bytes\n"
+	"process_virtual_memory_bytes 8192\n"
+	"# HELP process_open_fds Files that the exporter has open\n"
+	"# TYPE process_open_fds gauge\n"
+	"process_open_fds 12\n"
+	"# HELP process_max_fds Files that the exporter may have open\n"
+	"# TYPE process_max_fds gauge\n"
+	"process_max_fds 1024\n"
 	"# HELP kvmstat_build_info The exporter, its value is always 1\n"
 	"# TYPE kvmstat_build_info gauge\n"
 	"kvmstat_build_info{version=\"0.1\"} 1\n"
