@@ -742,6 +742,29 @@ static void accepts(const char *accept, enum exposition_format format)
 #define OF_PROMETHEUS OPENMETRICS ";version=1.0.0," OPENMETRICS ";version=0.0.1;q=0.75," \
 	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
+static void zips(const char *encodings, bool expected)
+{
+	check(accepts_gzip(encodings) == expected, "%s: %s", encodings ? encodings : "nothing",
+	      expected ? "gzip" : "plain");
+}
+
+static void test_encodings(void)
+{
+	zips(NULL, false);
+	zips("", false);
+	zips("identity", false);
+	zips("gzip", true);
+	zips("deflate, GZIP;q=0.5", true);
+	zips("x-gzip", true);
+	zips("gzipped", false);
+	zips("gzip;q=0", false);
+	zips("gzip;q=0, *", false);
+	zips("*", true);
+	zips("*;q=0", false);
+	zips("*;q=0, gzip", true);
+	zips(",;,=,gzip;q", false);
+}
+
 static void test_accept(void)
 {
 	accepts(NULL, FORMAT_PROMETHEUS);
@@ -846,6 +869,7 @@ int main(void)
 	test_decimals();
 	test_huge_buckets();
 	test_accept();
+	test_encodings();
 	test_addresses();
 	test_descriptions();
 	return tap_end();
