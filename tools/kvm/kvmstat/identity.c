@@ -559,7 +559,7 @@ static bool is_trusted(const struct subject *subject, int fd, mode_t type)
 	struct stat info;
 
 	return !fstat(fd, &info) && (info.st_mode & S_IFMT) == type &&
-	       info.st_uid == subject->owner && !(info.st_mode & (S_IWGRP | S_IWOTH));
+	       info.st_uid == subject->owner && !(info.st_mode & 0022);
 }
 
 static int open_trusted(const struct subject *subject, int dir, const char *path, mode_t type)

@@ -565,11 +565,11 @@ static void test_identity(void)
 
 	if (!mkdtemp(dir))
 		abort();
-	command = xasprintf("umask 022 && cd %s && mkdir -p 7 systemd/machines libvirt/qemu && "
-			    "printf 'qemu\\0-name\\0web\\0' >7/cmdline && "
-			    "echo 0::/machine.slice/machine-a.scope >7/cgroup && "
-			    "ln -s a systemd/machines/unit:machine-a.scope && "
-			    "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a && "
+	command = xasprintf("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
+			    "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
+			    "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
+			    "ln -s a systemd/machines/unit:machine-a.scope;"
+			    "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
 			    "echo 7 >libvirt/qemu/web.pid", dir);
 	if (system(command))
 		abort();

@@ -423,11 +423,7 @@ static void test_identity(void)
 	}
 	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
 	check_contains(text,
-		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\","
-		       "uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\","
-		       "scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\","
-		       "pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\","
-		       "openstack_instance=\"\\\"10\"} 1\n",
+		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
 		       "identity: all that is known");
 	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: on no other metric");
 	free(text);
