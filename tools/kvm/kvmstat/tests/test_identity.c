@@ -472,6 +472,8 @@ static void test_cloud_hypervisor(void)
 	       "cloud-hypervisor: of libvirt");
 }
 
+#define OF_NOVA "type=1,product=OpenStack Nova"
+
 static void test_openstack(void)
 {
 	static const char scope[] = "machine-qemu\\x2d3\\x2dinstance\\x2d0000002a.scope";
@@ -485,10 +487,11 @@ static void test_openstack(void)
 
 	begin();
 	set_cgroup(cgroup);
-	set_cmdline("q|-name|instance-0000002a|-smbios|type=1,product=OpenStack Nova,uuid=" UUID "|");
+	set_cmdline("q|-name|instance-0000002a|-smbios|"
+		    OF_NOVA ",uuid=" UUID "|");
 	expect(expected, "OpenStack: an instance");
 	set_cgroup("/system.slice");
-	set_cmdline("qemu|-name|web|-smbios|type=1,product=OpenStack Novation|");
+	set_cmdline("qemu|-name|web|-smbios|" OF_NOVA "tion|");
 	expect("name=web (cmdline)\n", "OpenStack: none");
 	free(expected);
 	free(cgroup);
@@ -606,8 +609,9 @@ static void test_any(void)
 {
 	static const char * const pieces[] = {
 		"qemu", "firecracker", "cloud-hypervisor", "-name", "guest=", "web", ",", ",,",
-		"=", "--id", "--api-socket", "--api-sock", "path=", "/", "/api", ".sock", "-smbios",
-		"type=1,", "uuid=" UUID, "product=OpenStack Nova", "-uuid", UUID, "\377", "\303", "\033[2J", "kubevirt", "_", "a_b", "../", "/libvirt/qemu/",
+		"=", "--id", "--api-socket", "--api-sock", "path=", "/", "/api", ".sock",
+		"-smbios", "type=1,", "uuid=" UUID, "product=OpenStack Nova", "-uuid", UUID,
+		"\377", "\303", "\033[2J", "kubevirt", "_", "a_b", "../", "/libvirt/qemu/",
 	};
 	static const char * const paths[] = {
 		"0::", "/", "machine.slice", "machine", "machine-", "qemu\\x2d1\\x2d", "qemu-1-",
