@@ -11,6 +11,7 @@
 #include "commands/command.h"
 #include "commands/export.h"
 #include "export/accept.h"
+#include "export/activation.h"
 #include "export/http.h"
 #include "export/render_openmetrics.h"
 #include "export/scrape.h"
@@ -24,6 +25,7 @@ struct exporter {
 	struct inventory *inventory;
 	struct collector collector;
 	struct http_server *server;
+	struct self self;
 	bool has_failed;		/* to read the processes, at the last look */
 };
 
@@ -42,6 +44,7 @@ static void *open_page(void *context, const char *accept)
 	struct scrape scrape;
 	int ret;
 
+	self_read(&exporter->self, &server.usage);
 	ret = collect(&exporter->collector, monotonic_ns(), &scrape);
 	print_problems(exporter->inventory);
 	if (ret && !exporter->has_failed)
@@ -109,10 +112,12 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	struct listener listener;
 	char *text;
 
-	if (listen_open(&options->address, &listener)) {
+	if (options->is_activated ? activation_take(&listener) :
+				    listen_open(&options->address, &listener)) {
 		close(signals);
 		return STATUS_ERROR;
 	}
+	self_open(&exporter.self);
 	collector_init(&exporter.collector, inventory, options->per_vcpu);
 	text = listen_describe(&listener.address);
 	printf("%s\n", text);
@@ -120,6 +125,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	if (flush_output(&status))
 		status = serve(&exporter, dup(listener.fd), signals, confined);
 	collector_free(&exporter.collector);
+	self_close(&exporter.self);
 	listen_close(&listener);
 	close(signals);
 	return status;
@@ -134,7 +140,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 		{},
 	};
 	struct process_options process = {};
-	const char *listen = DEFAULT_LISTEN;
+	const char *listen = NULL;
 	const char *error;
 	int option, status;
 
@@ -155,6 +161,11 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	}
 	if (optind < argc)
 		return usage_error("export: unexpected argument '%s'", argv[optind]);
+	options->is_activated = activation_is_there();
+	if (listen && options->is_activated)
+		return usage_error("export: --listen, and a socket that is listened on already");
+	if (!listen)
+		listen = DEFAULT_LISTEN;
 	error = listen_parse(listen, &options->address);
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }

@@ -12,6 +12,7 @@
 
 struct export_options {
 	struct listen_address address;
+	bool is_activated;		/* has its socket from who started it */
 	bool per_vcpu;
 	bool help;
 };

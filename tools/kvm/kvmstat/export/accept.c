@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The Accept header: "TYPE;NAME=VALUE;q=QUALITY, ...".
+ * The headers Accept and Accept-Encoding: "TYPE;NAME=VALUE;q=QUALITY, ...".
  */
 #include <stdbool.h>
 #include <string.h>
@@ -112,4 +112,23 @@ enum exposition_format choose_format(const char *accept)
 		}
 	}
 	return openmetrics && openmetrics >= text ? FORMAT_OPENMETRICS : FORMAT_PROMETHEUS;
+}
+
+bool accepts_gzip(const char *encodings)
+{
+	bool gzip = false, any = false, is_named = false;
+	struct range range;
+
+	while (encodings && *encodings) {
+		range = parse_range(&encodings);
+		if (*encodings == ',')
+			encodings++;
+		if (word_is(&range.type, "gzip") || word_is(&range.type, "x-gzip")) {
+			gzip |= range.quality != 0;
+			is_named = true;
+		} else if (word_is(&range.type, "*")) {
+			any = range.quality;
+		}
+	}
+	return is_named ? gzip : any;
 }

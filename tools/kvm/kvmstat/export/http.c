@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "export/accept.h"
+#include "export/gzip.h"
 #include "export/http.h"
 #include "util/util.h"
 
@@ -29,6 +31,7 @@ struct client {
 	bool asked;
 	bool dropped;
 	void *page;			/* that is being sent, or NULL */
+	struct gzip *gzip;		/* of the page, or NULL */
 };
 
 struct http_server {
@@ -45,6 +48,9 @@ static void close_page(struct client *client)
 {
 	if (!client->page)
 		return;
+	if (client->gzip)
+		gzip_close(client->gzip);
+	client->gzip = NULL;
 	client->server->site.close(client->page);
 	client->server->num_pages--;
 	client->page = NULL;
@@ -176,6 +182,11 @@ static int next_timeout(const struct http_server *server)
 	return ms;
 }
 
+static bool add_header(struct MHD_Response *response, const char *name, const char *text)
+{
+	return MHD_add_response_header(response, name, text) == MHD_YES;
+}
+
 /* Takes over the response. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status,
 			      const char *type, struct MHD_Response *response)
@@ -184,10 +195,10 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int st
 
 	if (!response)
 		return MHD_NO;
-	if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
-	    MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
+	if (add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) &&
+	    add_header(response, MHD_HTTP_HEADER_CONNECTION, "close") &&
 	    (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
-	     MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
+	     add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD")))
 		ret = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return ret;
@@ -210,7 +221,10 @@ static ssize_t read_page(void *context, uint64_t position, char *text, size_t si
 	(void)position;
 	if (!client->page)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	length = client->server->site.read(client->page, text, size);
+	if (client->gzip)
+		length = gzip_read(client->gzip, text, size);
+	else
+		length = client->server->site.read(client->page, text, size);
 	if (length)
 		return length;
 	close_page(client);
@@ -223,6 +237,9 @@ static enum MHD_Result answer_page(struct client *client, struct MHD_Connection 
 	struct http_server *server = client->server;
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_ACCEPT);
+	const char *encodings = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							    MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	bool zipped = gzip_is_there && accepts_gzip(encodings);
 	struct MHD_Response *response;
 
 	if (!head) {
@@ -233,9 +250,13 @@ static enum MHD_Result answer_page(struct client *client, struct MHD_Connection 
 			return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
 					   "The processes of this host cannot be read.\n");
 		server->num_pages++;
+		if (zipped)
+			client->gzip = gzip_open(server->site.read, client->page);
 	}
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page,
 						     client, NULL);
+	if (response && zipped)
+		add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
 	return answer(connection, MHD_HTTP_OK, server->site.type(accept), response);
 }
 

@@ -121,18 +121,55 @@ static void append_number(struct exposition *exposition, const char *name, const
 		      (unsigned long long)number);
 }
 
+static void append_seconds(struct exposition *exposition, const char *name, const char *suffix,
+			   uint64_t ns)
+{
+	append_format(exposition, "%s%s %llu.%09llu\n", name, suffix,
+		      (unsigned long long)(ns / NSEC_PER_SEC),
+		      (unsigned long long)(ns % NSEC_PER_SEC));
+}
+
+static void append_bytes_of(struct exposition *exposition, const char *name, const char *help,
+			    uint64_t bytes)
+{
+	append_header(exposition, name, "gauge", "bytes", help);
+	append_format(exposition, "%s %llu\n", name, (unsigned long long)bytes);
+}
+
+/* By the names that such metrics have in all exporters. */
+static void append_process(struct exposition *exposition)
+{
+	const struct self_usage *usage = &exposition->server.usage;
+
+	append_header(exposition, "process_cpu_seconds", "counter", "seconds",
+		      "CPU time of the exporter");
+	append_seconds(exposition, "process_cpu_seconds", "_total", usage->cpu_ns);
+	append_header(exposition, "process_start_time_seconds", "gauge", "seconds",
+		      "When the exporter was started, since the Epoch");
+	append_seconds(exposition, "process_start_time_seconds", "",
+		       usage->start_s * NSEC_PER_SEC);
+	append_bytes_of(exposition, "process_resident_memory_bytes",
+			"Memory of the exporter, with what it maps of statistics",
+			usage->resident);
+	append_bytes_of(exposition, "process_virtual_memory_bytes",
+			"Addresses that the exporter has mapped", usage->mapped);
+	append_number(exposition, "process_open_fds", "gauge",
+		      "Files that the exporter has open", usage->num_fds);
+	append_number(exposition, "process_max_fds", "gauge",
+		      "Files that the exporter may have open", usage->max_fds);
+}
+
 static void append_self(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
 
+	append_process(exposition);
 	append_header(exposition, "kvmstat_build_info", "gauge", "",
 		      "The exporter, its value is always 1");
 	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");
 	append_header(exposition, "kvmstat_scrape_duration_seconds", "gauge", "seconds",
 		      "Time that it took to look for VMs and to read them, for this scrape");
-	append_format(exposition, "kvmstat_scrape_duration_seconds %llu.%09llu\n",
-		      (unsigned long long)(scrape->duration_ns / NSEC_PER_SEC),
-		      (unsigned long long)(scrape->duration_ns % NSEC_PER_SEC));
+	append_seconds(exposition, "kvmstat_scrape_duration_seconds", "", scrape->duration_ns);
 	append_number(exposition, "kvmstat_scrapes", "counter", "Scrapes, with this one",
 		      scrape->number);
 	append_number(exposition, "kvmstat_vms", "gauge", "VMs that were found",
@@ -171,27 +208,22 @@ static void append_vms(struct exposition *exposition, const char *name, const ch
 		return;
 	append_header(exposition, name, "gauge", "", help);
 	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].labels,
+		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].label,
 			      (unsigned long long)number(&scrape->vm[i]));
 }
 
-/* The id is of no use as a label of all: it is not unique. */
-static void append_ids(struct exposition *exposition)
+static void append_info(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
-	bool any = false;
 	size_t i;
 
-	for (i = 0; i < scrape->num_vms; i++) {
-		if (!scrape->vm[i].id_label)
-			continue;
-		if (!any)
-			append_header(exposition, "kvmstat_vm_info", "gauge", "",
-				      "The VM's id in KVM, the value is always 1");
-		any = true;
-		append_format(exposition, "kvmstat_vm_info{%s,%s} 1\n", scrape->vm[i].labels,
-			      scrape->vm[i].id_label);
-	}
+	if (!scrape->num_vms)
+		return;
+	append_header(exposition, "kvm_vm_info", "gauge", "",
+		      "Whose VM it is, the value is always 1");
+	for (i = 0; i < scrape->num_vms; i++)
+		append_format(exposition, "kvm_vm_info{%s,%s} 1\n", scrape->vm[i].label,
+			      scrape->vm[i].info);
 }
 
 static const char * const type_names[] = {
@@ -236,7 +268,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, sample->metric->name);
 	append(exposition, suffix);
 	append(exposition, "{");
-	append(exposition, sample->vm->labels);
+	append(exposition, sample->vm->label);
 	append(exposition, sample->vcpu);
 	append(exposition, label);
 	append(exposition, "} ");
@@ -360,7 +392,7 @@ static void append_own(struct exposition *exposition)
 	append_vms(exposition, "kvmstat_vm_up",
 		   "Whether the statistics of the VM were read for this scrape", vm_up);
 	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
-	append_ids(exposition);
+	append_info(exposition);
 }
 
 /* Something, except at the end. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "export/scrape.h"
+#include "export/self.h"
 
 enum exposition_format {
 	FORMAT_PROMETHEUS,
@@ -26,6 +27,7 @@ extern const char * const exposition_types[NUM_FORMATS];
 struct exposition_server {
 	uint64_t num_connections;
 	uint64_t num_dropped;
+	struct self_usage usage;
 };
 
 struct exposition;

@@ -30,29 +30,41 @@ void collector_free(struct collector *collector)
 	metrics_free(&collector->metrics);
 }
 
-static bool is_name_taken(const struct collector *collector, const struct process *process,
-			  const char *name)
+/* The number behind @base, 1 if there is none, 0 of another name. */
+static uint64_t number_of(const char *name, const char *base)
 {
+	size_t length = strlen(base);
+	uint64_t number;
+
+	if (strncmp(name, base, length))
+		return 0;
+	if (!name[length])
+		return 1;
+	if (name[length] != '#' || parse_number(name + length + 1, 2, UINT32_MAX, &number))
+		return 0;
+	return number;
+}
+
+/*
+ * What tells VMs apart, and no more, so that a VM that is started again continues its
+ * series. Of those with the same name at the same time the second has #2 behind it.
+ */
+static char *name_vm(const struct collector *collector, const char *base)
+{
+	bool *is_taken = xcalloc(collector->num_vms + 2, sizeof(*is_taken));
+	uint64_t number;
 	size_t i;
 
 	for (i = 0; i < collector->num_vms; i++) {
-		if (collector->vm[i].vm->process == process && !strcmp(collector->vm[i].name, name))
-			return true;
+		number = number_of(collector->vm[i].name, base);
+		if (number <= collector->num_vms)
+			is_taken[number] = true;
 	}
-	return false;
-}
-
-/* A process may have several VMs, which are told apart by nothing else. */
-static char *name_vm(const struct collector *collector, const struct process *process)
-{
-	char *name = xasprintf("%s", process->name);
-	unsigned int number;
-
-	for (number = 2; is_name_taken(collector, process, name); number++) {
-		free(name);
-		name = xasprintf("%s#%u", process->name, number);
-	}
-	return name;
+	for (number = 1; is_taken[number]; number++)
+		;
+	free(is_taken);
+	return number == 1 ? xasprintf("%s", base) :
+	       xasprintf("%s#%llu", base, (unsigned long long)number);
 }
 
 static void forget_dead(struct collector *collector)
@@ -80,7 +92,7 @@ static void name_new(struct collector *collector)
 		vm = inventory->vm[i];
 		collector->vm[i] = (struct exported_vm) {
 			.vm = vm,
-			.name = name_vm(collector, vm->process),
+			.name = name_vm(collector, vm->process->name),
 		};
 		collector->num_vms = i + 1;
 	}
@@ -108,12 +120,30 @@ void collector_events(struct collector *collector)
 	name_new(collector);
 }
 
-static char *make_labels(const struct exported_vm *exported)
+/* Takes over both. */
+static char *join_labels(char *labels, char *label)
 {
-	char *name = make_label("vm", exported->name);
-	char *labels = xasprintf("%s,pid=\"%d\"", name, exported->vm->process->pid);
+	char *both = xasprintf("%s,%s", labels, label);
 
-	free(name);
+	free(labels);
+	free(label);
+	return both;
+}
+
+/* The id alone is of no use: it is not unique. */
+static char *make_info(const struct vm *vm)
+{
+	const struct identity *identity = &vm->process->identity;
+	char *labels = xasprintf("pid=\"%d\"", vm->process->pid);
+	size_t i;
+
+	if (vm_has_statistics(vm))
+		labels = join_labels(labels, make_label("id", vm->file.id));
+	for (i = 0; i < IDENTITY_FIELDS; i++) {
+		if (identity->source[i])
+			labels = join_labels(labels, make_label(identity_label(i),
+								identity->text[i]));
+	}
 	return labels;
 }
 
@@ -259,12 +289,12 @@ static void add_vm(struct collector *collector, const struct exported_vm *export
 	struct statsfile_error error;
 
 	*scrape = (struct scrape_vm) {
-		.labels = make_labels(exported),
+		.label = make_label("vm", exported->name),
+		.info = make_info(vm),
 		.num_vcpus = vm->num_vcpus + vm->num_vcpus_counted,
 	};
 	if (!vm_has_statistics(vm))
 		return;
-	scrape->id_label = make_label("id", vm->file.id);
 	scrape->up = !collect_vm(collector, vm, scrape, &error);
 	if (!scrape->up)
 		clear_values(scrape);
@@ -298,8 +328,8 @@ void scrape_free(struct scrape *scrape)
 
 	for (i = 0; i < scrape->num_vms; i++) {
 		clear_values(&scrape->vm[i]);
-		free(scrape->vm[i].labels);
-		free(scrape->vm[i].id_label);
+		free(scrape->vm[i].label);
+		free(scrape->vm[i].info);
 	}
 	free(scrape->vm);
 	*scrape = (struct scrape) {};

@@ -24,8 +24,8 @@ struct scrape_group {
 };
 
 struct scrape_vm {
-	char *labels;			/* vm="...",pid="..." */
-	char *id_label;			/* id="...", of the statistics file; NULL without */
+	char *label;			/* vm="..." */
+	char *info;			/* labels that say more of it: pid="...",... */
 	bool up;			/* its statistics were read */
 	size_t num_vcpus;
 	struct scrape_group group[NUM_SCOPES];

@@ -21,16 +21,14 @@
 
 #include "privilege/broker.h"
 #include "privilege/privilege.h"
-#include "util/text.h"
 #include "util/util.h"
 
-#define NAME_SIZE TEXT_NAME_SIZE
 #define MAX_ITEMS 128
 
 enum question {
 	ASK_LIST,
 	ASK_FDS,
-	ASK_NAME,
+	ASK_IDENTITY,
 	ASK_THREAD_GROUP,
 	ASK_STATS,
 };
@@ -58,7 +56,7 @@ struct answer {
 	int32_t err;
 	int32_t capability;
 	uint64_t vm;
-	char name[NAME_SIZE];
+	struct identity identity;
 	uint32_t more;		/* another answer follows */
 	uint32_t num_items;
 	struct item item[MAX_ITEMS];
@@ -79,8 +77,8 @@ struct reply {
 /* With the file descriptor, unless it is -1. False if nobody receives it. */
 static bool send_answer(int socket, const struct answer *answer, int fd)
 {
-	size_t unused = (MAX_ITEMS - answer->num_items) * sizeof(answer->item[0]);
-	struct iovec data = { .iov_base = (void *)answer, .iov_len = sizeof(*answer) - unused, };
+	size_t used = offsetof(struct answer, item) + answer->num_items * sizeof(answer->item[0]);
+	struct iovec data = { .iov_base = (void *)answer, .iov_len = used, };
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
 	union control control = {};
 	ssize_t sent;
@@ -206,8 +204,8 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 		return reply_list(&reply, host);
 	case ASK_FDS:
 		return reply_fds(&reply, host, request->pid);
-	case ASK_NAME:
-		host->name(host, request->pid, reply.answer.name, NAME_SIZE);
+	case ASK_IDENTITY:
+		host->identify(host, request->pid, &reply.answer.identity);
 		break;
 	case ASK_THREAD_GROUP:
 		reply.answer.ret = host->thread_group(host, request->pid);
@@ -304,7 +302,7 @@ static bool is_whole(const struct answer *answer, size_t length)
 
 	return length >= fixed && answer->num_items <= MAX_ITEMS &&
 	       length == fixed + answer->num_items * sizeof(answer->item[0]) &&
-	       answer->step <= HOST_STATS && !answer->name[NAME_SIZE - 1];
+	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
 }
 
 /* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
@@ -402,13 +400,13 @@ static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *
 	return ret;
 }
 
-static void broker_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
-	const struct request request = { .question = ASK_NAME, .pid = pid, };
+	const struct request request = { .question = ASK_IDENTITY, .pid = pid, };
 	struct answer answer;
 
 	ask(host, &request, &answer, NULL);
-	snprintf(name, size, "%s", answer.name);
+	*identity = answer.identity;
 }
 
 static pid_t broker_thread_group(const struct host *host, pid_t pid)
@@ -453,7 +451,7 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 	*broker = (struct broker) { .host = *host, .socket = socket, };
 	broker->host.list = broker_list;
 	broker->host.list_fds = broker_list_fds;
-	broker->host.name = broker_name;
+	broker->host.identify = broker_identify;
 	broker->host.thread_group = broker_thread_group;
 	broker->host.get_stats = broker_get_stats;
 }

@@ -234,6 +234,12 @@ static void add_closed_vm(struct inventory *inventory, struct process *process,
 	note_vm(process, vm);
 }
 
+static void identify(const struct host *host, struct process *process)
+{
+	host->identify(host, process->pid, &process->identity);
+	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
+}
+
 static void look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
@@ -251,7 +257,7 @@ static void look_at(struct inventory *inventory, struct process *process,
 	}
 	/* It may have been another program when it was first looked at. */
 	if (fd->link == LINK_VM)
-		host->name(host, process->pid, process->name, sizeof(process->name));
+		identify(host, process);
 	stats = get_stats(host, process, fd, &number, &error);
 	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
 		return;
@@ -436,7 +442,7 @@ static struct process *open_process(struct inventory *inventory, pid_t pid,
 	if (pidfd < 0)
 		return NULL;
 	process = inventory_add_process(inventory, pid, pidfd);
-	host->name(host, pid, process->name, sizeof(process->name));
+	identify(host, process);
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, pidfd, &event);
 	return process;
 }

@@ -44,9 +44,9 @@ int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 	return proc_list_fds(host->proc, pid, fds);
 }
 
-void host_name(const struct host *host, pid_t pid, char *name, size_t size)
+void host_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
-	proc_name(host->proc, pid, name, size);
+	identity_read(identity, host->proc, host->run, pid);
 }
 
 pid_t host_thread_group(const struct host *host, pid_t pid)
@@ -157,9 +157,10 @@ static bool is_dead(int stats)
 
 const struct host this_host = {
 	.proc = "/proc",
+	.run = "/run",
 	.list = host_list,
 	.list_fds = host_list_fds,
-	.name = host_name,
+	.identify = host_identify,
 	.thread_group = host_thread_group,
 	.get_stats = get_stats,
 	.open_process = open_process,

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "sources/identity.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
 
@@ -35,6 +36,7 @@ struct host_error {
 
 struct host {
 	const char *proc;
+	const char *run;	/* NULL: there is nothing to be known from /run */
 
 	/* All processes that have KVM file descriptors or hide theirs: see proc_list(). */
 	int (*list)(const struct host *host, struct proc_list *list);
@@ -42,8 +44,8 @@ struct host {
 	/* The KVM file descriptors of one: see proc_list_fds(). */
 	int (*list_fds)(const struct host *host, pid_t pid, struct proc_fds *fds);
 
-	/* See proc_name(). */
-	void (*name)(const struct host *host, pid_t pid, char *name, size_t size);
+	/* See identity_read(). */
+	void (*identify)(const struct host *host, pid_t pid, struct identity *identity);
 
 	/* See proc_thread_group(). */
 	pid_t (*thread_group)(const struct host *host, pid_t pid);
@@ -85,7 +87,7 @@ extern const struct host this_host;
 /* What this_host does, for any other that has its processes in @host->proc. */
 int host_list(const struct host *host, struct proc_list *list);
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds);
-void host_name(const struct host *host, pid_t pid, char *name, size_t size);
+void host_identify(const struct host *host, pid_t pid, struct identity *identity);
 pid_t host_thread_group(const struct host *host, pid_t pid);
 
 /* What is missing. */

@@ -44,7 +44,8 @@ struct vm {
 struct process {
 	pid_t pid;
 	int pidfd;			/* or -1, in a recording */
-	char name[TEXT_NAME_SIZE];
+	char name[TEXT_NAME_SIZE];	/* the one to show of the identity */
+	struct identity identity;	/* of which a recording has none */
 	struct proc_fds fds;		/* at the last look */
 	bool gone;
 	bool has_whole_vm;		/* one whose file shows its vCPUs */

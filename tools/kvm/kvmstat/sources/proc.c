@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "sources/proc.h"
-#include "util/text.h"
 #include "util/util.h"
 
 int parse_kvm_link(const char *target, bool *is_stats)
@@ -315,64 +314,6 @@ static size_t read_file(int dir, const char *path, char *text, size_t size)
 	close(fd);
 	text[length] = '\0';
 	return length;
-}
-
-/* The argument after -name or --name, NULL if there is none. */
-static const char *find_name_option(const char *cmdline, size_t length)
-{
-	const char *end = cmdline + length;
-	const char *arg, *next;
-
-	for (arg = cmdline; arg < end; arg = next) {
-		next = arg + strlen(arg) + 1;
-		if (next < end && (!strcmp(arg, "-name") || !strcmp(arg, "--name")))
-			return next;
-	}
-	return NULL;
-}
-
-/* Of "[guest=]NAME[,...]" the NAME, in which QEMU writes a comma as two. */
-static void copy_guest_name(char *name, size_t size, const char *option)
-{
-	size_t length = 0;
-
-	if (!strncmp(option, "guest=", strlen("guest=")))
-		option += strlen("guest=");
-	for (; *option && length < size - 1; option++) {
-		if (*option == ',' && *++option != ',')
-			break;
-		name[length++] = *option;
-	}
-	name[length] = '\0';
-}
-
-static void read_name(int dir, char *name, size_t size)
-{
-	char cmdline[4096];
-	const char *option;
-	size_t length;
-
-	length = read_file(dir, "cmdline", cmdline, sizeof(cmdline));
-	option = find_name_option(cmdline, length);
-	name[0] = '\0';
-	if (option)
-		copy_guest_name(name, size, option);
-	if (!name[0]) {
-		read_file(dir, "comm", name, size);
-		name[strcspn(name, "\n")] = '\0';
-	}
-	text_make_printable(name);
-}
-
-void proc_name(const char *proc, pid_t pid, char *name, size_t size)
-{
-	int dir = open_process(proc, pid);
-
-	name[0] = '\0';
-	if (dir < 0)
-		return;
-	read_name(dir, name, size);
-	close(dir);
 }
 
 /* The number that follows @key in a file of such lines, 0 if there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Reads /proc: which processes there are, which of their file descriptors are
- * KVM's, what a process is called, which VM a statistics file of our own belongs
- * to. The directory is a parameter, so that tests bring their own.
+ * KVM's, which VM a statistics file of our own belongs to. The directory is a
+ * parameter, so that tests bring their own.
  */
 #ifndef KVMSTAT_PROC_H
 #define KVMSTAT_PROC_H
@@ -92,12 +92,6 @@ static inline bool proc_is_gone(int err)
 {
 	return err == ENOENT || err == ESRCH;
 }
-
-/*
- * The name that a person gave to the VM (QEMU's -name) or else the program's,
- * with anything that could harm a terminal replaced.
- */
-void proc_name(const char *proc, pid_t pid, char *name, size_t size);
 
 /* The thread group of @pid, 0 if there is no such process or thread. */
 pid_t proc_thread_group(const char *proc, pid_t pid);

@@ -244,15 +244,15 @@ static int scene_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void scene_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void scene_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	unsigned int i;
 
 	(void)host;
 	for (i = 0; i < ARRAY_SIZE(guests); i++) {
 		if (guests[i].pid == pid)
-			snprintf(name, size, "%s", guests[i].renamed && second >= 4 ?
-				 guests[i].renamed : guests[i].name);
+			identity_of_name(identity, guests[i].renamed && second >= 4 ?
+					 guests[i].renamed : guests[i].name);
 	}
 }
 
@@ -326,7 +326,7 @@ const struct host scene_host = {
 	.proc = "scene",
 	.list = scene_list,
 	.list_fds = scene_list_fds,
-	.name = scene_name,
+	.identify = scene_identify,
 	.thread_group = scene_thread_group,
 	.get_stats = scene_get_stats,
 	.open_process = scene_open_process,

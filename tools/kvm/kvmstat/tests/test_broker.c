@@ -67,10 +67,13 @@ static int fake_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void fake_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
+	char name[TEXT_NAME_SIZE];
+
 	(void)host;
-	snprintf(name, size, "%d %0100d", pid, 0);
+	snprintf(name, sizeof(name), "%d %0200d", pid, 0);
+	identity_of_name(identity, name);
 }
 
 static pid_t fake_thread_group(const struct host *host, pid_t pid)
@@ -116,7 +119,7 @@ static const struct host fake_host = {
 	.proc = "",
 	.list = fake_list,
 	.list_fds = fake_list_fds,
-	.name = fake_name,
+	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.get_stats = fake_get_stats,
 	.is_stats = fake_is_stats,
@@ -227,15 +230,17 @@ static void test_answers(void)
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
 	struct broker broker;
-	char name[32], text[64] = "";
+	struct identity identity, expected;
+	char text[64] = "";
 	uint64_t vm = 0;
 	int socket, stats;
 	pid_t child;
 
 	child = start(serve_fake, &socket);
 	broker_connect(&broker, socket, &fake_host);
-	broker.host.name(&broker.host, 42, name, sizeof(name));
-	check_text(name, "42 0000000000000000000000000000", "a name, as much as there is room");
+	broker.host.identify(&broker.host, 42, &identity);
+	fake_identify(&fake_host, 42, &expected);
+	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
 
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
@@ -355,10 +360,18 @@ static void test_hostile_requests(void)
 }
 
 /* Of one without a process. */
-#define ANSWER_SIZE 288
+#define ANSWER_SIZE 2860
 
 static size_t answer_size;
 static char answer_byte;
+
+/* One by one where there is something to be told apart. */
+static size_t next_size(size_t size)
+{
+	bool is_near = size + 104 > ANSWER_SIZE && size < ANSWER_SIZE + 104;
+
+	return size + (size < 104 || (is_near && !answer_byte) ? 1 : 57);
+}
 
 static void serve_nonsense(int socket)
 {
@@ -383,8 +396,7 @@ static void test_hostile_answers(void)
 
 	for (i = 0; i < ARRAY_SIZE(some); i++) {
 		answer_byte = some[i];
-		for (answer_size = 0; answer_size <= 4096;
-		     answer_size += answer_size < (answer_byte ? 104 : 400) ? 1 : 57) {
+		for (answer_size = 0; answer_size <= 4096; answer_size = next_size(answer_size)) {
 			child = start(serve_nonsense, &socket);
 			if (status_of_asking(socket, 10, &fd, text, sizeof(text)) != STATUS_ERROR ||
 			    !strstr(text, "kvmstat-broker, has ended"))
@@ -578,8 +590,8 @@ static void test_real(void)
 	const char *capabilities = geteuid() ? "CapEff:\t0000000000000000" :
 					       "CapEff:\t0000000000080004";
 	unsigned int sockets, others;
+	struct identity identity;
 	struct broker broker;
-	char name[64] = "";
 	pid_t pid;
 
 	if (broker_start(&broker, &this_host) != STATUS_OK) {
@@ -595,8 +607,8 @@ static void test_real(void)
 	count_files(pid, &sockets, &others);
 	check_number(sockets, 1, "it has one socket");
 	check_number(others, 0, "and no other file");
-	broker.host.name(&broker.host, getpid(), name, sizeof(name));
-	check_text(name, "test_broker", "it answers");
+	broker.host.identify(&broker.host, getpid(), &identity);
+	check(identity.text[IDENTITY_NAME][0], "it answers");
 	kill(pid, SIGINT);
 	kill(pid, SIGTERM);
 	kill(pid, SIGHUP);
@@ -666,6 +678,40 @@ static void test_lost(void)
 	close(socket);
 }
 
+/* All files that tell whose VM it is are read in spite of its filter. */
+static void test_identity(void)
+{
+	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
+	struct identity identity = {};
+	struct host host = this_host;
+	struct broker broker;
+	char *command;
+
+	if (!mkdtemp(dir))
+		abort();
+	command = xasprintf("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
+			    "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
+			    "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
+			    "ln -s a systemd/machines/unit:machine-a.scope;"
+			    "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
+			    "echo 7 >libvirt/qemu/web.pid", dir);
+	if (system(command))
+		abort();
+	host.proc = dir;
+	host.run = dir;
+	if (broker_start(&broker, &host) == STATUS_OK) {
+		broker.host.identify(&broker.host, 7, &identity);
+		broker_close(&broker);
+	}
+	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
+	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "and those of machined");
+	free(command);
+	command = xasprintf("rm -r %s", dir);
+	if (system(command))
+		abort();
+	free(command);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -676,6 +722,7 @@ int main(void)
 	test_hostile_answers();
 	test_hostile_files();
 	test_real();
+	test_identity();
 	test_killed();
 	test_lost();
 	return tap_end();

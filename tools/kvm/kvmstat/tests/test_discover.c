@@ -313,7 +313,7 @@ static const struct host fake_host = {
 	.proc = fake.proc,
 	.list = host_list,
 	.list_fds = host_list_fds,
-	.name = host_name,
+	.identify = host_identify,
 	.thread_group = host_thread_group,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
@@ -1154,56 +1154,6 @@ static void test_no_process(void)
 	tear_down(&inventory);
 }
 
-/* Of /proc/PID/cmdline, where a NUL stands for each '|'. */
-static void write_cmdline(const char *cmdline)
-{
-	char *text = xasprintf("%s", cmdline);
-	char *bar;
-
-	for (bar = text; (bar = strchr(bar, '|')); )
-		*bar++ = '\0';
-	write_file(path_of("100/cmdline"), text, strlen(cmdline));
-	free(text);
-}
-
-static void test_names(void)
-{
-	static const struct {
-		const char *cmdline;
-		const char *name;
-	} cases[] = {
-		{ "qemu|-name|web1|-m|1G|", "web1", },
-		{ "qemu|-name|guest=web2,debug-threads=on|", "web2", },
-		{ "qemu|-name|web3,process=q|", "web3", },
-		{ "qemu|--name|a,,b|", "a,b", },
-		{ "qemu|-name|B\303\274cher|", "B\303\274cher", },
-		{ "qemu|-name|evil\033]0;\tx\r\n\233|", "evil?]0;?x???", },
-		{ "qemu|-m|1G|-name|", "vmm", },
-		{ "qemu|-name||", "vmm", },
-		{ "qemu|-name", "vmm", },
-		{ "vmm|", "vmm", },
-		{ "", "vmm", },
-		{ "q|-name|0123456789012345678901234567890123456789|",
-		  "0123456789012345678901234567890", },
-	};
-	struct inventory inventory;
-	char name[32];
-	size_t i;
-
-	set_up(&inventory);
-	add_process(100, "vmm\n");
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		write_cmdline(cases[i].cmdline);
-		proc_name(fake.proc, 100, name, sizeof(name));
-		check_text(name, cases[i].name, "name of the VM");
-	}
-	write_cmdline("");
-	write_file(path_of("100/comm"), "\033[2J\n", 5);
-	proc_name(fake.proc, 100, name, sizeof(name));
-	check_text(name, "?[2J", "name of the program cannot harm a terminal");
-	tear_down(&inventory);
-}
-
 int main(void)
 {
 	test_links();
@@ -1230,6 +1180,5 @@ int main(void)
 	test_no_permission();
 	test_bad_files();
 	test_no_process();
-	test_names();
 	return tap_end();
 }

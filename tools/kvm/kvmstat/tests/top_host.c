@@ -136,7 +136,7 @@ static bool host_is_dead(int stats)
 static const struct host top_host = {
 	.list = host_list,
 	.list_fds = host_list_fds,
-	.name = host_name,
+	.identify = host_identify,
 	.thread_group = host_thread_group,
 	.get_stats = host_get_stats,
 	.open_process = host_open_process,
