@@ -215,8 +215,8 @@ static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *t
 }
 
 /*
- * Into the level below, at its first line, whatever will be in it: what that is is not
- * chosen before a key is pressed.
+ * Into the level below, at its first line, whatever will be in it: that is not chosen
+ * before a key is pressed.
  */
 static void go_down(struct view *view)
 {

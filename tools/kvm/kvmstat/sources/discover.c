@@ -362,13 +362,16 @@ static enum refusal_kind refusal_kind_of(const struct vm *vm)
 	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
 }
 
+#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one"
+
 static void report_several_vms(struct inventory *inventory, const struct vm *vm)
 {
 	unsigned int num_vms = held_vms(&vm->process->fds);
 
-	if (vm_has_statistics(vm) && num_vms > 1)
-		inventory_add_note(inventory, xasprintf("pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one",
-							vm->process->pid, vm->process->name, num_vms));
+	if (!vm_has_statistics(vm) || num_vms <= 1)
+		return;
+	inventory_add_note(inventory, xasprintf(SHOWN_AS_ONE, vm->process->pid, vm->process->name,
+						num_vms));
 }
 
 /*
@@ -585,11 +588,11 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	pid_t leader = inventory->host->thread_group(inventory->host, pid);
 	struct process *process;
 	struct host_error error;
+	char *text;
 
 	if (leader && leader != pid) {
-		inventory_add_problem(inventory,
-				      xasprintf("pid %d is a thread of process %d, ask for that one",
-						pid, leader));
+		text = xasprintf("pid %d is a thread of process %d, ask for that one", pid, leader);
+		inventory_add_problem(inventory, text);
 		return NULL;
 	}
 	process = open_process(inventory, pid, &error);

@@ -399,8 +399,8 @@ static void test_one_vm(void)
 	add_object(100, 9, 1, "kvm-102/vcpu-1", 5);
 	add_object(100, 10, LINK_VM, "kvm-100", 5);
 
-	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 && !inventory.num_problems,
-	      "one VM: found");
+	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 &&
+	      !inventory.num_problems, "one VM: found");
 	vm = inventory.vm[0];
 	check(vm->process->pid == 100 && !strcmp(vm->process->name, "qemu-system-x86"),
 	      "one VM: its process");
@@ -902,7 +902,8 @@ static void test_held(void)
 	check(vm->num_vcpus == 3 && !inventory_see_end(&inventory, vm), "held: it is kept");
 	close_fd(100, 3);
 	inventory_look(&inventory, NULL);
-	check(inventory_see_end(&inventory, vm), "held: without a VM in its process the VM has ended");
+	check(inventory_see_end(&inventory, vm),
+	      "held: without a VM in its process the VM has ended");
 	inventory_forget_dead(&inventory);
 	check(!inventory.num_vms, "held: it is forgotten");
 	tear_down(&inventory);

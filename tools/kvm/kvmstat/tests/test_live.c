@@ -488,7 +488,8 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	      "statistics of VM and vCPU");
 	check(is_readable(first) && is_readable(second), "values");
 
-	check(!inventory_see_end(inventory, first) && !inventory_see_end(inventory, second), "both live");
+	check(!inventory_see_end(inventory, first) && !inventory_see_end(inventory, second),
+	      "both live");
 	tell_vmm(vmm, CLOSE_FIRST_VM);
 	check(inventory_see_end(inventory, first), "the statistics files keep no VM alive");
 	check(!inventory_see_end(inventory, second), "the other VM lives");

@@ -207,20 +207,20 @@ static void test_names(void)
 static void test_messages(void)
 {
 	char text[] = "pid 7 (db): something";
-	char *problem[] = { text, };
-	struct inventory inventory = { .problem = problem, .num_problems = 1, };
+	char *problem = text;
+	struct inventory inventory = { .problem = &problem, .num_problems = 1, };
 
 	set_up();
 	tracker.inventory = &inventory;
 	draw(10, 80);
-	check_text(line_of(8), problem[0], "a message has a line of its own");
+	check_text(line_of(8), problem, "a message has a line of its own");
 	check_contains(line_of(9), "q quit", "and the keys are still there");
 	press("j");
 	draw(10, 80);
 	check_text(line_of(8), "", "once a key was pressed it is gone");
 	inventory.num_denied = 3;
 	draw(10, 80);
-	check_contains(line_of(8), problem[0], "there is another one");
+	check_contains(line_of(8), problem, "there is another one");
 	tracker.inventory = NULL;
 }
 

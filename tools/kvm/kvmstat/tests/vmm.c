@@ -96,7 +96,8 @@ static int run_capable(char **command)
 
 	for (i = 0; i < ARRAY_SIZE(needed); i++)
 		data[0].permitted |= 1u << needed[i];
-	data[0].effective = data[0].inheritable = data[0].permitted;
+	data[0].effective = data[0].permitted;
+	data[0].inheritable = data[0].permitted;
 	checked(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), "keep capabilities");
 	checked(setgroups(0, NULL), "setgroups");
 	checked(setresgid(OTHER, OTHER, OTHER), "setresgid");
