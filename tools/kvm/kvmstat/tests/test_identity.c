@@ -610,7 +610,7 @@ static void test_any(void)
 	static const char * const pieces[] = {
 		"qemu", "firecracker", "cloud-hypervisor", "-name", "guest=", "web", ",", ",,",
 		"=", "--id", "--api-socket", "--api-sock", "path=", "/", "/api", ".sock",
-		"-smbios", "type=1,", "uuid=" UUID, "product=OpenStack Nova", "-uuid", UUID,
+		"-smbios", "type=1,", ("uuid=" UUID), "product=OpenStack Nova", "-uuid", UUID,
 		"\377", "\303", "\033[2J", "kubevirt", "_", "a_b", "../", "/libvirt/qemu/",
 	};
 	static const char * const paths[] = {
