@@ -196,6 +196,7 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	}
 	for (rate = 0; rate < NUM_RATES; rate++)
 		columns->known[rate] = is_counted(columns, counts_of(columns, rate));
+	shares_find(&columns->shares, schema);
 }
 
 static uint64_t sum_of(const struct columns *columns, unsigned int counts, const uint64_t *delta)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The few numbers that a VM or vCPU is judged by at a glance, the same on every
- * architecture: exits, halts, injections per second, and the reason that most exits had.
+ * architecture: exits, halts, injections per second, the reason that most exits had, and
+ * what the time is spent with.
  * Which statistics they are made of is looked up once per schema.
  *
  * The reason is a bucket of exit_reasons, in which each exit is once. Kernels without that
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/shares.h"
 #include "sources/statsfile.h"
 
 enum rate {
@@ -37,6 +39,7 @@ struct columns {
 	size_t num_sources;
 	const struct statsfile_desc *reasons;	/* exit_reasons, or NULL */
 	bool known[NUM_RATES];		/* whether the architecture counts it */
+	struct share_sources shares;
 };
 
 struct rates {
@@ -48,6 +51,7 @@ struct rates {
 	 */
 	const char *top;
 	double top_per_second;
+	struct shares shares;		/* not of columns_rates(): see tracker.c */
 };
 
 /*

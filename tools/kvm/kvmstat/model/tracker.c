@@ -65,12 +65,38 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 			    rates->per_second[RATE_EXITS]);
 }
 
+static struct shares find_shares(const struct tracked_vm *tracked, const struct times *passed,
+				 uint64_t total_ns)
+{
+	return shares_of(&tracked->accounting, tracked->model.group[SCOPE_VM].value, passed,
+			 total_ns);
+}
+
+/* What has not ended is completed: a halt of a minute is 100 % in each of its seconds. */
+static void note_times(struct tracked_vm *tracked, struct tracked_vcpu *vcpu,
+		       const uint64_t *values)
+{
+	const struct model *model = &tracked->model;
+	struct times now = times_of(&tracked->columns->shares, values, model->last_ns);
+	struct times passed = {};
+
+	if (vcpu->has_times && model->elapsed_ns) {
+		times_add(&passed, &vcpu->times, &now);
+		times_add(&tracked->passed, &vcpu->times, &now);
+		tracked->passed_ns += model->elapsed_ns;
+		vcpu->rates.shares = find_shares(tracked, &passed, model->elapsed_ns);
+	}
+	vcpu->times = now;
+	vcpu->has_times = true;
+}
+
 static void note_vcpu(const struct model *model, size_t index, const uint64_t *delta)
 {
 	struct tracked_vm *tracked = model->context;
 	struct tracked_vcpu *vcpu = &tracked->vcpu[index];
 
 	note_rates(tracked, delta, &vcpu->rates, &vcpu->exits);
+	note_times(tracked, vcpu, model->vcpu_last[index]);
 }
 
 /* Before its first sample, or when a VMM opens the files that are read. */
@@ -81,6 +107,7 @@ static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
 	tracked->has_statistics = true;
 	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
 	model_init(&tracked->model, tracked->vm);
+	accounting_find(&tracked->accounting, tracked->vm->file.schema);
 	tracked->model.on_vcpu = note_vcpu;
 	tracked->model.context = tracked;
 }
@@ -151,14 +178,18 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	tracked->num_vcpus = vm->num_vcpus;
 	if (vm->num_vcpus)
 		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
+	tracked->passed = (struct times) {};
+	tracked->passed_ns = 0;
 	if (model_sample(&tracked->model, now_ns, tracked->sampled || tracker->from_zero, &error)) {
 		inventory_blame(tracker->inventory, vm->process, "%s", error.text);
 		return false;
 	}
 	tracked->sampled = true;
-	if (vm->num_vcpus)
+	if (vm->num_vcpus) {
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
 			   &tracked->exits);
+		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
+	}
 	tracked->has_rates = tracked->model.elapsed_ns;
 	return true;
 }

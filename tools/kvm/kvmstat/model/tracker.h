@@ -25,6 +25,8 @@ struct tracked_vcpu {
 	unsigned int number;
 	struct rates rates;
 	struct history exits;
+	bool has_times;			/* it was sampled */
+	struct times times;		/* up to then */
 };
 
 struct tracked_vm {
@@ -41,6 +43,9 @@ struct tracked_vm {
 	size_t num_vcpus;		/* also without statistics, then none is in vcpu */
 	struct model model;		/* if it has statistics; of an ended one the last sample */
 	const struct columns *columns;	/* the tracker's, during a sample */
+	struct accounting accounting;
+	struct times passed;		/* of its vCPUs, since the sample before, */
+	uint64_t passed_ns;		/* in all that they were there */
 	struct rates rates;
 	struct history exits;
 	struct tracked_vcpu *vcpu;

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,6 +46,34 @@ static inline void overview_format_rate(char text[FORMAT_SIZE], const struct rat
 		format_count_rate(text, rates->per_second[rate]);
 	else
 		strcpy(text, "-");
+}
+
+/* What the columns are called, in the order in which they stand. */
+static const char * const share_titles[NUM_SHARES] = {
+	[SHARE_GUEST] = "GUEST%",
+	[SHARE_KVM] = "KVM%",
+	[SHARE_VMM] = "VMM%",
+	[SHARE_READY] = "READY%",
+	[SHARE_IDLE] = "IDLE%",
+};
+
+/* "-" of what is not known. */
+static inline void overview_format_share(char text[FORMAT_SIZE], const struct rates *rates,
+					 enum share share)
+{
+	if (rates && rates->shares.known[share])
+		snprintf(text, FORMAT_SIZE, "%.0f", 100 * rates->shares.part[share]);
+	else
+		strcpy(text, "-");
+}
+
+/* Columns are left out of which none of the VMs has anything. */
+static inline void overview_note_known(bool known[NUM_SHARES], const struct rates *rates)
+{
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++)
+		known[share] |= rates->shares.known[share];
 }
 
 #endif /* KVMSTAT_OVERVIEW_H */

@@ -281,6 +281,29 @@ static struct json_object *new_reason(const struct rates *rates)
 	return reason;
 }
 
+/* Of the time of all vCPUs. NULL if nothing is known. */
+static struct json_object *new_shares(const struct shares *shares)
+{
+	static const char * const keys[NUM_SHARES] = {
+		[SHARE_GUEST] = "guest",
+		[SHARE_KVM] = "kvm",
+		[SHARE_VMM] = "vmm",
+		[SHARE_READY] = "ready",
+		[SHARE_IDLE] = "idle",
+	};
+	struct json_object *parts = NULL;
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		if (!shares->known[share])
+			continue;
+		if (!parts)
+			parts = new_object();
+		add_decimal(parts, keys[share], shares->part[share]);
+	}
+	return parts;
+}
+
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	static const char * const keys[NUM_RATES] = {
@@ -304,6 +327,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 		for (rate = 0; rate < NUM_RATES; rate++)
 			add(line, keys[rate], vm->rates.known[rate] ?
 			    new_rate(vm->rates.per_second[rate]) : NULL);
+		add(line, "shares", new_shares(&vm->rates.shares));
 		add(line, "top_reason", new_reason(&vm->rates));
 		print_object(output, line);
 	}

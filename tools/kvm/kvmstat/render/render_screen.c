@@ -85,37 +85,68 @@ static unsigned int at_most(unsigned int number, unsigned int limit)
 	return number < limit ? number : limit;
 }
 
+/* Idle is what the others leave. */
+static const unsigned int share_drops[NUM_SHARES] = {
+	[SHARE_GUEST] = 2,
+	[SHARE_KVM] = 5,
+	[SHARE_VMM] = 6,
+	[SHARE_READY] = 3,
+	[SHARE_IDLE] = 8,
+};
+
+/* That comes before the end of a long reason. */
+static unsigned int least_top_width(unsigned int columns, const struct view *view)
+{
+	return columns < NARROW_SCREEN || view->knows_share[SHARE_GUEST] ? LEAST_TOP_WIDTH :
+									   TOP_WIDTH;
+}
+
 /* Without names, of vCPUs. */
 static struct layout make_layout(unsigned int columns, const struct view *view,
 				 unsigned int longest_name)
 {
 	struct layout layout = {
 		.column = {
-			[VIEW_PID] = { .least = PID_WIDTH, .drop = longest_name ? 2 : 0, },
+			[VIEW_PID] = { .least = PID_WIDTH, .drop = longest_name ? 7 : 0, },
 			[VIEW_NAME] = {},
-			[VIEW_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 5, },
+			[VIEW_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 11, },
 			[VIEW_EXITS] = { .least = RATE_WIDTH, },
-			[VIEW_HALTS] = { .least = RATE_WIDTH, .drop = 3, },
-			[VIEW_INJECTIONS] = { .least = RATE_WIDTH, .drop = 6, },
+			[VIEW_HALTS] = { .least = RATE_WIDTH, .drop = 9, },
+			[VIEW_INJECTIONS] = { .least = RATE_WIDTH, .drop = 12, },
 			[VIEW_TOP] = {
-				.least = columns < NARROW_SCREEN ? LEAST_TOP_WIDTH : TOP_WIDTH,
+				.least = least_top_width(columns, view),
 				.most = MOST_TOP_WIDTH,
 				.drop = 1,
 			},
 			[SPARKLINE] = {
 				.least = SPARKLINE_WIDTH,
 				.most = HISTORY_SECONDS,
-				.drop = 4,
+				.drop = 10,
 			},
 		},
 	};
+	enum share share;
 
+	/* With room for what says that it is sorted by. */
+	for (share = 0; share < NUM_SHARES; share++) {
+		layout.column[VIEW_SHARES + share] = (struct column) {
+			.least = view->knows_share[share] ? strlen(share_titles[share]) + 1 : 0,
+			.drop = share_drops[share],
+		};
+	}
 	if (longest_name)
 		fit_names(&layout.column[VIEW_NAME], longest_name, columns);
 	/* What is sorted by is seen. */
 	layout.column[view->sort].drop = 0;
 	fit_columns(layout.column, ARRAY_SIZE(layout.column), columns);
 	return layout;
+}
+
+static const char *title_of(enum view_column column)
+{
+	if (column >= VIEW_SHARES && column < VIEW_SHARES + NUM_SHARES)
+		return share_titles[column - VIEW_SHARES];
+	return column_titles[column];
 }
 
 static bool is_text(enum view_column column)
@@ -147,7 +178,7 @@ static void put_header(struct screen *screen, unsigned int line, const struct vi
 	enum view_column i;
 
 	for (i = 0; i < NUM_VIEW_COLUMNS; i++) {
-		snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : column_titles[i],
+		snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : title_of(i),
 			 i != view->sort ? "" : view->ascending ? "^" : "v");
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
 	}
@@ -163,9 +194,22 @@ static void put_header(struct screen *screen, unsigned int line, const struct vi
 	screen_set_style(screen, line, STYLE_HEADER);
 	for (i = 0, at = 0; i < view->sort; i++)
 		at += layout->column[i].width ? layout->column[i].width + 1 : 0;
-	snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : column_titles[i],
+	snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : title_of(i),
 		 view->ascending ? "^" : "v");
 	put_cell(screen, line, at, layout, view->sort, text, STYLE_SORTED);
+}
+
+static unsigned int put_shares(struct screen *screen, unsigned int line, unsigned int at,
+			       const struct layout *layout, const struct rates *rates)
+{
+	char text[FORMAT_SIZE];
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		overview_format_share(text, rates, share);
+		at = put_cell(screen, line, at, layout, VIEW_SHARES + share, text, STYLE_PLAIN);
+	}
+	return at;
 }
 
 static unsigned int put_rates(struct screen *screen, unsigned int line, unsigned int at,
@@ -174,6 +218,7 @@ static unsigned int put_rates(struct screen *screen, unsigned int line, unsigned
 	char text[FORMAT_SIZE];
 	enum view_column i;
 
+	at = put_shares(screen, line, at, layout, rates);
 	for (i = VIEW_EXITS; i <= VIEW_INJECTIONS; i++) {
 		overview_format_rate(text, rates, column_rates[i]);
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
@@ -687,6 +732,8 @@ static void render_help(struct screen *screen)
 		"[ ] { } ( )        of a recording: a sample or a minute back or on, begin, end",
 		"?                  this help, and back",
 		"",
+		"GUEST%       of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,",
+		"READY%       waiting for a CPU, IDLE% with nothing to do: together 100 %",
 		"EXITS/s      exits from the guest to the host",
 		"HALTS/s      times that a vCPU had nothing to do and gave its CPU back",
 		"INJ/s        interrupts injected into the guest",

@@ -73,19 +73,28 @@ static void render_vms(struct output *output, const struct inventory *inventory)
 	table_free(&table);
 }
 
+/* The first column of them. One that nothing is known of is empty, and not there. */
+#define SHARES 3
+
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
-static void add_overview(struct table *table, const char *time, const struct tracked_vm *vm)
+static void add_overview(struct table *table, const char *time, const bool known[NUM_SHARES],
+			 const struct tracked_vm *vm)
 {
 	static const enum rate rates[] = { RATE_EXITS, RATE_HALTS, RATE_INJECTIONS, };
 	double share = overview_share(&vm->rates);
 	char text[FORMAT_SIZE];
+	enum share part;
 	size_t i;
 
 	table_add(table, "%s", time);
 	table_add(table, "%d", vm->pid);
 	table_add(table, "%zu", vm->num_vcpus);
+	for (part = 0; part < NUM_SHARES; part++) {
+		overview_format_share(text, &vm->rates, part);
+		table_add(table, "%s", known[part] ? text : "");
+	}
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
 		overview_format_rate(text, &vm->rates, rates[i]);
 		table_add(table, "%s", text);
@@ -113,30 +122,42 @@ static unsigned int header_number(const struct table *table, const struct tm *tm
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
+	bool known[NUM_SHARES] = {};
 	char date[16], time[32];
+	/* What is idle is what the others leave. */
 	struct column columns[] = {
-		{ .title = date, .least = 8, .left = true, .drop = 3, },
-		{ .title = "PID", .least = 6, .drop = 5, },
-		{ .title = "VCPU", .drop = 7, },
+		{ .title = date, .least = 8, .left = true, .drop = 4, },
+		{ .title = "PID", .least = 6, .drop = 8, },
+		{ .title = "VCPU", .drop = 10, },
+		[SHARES + SHARE_GUEST] = { .drop = 1, },
+		[SHARES + SHARE_KVM] = { .drop = 5, },
+		[SHARES + SHARE_VMM] = { .drop = 5, },
+		[SHARES + SHARE_READY] = { .drop = 2, },
+		[SHARES + SHARE_IDLE] = { .drop = 6, },
 		{ .title = "EXITS/S", .least = 8, },
-		{ .title = "HALTS/S", .least = 8, .drop = 6, },
-		{ .title = "INJECT/S", .least = 8, .drop = 8, },
+		{ .title = "HALTS/S", .least = 8, .drop = 9, },
+		{ .title = "INJECT/S", .least = 8, .drop = 11, },
 		{ .title = "TOP REASON", .least = top_width, .most = top_width, .left = true,
-		  .drop = 2, },
-		{ .title = "SHARE", .drop = 4, },
+		  .drop = 3, },
+		{ .title = "SHARE", .drop = 7, },
 		{ .title = "NAME", .left = true, .shortens = true, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	unsigned int header;
+	enum share share;
 	struct tm tm;
 	size_t i;
 
+	for (i = 0; i < overviews->num_vms; i++)
+		overview_note_known(known, &overviews->vm[i]->rates);
+	for (share = 0; share < NUM_SHARES; share++)
+		columns[SHARES + share].title = known[share] ? share_titles[share] : "";
 	/* Where it costs nothing, each line has the date, and else the header. */
 	localtime_r(&overviews->time.tv_sec, &tm);
 	strftime(date, sizeof(date), output->width ? "%Y-%m-%d" : "TIME", &tm);
 	strftime(time, sizeof(time), output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
 	for (i = 0; i < overviews->num_vms; i++)
-		add_overview(&table, time, overviews->vm[i]);
+		add_overview(&table, time, known, overviews->vm[i]);
 	table_fit(&table, output->width);
 	header = header_number(&table, &tm);
 	for (i = 0; i < overviews->num_vms; i++) {

@@ -34,9 +34,17 @@ static int compare_numbers(double left, double right)
 	return (left > right) - (left < right);
 }
 
+static bool is_share(int column)
+{
+	return column >= VIEW_SHARES && column < VIEW_SHARES + NUM_SHARES;
+}
+
 static int compare_rates(const struct rates *left, const struct rates *right,
 			 enum view_column sort)
 {
+	if (is_share(sort))
+		return compare_numbers(left->shares.part[sort - VIEW_SHARES],
+				       right->shares.part[sort - VIEW_SHARES]);
 	switch (sort) {
 	case VIEW_EXITS:
 		return compare_numbers(left->per_second[RATE_EXITS], right->per_second[RATE_EXITS]);
@@ -122,6 +130,8 @@ static void list_vms(struct view *view)
 	struct view_list *list = &view->list[VIEW_HOST];
 	size_t i, count = 0;
 
+	for (i = 0; i < tracker->num_vms; i++)
+		overview_note_known(view->knows_share, &tracker->vm[i]->rates);
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
@@ -296,9 +306,11 @@ static void move_selection(struct view *view, ssize_t lines)
 	select_line(view, lines < 0 && line < (size_t)-lines ? 0 : line + lines);
 }
 
-/* The columns that a list of vCPUs has. */
+/* The columns that there are: a list of vCPUs has not all of them. */
 static bool has_column(const struct view *view, int column)
 {
+	if (is_share(column))
+		return view->knows_share[column - VIEW_SHARES];
 	return !view->inside || (column != VIEW_NAME && column != VIEW_VCPUS);
 }
 

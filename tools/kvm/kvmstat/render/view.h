@@ -20,7 +20,8 @@ enum view_column {
 	VIEW_PID,			/* of a vCPU its id */
 	VIEW_NAME,
 	VIEW_VCPUS,
-	VIEW_EXITS,
+	VIEW_SHARES,			/* and the next: each enum share */
+	VIEW_EXITS = VIEW_SHARES + NUM_SHARES,
 	VIEW_HALTS,
 	VIEW_INJECTIONS,
 	VIEW_TOP,
@@ -89,6 +90,8 @@ struct view {
 	/* VIEW_HOST: those that pass the filter, sorted. */
 	const struct tracked_vm **vm;
 	const struct tracked_vm *selected;
+
+	bool knows_share[NUM_SHARES];	/* of any VM: others have no column */
 
 	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
 	const struct tracked_vm *inside;

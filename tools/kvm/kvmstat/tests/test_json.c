@@ -209,9 +209,25 @@ static void test_activity(void)
 	expect("exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
 	expect("halts", "null");
 	expect("injections/value", "0.250");
+	expect("shares", "null");
 	expect("top_reason/name", "\"halt_exits\"");
 	expect("top_reason/value", "125.000");
 	expect("top_reason/share", "0.250");
+	vm.rates.shares = (struct shares) {
+		.known = { true, true, true, true, true, },
+		.part = { 0.5, 0.25, 0.125, 0.0625, 0.0625, },
+	};
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares/guest", "0.500");
+	expect("shares/kvm", "0.250");
+	expect("shares/vmm", "0.125");
+	expect("shares/ready", "0.062");
+	expect("shares/idle", "0.062");
+	vm.rates.shares = (struct shares) { .known[SHARE_READY] = true, };
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares", "{\"ready\":0.000}");
 	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");

@@ -402,6 +402,36 @@ static void test_overviews(void)
 	       "       - -            guest\n"
 	       "       0 ended        guest\n",
 	       "overviews: 40 columns, what is most important");
+	running.rates.shares = (struct shares) {
+		.known = { true, true, true, true, true, },
+		.part = { 0.615, 0.25, 0.004, 0.13, 0.001, },
+	};
+	ended.rates.shares.known[SHARE_READY] = true;
+	ended.rates.shares.part[SHARE_READY] = 1;
+	fixture.output.width = 80;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01 GUEST% KVM% VMM% READY%  EXITS/S TOP REASON        NAME\n"
+	       "02:03:04       62   25    0     13      500 halt_exits        instance-0000002a\n"
+	       "02:03:04        -    -    -      -        - -                 guest\n"
+	       "02:03:04        -    -    -    100        0 ended             guest\n",
+	       "overviews: what the time is spent with comes before most others");
+	fixture.output.width = 120;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01    PID VCPU GUEST% KVM% VMM% READY% IDLE%  EXITS/S  HALTS/S TOP REASON        SHARE NAME\n"
+	       "02:03:04      312    1     62   25    0     13     0      500        - halt_exits          25% instance-0000002a\n"
+	       "02:03:04      312    3      -    -    -      -     -        -        - -                     - guest\n"
+	       "02:03:04      312    1      -    -    -    100     -        0        - ended                 - guest\n",
+	       "overviews: 120 columns, with all of it");
+	fixture.output.width = 40;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "GUEST% READY%  EXITS/S NAME\n"
+	       "    62     13      500 instance-0000002a\n"
+	       "     -      -        - guest\n"
+	       "     -    100        0 guest\n",
+	       "overviews: 40 columns, with the time in the guest and that it waits");
 	fixture.output.width = 0;
 	for (i = 0; i < 7; i++)
 		text_renderer.overviews(&fixture.output, &overviews);

@@ -204,6 +204,61 @@ static void test_names(void)
 	strcpy(vms[1].name, "db");
 }
 
+static void test_shares(void)
+{
+	const struct shares starved = {
+		.known = { true, true, true, true, true, },
+		.part = { 0.1, 0.02, 0, 0.87, 0.01, },
+	};
+	const struct shares busy = {
+		.known = { true, true, true, true, true, },
+		.part = { 0.996, 0.004, 0, 0, 0, },
+	};
+	const struct tracked_vm without[2] = { vms[0], vms[1], };
+
+	strcpy(vms[0].name, "instance-0000002a");
+	vms[0].rates.shares = starved;
+	vms[1].rates.shares = busy;
+	set_up();
+	draw(10, 80);
+	check_text(line_of(1),
+		   "    PID NAME               GUEST%  KVM%  VMM%  READY% EXITS/sv TOP REASON",
+		   "80 columns: header");
+	check_text(line_of(2),
+		   "      7 db                    100     0     0       0      900 -",
+		   "80 columns: one that has the CPUs");
+	check_text(line_of(3),
+		   "     10 instance-0000002a      10     2     0      87      100 io_exits 62%",
+		   "80 columns: one that waits for a CPU");
+	check_text(line_of(4),
+		   "      8 gone                    -     -     -       -        - ended",
+		   "80 columns: one that has ended");
+	draw(40, 120);
+	check_text(line_of(1),
+		   "    PID NAME               VCPU  GUEST%  KVM%  VMM%  READY%  IDLE% EXITS/sv  HALTS/s    INJ/s TOP REASON        LAST MIN",
+		   "120 columns: all of them");
+	check_text(line_of(3),
+		   "     10 instance-0000002a     2      10     2     0      87      1      100        5        - io_exits 62%",
+		   "120 columns: in one line");
+	draw(12, 40);
+	check_text(line_of(1), "NAME              EXITS/sv TOP REASON",
+		   "40 columns: header");
+	check_text(line_of(3), "instance-0000002a      100 io_exits 62%",
+		   "40 columns: one that waits for a CPU");
+	press("<");
+	draw(12, 40);
+	check_text(line_of(1), "NAME              IDLE%v  EXITS/s",
+		   "sorted by the time that is idle: seen");
+	press("<");
+	draw(10, 80);
+	check(view.vm[0] == &vms[0], "sorted by the time that is waited");
+	vms[0] = without[0];
+	vms[1] = without[1];
+	set_up();
+	press("<");
+	check(view.sort == VIEW_VCPUS, "where they are not known there is nothing to be sorted by");
+}
+
 static void test_messages(void)
 {
 	char text[] = "pid 7 (db): something";
@@ -456,6 +511,7 @@ int main(void)
 	test_keys();
 	test_sizes();
 	test_names();
+	test_shares();
 	test_messages();
 	test_scale();
 	test_sparkline();
