@@ -236,6 +236,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	if (confined && confined() != STATUS_OK)
 		return STATUS_ERROR;
 	tracker_init(&top.tracker, inventory);
+	top.tracker.reads_threads = true;
 	view_init(&top.view, &top.tracker, interval_ns);
 	top.view.replayed = replay_recording();
 	ret = loop(&top);

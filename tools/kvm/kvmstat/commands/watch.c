@@ -217,6 +217,7 @@ int command_watch(int argc, char **argv)
 		return command_help(1, argv);
 	status = open_inventory(&watch.inventory);
 	tracker_init(&watch.tracker, &watch.inventory);
+	watch.tracker.reads_threads = !options.process.pid;
 	if (status == STATUS_OK) {
 		watch.signals = catch_signals();
 		status = confine(USE_OUTPUT);

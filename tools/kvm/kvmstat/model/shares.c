@@ -153,3 +153,35 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	}
 	return shares;
 }
+
+struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
+				uint64_t elapsed_ns)
+{
+	const struct times before = { .ns = { last->guest_ns, last->kernel_ns, last->user_ns,
+					      last->ready_ns, }, };
+	const struct times after = { .ns = { now->guest_ns, now->kernel_ns, now->user_ns,
+					     now->ready_ns, }, };
+	uint64_t total_ns = elapsed_ns * now->num_threads, sum_ns = 0;
+	struct shares shares = { .by_cpu = true, };
+	struct times passed = {};
+	enum share share;
+
+	/* What one of them did before it was there, or is not there with any more. */
+	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
+		return shares;
+	times_add(&passed, &before, &after);
+	for (share = 0; share < NUM_SHARES; share++)
+		sum_ns += passed.ns[share];
+	/* A tick can be of the interval before. */
+	if (total_ns < sum_ns)
+		total_ns = sum_ns;
+	passed.ns[SHARE_IDLE] = total_ns - sum_ns;
+	for (share = 0; share < NUM_SHARES; share++) {
+		/* Off the CPU a thread waits or is idle, which one is not known without this. */
+		shares.known[share] = now->has_ready ||
+				      (share != SHARE_READY && share != SHARE_IDLE);
+		if (shares.known[share])
+			shares.part[share] = (double)passed.ns[share] / total_ns;
+	}
+	return shares;
+}

@@ -2,7 +2,7 @@
 /*
  * What the threads of vCPUs spend their time with, in five parts that add up to all of it.
  * A kernel with time by state tells them apart; of one that has it switched off, or counts
- * waits for a CPU alone, only these are known.
+ * waits for a CPU alone, only these are known. Of others /proc has the time on a CPU.
  */
 #ifndef KVMSTAT_SHARES_H
 #define KVMSTAT_SHARES_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sources/proc.h"
 #include "sources/statsfile.h"
 
 enum share {
@@ -29,6 +30,7 @@ struct times {
 
 struct shares {
 	bool known[NUM_SHARES];
+	bool by_cpu;			/* shares_of_threads() */
 	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
 };
 
@@ -60,5 +62,12 @@ void times_add(struct times *sum, const struct times *last, const struct times *
  */
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
 			const struct times *passed, uint64_t total_ns);
+
+/*
+ * What the scheduler says of @threads that were there for @elapsed_ns, where KVM says nothing:
+ * KVM and VMM are time on a CPU, and all that is neither that nor waited for one is idle.
+ */
+struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
+				uint64_t elapsed_ns);
 
 #endif /* KVMSTAT_SHARES_H */

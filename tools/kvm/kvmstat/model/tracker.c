@@ -160,6 +160,39 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	tracked->ended_ns = now_ns;
 }
 
+static bool is_alone(const struct inventory *inventory, const struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i] != vm && inventory->vm[i]->process == vm->process &&
+		    !inventory->vm[i]->dead)
+			return false;
+	}
+	return true;
+}
+
+/* Which of its threads runs which of its VMs a process does not say. */
+static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
+{
+	const struct inventory *inventory = tracker->inventory;
+	struct proc_times now;
+
+	if (!tracker->reads_threads || tracked->accounting.time)
+		return;
+	if (!is_alone(inventory, tracked->vm) ||
+	    inventory_read_times(inventory, tracked->vm->process, &now)) {
+		tracked->rates.shares = (struct shares) {};
+		tracked->threads_ns = 0;
+		return;
+	}
+	if (tracked->threads_ns)
+		tracked->rates.shares = shares_of_threads(&tracked->threads, &now,
+							  now_ns - tracked->threads_ns);
+	tracked->threads = now;
+	tracked->threads_ns = now_ns;
+}
+
 /* False if it cannot be read any more, which can happen to what is not mapped. */
 static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
@@ -255,6 +288,8 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 			inventory_see_end(inventory, vm);
 		if (all || vm->dead || !tracked->sampled)
 			vm->dead |= !sample_tracked(tracker, tracked, now_ns);
+		if ((all || !tracked->threads_ns) && !vm->dead)
+			note_threads(tracker, tracked, now_ns);
 		if (vm->dead)
 			end_tracked(tracked, now_ns);
 	}

@@ -46,6 +46,8 @@ struct tracked_vm {
 	struct accounting accounting;
 	struct times passed;		/* of its vCPUs, since the sample before, */
 	uint64_t passed_ns;		/* in all that they were there */
+	struct proc_times threads;	/* if its files have no time by state, */
+	uint64_t threads_ns;		/* as it was then; 0: not read yet */
 	struct rates rates;
 	struct history exits;
 	struct tracked_vcpu *vcpu;
@@ -63,6 +65,7 @@ struct tracker {
 	struct process *process;	/* if not NULL, look for VMs there only, until it ends */
 	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
+	bool reads_threads;		/* where VMs do not say what the time is spent with */
 	uint64_t num_tracked;		/* ever */
 	/* private: most VMs have the same statistics */
 	struct columns columns;

@@ -30,6 +30,7 @@ enum question {
 	ASK_FDS,
 	ASK_IDENTITY,
 	ASK_THREAD_GROUP,
+	ASK_TIMES,
 	ASK_STATS,
 };
 
@@ -57,6 +58,7 @@ struct answer {
 	int32_t capability;
 	uint64_t vm;
 	struct identity identity;
+	struct proc_times times;
 	uint32_t more;		/* another answer follows */
 	uint32_t num_items;
 	struct item item[MAX_ITEMS];
@@ -210,6 +212,9 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 	case ASK_THREAD_GROUP:
 		reply.answer.ret = host->thread_group(host, request->pid);
 		break;
+	case ASK_TIMES:
+		reply.answer.ret = host->read_times(host, request->pid, &reply.answer.times);
+		break;
 	case ASK_STATS:
 		return reply_stats(&reply, host, request);
 	}
@@ -302,7 +307,8 @@ static bool is_whole(const struct answer *answer, size_t length)
 
 	return length >= fixed && answer->num_items <= MAX_ITEMS &&
 	       length == fixed + answer->num_items * sizeof(answer->item[0]) &&
-	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
+	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity) &&
+	       answer->times.has_ready <= 1;
 }
 
 /* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
@@ -418,6 +424,16 @@ static pid_t broker_thread_group(const struct host *host, pid_t pid)
 	return answer.ret;
 }
 
+static int broker_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	const struct request request = { .question = ASK_TIMES, .pid = pid, };
+	struct answer answer;
+
+	ask(host, &request, &answer, NULL);
+	*times = answer.times;
+	return answer.ret;
+}
+
 static int broker_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			    uint64_t *vm, struct host_error *error)
 {
@@ -453,6 +469,7 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 	broker->host.list_fds = broker_list_fds;
 	broker->host.identify = broker_identify;
 	broker->host.thread_group = broker_thread_group;
+	broker->host.read_times = broker_read_times;
 	broker->host.get_stats = broker_get_stats;
 }
 

@@ -57,12 +57,13 @@ static const char * const share_titles[NUM_SHARES] = {
 	[SHARE_IDLE] = "IDLE%",
 };
 
-/* "-" of what is not known. */
+/* "-" of what is not known; what is of /proc is not as exact. */
 static inline void overview_format_share(char text[FORMAT_SIZE], const struct rates *rates,
 					 enum share share)
 {
 	if (rates && rates->shares.known[share])
-		snprintf(text, FORMAT_SIZE, "%.0f", 100 * rates->shares.part[share]);
+		snprintf(text, FORMAT_SIZE, "%s%.0f", rates->shares.by_cpu ? "~" : "",
+			 100 * rates->shares.part[share]);
 	else
 		strcpy(text, "-");
 }

@@ -301,6 +301,8 @@ static struct json_object *new_shares(const struct shares *shares)
 			parts = new_object();
 		add_decimal(parts, keys[share], shares->part[share]);
 	}
+	if (parts)
+		add_text(parts, "source", shares->by_cpu ? "proc" : "kvm");
 	return parts;
 }
 

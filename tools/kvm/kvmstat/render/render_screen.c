@@ -280,7 +280,6 @@ static void format_state(char text[REASON_SIZE], const struct tracked_vm *tracke
 static void put_vm(struct screen *screen, unsigned int line, const struct view *view,
 		   const struct layout *layout, const struct tracked_vm *tracked)
 {
-	bool has_rates = tracked->has_rates && !tracked->ended;
 	char text[REASON_SIZE];
 	unsigned int at = 0;
 
@@ -289,7 +288,7 @@ static void put_vm(struct screen *screen, unsigned int line, const struct view *
 	at = put_cell(screen, line, at, layout, VIEW_NAME, tracked->name, STYLE_PLAIN);
 	snprintf(text, sizeof(text), "%zu", tracked->num_vcpus);
 	at = put_cell(screen, line, at, layout, VIEW_VCPUS, text, STYLE_PLAIN);
-	at = put_rates(screen, line, at, layout, has_rates ? &tracked->rates : NULL);
+	at = put_rates(screen, line, at, layout, tracked->ended ? NULL : &tracked->rates);
 	format_state(text, tracked, layout->column[VIEW_TOP].width);
 	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &tracked->exits, view->tracker->sampled_ns);

@@ -697,6 +697,16 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	return pending;
 }
 
+static int read_times(const struct inventory *inventory, const struct process *process,
+		      struct proc_times *times)
+{
+	const struct host *host = inventory->host;
+	int ret = host->read_times(host, process->pid, times);
+
+	/* It may be another one's already. */
+	return !ret && host->is_gone(process->pidfd) ? -ESRCH : ret;
+}
+
 static const struct source processes = {
 	.where = "/proc",
 	.look = look,
@@ -704,6 +714,7 @@ static const struct source processes = {
 	.see_events = see_events,
 	.see_vcpus = see_vcpus,
 	.see_end = see_end,
+	.read_times = read_times,
 };
 
 void discover_init(struct inventory *inventory, const struct host *host)

@@ -54,6 +54,11 @@ pid_t host_thread_group(const struct host *host, pid_t pid)
 	return proc_thread_group(host->proc, pid);
 }
 
+int host_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	return proc_read_times(host->proc, pid, times);
+}
+
 static int open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
 	int fd = syscall(SYS_pidfd_open, pid, 0);
@@ -162,6 +167,7 @@ const struct host this_host = {
 	.list_fds = host_list_fds,
 	.identify = host_identify,
 	.thread_group = host_thread_group,
+	.read_times = host_read_times,
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = fd_is_readable,

@@ -50,6 +50,9 @@ struct host {
 	/* See proc_thread_group(). */
 	pid_t (*thread_group)(const struct host *host, pid_t pid);
 
+	/* See proc_read_times(). */
+	int (*read_times)(const struct host *host, pid_t pid, struct proc_times *times);
+
 	/*
 	 * Returns a statistics file for a file descriptor of the process, or -1, and in
 	 * *@vm the number of its VM: see proc_vm_number(). @fd is what was listed: should
@@ -89,6 +92,7 @@ int host_list(const struct host *host, struct proc_list *list);
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds);
 void host_identify(const struct host *host, pid_t pid, struct identity *identity);
 pid_t host_thread_group(const struct host *host, pid_t pid);
+int host_read_times(const struct host *host, pid_t pid, struct proc_times *times);
 
 /* What is missing. */
 #define VMM_ONLY "its KVM gives statistics files to the VMM only"

@@ -72,6 +72,9 @@ struct source {
 	bool (*see_events)(struct inventory *inventory, const struct process *only);
 	void (*see_vcpus)(struct inventory *inventory, struct vm *vm);
 	bool (*see_end)(const struct inventory *inventory, struct vm *vm);
+	/* NULL: nothing is known of them. */
+	int (*read_times)(const struct inventory *inventory, const struct process *process,
+			  struct proc_times *times);
 };
 
 /* Of so many processes at a time it is known that they make a VM. */
@@ -151,6 +154,15 @@ static inline void inventory_see_vcpus(struct inventory *inventory, struct vm *v
 static inline bool inventory_see_end(const struct inventory *inventory, struct vm *vm)
 {
 	return inventory->source->see_end(inventory, vm);
+}
+
+/* What the threads do that run the process' VMs: 0 or -errno. */
+static inline int inventory_read_times(const struct inventory *inventory,
+				       const struct process *process, struct proc_times *times)
+{
+	if (!inventory->source->read_times)
+		return -ENOTSUP;
+	return inventory->source->read_times(inventory, process, times);
 }
 
 /* Frees the VMs that are dead, and processes that are gone. */

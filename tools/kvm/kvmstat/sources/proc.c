@@ -342,6 +342,72 @@ pid_t proc_thread_group(const char *proc, pid_t pid)
 	return field_number(status, "Tgid:\t");
 }
 
+/*
+ * The fields of a thread's stat from the third on: the second is a name, which may have
+ * anything in it. False if there are not that many.
+ */
+static bool parse_stat(const char *text, uint64_t *field, size_t count)
+{
+	const char *end = strrchr(text, ')');
+	size_t i;
+
+	/* Of the third, a letter, nothing is read. */
+	for (i = 0; end && i < count; i++) {
+		end = strchr(end + 1, ' ');
+		if (end)
+			field[i] = strtoull(end + 1, NULL, 10);
+	}
+	return end;
+}
+
+/* As in proc(5), less those that are not parsed. */
+enum { STAT_USER = 14 - 3, STAT_KERNEL = 15 - 3, STAT_GUEST = 43 - 3, NUM_STAT_FIELDS, };
+
+/* Nothing of threads that run no guest, or are gone. */
+static void add_thread(int task, const char *tid, struct proc_times *times)
+{
+	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	unsigned long long run_ns, ready_ns;
+	uint64_t field[NUM_STAT_FIELDS];
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "%.20s/stat", tid);
+	if (!read_file(task, path, text, sizeof(text)) ||
+	    !parse_stat(text, field, NUM_STAT_FIELDS) || !field[STAT_GUEST])
+		return;
+	times->num_threads++;
+	times->guest_ns += field[STAT_GUEST] * tick_ns;
+	times->kernel_ns += field[STAT_KERNEL] * tick_ns;
+	/* The time of the user has the guest's in it, but counts otherwise. */
+	if (field[STAT_USER] > field[STAT_GUEST])
+		times->user_ns += (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
+	snprintf(path, sizeof(path), "%.20s/schedstat", tid);
+	if (read_file(task, path, text, sizeof(text)) &&
+	    sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2)
+		times->ready_ns += ready_ns;
+	else
+		times->has_ready = false;
+}
+
+int proc_read_times(const char *proc, pid_t pid, struct proc_times *times)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *task;
+
+	*times = (struct proc_times) { .has_ready = true, };
+	snprintf(path, sizeof(path), "%s/%d/task", proc, pid);
+	task = opendir(path);
+	if (!task)
+		return -errno;
+	while ((entry = readdir(task))) {
+		if (entry->d_name[0] != '.')
+			add_thread(dirfd(task), entry->d_name, times);
+	}
+	closedir(task);
+	return 0;
+}
+
 bool proc_is_ours(const char *proc)
 {
 	char path[PATH_MAX];

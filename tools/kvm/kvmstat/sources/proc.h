@@ -96,6 +96,22 @@ static inline bool proc_is_gone(int err)
 /* The thread group of @pid, 0 if there is no such process or thread. */
 pid_t proc_thread_group(const char *proc, pid_t pid);
 
+/*
+ * What the threads of a process that have ever run a guest did until now, together. That of
+ * a guest is counted by the tick where the kernel is not built to do better.
+ */
+struct proc_times {
+	uint64_t guest_ns;
+	uint64_t kernel_ns;
+	uint64_t user_ns;		/* without the guest */
+	uint64_t ready_ns;		/* waited for a CPU */
+	uint32_t num_threads;
+	uint32_t has_ready;		/* or the kernel does not say so of all of them */
+};
+
+/* 0 or -errno. */
+int proc_read_times(const char *proc, pid_t pid, struct proc_times *times);
+
 /* False if the pids in @proc are not those that system calls of this process take. */
 bool proc_is_ours(const char *proc);
 

@@ -271,6 +271,15 @@ static pid_t scene_thread_group(const struct host *host, pid_t pid)
 	return has_pid(pid) ? pid : 0;
 }
 
+/* No files of threads. */
+static int scene_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	(void)host;
+	(void)pid;
+	*times = (struct proc_times) {};
+	return -ENOENT;
+}
+
 static int scene_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			   uint64_t *vm, struct host_error *error)
 {
@@ -328,6 +337,7 @@ const struct host scene_host = {
 	.list_fds = scene_list_fds,
 	.identify = scene_identify,
 	.thread_group = scene_thread_group,
+	.read_times = scene_read_times,
 	.get_stats = scene_get_stats,
 	.open_process = scene_open_process,
 	.is_gone = scene_is_gone,

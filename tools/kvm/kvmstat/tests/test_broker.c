@@ -115,12 +115,23 @@ static bool fake_is_stats(int fd)
 	       sscanf(text, "%d %d %d", &numbers[0], &numbers[1], &numbers[2]) == 3;
 }
 
+static int fake_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	(void)host;
+	*times = (struct proc_times) {
+		.guest_ns = 1, .kernel_ns = 2, .user_ns = 3, .ready_ns = UINT64_MAX,
+		.num_threads = 5, .has_ready = true,
+	};
+	return pid == 42 ? 0 : -ESRCH;
+}
+
 static const struct host fake_host = {
 	.proc = "",
 	.list = fake_list,
 	.list_fds = fake_list_fds,
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
+	.read_times = fake_read_times,
 	.get_stats = fake_get_stats,
 	.is_stats = fake_is_stats,
 };
@@ -231,6 +242,7 @@ static void test_answers(void)
 	struct host_error error;
 	struct broker broker;
 	struct identity identity, expected;
+	struct proc_times times;
 	char text[64] = "";
 	uint64_t vm = 0;
 	int socket, stats;
@@ -242,6 +254,11 @@ static void test_answers(void)
 	fake_identify(&fake_host, 42, &expected);
 	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
+	check(!broker.host.read_times(&broker.host, 42, &times) && times.guest_ns == 1 &&
+	      times.kernel_ns == 2 && times.user_ns == 3 && times.ready_ns == UINT64_MAX &&
+	      times.num_threads == 5 && times.has_ready, "times of threads");
+	check_number(broker.host.read_times(&broker.host, 43, &times), -ESRCH,
+		     "times of threads that are gone");
 
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
@@ -360,7 +377,7 @@ static void test_hostile_requests(void)
 }
 
 /* Of one without a process. */
-#define ANSWER_SIZE 2860
+#define ANSWER_SIZE 2904
 
 static size_t answer_size;
 static char answer_byte;

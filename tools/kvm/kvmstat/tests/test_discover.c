@@ -315,6 +315,7 @@ static const struct host fake_host = {
 	.list_fds = host_list_fds,
 	.identify = host_identify,
 	.thread_group = host_thread_group,
+	.read_times = host_read_times,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
 	.is_gone = fake_is_gone,

@@ -227,7 +227,11 @@ static void test_activity(void)
 	vm.rates.shares = (struct shares) { .known[SHARE_READY] = true, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
-	expect("shares", "{\"ready\":0.000}");
+	expect("shares", "{\"ready\":0.000,\"source\":\"kvm\"}");
+	vm.rates.shares.by_cpu = true;
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares/source", "\"proc\"");
 	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");

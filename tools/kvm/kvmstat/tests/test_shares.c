@@ -164,6 +164,38 @@ static void test_shares(void)
 	      "the scheduler counts no waits");
 }
 
+static void test_threads(void)
+{
+	const struct proc_times last = {
+		.guest_ns = 100, .kernel_ns = 200, .user_ns = 300, .ready_ns = 400,
+		.num_threads = 2, .has_ready = true,
+	};
+	struct proc_times now = {
+		.guest_ns = 500, .kernel_ns = 300, .user_ns = 310, .ready_ns = 590,
+		.num_threads = 2, .has_ready = true,
+	};
+	struct shares shares = shares_of_threads(&last, &now, 500);
+
+	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, 0.3, }) &&
+	      shares.by_cpu, "threads: what is left is idle");
+	shares = shares_of_threads(&last, &now, 100);
+	check(shares.part[SHARE_IDLE] == 0 && shares.part[SHARE_GUEST] < 1,
+	      "threads: with ticks of the interval before there is no less than 0");
+	now.has_ready = false;
+	shares = shares_of_threads(&last, &now, 500);
+	check(shares.known[SHARE_GUEST] && shares.known[SHARE_VMM] &&
+	      !shares.known[SHARE_READY] && !shares.known[SHARE_IDLE],
+	      "threads: without waits it is not known what is idle");
+	shares = shares_of_threads(&last, &now, 0);
+	check(!shares.known[SHARE_GUEST], "threads: no time has passed");
+	now.num_threads = 3;
+	shares = shares_of_threads(&last, &now, 500);
+	check(!shares.known[SHARE_GUEST], "threads: a new one has a time before");
+	now.num_threads = 0;
+	shares = shares_of_threads(&now, &now, 500);
+	check(!shares.known[SHARE_GUEST], "threads: none ran a guest yet");
+}
+
 static void test_others(void)
 {
 	struct image other = image_build("kvm-1/vcpu-0", strange_stats);
@@ -200,6 +232,7 @@ int main(void)
 	test_completed();
 	test_passed();
 	test_shares();
+	test_threads();
 	test_others();
 
 	statsfile_close(&file);

@@ -2,6 +2,7 @@
 /*
  * The tracker: which VMs it has, when they have rates and of what, and when they go.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "model/tracker.h"
@@ -166,6 +167,67 @@ static void test_process(void)
 	tear_down();
 }
 
+static uint64_t idle_from_ns;
+
+/* In each second the threads of each process are half of it in the guest, until then. */
+static int read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	uint64_t now_ns = scene_time.now_ns();
+
+	(void)host;
+	*times = (struct proc_times) {
+		.guest_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
+		.num_threads = 1,
+		.has_ready = true,
+	};
+	return pid == SCENE_SPLIT_PID ? -ESRCH : 0;
+}
+
+static bool is_half(const struct tracked_vm *vm)
+{
+	const struct shares *shares = &vm->rates.shares;
+
+	return shares->by_cpu && shares->known[SHARE_GUEST] &&
+	       shares->part[SHARE_GUEST] == 0.5 && shares->part[SHARE_IDLE] == 0.5;
+}
+
+static bool is_known(const struct tracked_vm *vm)
+{
+	return vm->rates.shares.known[SHARE_GUEST];
+}
+
+static void test_threads(void)
+{
+	const struct time_source *saved = time_source;
+	struct host host = scene_host;
+
+	time_source = &scene_time;
+	scene_start(1);
+	host.read_times = read_times;
+	idle_from_ns = UINT64_MAX;
+	discover_init(&inventory, &host);
+	tracker_init(&tracker, &inventory);
+	sample();
+	next();
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: not read if nobody wants that");
+	tracker.reads_threads = true;
+	next();
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: nothing is known of one sample");
+	next();
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: a VM without statistics");
+	check(is_half(find(SCENE_SHORT_PID, 0)), "threads: a VM whose files have no times");
+	check(!is_known(find(SCENE_SPLIT_PID, 0)), "threads: which cannot be read");
+	check(!is_known(find(SCENE_WHOLE_PID, 0)) && !is_known(find(SCENE_WHOLE_PID, 1)),
+	      "threads: of two VMs in one process nothing is known");
+	idle_from_ns = scene_time.now_ns() + 2 * NSEC_PER_SEC;
+	tracker_wait(&tracker, -1, scene_time.now_ns() + 4 * NSEC_PER_SEC);
+	sample();
+	check(find(SCENE_CLOSED_PID, 0)->rates.shares.part[SHARE_GUEST] == 0.25,
+	      "threads: of all of an interval, with looks in between");
+	tear_down();
+	time_source = saved;
+}
+
 int main(void)
 {
 	test_first_samples();
@@ -173,5 +235,6 @@ int main(void)
 	test_ended();
 	test_between();
 	test_process();
+	test_threads();
 	return tap_end();
 }

@@ -138,6 +138,7 @@ static const struct host top_host = {
 	.list_fds = host_list_fds,
 	.identify = host_identify,
 	.thread_group = host_thread_group,
+	.read_times = host_read_times,
 	.get_stats = host_get_stats,
 	.open_process = host_open_process,
 	.is_gone = host_is_gone,
