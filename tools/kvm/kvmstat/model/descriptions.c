@@ -70,6 +70,17 @@ const char *describe_name(const char *name)
 	return help ? help : describe_statistic(SCOPE_VM, name);
 }
 
+const char *describe_reason(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (!strcmp(reasons[i].name, name))
+			return reasons[i].help;
+	}
+	return NULL;
+}
+
 static const struct description *description(size_t index)
 {
 	if (index < ARRAY_SIZE(descriptions))

@@ -17,6 +17,9 @@ const char *describe_statistic(enum scope scope, const char *name);
 /* The same of whichever scope: names are unique over both. */
 const char *describe_name(const char *name);
 
+/* And of a reason that exits have. */
+const char *describe_reason(const char *name);
+
 /* In the place of a scope. */
 #define REASON NUM_SCOPES
 

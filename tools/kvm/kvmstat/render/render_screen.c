@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/descriptions.h"
 #include "render/format.h"
 #include "render/layout.h"
 #include "render/movement.h"
@@ -25,6 +26,9 @@
 #define MOST_TOP_WIDTH 22
 #define LEAST_TOP_WIDTH 12
 #define NARROW_SCREEN 60
+
+/* One that has no line to spare. */
+#define LOW_SCREEN 8
 
 /* Of the name of a statistic as much as a screen has room for. */
 #define REASON_SIZE 128
@@ -340,17 +344,37 @@ static void put_title(struct screen *screen, const struct view *view, const char
 	free(state);
 }
 
+/* What is selected counts, or which reason of exits it is; NULL if that is not known. */
+static char *describe_selected(const struct view *view)
+{
+	const struct statsfile_desc *desc = view->histogram.desc;
+	size_t line = view_selected_line(view);
+	const char *name, *help;
+	char number[BUCKET_SIZE];
+
+	if (view->level < VIEW_VCPU || line >= view->list[view->level].count)
+		return NULL;
+	name = view->level == VIEW_VCPU ? view->rows.row[line].desc->name : desc->name;
+	help = describe_name(name);
+	if (view->level == VIEW_HISTOGRAM && has_parts(desc)) {
+		name = bucket_name(number, desc, view->bucket[line]);
+		help = describe_reason(name);
+	}
+	return help ? xasprintf("%s: %s", name, help) : NULL;
+}
+
 /* What has to be said, in a line of its own; the caller frees it. */
-static char *message_of(const struct view *view, enum screen_style *style)
+static char *message_of(const struct screen *screen, const struct view *view,
+			enum screen_style *style)
 {
 	const struct inventory *inventory = view->tracker->inventory;
 
 	*style = STYLE_TITLE;
 	if (view->filter[0] && view->level == VIEW_HOST && !view->typing)
 		return xasprintf("only with '%s', Esc shows all", view->filter);
-	*style = STYLE_ALERT;
 	if (view_num_messages(view) <= view->num_messages_read)
-		return NULL;
+		return screen->lines < LOW_SCREEN ? NULL : describe_selected(view);
+	*style = STYLE_ALERT;
 	if (inventory->num_problems)
 		return xasprintf("%s", inventory->problem[inventory->num_problems - 1]);
 	return xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
@@ -374,7 +398,7 @@ static void put_footer(struct screen *screen, const struct view *view, const cha
 
 	if (screen->lines < 3)
 		return;
-	message = message_of(view, &style);
+	message = message_of(screen, view, &style);
 	if (message)
 		screen_print(screen, line - 1, 0, style, "%s", message);
 	free(message);
@@ -406,7 +430,7 @@ static void put_host_title(struct screen *screen, const struct view *view)
 static unsigned int list_lines(const struct screen *screen, const struct view *view)
 {
 	enum screen_style style;
-	char *message = message_of(view, &style);
+	char *message = message_of(screen, view, &style);
 	unsigned int others = message ? 4 : 3;
 
 	free(message);

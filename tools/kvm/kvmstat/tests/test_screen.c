@@ -386,9 +386,15 @@ static void test_vcpu(void)
 		   "vCPU: what its state is called");
 	check_text(line_of(9), "before                  0                            77",
 		   "vCPU: what does not move comes last");
-	check_text(line_of(10), "", "vCPU: what never moved is not shown");
+	check_text(line_of(10), "exits: Exits from the guest, for whatever reason",
+		   "vCPU: what the selected statistic counts");
 	check(screen.cell[2 * 80].style == STYLE_SELECTED,
 	      "vCPU: before a key is pressed the first line is selected, whatever is in it");
+	view_press(&view, PRESS_END);
+	draw(12, 80);
+	check_text(line_of(9), "before                  0                            77",
+		   "vCPU: what never moved is not shown");
+	check_text(line_of(10), "", "vCPU: of what is not known nothing is said");
 	view_press(&view, PRESS_END);
 	sample(&web->model, image, 3);
 	view_press(&view, PRESS_HOME);
@@ -431,6 +437,8 @@ static void test_vcpu(void)
 	check_text(line_of(3), "interrupt                5  33.3% #######################",
 		   "histogram with names: the next");
 	check_text(line_of(4), "", "histogram with names: no empty ones");
+	check_text(line_of(10), "io: An access to an I/O port",
+		   "histogram with names: what the selected reason is");
 	view_press(&view, 'q');
 	press("jj");
 	view_press(&view, PRESS_ENTER);
