@@ -19,7 +19,7 @@ static const char help_text[] =
 	"  kvmstat show -p PID [-c N] [-v]\n"
 	"                                 every statistic of the VMs of a process\n"
 	"  kvmstat show --fd N [-v]       every statistic in an open statistics file\n"
-	"  kvmstat hist -p PID [-c N] [NAME...]\n"
+	"  kvmstat hist -p PID [-c N] [NAME...] [INTERVAL [COUNT]]\n"
 	"                                 histograms of the VMs of a process\n"
 	"  kvmstat hist --fd N [NAME...]  histograms in an open statistics file\n"
 	"  kvmstat record FILE [-p PID] [INTERVAL [COUNT]]\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kvmstat hist: histograms as bars, with the bounds of their buckets and percentiles, or
- * with the names of the buckets.
+ * with the names of the buckets. Of all time, or of one interval after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,9 @@ static void show_histograms(struct output *output, const struct subject *subject
 		if (!is_histogram(desc) || !is_wanted(wanted, desc->name))
 			continue;
 		histogram = histogram_of(desc, group->value);
+		/* In an interval most are, and were not asked for. */
+		if (subject->elapsed_ns && !histogram.total && !wanted->num_names)
+			continue;
 		render->histogram(output, subject, &histogram);
 	}
 }

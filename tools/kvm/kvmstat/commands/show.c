@@ -13,11 +13,13 @@
 #include "commands/command.h"
 #include "commands/show.h"
 #include "model/model.h"
+#include "model/tracker.h"
 #include "render/render.h"
 #include "util/clock.h"
 #include "util/util.h"
 
 #define ALL_VCPUS (-1)
+#define DIGITS "0123456789."
 
 struct show {
 	struct process_options process;
@@ -25,6 +27,8 @@ struct show {
 	int vcpu;
 	struct output output;
 	struct wanted *wanted;
+	struct interval interval;
+	bool streams;
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group, struct wanted *wanted);
 };
@@ -139,12 +143,124 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	return STATUS_ERROR;
 }
 
+/* What was counted in the last interval stands for the values. */
+static void show_step(struct show *show, const struct subject *subject,
+		      const struct group *group)
+{
+	struct group step = *group;
+
+	step.value = group->delta;
+	show_group(show, subject, &step);
+}
+
+static void show_steps(struct show *show, const struct tracked_vm *tracked)
+{
+	const struct model *model = &tracked->model;
+	struct subject subject = {
+		.vm = tracked->vm,
+		.id = tracked->id,
+		.elapsed_ns = model->elapsed_ns,
+		.time = time_source->real(),
+	};
+
+	if (tracked->ended || !tracked->has_rates)
+		return;
+	if (show->vcpu == ALL_VCPUS) {
+		if (model->group[SCOPE_VM].schema->num_desc)
+			show_step(show, &subject, &model->group[SCOPE_VM]);
+		subject.scope = SCOPE_VCPU;
+		show_step(show, &subject, &model->group[SCOPE_VCPU]);
+	} else if (model->focus.num_members) {
+		subject.scope = SCOPE_VCPU;
+		subject.vcpu = &tracked->vm->vcpu[model->focus_index];
+		show_step(show, &subject, &model->focus);
+	}
+}
+
+/* In each VM that has it; whether there is one. */
+static bool find_vcpus(const struct show *show, struct tracker *tracker)
+{
+	struct tracked_vm *tracked;
+	const struct vcpu *found;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		tracked = tracker->vm[i];
+		if (tracked->ended || !tracked->has_statistics)
+			continue;
+		found = vm_find_vcpu(tracked->vm, show->vcpu);
+		any |= !!found;
+		if (found)
+			model_focus(&tracked->model, found - tracked->vm->vcpu);
+	}
+	return any;
+}
+
+static int sample_process(struct tracker *tracker)
+{
+	int ret = tracker_sample(tracker, time_source->now_ns());
+
+	print_problems(tracker->inventory);
+	if (!ret)
+		return STATUS_OK;
+	print_error("%s: %s", tracker->inventory->source->where, strerror(-ret));
+	return STATUS_ERROR;
+}
+
+static int stream(struct show *show, struct tracker *tracker, int signals)
+{
+	uint64_t i, end_ns = time_source->now_ns();
+	enum event event = EVENT_TIME;
+	int status;
+	size_t vm;
+
+	status = sample_process(tracker);
+	for (i = 0; status == STATUS_OK && event == EVENT_TIME; i++) {
+		if (show->interval.count && i == show->interval.count)
+			break;
+		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i) {
+			print_error("pid %d has no vCPU %d", tracker->process->pid, show->vcpu);
+			return STATUS_ERROR;
+		}
+		end_ns = next_end(end_ns, show->interval.ns);
+		event = tracker_wait(tracker, signals, end_ns);
+		/* Less than an interval is none. */
+		if (event != EVENT_TIME)
+			break;
+		status = sample_process(tracker);
+		show->output.width = standard_output().width;
+		for (vm = 0; vm < tracker->num_vms; vm++)
+			show_steps(show, tracker->vm[vm]);
+		if (!flush_output(&status))
+			break;
+	}
+	return status;
+}
+
+static int stream_process(struct show *show, struct inventory *inventory,
+			  struct process *process, int signals)
+{
+	struct tracker tracker;
+	int status;
+
+	tracker_init(&tracker, inventory);
+	tracker.process = process;
+	status = stream(show, &tracker, signals);
+	tracker_free(&tracker);
+	return status;
+}
+
 static int show_process(struct show *show)
 {
 	struct inventory inventory;
 	struct process *process;
-	int status;
+	int status, signals;
 
+	/* What is there in the end is of no use then. */
+	if (show->streams && !replay_begin(false))
+		return STATUS_ERROR;
+	signals = show->streams ? catch_signals() : -1;
 	status = open_inventory(&inventory);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
@@ -153,22 +269,35 @@ static int show_process(struct show *show)
 	process = inventory_find(&inventory, show->process.pid);
 	print_problems(&inventory);
 	status = process ? look_for_vms(&inventory, process, NULL) : STATUS_ERROR;
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && show->streams)
+		status = stream_process(show, &inventory, process, signals);
+	else if (status == STATUS_OK)
 		status = show_vms(show, &inventory);
 	inventory_free(&inventory);
+	if (signals >= 0)
+		close(signals);
 	return status;
 }
 
-static int parse_names(int argc, char **argv, struct wanted *wanted)
+/* No statistic is called by a number. */
+static int parse_names(int argc, char **argv, struct show *show)
 {
+	struct wanted *wanted = show->wanted;
+	int end = optind;
+
 	if (!wanted)
 		return argc > optind ?
 			usage_error("%s: unexpected argument '%s'", argv[0], argv[optind]) :
 			STATUS_OK;
+	while (end < argc && !strchr(DIGITS, argv[end][0]))
+		end++;
+	show->streams = end < argc;
+	if (show->streams && show->fd >= 0)
+		return usage_error("an interval goes with -p PID only");
 	wanted->name = argv + optind;
-	wanted->num_names = argc - optind;
+	wanted->num_names = end - optind;
 	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
-	return STATUS_OK;
+	return parse_interval(argc - end, argv + end, &show->interval);
 }
 
 static int parse_options(int argc, char **argv, struct show *show)
@@ -216,7 +345,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 		return usage_error("%s needs either -p PID or --fd N", argv[0]);
 	if (show->fd >= 0 && show->vcpu != ALL_VCPUS)
 		return usage_error("--vcpu goes with -p PID only");
-	return parse_names(argc, argv, show->wanted);
+	return parse_names(argc, argv, show);
 }
 
 int show_groups(int argc, char **argv, struct wanted *wanted,
@@ -227,6 +356,7 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 		.fd = -1,
 		.vcpu = ALL_VCPUS,
 		.output = standard_output(),
+		.interval = time_source->interval,
 		.wanted = wanted,
 		.group = group,
 	};

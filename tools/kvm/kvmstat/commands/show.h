@@ -7,7 +7,10 @@
 
 #include "render/render.h"
 
-/* The names that follow the options, and which of them were found. */
+/*
+ * The names that follow the options, and which of them were found. Behind them may be an
+ * interval: then groups are of one after the other, with what was counted as their values.
+ */
 struct wanted {
 	char **name;
 	size_t num_names;

@@ -7,7 +7,9 @@
 #define KVMSTAT_RENDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "model/histogram.h"
 #include "model/model.h"
@@ -31,6 +33,8 @@ struct subject {
 	const char *id;
 	enum scope scope;
 	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
+	uint64_t elapsed_ns;		/* of so long before that time alone; 0: of all time */
+	struct timespec time;		/* CLOCK_REALTIME */
 };
 
 struct renderer {

@@ -442,6 +442,11 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	struct json_object *line = new_line("histogram");
 	struct json_object *statistic;
 
+	if (subject->elapsed_ns) {
+		add_time(line, "time", subject->time.tv_sec * NSEC_PER_SEC +
+			 subject->time.tv_nsec);
+		add_duration(line, "interval", subject->elapsed_ns);
+	}
 	add_subject(line, subject);
 	add_text(line, "statistic", desc->name);
 	statistic = new_statistic(desc);

@@ -512,11 +512,18 @@ static void render_histogram(struct output *output, const struct subject *subjec
 			     const struct histogram *histogram)
 {
 	char *name = subject_name(subject);
+	char time[32] = "", in[32] = "";
+	struct tm tm;
 
 	if (output->num_shown++)
 		fputc('\n', output->file);
-	render_title(output, "%s: %s, %llu value%s", name, histogram->desc->name,
-		     (unsigned long long)histogram->total, PLURAL(histogram->total));
+	if (subject->elapsed_ns) {
+		localtime_r(&subject->time.tv_sec, &tm);
+		strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S: ", &tm);
+		snprintf(in, sizeof(in), " in %.1f s", seconds(subject->elapsed_ns));
+	}
+	render_title(output, "%s%s: %s, %llu value%s%s", time, name, histogram->desc->name,
+		     (unsigned long long)histogram->total, PLURAL(histogram->total), in);
 	free(name);
 	if (!histogram->total)
 		return;
