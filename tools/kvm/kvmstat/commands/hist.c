@@ -35,7 +35,8 @@ static void show_histograms(struct output *output, const struct subject *subject
 		return;
 	for (i = 0; i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
-		if (!is_histogram(desc) || !is_wanted(wanted, desc->name))
+		if (!is_histogram(desc) || !output_shows(output, group, desc) ||
+		    !is_wanted(wanted, desc->name))
 			continue;
 		histogram = histogram_of(desc, group->value);
 		/* In an interval most are, and were not asked for. */

@@ -5,6 +5,7 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct show {
 	int fd;
 	int vcpu;
 	struct output output;
+	regex_t only;			/* the output's */
 	struct wanted *wanted;
 	struct interval interval;
 	bool streams;
@@ -306,6 +308,8 @@ static int parse_options(int argc, char **argv, struct show *show)
 		{ "vcpu", required_argument, NULL, 'c', },
 		{ "fd", required_argument, NULL, 'f', },
 		{ "verbose", no_argument, NULL, 'v', },
+		{ "stat", required_argument, NULL, 's', },
+		{ "nonzero", no_argument, NULL, 'z', },
 		PID_OPTION,
 		HELP_OPTION,
 		{},
@@ -335,6 +339,16 @@ static int parse_options(int argc, char **argv, struct show *show)
 				return usage_error("-v is for show");
 			show->output.verbose = true;
 			break;
+		case 's':
+			if (show->output.only)
+				return usage_error("--stat REGEX is there twice");
+			if (regcomp(&show->only, optarg, REG_EXTENDED | REG_NOSUB))
+				return usage_error("'%s' is no regular expression", optarg);
+			show->output.only = &show->only;
+			break;
+		case 'z':
+			show->output.nonzero = true;
+			break;
 		default:
 			status = parse_process_option(option, argv, &show->process);
 			if (status != STATUS_OK || show->process.help)
@@ -363,11 +377,13 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 	int status;
 
 	status = parse_options(argc, argv, &show);
-	if (status != STATUS_OK)
-		return status;
-	if (show.process.help)
-		return command_help(1, argv);
-	return show.fd >= 0 ? show_fd(&show) : show_process(&show);
+	if (status == STATUS_OK && show.process.help)
+		status = command_help(1, argv);
+	else if (status == STATUS_OK)
+		status = show.fd >= 0 ? show_fd(&show) : show_process(&show);
+	if (show.output.only)
+		regfree(&show.only);
+	return status;
 }
 
 static void show_statistics(struct output *output, const struct subject *subject,

@@ -5,6 +5,7 @@
  * meanwhile.
  */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,45 @@
 #include "util/clock.h"
 #include "util/util.h"
 
+/* What VMs are sorted by, as the columns stand. */
+enum order {
+	ORDER_NONE,			/* as they were found */
+	ORDER_PID,
+	ORDER_VCPUS,
+	ORDER_SHARES,
+	ORDER_RATES = ORDER_SHARES + NUM_SHARES,
+	ORDER_NAME = ORDER_RATES + NUM_RATES,
+	NUM_ORDERS,
+};
+
+static const char * const order_names[NUM_ORDERS] = {
+	[ORDER_PID] = "pid",
+	[ORDER_VCPUS] = "vcpus",
+	[ORDER_SHARES + SHARE_GUEST] = "guest",
+	[ORDER_SHARES + SHARE_KVM] = "kvm",
+	[ORDER_SHARES + SHARE_VMM] = "vmm",
+	[ORDER_SHARES + SHARE_READY] = "ready",
+	[ORDER_SHARES + SHARE_IDLE] = "idle",
+	[ORDER_RATES + RATE_EXITS] = "exits",
+	[ORDER_RATES + RATE_HALTS] = "halts",
+	[ORDER_RATES + RATE_INJECTIONS] = "injections",
+	[ORDER_NAME] = "name",
+};
+
 /* How long to wait for the first VM. */
 #define LOOK_AGAIN (20 * MSEC)
 
 struct watch_options {
 	struct process_options process;
 	bool wait;
+	enum order order;
+	uint64_t limit;			/* 0: none */
 	struct interval interval;
 };
 
 struct watch {
+	enum order order;
+	uint64_t limit;
 	struct inventory inventory;
 	struct tracker tracker;
 	struct output output;
@@ -43,6 +73,33 @@ static size_t list_shown(const struct tracker *tracker, const struct tracked_vm 
 			shown[count++] = tracker->vm[i];
 	}
 	return count;
+}
+
+/* Large ones come first, but of pids. */
+static double number_of(const struct tracked_vm *vm, enum order order)
+{
+	if (order == ORDER_PID)
+		return -vm->pid;
+	if (order == ORDER_VCPUS)
+		return vm->num_vcpus;
+	if (order >= ORDER_SHARES && order < ORDER_RATES)
+		return vm->rates.shares.part[order - ORDER_SHARES];
+	if (order >= ORDER_RATES && order < ORDER_NAME)
+		return vm->rates.per_second[order - ORDER_RATES];
+	return 0;
+}
+
+static int compare_shown(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
+	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
+	const struct watch *watch = argument;
+	double first = number_of(left, watch->order), second = number_of(right, watch->order);
+	int by_name = watch->order == ORDER_NAME ? strcmp(left->name, right->name) : 0;
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return by_name ? by_name : (left->serial > right->serial) - (left->serial < right->serial);
 }
 
 /* @ending: of those that have not ended, NULL: they go on. Whether there are any. */
@@ -78,6 +135,10 @@ static bool show(struct watch *watch, const char *ending)
 	bool more = true;
 
 	watch->output.width = standard_output().width;
+	if (watch->order && overviews.num_vms)
+		qsort_r(vm, overviews.num_vms, sizeof(*vm), compare_shown, watch);
+	if (watch->limit && overviews.num_vms > watch->limit)
+		overviews.num_vms = watch->limit;
 	if (tracker->process)
 		more = show_each(watch, vm, overviews.num_vms, ending);
 	else if (!ending)
@@ -173,10 +234,23 @@ static int attach(struct watch *watch, const struct watch_options *options, bool
 	}
 }
 
+static enum order find_order(const char *name)
+{
+	enum order order;
+
+	for (order = ORDER_NONE + 1; order < NUM_ORDERS; order++) {
+		if (!strcmp(order_names[order], name))
+			return order;
+	}
+	return ORDER_NONE;
+}
+
 static int parse_options(int argc, char **argv, struct watch_options *options)
 {
 	static const struct option long_options[] = {
 		{ "wait", no_argument, NULL, 'w', },
+		{ "sort", required_argument, NULL, 's', },
+		{ "limit", required_argument, NULL, 'n', },
 		PID_OPTION,
 		HELP_OPTION,
 		{},
@@ -189,6 +263,17 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 		case 'w':
 			options->wait = true;
 			break;
+		case 's':
+			if (options->order)
+				return usage_error("--sort COLUMN is there twice");
+			options->order = find_order(optarg);
+			if (!options->order)
+				return usage_error("'%s' is no column to sort by", optarg);
+			break;
+		case 'n':
+			if (parse_number(optarg, 1, INT_MAX, &options->limit))
+				return usage_error("'%s' is not a number of VMs", optarg);
+			break;
 		default:
 			status = parse_process_option(option, argv, &options->process);
 			if (status != STATUS_OK || options->process.help)
@@ -197,6 +282,8 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 	}
 	if (!options->process.pid && options->wait)
 		return usage_error("-p PID is missing");
+	if (options->process.pid && (options->order || options->limit))
+		return usage_error("--sort and --limit are for all VMs, not for -p PID");
 	/* Without an interval it is one report, and no stream, but of a recording. */
 	if (!options->process.pid && optind == argc && time_source == &machine_time)
 		options->interval.count = 1;
@@ -218,6 +305,8 @@ int command_watch(int argc, char **argv)
 	status = open_inventory(&watch.inventory);
 	tracker_init(&watch.tracker, &watch.inventory);
 	watch.tracker.reads_threads = !options.process.pid;
+	watch.order = options.order;
+	watch.limit = options.limit;
 	if (status == STATUS_OK) {
 		watch.signals = catch_signals();
 		status = confine(USE_OUTPUT);

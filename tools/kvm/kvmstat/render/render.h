@@ -6,6 +6,7 @@
 #ifndef KVMSTAT_RENDER_H
 #define KVMSTAT_RENDER_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,10 +23,20 @@ struct output {
 	FILE *file;
 	unsigned int width;
 	bool verbose;			/* of each statistic what it counts */
+	const regex_t *only;		/* statistics of which it fits the name; NULL: all */
+	bool nonzero;			/* only those that are not 0 */
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
 	unsigned int header;		/* private: which one that is */
 	bool is_document;		/* private */
 };
+
+static inline bool output_shows(const struct output *output, const struct group *group,
+				const struct statsfile_desc *desc)
+{
+	return group_shows(group, desc) &&
+	       (!output->only || !regexec(output->only, desc->name, 0, NULL, 0)) &&
+	       (!output->nonzero || group_total(desc, group->value));
+}
 
 /* What a group is the statistics of. */
 struct subject {

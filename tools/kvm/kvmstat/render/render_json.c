@@ -411,7 +411,7 @@ static void render_group(struct output *output, const struct subject *subject,
 	add(line, "statistics", all);
 	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
-		if (!group_shows(group, desc))
+		if (!output_shows(output, group, desc))
 			continue;
 		statistic = new_statistic(desc);
 		add_value(statistic, desc, group);

@@ -434,7 +434,7 @@ static void render_group(struct output *output, const struct subject *subject,
 		return;
 	shown = xcalloc(group->schema->num_desc, sizeof(*shown));
 	for (i = 0; i < group->schema->num_desc; i++) {
-		if (!group_shows(group, &group->schema->desc[i]))
+		if (!output_shows(output, group, &group->schema->desc[i]))
 			continue;
 		add_statistic(&table, group, &group->schema->desc[i]);
 		shown[count++] = group->schema->desc[i].name;

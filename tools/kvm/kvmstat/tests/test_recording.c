@@ -118,6 +118,43 @@ static char *live(run_command *run, const char *line, unsigned int second, int *
 	return output;
 }
 
+/* The pids of the lines of one interval, in their order. */
+static void sorted(const char *arguments, const char *expected)
+{
+	char *line = xasprintf("kvmstat %s 1 1", arguments), *found = xasprintf("%s", "");
+	char *name = xasprintf("%s: in that order", arguments), *rest, *row, *longer;
+	int status, pid;
+	char *output = live(command_watch, line, 3, &status);
+
+	for (rest = output; (row = strsep(&rest, "\n")); ) {
+		if (sscanf(row, "%*d-%*d-%*d %*d:%*d:%*d %d", &pid) != 1)
+			continue;
+		longer = xasprintf("%s%d ", found, pid);
+		free(found);
+		found = longer;
+	}
+	check_text(found, expected, name);
+	free(output);
+	free(found);
+	free(name);
+	free(line);
+}
+
+static uint64_t exits_of(pid_t pid)
+{
+	return scene_exits(pid, 4) - scene_exits(pid, 3);
+}
+
+static void test_order(void)
+{
+	sorted("--sort pid", "10 10 15 20 30 ");
+	sorted("--sort name", "30 20 15 10 10 ");
+	check(exits_of(15) > exits_of(20) && exits_of(20) > exits_of(10), "exits of the scene");
+	sorted("--sort exits", "15 20 10 30 10 ");
+	sorted("--sort exits --limit 2", "15 20 ");
+	sorted("--sort vcpus --limit 1", "10 ");
+}
+
 static void record_scene(const char *arguments)
 {
 	char *line = xasprintf("record %s %s", file, arguments);
@@ -804,6 +841,7 @@ int main(void)
 	if (!mkdtemp(directory))
 		abort();
 	file = path_of("recording");
+	test_order();
 	test_round_trip();
 	test_truncated();
 	test_flipped();
