@@ -3,16 +3,19 @@
  * kvmstat: what the VMs of this host do, from KVM's statistics files. Finds the
  * command and runs it.
  */
+#include <fcntl.h>
 #include <getopt.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "command.h"
-#include "render.h"
-#include "replay.h"
-#include "util.h"
+#include "commands/command.h"
+#include "render/render.h"
+#include "sources/replay.h"
+#include "util/util.h"
 
 static int run_replay(int argc, char **argv);
 
@@ -31,6 +34,7 @@ static const struct command {
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .json = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
+	{ .name = "explain", .run = command_explain, },
 	{ .name = "help", .run = command_help, },
 	{ .name = "-h", .run = command_help, },
 	{ .name = "--help", .run = command_help, },
@@ -104,10 +108,27 @@ static int run_replay(int argc, char **argv)
 	return command_replay(argc, argv, run_command);
 }
 
+/*
+ * Where standard input, output or error is closed, no other file shall get its number.
+ * Writing there stays an error.
+ */
+static void open_missing(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = dup(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int status, output;
 
+	open_missing();
+	/* How wide characters are; numbers stay as they are. */
+	setlocale(LC_CTYPE, "");
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */
@@ -118,5 +139,6 @@ int main(int argc, char **argv)
 		status = run_command(argc, argv);
 	if (!flush_output(&output) && status == STATUS_OK)
 		status = output;
+	end_inventories();
 	return status;
 }

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../export.h"
-#include "../util.h"
+#include "commands/export.h"
 #include "guests.h"
+#include "sources/discover.h"
+#include "util/util.h"
 
 static const struct image_stat vm_stats[] = {
 	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
@@ -88,7 +89,7 @@ int main(int argc, char **argv)
 	status = export_parse_options(argc - 2, argv + 2, &options);
 	if (status != STATUS_OK)
 		return status;
-	inventory_init(&inventory, &guests_host);
+	discover_init(&inventory, &guests_host);
 	status = run_export(&inventory, &options, stay);
 	inventory_free(&inventory);
 	guests_free();

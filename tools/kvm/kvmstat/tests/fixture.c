@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../util.h"
 #include "fixture.h"
+#include "util/util.h"
 
 void fixture_set_up(struct fixture *fixture, const char *process_name,
 		    const struct image_stat *vm_stats, const struct image_stat *vcpu_stats)
@@ -27,7 +27,14 @@ void fixture_set_up(struct fixture *fixture, const char *process_name,
 		.process = &fixture->process,
 		.num_vcpus_counted = 3,
 	};
-	model_init(&fixture->model, &fixture->vm);
+	fixture->tracked = (struct tracked_vm) {
+		.pid = fixture->process.pid,
+		.id = "kvm-312",
+		.has_statistics = true,
+		.num_vcpus = 1,
+	};
+	strcpy(fixture->tracked.name, fixture->process.name);
+	model_init(&fixture->tracked.model, &fixture->vm);
 	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
 }
 
@@ -35,7 +42,7 @@ void fixture_tear_down(struct fixture *fixture)
 {
 	fclose(fixture->output.file);
 	free(fixture->text);
-	model_free(&fixture->model);
+	model_free(&fixture->tracked.model);
 	statsfile_close(&fixture->vcpu.file);
 	statsfile_close(&fixture->vm.file);
 	image_free(&fixture->vcpu_image);
@@ -46,7 +53,7 @@ void fixture_sample(struct fixture *fixture, uint64_t seconds)
 {
 	struct statsfile_error error;
 
-	if (model_sample(&fixture->model, seconds * NSEC_PER_SEC, false, &error))
+	if (model_sample(&fixture->tracked.model, seconds * NSEC_PER_SEC, false, &error))
 		abort();
 }
 

@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../discover.h"
-#include "../model.h"
-#include "../render.h"
 #include "image.h"
+#include "model/model.h"
+#include "render/render.h"
+#include "sources/discover.h"
 
 struct fixture {
 	struct image vm_image, vcpu_image;
 	struct process process;
 	struct vcpu vcpu;
 	struct vm vm, closed_vm;
-	struct model model;
+	struct tracked_vm tracked;
 	char *text;		/* that was rendered, up to the last flush of the output */
 	size_t size;
 	struct output output;

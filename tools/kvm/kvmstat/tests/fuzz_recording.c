@@ -10,12 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../command.h"
-#include "../discover.h"
-#include "../recording.h"
-#include "../replay.h"
-#include "../tracker.h"
-#include "../util.h"
+#include "model/tracker.h"
+#include "sources/discover.h"
+#include "sources/recording.h"
+#include "sources/replay.h"
+#include "util/util.h"
 
 /* More of them have nothing new. */
 #define MAX_SAMPLES 16
@@ -106,13 +105,6 @@ static bool check_samples(struct recording *recording)
 	return small;
 }
 
-/* Of command lines, which there are none of here. */
-int usage_error(const char *format, ...)
-{
-	promise(false, format);
-	return STATUS_USAGE;
-}
-
 static void no_error(const char *text)
 {
 	promise(*text, "an error has a text");
@@ -130,7 +122,7 @@ static void check_replay(const uint8_t *bytes, size_t size)
 	promise(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "a file for the test");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	promise(!replay_open(path) && replay_jump(0), "what was read can be replayed");
-	inventory_init(&inventory, &replay_host);
+	replay_init(&inventory);
 	tracker_init(&tracker, &inventory);
 	for (i = 0; i < MAX_SAMPLES; i++) {
 		promise(!tracker_sample(&tracker, replay_time.now_ns()), "a sample");

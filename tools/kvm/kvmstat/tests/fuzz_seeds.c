@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../recording.h"
-#include "../util.h"
 #include "image.h"
+#include "sources/recording.h"
+#include "util/util.h"
 
 static const struct image_stat vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },

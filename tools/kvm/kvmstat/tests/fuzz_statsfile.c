@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../statsfile.h"
+#include "sources/statsfile.h"
 
 /* An accepted file may claim to have thousands of vCPUs. */
 #define MAX_READ 4

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "guests.h"
+#include "util/util.h"
 
 struct guest guests[MAX_GUESTS];
 
@@ -109,10 +109,10 @@ static const struct guest *find_guest(pid_t pid)
 	return guest;
 }
 
-static void name(const struct host *host, pid_t pid, char *text, size_t size)
+static void identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	(void)host;
-	snprintf(text, size, "%s", find_guest(pid)->name);
+	identity_of_name(identity, find_guest(pid)->name);
 }
 
 static pid_t thread_group(const struct host *host, pid_t pid)
@@ -173,7 +173,7 @@ static bool is_dead(int stats)
 const struct host guests_host = {
 	.list = list,
 	.list_fds = list_fds,
-	.name = name,
+	.identify = identify,
 	.thread_group = thread_group,
 	.get_stats = get_stats,
 	.open_process = open_process,

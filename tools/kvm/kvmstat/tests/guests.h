@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../host.h"
 #include "image.h"
+#include "sources/host.h"
 
 #define MAX_GUESTS 64
 

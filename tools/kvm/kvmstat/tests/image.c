@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "image.h"
+#include "util/util.h"
 
 #define STRIDE (sizeof(struct kvm_stats_desc) + IMAGE_NAME_SIZE)
 #define VALUE_NAME_SIZE (sizeof(struct kvm_stats_value_name) + IMAGE_NAME_SIZE)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../statsfile.h"
+#include "sources/statsfile.h"
 
 #define IMAGE_NAME_SIZE 48
 

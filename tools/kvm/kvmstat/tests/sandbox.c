@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "sandbox.h"
+#include "util/util.h"
 
 enum { TRUE_STATUS = 10, FALSE_STATUS, NO_FILTER_STATUS };
 

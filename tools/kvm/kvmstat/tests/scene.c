@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../util.h"
 #include "image.h"
 #include "scene.h"
+#include "util/util.h"
 
 #define MAX_FDS 256
 #define VCPU_MAX 4
@@ -244,15 +244,15 @@ static int scene_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void scene_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void scene_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	unsigned int i;
 
 	(void)host;
 	for (i = 0; i < ARRAY_SIZE(guests); i++) {
 		if (guests[i].pid == pid)
-			snprintf(name, size, "%s", guests[i].renamed && second >= 4 ?
-				 guests[i].renamed : guests[i].name);
+			identity_of_name(identity, guests[i].renamed && second >= 4 ?
+					 guests[i].renamed : guests[i].name);
 	}
 }
 
@@ -269,6 +269,15 @@ static pid_t scene_thread_group(const struct host *host, pid_t pid)
 {
 	(void)host;
 	return has_pid(pid) ? pid : 0;
+}
+
+/* No files of threads. */
+static int scene_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	(void)host;
+	(void)pid;
+	*times = (struct proc_times) {};
+	return -ENOENT;
 }
 
 static int scene_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
@@ -326,8 +335,9 @@ const struct host scene_host = {
 	.proc = "scene",
 	.list = scene_list,
 	.list_fds = scene_list_fds,
-	.name = scene_name,
+	.identify = scene_identify,
 	.thread_group = scene_thread_group,
+	.read_times = scene_read_times,
 	.get_stats = scene_get_stats,
 	.open_process = scene_open_process,
 	.is_gone = scene_is_gone,
@@ -355,7 +365,7 @@ static enum event scene_pause_until(int signals, int pidfd, uint64_t end_ns)
 		if (scene_on_second)
 			scene_on_second(second);
 		if (pidfd >= 0 && scene_is_gone(pidfd))
-			return EVENT_PROCESS_ENDED;
+			return EVENT_READABLE;
 	}
 	return EVENT_TIME;
 }

@@ -7,8 +7,8 @@
 #ifndef KVMSTAT_TESTS_SCENE_H
 #define KVMSTAT_TESTS_SCENE_H
 
-#include "../host.h"
-#include "../interval.h"
+#include "sources/host.h"
+#include "util/clock.h"
 
 /* Seconds in which something happens. */
 #define SCENE_SECONDS 9

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../util.h"
+#include "util/util.h"
 
 __printf(2, 3)
 void check(bool passed, const char *name, ...);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../broker.h"
-#include "../privilege.h"
-#include "../util.h"
+#include "privilege/broker.h"
+#include "privilege/privilege.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define SECONDS_TO_WAIT 300
 
@@ -66,10 +67,13 @@ static int fake_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void fake_name(const struct host *host, pid_t pid, char *name, size_t size)
+static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
+	char name[TEXT_NAME_SIZE];
+
 	(void)host;
-	snprintf(name, size, "%d %0100d", pid, 0);
+	snprintf(name, sizeof(name), "%d %0200d", pid, 0);
+	identity_of_name(identity, name);
 }
 
 static pid_t fake_thread_group(const struct host *host, pid_t pid)
@@ -101,13 +105,35 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return stats;
 }
 
+/* As the real one has no type, this one has nothing that others have. */
+static bool fake_is_stats(int fd)
+{
+	char text[64] = "";
+	int numbers[3];
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 &&
+	       sscanf(text, "%d %d %d", &numbers[0], &numbers[1], &numbers[2]) == 3;
+}
+
+static int fake_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	(void)host;
+	*times = (struct proc_times) {
+		.guest_ns = 1, .kernel_ns = 2, .user_ns = 3, .ready_ns = UINT64_MAX,
+		.num_threads = 5, .has_ready = true,
+	};
+	return pid == 42 ? 0 : -ESRCH;
+}
+
 static const struct host fake_host = {
 	.proc = "",
 	.list = fake_list,
 	.list_fds = fake_list_fds,
-	.name = fake_name,
+	.identify = fake_identify,
 	.thread_group = fake_thread_group,
+	.read_times = fake_read_times,
 	.get_stats = fake_get_stats,
+	.is_stats = fake_is_stats,
 };
 
 /* A child that does @run with one end of a socket; returns its pid and the other end. */
@@ -215,16 +241,24 @@ static void test_answers(void)
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
 	struct broker broker;
-	char name[32], text[64] = "";
+	struct identity identity, expected;
+	struct proc_times times;
+	char text[64] = "";
 	uint64_t vm = 0;
 	int socket, stats;
 	pid_t child;
 
 	child = start(serve_fake, &socket);
 	broker_connect(&broker, socket, &fake_host);
-	broker.host.name(&broker.host, 42, name, sizeof(name));
-	check_text(name, "42 0000000000000000000000000000", "a name, as much as there is room");
+	broker.host.identify(&broker.host, 42, &identity);
+	fake_identify(&fake_host, 42, &expected);
+	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
+	check(!broker.host.read_times(&broker.host, 42, &times) && times.guest_ns == 1 &&
+	      times.kernel_ns == 2 && times.user_ns == 3 && times.ready_ns == UINT64_MAX &&
+	      times.num_threads == 5 && times.has_ready, "times of threads");
+	check_number(broker.host.read_times(&broker.host, 43, &times), -ESRCH,
+		     "times of threads that are gone");
 
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
@@ -284,6 +318,8 @@ static const struct {
 	{ "a link that there is not", 10, { .link = LINK_OTHER, }, },
 };
 
+static const struct host *asked_host = &fake_host;
+
 /* It does not come back from a broker that refuses it: how it ends, and what it says. */
 static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
 			    size_t size)
@@ -299,7 +335,7 @@ static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, cha
 	child = fork();
 	if (!child) {
 		dup2(output[1], STDERR_FILENO);
-		broker_connect(&broker, socket, &fake_host);
+		broker_connect(&broker, socket, asked_host);
 		broker.host.get_stats(&broker.host, pid, fd, &vm, &error);
 		_exit(STATUS_OK);
 	}
@@ -340,8 +376,19 @@ static void test_hostile_requests(void)
 	}
 }
 
+/* Of one without a process. */
+#define ANSWER_SIZE 2904
+
 static size_t answer_size;
 static char answer_byte;
+
+/* One by one where there is something to be told apart. */
+static size_t next_size(size_t size)
+{
+	bool is_near = size + 104 > ANSWER_SIZE && size < ANSWER_SIZE + 104;
+
+	return size + (size < 104 || (is_near && !answer_byte) ? 1 : 57);
+}
 
 static void serve_nonsense(int socket)
 {
@@ -364,21 +411,120 @@ static void test_hostile_answers(void)
 	pid_t child;
 	size_t i;
 
-	/* A whole answer has 96 bytes and more. */
 	for (i = 0; i < ARRAY_SIZE(some); i++) {
 		answer_byte = some[i];
-		for (answer_size = 0; answer_size <= 4096;
-		     answer_size += answer_size < 104 ? 1 : 57) {
-			if (!answer_byte && answer_size == 96)
-				continue;
+		for (answer_size = 0; answer_size <= 4096; answer_size = next_size(answer_size)) {
 			child = start(serve_nonsense, &socket);
 			if (status_of_asking(socket, 10, &fd, text, sizeof(text)) != STATUS_ERROR ||
 			    !strstr(text, "kvmstat-broker, has ended"))
-				believed++;
+				believed += answer_byte || answer_size != ANSWER_SIZE ? 1000 : 1;
 			status_of(child);
 		}
 	}
-	check_number(believed, 0, "answers that make no sense are not believed");
+	check_number(believed, 1, "answers that make no sense are not believed, one of zeros is");
+}
+
+/* What a broker may have that was taken over, and kvmstat may not. */
+static int hostile_files[2];
+static unsigned int num_hostile_files;
+
+/* Answers with those, whatever is asked for. */
+static void serve_files(int socket)
+{
+	const size_t size = num_hostile_files * sizeof(int);
+	char bytes[4096] = {}, control[64] = {};
+	struct iovec data = { .iov_base = bytes, .iov_len = answer_size, };
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = CMSG_SPACE(size),
+	};
+
+	*(struct cmsghdr *)control = (struct cmsghdr) {
+		.cmsg_len = CMSG_LEN(size),
+		.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
+	};
+	memcpy(CMSG_DATA((struct cmsghdr *)control), hostile_files, size);
+	while (read(socket, bytes + sizeof(bytes) / 2, 64) > 0) {
+		memset(bytes, 0, sizeof(bytes));
+		if (sendmsg(socket, &message, 0) < 0)
+			_exit(STATUS_ERROR);
+	}
+	_exit(STATUS_OK);
+}
+
+/* With the header that a file of statistics has. */
+static int make_memory(void)
+{
+	const struct kvm_stats_header header = { .name_size = 8, .id_offset = 24, };
+	int fd = memfd_create("test", 0);
+
+	if (fd < 0 || write(fd, &header, sizeof(header)) != sizeof(header))
+		abort();
+	return fd;
+}
+
+static unsigned int count_open(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < 1000; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void test_hostile_files(void)
+{
+	const struct {
+		const char *name;
+		int fd;
+	} *file, files[] = {
+		{ "a file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), },
+		{ "a device", open("/dev/zero", O_RDONLY | O_CLOEXEC), },
+		{ "memory with the content of a statistics file", make_memory(), },
+		{ "a file without a type", eventfd(1, EFD_CLOEXEC), },
+	};
+	const struct proc_fd fd = { .fd = 7, };
+	struct host_error error;
+	struct broker broker;
+	unsigned int before;
+	char text[128];
+	int socket, stats;
+	uint64_t vm;
+	pid_t child;
+
+	answer_size = ANSWER_SIZE;
+	num_hostile_files = 1;
+	asked_host = &this_host;
+	for (file = files; file < files + ARRAY_SIZE(files); file++) {
+		hostile_files[0] = file->fd;
+		child = start(serve_files, &socket);
+		check(status_of_asking(socket, 10, &fd, text, sizeof(text)) == STATUS_ERROR &&
+		      strstr(text, "kvmstat-broker, has ended"), "%s is not taken", file->name);
+		status_of(child);
+		close(file->fd);
+	}
+	asked_host = &fake_host;
+
+	num_hostile_files = 2;
+	hostile_files[0] = fake_get_stats(&fake_host, 10, &fd, &vm, &error);
+	hostile_files[1] = dup(hostile_files[0]);
+	child = start(serve_files, &socket);
+	broker_connect(&broker, socket, &fake_host);
+	before = count_open();
+	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
+	check(stats >= 0, "of two statistics files one is taken");
+	close(stats);
+	check_number(count_open(), before, "and nothing is left of the other one");
+	broker.host.thread_group(&broker.host, 10);
+	check_number(count_open(), before, "nor of files that were not asked for at all");
+	broker_close(&broker);
+	status_of(child);
+	close(hostile_files[0]);
+	close(hostile_files[1]);
 }
 
 /* The real one. */
@@ -461,8 +607,8 @@ static void test_real(void)
 	const char *capabilities = geteuid() ? "CapEff:\t0000000000000000" :
 					       "CapEff:\t0000000000080004";
 	unsigned int sockets, others;
+	struct identity identity;
 	struct broker broker;
-	char name[64] = "";
 	pid_t pid;
 
 	if (broker_start(&broker, &this_host) != STATUS_OK) {
@@ -478,15 +624,15 @@ static void test_real(void)
 	count_files(pid, &sockets, &others);
 	check_number(sockets, 1, "it has one socket");
 	check_number(others, 0, "and no other file");
-	broker.host.name(&broker.host, getpid(), name, sizeof(name));
-	check_text(name, "test_broker", "it answers");
+	broker.host.identify(&broker.host, getpid(), &identity);
+	check(identity.text[IDENTITY_NAME][0], "it answers");
 	kill(pid, SIGINT);
 	kill(pid, SIGTERM);
 	kill(pid, SIGHUP);
 	check_number(broker.host.thread_group(&broker.host, getpid()), getpid(),
 		     "and goes on when the terminal's signals come");
 	broker_close(&broker);
-	check_number(status_of(pid), STATUS_OK, "it ends with the connection");
+	check(kill(pid, 0) && errno == ESRCH, "it ends with the connection, and is waited for");
 }
 
 static void wait_with_broker(int socket)
@@ -549,6 +695,40 @@ static void test_lost(void)
 	close(socket);
 }
 
+/* All files that tell whose VM it is are read in spite of its filter. */
+static void test_identity(void)
+{
+	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
+	struct identity identity = {};
+	struct host host = this_host;
+	struct broker broker;
+	char *command;
+
+	if (!mkdtemp(dir))
+		abort();
+	command = xasprintf("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
+			    "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
+			    "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
+			    "ln -s a systemd/machines/unit:machine-a.scope;"
+			    "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
+			    "echo 7 >libvirt/qemu/web.pid", dir);
+	if (system(command))
+		abort();
+	host.proc = dir;
+	host.run = dir;
+	if (broker_start(&broker, &host) == STATUS_OK) {
+		broker.host.identify(&broker.host, 7, &identity);
+		broker_close(&broker);
+	}
+	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
+	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "and those of machined");
+	free(command);
+	command = xasprintf("rm -r %s", dir);
+	if (system(command))
+		abort();
+	free(command);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -557,7 +737,9 @@ int main(void)
 	test_too_many_files();
 	test_hostile_requests();
 	test_hostile_answers();
+	test_hostile_files();
 	test_real();
+	test_identity();
 	test_killed();
 	test_lost();
 	return tap_end();

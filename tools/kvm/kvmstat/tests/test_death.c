@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../discover.h"
-#include "../model.h"
-#include "../util.h"
+#include "model/model.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)
@@ -93,16 +93,16 @@ static void look(pid_t pid)
 	struct process *process;
 	size_t i;
 
-	inventory_init(&inventory, &this_host);
-	process = discover_process(&inventory, pid);
+	discover_init(&inventory, &this_host);
+	process = inventory_find(&inventory, pid);
 	if (process) {
-		discover_again(&inventory, process);
+		inventory_look(&inventory, process);
 		sample_all(&inventory);
-		discover_again(&inventory, process);
+		inventory_look(&inventory, process);
 		for (i = 0; i < inventory.num_vms; i++)
-			vm_is_dead(&inventory, inventory.vm[i]);
+			inventory_see_end(&inventory, inventory.vm[i]);
 		sample_all(&inventory);
-		discover_forget_dead(&inventory);
+		inventory_forget_dead(&inventory);
 	}
 	for (i = 0; i < inventory.num_problems; i++) {
 		if (!is_expected(inventory.problem[i])) {

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../statsfile.h"
-#include "../util.h"
+#include "sources/statsfile.h"
 #include "tap.h"
+#include "util/util.h"
 
 /* More than a file has before its windows. */
 #define FILE_SIZE 0x100000

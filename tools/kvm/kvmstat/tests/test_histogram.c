@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../histogram.h"
-#include "../render.h"
-#include "../util.h"
 #include "image.h"
+#include "model/histogram.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 
@@ -180,12 +180,12 @@ static void test_names_text(void)
 	fflush(fixture.output.file);
 	check_text(fixture.text,
 		   "kvm-7: reasons, 13000 values\n"
-		   "name              count   share\n"
-		   "nested_page_fault 12345   95.0%  ########################################\n"
-		   "other               455    3.5%  #\n"
-		   "io                  150    1.2%  #\n"
-		   "interrupt            49    0.4%  #\n"
-		   "4                     1    0.0%  #\n",
+		   "name              count share\n"
+		   "nested_page_fault 12345 95.0% ########################################\n"
+		   "other               455  3.5% #\n"
+		   "io                  150  1.2% #\n"
+		   "interrupt            49  0.4% #\n"
+		   "4                     1  0.0% #\n",
 		   "histogram with names: no bounds, no percentiles");
 	tear_down(&fixture);
 }
@@ -221,18 +221,18 @@ static void test_histogram_text(void)
 		   "  p90  from 2 ns to 4 ns\n"
 		   "  p99  from 2 ns to 4 ns\n"
 		   "  max  from 8 ns on\n"
-		   "      from         to                count   share\n"
-		   "      2 ns       4 ns                  100   99.0%  ########################################\n"
-		   "      4 ns       8 ns                    0    0.0%\n"
-		   "      8 ns          -                    1    1.0%  #\n"
+		   "      from         to count share\n"
+		   "      2 ns       4 ns   100 99.0% ########################################\n"
+		   "      4 ns       8 ns     0  0.0%\n"
+		   "      8 ns          -     1  1.0% #\n"
 		   "\n"
 		   "kvm-7: linear, 3 values\n"
 		   "  p50  from 0 to 10\n"
 		   "  p90  from 0 to 10\n"
 		   "  p99  from 0 to 10\n"
 		   "  max  from 0 to 10\n"
-		   "      from         to                count   share\n"
-		   "         0         10                    3  100.0%  ########################################\n"
+		   "      from         to count  share\n"
+		   "         0         10     3 100.0% ########################################\n"
 		   "\n"
 		   "kvm-7: log, 0 values\n",
 		   "histograms: log with an open end, linear, empty");

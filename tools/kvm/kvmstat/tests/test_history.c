@@ -5,9 +5,9 @@
  */
 #include <math.h>
 
-#include "../history.h"
-#include "../util.h"
+#include "model/history.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define SECOND NSEC_PER_SEC
 #define START (1000 * SECOND)

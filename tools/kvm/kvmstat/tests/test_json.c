@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../render.h"
-#include "../util.h"
 #include "fixture.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 
@@ -118,6 +118,34 @@ static void expect_head(struct fixture *fixture, const char *type)
 	free(quoted);
 }
 
+/* However many there are. */
+static void test_document(void)
+{
+	struct fixture fixture;
+	struct vm *vm[] = { &fixture.vm, &fixture.closed_vm, };
+	struct inventory inventory = { .vm = vm, };
+	char *end;
+
+	set_up(&fixture);
+	for (inventory.num_vms = 0; inventory.num_vms <= 2; inventory.num_vms++) {
+		json_renderer.begin(&fixture.output);
+		json_renderer.vms(&fixture.output, &inventory);
+		json_renderer.end(&fixture.output);
+		fflush(fixture.output.file);
+		end = strrchr(fixture.text, '\n');
+		json_object_put(parsed);
+		parsed = json_tokener_parse(fixture.text);
+		check(parsed && end && !end[1] &&
+		      json_object_is_type(parsed, json_type_array) &&
+		      json_object_array_length(parsed) == inventory.num_vms,
+		      "a document of %zu VMs is an array of these", inventory.num_vms);
+		fixture_rewind(&fixture);
+	}
+	expect("0/id", "\"kvm-312\"");
+	expect("1/type", "\"vm\"");
+	tear_down(&fixture);
+}
+
 static void test_list(void)
 {
 	struct fixture fixture;
@@ -171,7 +199,7 @@ static void test_activity(void)
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
 	expect("time",
-	       "{\"value\":1234567890000000007,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
+	       "{\"value\":1234567890000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-6}");
 	expect("interval/value", "2000000001");
 	expect("pid", "312");
 	expect("name", "\"guest\"");
@@ -181,9 +209,29 @@ static void test_activity(void)
 	expect("exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
 	expect("halts", "null");
 	expect("injections/value", "0.250");
+	expect("shares", "null");
 	expect("top_reason/name", "\"halt_exits\"");
 	expect("top_reason/value", "125.000");
 	expect("top_reason/share", "0.250");
+	vm.rates.shares = (struct shares) {
+		.known = { true, true, true, true, true, },
+		.part = { 0.5, 0.25, 0.125, 0.0625, 0.0625, },
+	};
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares/guest", "0.500");
+	expect("shares/kvm", "0.250");
+	expect("shares/vmm", "0.125");
+	expect("shares/ready", "0.062");
+	expect("shares/idle", "0.062");
+	vm.rates.shares = (struct shares) { .known[SHARE_READY] = true, };
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares", "{\"ready\":0.000,\"source\":\"kvm\"}");
+	vm.rates.shares.by_cpu = true;
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("shares/source", "\"proc\"");
 	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
@@ -214,7 +262,7 @@ static void test_watch(void)
 	values[TIMES + 2] = 8;
 	image_values(&fixture.vm_image)[0] = 1;
 	fixture_sample(&fixture, 3);
-	json_renderer.sample(&fixture.output, &fixture.model);
+	json_renderer.sample(&fixture.output, &fixture.tracked);
 	expect_head(&fixture, "sample");
 	expect("interval/value", "2000000000");
 	expect("vcpu_statistics/exits",
@@ -231,13 +279,13 @@ static void test_watch(void)
 	expect("vcpu_statistics/halt_exits", "nothing");
 	expect("vm_statistics/online_vcpus/value", "1");
 	/* As if there were two vCPUs. */
-	fixture.model.group[SCOPE_VCPU].num_members = 2;
-	json_renderer.sample(&fixture.output, &fixture.model);
+	fixture.tracked.model.group[SCOPE_VCPU].num_members = 2;
+	json_renderer.sample(&fixture.output, &fixture.tracked);
 	expect_head(&fixture, "sample");
 	expect("vcpu_statistics/state", "nothing");
 	expect("vcpu_statistics/state_since_ns", "nothing");
 	expect("vcpu_statistics/exit_reason_ns/value", "8");
-	json_renderer.summary(&fixture.output, &fixture.model, "ended");
+	json_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	expect_head(&fixture, "summary");
 	expect("ending", "\"ended\"");
 	expect("watched/value", "2000000000");
@@ -291,7 +339,7 @@ static void test_show(void)
 	values[NS] = UINT64_MAX;
 	values[STATE] = 1;
 	fixture_sample(&fixture, 1);
-	group = &fixture.model.group[SCOPE_VCPU];
+	group = &fixture.tracked.model.group[SCOPE_VCPU];
 	subject.vm = &fixture.vm;
 	subject.id = "kvm-312";
 	text_renderer.group(&fixture.output, &subject, group);
@@ -392,6 +440,7 @@ static void test_histogram(void)
 int main(void)
 {
 	test_list();
+	test_document();
 	test_activity();
 	test_watch();
 	test_show();

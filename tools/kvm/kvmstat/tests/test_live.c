@@ -19,13 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../broker.h"
-#include "../discover.h"
-#include "../model.h"
-#include "../privilege.h"
-#include "../util.h"
+#include "model/model.h"
+#include "privilege/broker.h"
+#include "privilege/privilege.h"
 #include "sandbox.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)
@@ -423,11 +423,11 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 	      statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: no third vCPU yet");
 	tell_vmm(vmm, ADD_VCPU);
 	check(!statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: a vCPU appears there");
-	discover_vcpus(inventory, vm);
+	inventory_see_vcpus(inventory, vm);
 	check(vm->num_vcpus == 3 && vm->vcpu[2].number == ADDED_VCPU, "mapping: its id");
 	check(take_sample(&model) && model.group[SCOPE_VCPU].num_members == 3,
 	      "mapping: its values are in the next sample");
-	discover_again(inventory, vm->process);
+	inventory_look(inventory, vm->process);
 	check(vm->num_vcpus == 3 && vcpu_agrees(vm, 2), "mapping: the same values as by pread()");
 	check(without_system_calls(take_sample, &model),
 	      "mapping: then a sample makes no system call");
@@ -445,9 +445,9 @@ static void test_files(const struct vmm *vmm)
 	const struct vm *vm;
 
 	host.access = STATSFILE_PREAD;
-	inventory_init(&inventory, &host);
-	process = discover_process(&inventory, vmm->pid);
-	discover_again(&inventory, process);
+	discover_init(&inventory, &host);
+	process = inventory_find(&inventory, vmm->pid);
+	inventory_look(&inventory, process);
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 2 && vm->num_vcpus == 3 && !inventory.num_problems,
 	      "not mapped: VMs and vCPUs");
@@ -488,13 +488,14 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	      "statistics of VM and vCPU");
 	check(is_readable(first) && is_readable(second), "values");
 
-	check(!vm_is_dead(inventory, first) && !vm_is_dead(inventory, second), "both live");
+	check(!inventory_see_end(inventory, first) && !inventory_see_end(inventory, second),
+	      "both live");
 	tell_vmm(vmm, CLOSE_FIRST_VM);
-	check(vm_is_dead(inventory, first), "the statistics files keep no VM alive");
-	check(!vm_is_dead(inventory, second), "the other VM lives");
+	check(inventory_see_end(inventory, first), "the statistics files keep no VM alive");
+	check(!inventory_see_end(inventory, second), "the other VM lives");
 	check(is_readable(first), "values of the dead VM");
 	end_vmm(vmm);
-	check(vm_is_dead(inventory, second), "the other VM ends with its process");
+	check(inventory_see_end(inventory, second), "the other VM ends with its process");
 	check(is_readable(second), "and leaves its values");
 }
 
@@ -504,8 +505,8 @@ static bool finds_vm_of(const struct vmm *vmm, const struct host *host)
 	bool found = false;
 	size_t i;
 
-	inventory_init(&inventory, host);
-	discover_all(&inventory);
+	discover_init(&inventory, host);
+	inventory_look(&inventory, NULL);
 	for (i = 0; i < inventory.num_vms; i++)
 		found |= inventory.vm[i]->process->pid == vmm->pid;
 	inventory_free(&inventory);
@@ -537,13 +538,13 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 
 	host.get_stats = give_held_only;
 	host.access = STATSFILE_PREAD;
-	inventory_init(&inventory, &host);
-	process = discover_process(&inventory, vmm->pid);
-	discover_again(&inventory, process);
+	discover_init(&inventory, &host);
+	process = inventory_find(&inventory, vmm->pid);
+	inventory_look(&inventory, process);
 	check(inventory.num_vms == 1 && !vm_has_statistics(inventory.vm[0]),
 	      "held: none at first");
 	tell_vmm(vmm, HOLD_FILES);
-	discover_again(&inventory, process);
+	inventory_look(&inventory, process);
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 1 && vm_has_statistics(vm) && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == RUNNING_VCPU, "held: VM and vCPU");
@@ -555,9 +556,9 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 		check_number(vcpu_value(vm, 0, "exits"), *exits,
 			     "held: the same value as by the VM's file");
 	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
-	check_contains(inventory.problem[1], "which has none open of vCPUs 5, 0",
+	check_contains(inventory.problem[2], "which has none open of vCPUs 5, 0",
 		       "held: other vCPUs are missing");
-	check_contains(inventory.problem[2], "it has 3 file descriptors of VMs",
+	check_contains(inventory.problem[1], "has 3 file descriptors of VMs",
 		       "held: there may be more VMs");
 	model_init(&model, vm);
 	check(take_sample(&model) && with_system_calls(take_sample, &model),
@@ -575,7 +576,7 @@ static void test_held_and_given(struct inventory *inventory, const struct vmm *v
 
 	test_held(vmm, &exits);
 	fds = count_own_fds();
-	discover_again(inventory, vm->process);
+	inventory_look(inventory, vm->process);
 	check(inventory->num_vms == 2 && vm->num_vcpus == 3 && !inventory->num_problems &&
 	      count_own_fds() == fds, "held and given: nothing is shown or opened twice");
 }
@@ -657,10 +658,10 @@ int main(void)
 	}
 
 	test_confined();
-	inventory_init(&inventory, &this_host);
-	process = discover_process(&inventory, vmm.pid);
+	discover_init(&inventory, &this_host);
+	process = inventory_find(&inventory, vmm.pid);
 	fds = count_own_fds();
-	check(process && !discover_again(&inventory, process), "the VMM is looked into");
+	check(process && !inventory_look(&inventory, process), "the VMM is looked into");
 	if (inventory.num_vms == 2)
 		check_number(count_own_fds(), fds + 2, "one file per VM");
 	check(finds_vm_of(&vmm, &this_host), "a scan of the host finds it too");

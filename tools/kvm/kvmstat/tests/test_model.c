@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model.h"
-#include "../util.h"
 #include "image.h"
+#include "model/model.h"
 #include "sandbox.h"
 #include "tap.h"
+#include "util/util.h"
 
 enum { EXITS, PAGES, PEAK, HIST, NEW_TYPE, NUM_STATS };
 

@@ -10,15 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../accept.h"
-#include "../descriptions.h"
-#include "../format.h"
-#include "../listen.h"
-#include "../render_openmetrics.h"
-#include "../scrape.h"
-#include "../util.h"
+#include "export/accept.h"
+#include "export/listen.h"
+#include "export/render_openmetrics.h"
+#include "export/scrape.h"
 #include "guests.h"
+#include "model/descriptions.h"
+#include "render/format.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define HIST_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
 
@@ -100,7 +101,7 @@ static void set_up(bool per_vcpu)
 	guest_vm_values(&guests[0])[2] = 3;
 	set_values(&guests[0], 0, 1);
 	set_values(&guests[0], 1, 2);
-	inventory_init(&inventory, &guests_host);
+	discover_init(&inventory, &guests_host);
 	collector_init(&collector, &inventory, per_vcpu);
 	now_ns = 1;
 }
@@ -115,7 +116,18 @@ static void tear_down(void)
 /* All of it, from reads of @size; the caller frees it. */
 static char *scrape(enum exposition_format format, size_t size)
 {
-	const struct exposition_server server = { .num_connections = 5, .num_dropped = 2, };
+	const struct exposition_server server = {
+		.num_connections = 5,
+		.num_dropped = 2,
+		.usage = {
+			.cpu_ns = 2500000000,
+			.start_s = 1609459200,
+			.resident = 4096,
+			.mapped = 8192,
+			.num_fds = 12,
+			.max_fds = 1024,
+		},
+	};
 	struct exposition *exposition;
 	struct scrape scrape;
 	size_t length = 0, done;
@@ -171,6 +183,28 @@ static void expect_lines(const char *start, const char *expected, const char *na
 }
 
 static const char openmetrics[] =
+	"# HELP process_cpu_seconds CPU time of the exporter\n"
+	"# TYPE process_cpu_seconds counter\n"
+	"# UNIT process_cpu_seconds seconds\n"
+	"process_cpu_seconds_total 2.500000000\n"
+	"# HELP process_start_time_seconds When the exporter was started, since the Epoch\n"
+	"# TYPE process_start_time_seconds gauge\n"
+	"# UNIT process_start_time_seconds seconds\n"
+	"process_start_time_seconds 1609459200.000000000\n"
+	"# HELP process_resident_memory_bytes Memory of the exporter, with what it maps of statistics\n"
+	"# TYPE process_resident_memory_bytes gauge\n"
+	"# UNIT process_resident_memory_bytes bytes\n"
+	"process_resident_memory_bytes 4096\n"
+	"# HELP process_virtual_memory_bytes Addresses that the exporter has mapped\n"
+	"# TYPE process_virtual_memory_bytes gauge\n"
+	"# UNIT process_virtual_memory_bytes bytes\n"
+	"process_virtual_memory_bytes 8192\n"
+	"# HELP process_open_fds Files that the exporter has open\n"
+	"# TYPE process_open_fds gauge\n"
+	"process_open_fds 12\n"
+	"# HELP process_max_fds Files that the exporter may have open\n"
+	"# TYPE process_max_fds gauge\n"
+	"process_max_fds 1024\n"
 	"# HELP kvmstat_build_info The exporter, its value is always 1\n"
 	"# TYPE kvmstat_build_info gauge\n"
 	"kvmstat_build_info{version=\"0.1\"} 1\n"
@@ -198,56 +232,56 @@ static const char openmetrics[] =
 	"kvmstat_connections_dropped_total 2\n"
 	"# HELP kvmstat_vm_up Whether the statistics of the VM were read for this scrape\n"
 	"# TYPE kvmstat_vm_up gauge\n"
-	"kvmstat_vm_up{vm=\"a\",pid=\"100\"} 1\n"
+	"kvmstat_vm_up{vm=\"a\"} 1\n"
 	"# HELP kvmstat_vm_vcpus vCPUs of the VM that were found\n"
 	"# TYPE kvmstat_vm_vcpus gauge\n"
-	"kvmstat_vm_vcpus{vm=\"a\",pid=\"100\"} 2\n"
-	"# HELP kvmstat_vm_info The VM's id in KVM, the value is always 1\n"
-	"# TYPE kvmstat_vm_info gauge\n"
-	"kvmstat_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\"} 1\n"
+	"kvmstat_vm_vcpus{vm=\"a\"} 2\n"
+	"# HELP kvm_vm_info Whose VM it is, the value is always 1\n"
+	"# TYPE kvm_vm_info gauge\n"
+	"kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
 	"# HELP kvm_vm_online_vcpus vCPUs that the VM has, none of which is removed before the VM\n"
 	"# TYPE kvm_vm_online_vcpus gauge\n"
-	"kvm_vm_online_vcpus{vm=\"a\",pid=\"100\"} 2\n"
+	"kvm_vm_online_vcpus{vm=\"a\"} 2\n"
 	"# HELP kvm_vm_remote_tlb_flush Flushes of the TLBs of other CPUs that run the VM\n"
 	"# TYPE kvm_vm_remote_tlb_flush counter\n"
-	"kvm_vm_remote_tlb_flush_total{vm=\"a\",pid=\"100\"} 7\n"
+	"kvm_vm_remote_tlb_flush_total{vm=\"a\"} 7\n"
 	"# HELP kvm_vm_max_mmu_rmap_size Most entries that mapped one guest page, but for those of the TDP MMU\n"
 	"# TYPE kvm_vm_max_mmu_rmap_size gauge\n"
-	"kvm_vm_max_mmu_rmap_size{vm=\"a\",pid=\"100\"} 3\n"
+	"kvm_vm_max_mmu_rmap_size{vm=\"a\"} 3\n"
 	"# HELP kvm_vcpu_exits Exits from the guest, for whatever reason (sum over all vCPUs)\n"
 	"# TYPE kvm_vcpu_exits counter\n"
-	"kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
+	"kvm_vcpu_exits_total{vm=\"a\"} 3\n"
 	"# HELP kvm_vcpu_halt_poll_fail_seconds Time spent polling in halts that blocked all the same (sum over all vCPUs)\n"
 	"# TYPE kvm_vcpu_halt_poll_fail_seconds counter\n"
 	"# UNIT kvm_vcpu_halt_poll_fail_seconds seconds\n"
-	"kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\",pid=\"100\"} 4.5\n"
+	"kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\"} 4.5\n"
 	"# HELP kvm_vcpu_memory_total_bytes KVM's statistic memory-total (the highest of all vCPUs); this kvmstat does not know what it counts\n"
 	"# TYPE kvm_vcpu_memory_total_bytes gauge\n"
 	"# UNIT kvm_vcpu_memory_total_bytes bytes\n"
-	"kvm_vcpu_memory_total_bytes{vm=\"a\",pid=\"100\"} 2048\n"
+	"kvm_vcpu_memory_total_bytes{vm=\"a\"} 2048\n"
 	"# HELP kvm_vcpu_blocking The vCPU is blocked now, waiting for an event (sum over all vCPUs)\n"
 	"# TYPE kvm_vcpu_blocking gauge\n"
-	"kvm_vcpu_blocking{vm=\"a\",pid=\"100\"} 2\n"
+	"kvm_vcpu_blocking{vm=\"a\"} 2\n"
 	"# HELP kvm_vcpu_halt_wait_seconds Halts that blocked, by time blocked (sum over all vCPUs)\n"
 	"# TYPE kvm_vcpu_halt_wait_seconds histogram\n"
 	"# UNIT kvm_vcpu_halt_wait_seconds seconds\n"
-	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.0\"} 3\n"
-	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.000000001\"} 33\n"
-	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"0.000000003\"} 33\n"
-	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 333\n"
-	"kvm_vcpu_halt_wait_seconds_count{vm=\"a\",pid=\"100\"} 333\n"
-	"kvm_vcpu_halt_wait_seconds_sum{vm=\"a\",pid=\"100\"} 0.000000003\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.0\"} 3\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.000000001\"} 33\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.000000003\"} 33\n"
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"+Inf\"} 333\n"
+	"kvm_vcpu_halt_wait_seconds_count{vm=\"a\"} 333\n"
+	"kvm_vcpu_halt_wait_seconds_sum{vm=\"a\"} 0.000000003\n"
 	"# HELP kvm_vcpu_depth KVM's statistic depth (sum over all vCPUs); this kvmstat does not know what it counts\n"
 	"# TYPE kvm_vcpu_depth histogram\n"
-	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"9.0\"} 3\n"
-	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"19.0\"} 3\n"
-	"kvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 9\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",le=\"9.0\"} 3\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",le=\"19.0\"} 3\n"
+	"kvm_vcpu_depth_bucket{vm=\"a\",le=\"+Inf\"} 9\n"
 	"# HELP kvm_vcpu_exits_by_reason Exits by their reason, which add up to exits (sum over all vCPUs)\n"
 	"# TYPE kvm_vcpu_exits_by_reason counter\n"
-	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"interrupt\"} 15\n"
-	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"io\"} 0\n"
-	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"2\"} 18\n"
-	"kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",reason=\"other\"} 21\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",reason=\"interrupt\"} 15\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",reason=\"io\"} 0\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",reason=\"2\"} 18\n"
+	"kvm_vcpu_exits_by_reason_total{vm=\"a\",reason=\"other\"} 21\n"
 	"# EOF\n";
 
 static void test_openmetrics(void)
@@ -271,11 +305,11 @@ static void test_prometheus(void)
 	expect(FORMAT_PROMETHEUS,
 	       "\n# HELP kvm_vcpu_exits_total Exits from the guest, for whatever reason (sum over all vCPUs)\n"
 	       "# TYPE kvm_vcpu_exits_total counter\n"
-	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+	       "kvm_vcpu_exits_total{vm=\"a\"} 3\n",
 	       "Prometheus: a counter's name ends in _total everywhere");
 	expect(FORMAT_PROMETHEUS,
-	       "\nkvm_vcpu_depth_bucket{vm=\"a\",pid=\"100\",le=\"+Inf\"} 9\n"
-	       "kvm_vcpu_depth_count{vm=\"a\",pid=\"100\"} 9\n",
+	       "\nkvm_vcpu_depth_bucket{vm=\"a\",le=\"+Inf\"} 9\n"
+	       "kvm_vcpu_depth_count{vm=\"a\"} 9\n",
 	       "Prometheus: a histogram without a sum has a count");
 	expect_lines("# UNIT", "", "Prometheus: no units");
 	expect_lines("# EOF", "", "Prometheus: no end");
@@ -288,18 +322,18 @@ static void test_per_vcpu(void)
 	expect(FORMAT_OPENMETRICS,
 	       "# HELP kvm_vcpu_exits Exits from the guest, for whatever reason\n"
 	       "# TYPE kvm_vcpu_exits counter\n"
-	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\",vcpu=\"10\"} 1\n"
-	       "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\",vcpu=\"11\"} 2\n#",
+	       "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"10\"} 1\n"
+	       "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"11\"} 2\n#",
 	       "per vCPU: a sample each, under its id");
 	expect_lines("kvm_vm_remote_tlb_flush_total",
-		     "kvm_vm_remote_tlb_flush_total{vm=\"a\",pid=\"100\"} 7\n",
+		     "kvm_vm_remote_tlb_flush_total{vm=\"a\"} 7\n",
 		     "per vCPU: what is the VM's is the VM's");
 	expect(FORMAT_PROMETHEUS,
-	       "kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",pid=\"100\",vcpu=\"11\",le=\"0.000000001\"} 22\n",
+	       "kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",vcpu=\"11\",le=\"0.000000001\"} 22\n",
 	       "per vCPU: histograms");
 	expect(FORMAT_PROMETHEUS,
 	       "# TYPE kvm_vcpu_exits_by_reason_total counter\n"
-	       "kvm_vcpu_exits_by_reason_total{vm=\"a\",pid=\"100\",vcpu=\"10\",reason=\"interrupt\"} 5\n",
+	       "kvm_vcpu_exits_by_reason_total{vm=\"a\",vcpu=\"10\",reason=\"interrupt\"} 5\n",
 	       "per vCPU: reasons");
 	tear_down();
 }
@@ -313,18 +347,18 @@ static void test_labels(void)
 	guests_start();
 	set_values(&guests[1], 0, 9);
 	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\\",pid=\"100\"} 3\n"
-		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 9\n",
-		     "labels: escaped; two VMs of a process are told apart");
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\"} 9\n",
+		     "labels: escaped; VMs of the same name are told apart");
 	expect_lines("kvmstat_vm_vcpus",
-		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\\",pid=\"100\"} 2\n"
-		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 1\n"
-		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\\",pid=\"200\"} 0\n",
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\\"} 2\n"
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\#2\"} 1\n"
+		     "kvmstat_vm_vcpus{vm=\"a \\\"b\\\"\\\\#3\"} 0\n",
 		     "labels: a VM without a vCPU has a name, too");
 	guests[0].dead = true;
 	now_ns += 2 * NSEC_PER_SEC;
 	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\",pid=\"100\"} 9\n",
+		     "kvm_vcpu_exits_total{vm=\"a \\\"b\\\"\\\\#2\"} 9\n",
 		     "labels: of the second they stay when the first has ended");
 	tear_down();
 }
@@ -341,18 +375,69 @@ static void test_coming_and_going(void)
 	expect_lines("kvmstat_vms ", "kvmstat_vms 2\n", "a new one, a second later");
 	guests[0].dead = true;
 	now_ns += NSEC_PER_SEC;
-	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"b\",pid=\"101\"} 1\n",
+	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"b\"} 1\n",
 		     "one that has ended is gone");
+	tear_down();
+}
+
+/* A VM that is started again continues its series; which process it is says the info. */
+static void test_restart(void)
+{
+	set_up(false);
+	set_guest(1, 101, "a", 1);
+	set_guest(2, 102, "a#2", 1);
+	guests_start();
+	expect_lines("kvm_vm_info",
+		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
+		     "kvm_vm_info{vm=\"a#2\",pid=\"101\",id=\"kvm-101\",name=\"a\"} 1\n"
+		     "kvm_vm_info{vm=\"a#2#2\",pid=\"102\",id=\"kvm-102\",name=\"a#2\"} 1\n",
+		     "the same name: told apart by a number");
+	guests[0].dead = true;
+	guests[1].dead = true;
+	set_guest(3, 103, "a", 1);
+	set_guest(4, 104, "a", 1);
+	guests_start();
+	now_ns += NSEC_PER_SEC;
+	expect_lines("kvmstat_vm_up",
+		     "kvmstat_vm_up{vm=\"a#2#2\"} 1\n"
+		     "kvmstat_vm_up{vm=\"a\"} 1\n"
+		     "kvmstat_vm_up{vm=\"a#2\"} 1\n",
+		     "started again: the same labels");
+	expect_lines("kvm_vm_info{vm=\"a\"",
+		     "kvm_vm_info{vm=\"a\",pid=\"103\",id=\"kvm-103\",name=\"a\"} 1\n",
+		     "started again: another process");
+	tear_down();
+}
+
+static void test_identity(void)
+{
+	struct identity *identity;
+	size_t i;
+	char *text;
+
+	set_up(false);
+	free(scrape(FORMAT_OPENMETRICS, 1 << 16));
+	identity = &inventory.process[0]->identity;
+	for (i = IDENTITY_UUID; i < IDENTITY_FIELDS; i++) {
+		identity->source[i] = IDENTITY_RUN;
+		snprintf(identity->text[i], sizeof(identity->text[i]), "\"%zu", i);
+	}
+	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
+	check_contains(text,
+		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
+		       "identity: all that is known");
+	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: on no other metric");
+	free(text);
 	tear_down();
 }
 
 static void test_values_are_fresh(void)
 {
 	set_up(false);
-	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\"} 3\n",
 		     "values");
 	guest_vcpu_values(&guests[0], 1)[EXITS] = 1000;
-	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 1001\n",
+	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\"} 1001\n",
 		     "are read for each scrape");
 	tear_down();
 }
@@ -369,13 +454,13 @@ static void test_failures(void)
 	guests_start();
 	set_values(&guests[3], 0, 5);
 	expect_lines("kvmstat_vm_up",
-		     "kvmstat_vm_up{vm=\"a\",pid=\"100\"} 1\n"
-		     "kvmstat_vm_up{vm=\"b\",pid=\"101\"} 0\n"
-		     "kvmstat_vm_up{vm=\"d\",pid=\"103\"} 1\n",
+		     "kvmstat_vm_up{vm=\"a\"} 1\n"
+		     "kvmstat_vm_up{vm=\"b\"} 0\n"
+		     "kvmstat_vm_up{vm=\"d\"} 1\n",
 		     "failures: a VM without statistics is there, and not up");
 	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n"
-		     "kvm_vcpu_exits_total{vm=\"d\",pid=\"103\"} 5\n",
+		     "kvm_vcpu_exits_total{vm=\"a\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"d\"} 5\n",
 		     "failures: the others have their values");
 	expect_lines("kvmstat_problems", "kvmstat_problems_total 1\n", "failures: counted");
 	expect_lines("kvmstat_processes_denied", "kvmstat_processes_denied 1\n",
@@ -402,16 +487,16 @@ static void test_schemas(void)
 	guest_vcpu_values(&guests[1], 0)[1] = 2;
 	guest_vcpu_values(&guests[1], 0)[2] = 3;
 	expect_lines("kvm_vcpu_halt_poll_fail",
-		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\",pid=\"100\"} 4.5\n"
-		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"b\",pid=\"101\"} 0.000003\n",
+		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\"} 4.5\n"
+		     "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"b\"} 0.000003\n",
 		     "schemas: scaled by what each says");
 	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a\",pid=\"100\"} 3\n",
+		     "kvm_vcpu_exits_total{vm=\"a\"} 3\n",
 		     "schemas: each has its own samples");
 	expect_lines("kvm_vcpu_exits_2",
-		     "kvm_vcpu_exits_2{vm=\"b\",pid=\"101\"} 2\n",
+		     "kvm_vcpu_exits_2{vm=\"b\"} 2\n",
 		     "schemas: another type is another metric");
-	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\",pid=\"101\"} 1\n",
+	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\"} 1\n",
 		     "schemas: names have no other characters than metrics may have");
 	tear_down();
 }
@@ -443,14 +528,14 @@ static void test_named_buckets(void)
 	guest_vcpu_values(&guests[1], 0)[3] = 5;
 	guest_vcpu_values(&guests[1], 0)[4] = 1;
 	expect_lines("kvm_vcpu_halt_total",
-		     "kvm_vcpu_halt_total{vm=\"b\",pid=\"101\",bucket=\"a\\\"b\\\\\"} 3000000000\n"
-		     "kvm_vcpu_halt_total{vm=\"b\",pid=\"101\",bucket=\"c\"} 0\n",
+		     "kvm_vcpu_halt_total{vm=\"b\",bucket=\"a\\\"b\\\\\"} 3000000000\n"
+		     "kvm_vcpu_halt_total{vm=\"b\",bucket=\"c\"} 0\n",
 		     "names: of any histogram, escaped; counts have no unit and no scale");
 	expect_lines("kvm_vcpu_halt_seconds",
-		     "kvm_vcpu_halt_seconds_total{vm=\"b\",pid=\"101\"} 2\n",
+		     "kvm_vcpu_halt_seconds_total{vm=\"b\"} 2\n",
 		     "names: a time that is no sum of bounds is a metric of its own");
 	expect_lines("kvm_vcpu_exit_reasons",
-		     "kvm_vcpu_exit_reasons_total{vm=\"b\",pid=\"101\"} 5\n",
+		     "kvm_vcpu_exit_reasons_total{vm=\"b\"} 5\n",
 		     "names: without them it is what it was");
 	expect_lines("kvm_vcpu_state", "", "names: what stands for something is no metric");
 	tear_down();
@@ -486,7 +571,7 @@ static const struct image_stat time_vcpu_stats[] = {
 	{},
 };
 
-#define VM_A "{vm=\"a\",pid=\"100\""
+#define VM_A "{vm=\"a\""
 
 static const char time_metrics[] =
 	"# HELP kvm_vm_time_accounting The time of the vCPUs is accounted for by state: kvm's parameter stats_time is on\n"
@@ -553,27 +638,27 @@ static void test_time(void)
 	now_ns += 2 * NSEC_PER_SEC;
 	expect(FORMAT_PROMETHEUS,
 	       "kvm_vcpu_time_seconds_total" VM_A ",state=\"guest\"} 0.00000003\n"
-	       "kvm_vcpu_time_seconds_total{vm=\"b\",pid=\"101\",state=\"poll\"} 0.000000001\n#",
+	       "kvm_vcpu_time_seconds_total{vm=\"b\",state=\"poll\"} 0.000000001\n#",
 	       "time: VMs have the states that they have, together");
-	expect_lines("kvm_vcpu_time_halt", "kvm_vcpu_time_halt_ns{vm=\"b\",pid=\"101\"} 2\n",
+	expect_lines("kvm_vcpu_time_halt", "kvm_vcpu_time_halt_ns{vm=\"b\"} 2\n",
 		     "time: of another kind it is no state");
 	expect_lines("kvm_vcpu_exit_seconds_2",
-		     "kvm_vcpu_exit_seconds_2_total{vm=\"b\",pid=\"101\"} 0\n",
+		     "kvm_vcpu_exit_seconds_2_total{vm=\"b\"} 0\n",
 		     "time: a name that is taken");
 	expect_lines("kvm_vcpu_pause_seconds",
-		     "kvm_vcpu_pause_seconds_total{vm=\"b\",pid=\"101\",part=\"0\"} 0.000000003\n"
-		     "kvm_vcpu_pause_seconds_total{vm=\"b\",pid=\"101\",part=\"1\"} 0.000000004\n"
-		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",pid=\"101\",le=\"0.0\"} 5\n"
-		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",pid=\"101\",le=\"+Inf\"} 11\n"
-		     "kvm_vcpu_pause_seconds_2_count{vm=\"b\",pid=\"101\"} 11\n",
+		     "kvm_vcpu_pause_seconds_total{vm=\"b\",part=\"0\"} 0.000000003\n"
+		     "kvm_vcpu_pause_seconds_total{vm=\"b\",part=\"1\"} 0.000000004\n"
+		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",le=\"0.0\"} 5\n"
+		     "kvm_vcpu_pause_seconds_2_bucket{vm=\"b\",le=\"+Inf\"} 11\n"
+		     "kvm_vcpu_pause_seconds_2_count{vm=\"b\"} 11\n",
 		     "time: an array without names is no sum of a histogram");
 	expect_lines("kvm_vcpu_levels",
-		     "kvm_vcpu_levels{vm=\"b\",pid=\"101\",part=\"0\"} 7\n"
-		     "kvm_vcpu_levels{vm=\"b\",pid=\"101\",part=\"1\"} 8\n",
+		     "kvm_vcpu_levels{vm=\"b\",part=\"0\"} 7\n"
+		     "kvm_vcpu_levels{vm=\"b\",part=\"1\"} 8\n",
 		     "time: an array of what goes up and down");
 	expect_lines("kvm_vcpu_time_seconds_2",
-		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",pid=\"101\",part=\"0\"} 0.000000009\n"
-		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",pid=\"101\",part=\"1\"} 0.00000001\n",
+		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",part=\"0\"} 0.000000009\n"
+		     "kvm_vcpu_time_seconds_2_total{vm=\"b\",part=\"1\"} 0.00000001\n",
 		     "time: what is called so by itself is another one");
 	tear_down();
 
@@ -654,6 +739,29 @@ static void accepts(const char *accept, enum exposition_format format)
 #define OF_PROMETHEUS OPENMETRICS ";version=1.0.0," OPENMETRICS ";version=0.0.1;q=0.75," \
 	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
+static void zips(const char *encodings, bool expected)
+{
+	check(accepts_gzip(encodings) == expected, "%s: %s", encodings ? encodings : "nothing",
+	      expected ? "gzip" : "plain");
+}
+
+static void test_encodings(void)
+{
+	zips(NULL, false);
+	zips("", false);
+	zips("identity", false);
+	zips("gzip", true);
+	zips("deflate, GZIP;q=0.5", true);
+	zips("x-gzip", true);
+	zips("gzipped", false);
+	zips("gzip;q=0", false);
+	zips("gzip;q=0, *", false);
+	zips("*", true);
+	zips("*;q=0", false);
+	zips("*;q=0, gzip", true);
+	zips(",;,=,gzip;q", false);
+}
+
 static void test_accept(void)
 {
 	accepts(NULL, FORMAT_PROMETHEUS);
@@ -699,7 +807,7 @@ static void test_addresses(void)
 	listens(":-1", "has no port from 0 to 65535");
 	listens(":", "has no port from 0 to 65535");
 	listens(":1x", "has no port from 0 to 65535");
-	listens("localhost:1", "has no numeric address");
+	listens("localhost:1", "http://127.0.0.1:1/metrics");
 	listens("1.2.3:1", "has no numeric address");
 	listens("::1:1", "has no numeric address");
 	listens("[::1:1", "has no numeric address in the brackets");
@@ -748,6 +856,8 @@ int main(void)
 	test_per_vcpu();
 	test_labels();
 	test_coming_and_going();
+	test_restart();
+	test_identity();
 	test_values_are_fresh();
 	test_failures();
 	test_schemas();
@@ -756,6 +866,7 @@ int main(void)
 	test_decimals();
 	test_huge_buckets();
 	test_accept();
+	test_encodings();
 	test_addresses();
 	test_descriptions();
 	return tap_end();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Listing the file descriptors of processes that have many of them: not all at every
- * look, but all within some looks, and another process at once.
+ * look, but all within some looks, and another process at once. The times of threads.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../proc.h"
-#include "../util.h"
+#include "sources/proc.h"
 #include "tap.h"
+#include "util/util.h"
 
 #define MANY (PROC_FDS_AT_ONCE / 2)
 #define PROCESSES 6
@@ -120,6 +121,30 @@ static void test_many(void)
 	check(most <= TURNS, "many: within %u looks all have been", TURNS);
 }
 
+/* What is no file of KVM: how often that is looked at is seen by what becomes one. */
+static void test_foreign(void)
+{
+	unsigned int looks, i;
+	char *path;
+
+	make_dir(400, "");
+	make_dir(400, "/fd");
+	for (i = 0; i <= PROC_FEW_FDS; i++) {
+		path = xasprintf("%s/400/fd/%u", proc, i);
+		if (symlink("/dev/null", path))
+			abort();
+		free(path);
+	}
+	for (i = 0; i < 300; i++)
+		count_fds(400);
+	add_fd(400, 5000);
+	looks = looks_until(400, 1);
+	check(looks > 1, "many of no VM: not looked at each time");
+	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
+	add_fd(400, 5001);
+	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
+}
+
 static void test_others(void)
 {
 	add_process(200, 3);
@@ -130,6 +155,66 @@ static void test_others(void)
 	check_number(count_fds(105), 0, "one that has ended is not listed");
 	rename_process(200, 105);
 	check_number(count_fds(105), 4, "another one with its pid is not taken for it");
+}
+
+static void write_file(pid_t pid, const char *rest, const char *text)
+{
+	char *path = path_of(pid, rest);
+	FILE *file = fopen(path, "w");
+
+	if (!file || fputs(text, file) < 0 || fclose(file))
+		abort();
+	free(path);
+}
+
+/* As the kernel writes it, in ticks. */
+static void add_thread(pid_t pid, pid_t tid, const char *name, const char *times,
+		       const char *guest)
+{
+	char *rest = xasprintf("/task/%d", tid), *file;
+	char *text = xasprintf("%d (%s) S 1 1 1 0 -1 64 9 9 9 9 %s 7 7 20 0 3 0 99 99 99%s %s 6\n",
+			       tid, name, times, " 9 9 9 9 9 9 9 9 9 9 0 0 0 17 1 0 0 5", guest);
+
+	make_dir(pid, rest);
+	file = xasprintf("%s/stat", rest);
+	write_file(pid, file, text);
+	free(file);
+	free(text);
+	free(rest);
+}
+
+static void test_times(void)
+{
+	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	struct proc_times times;
+
+	make_dir(500, "");
+	check_number(proc_read_times(proc, 501, &times), -ENOENT, "times: no such process");
+	make_dir(500, "/task");
+	add_thread(500, 500, "qemu) R 1 (", "70 30", "0");
+	check(!proc_read_times(proc, 500, &times) && !times.num_threads && !times.guest_ns &&
+	      !times.user_ns, "times: a thread that runs no guest is left out");
+	add_thread(500, 501, "CPU 0) 9 9 (KVM", "100 20", "90");
+	write_file(500, "/task/501/schedstat", "1200000000 345 678\n");
+	check(!proc_read_times(proc, 500, &times) && times.num_threads == 1 &&
+	      times.guest_ns == 90 * tick_ns && times.user_ns == 10 * tick_ns &&
+	      times.kernel_ns == 20 * tick_ns && times.ready_ns == 345 && times.has_ready,
+	      "times: each is in its place, whatever the name of the thread is");
+	add_thread(500, 502, "CPU 1/KVM", "49 1", "50");
+	write_file(500, "/task/502/schedstat", "1 5 1\n");
+	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2 &&
+	      times.guest_ns == 140 * tick_ns && times.user_ns == 10 * tick_ns &&
+	      times.kernel_ns == 21 * tick_ns && times.ready_ns == 350 && times.has_ready,
+	      "times: of two they are added; none is less than 0");
+	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
+	check(!proc_read_times(proc, 500, &times) && times.num_threads == 3 && !times.has_ready,
+	      "times: a kernel that does not say how long it waited");
+	write_file(500, "/task/503/stat", "503 (CPU 2/KVM) S 1 2 3\n");
+	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2,
+	      "times: a file that is too short");
+	write_file(500, "/task/503/stat", "");
+	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2,
+	      "times: a thread that ends");
 }
 
 static void clean_up(void)
@@ -151,6 +236,8 @@ int main(void)
 	test_few();
 	test_many();
 	test_others();
+	test_foreign();
+	test_times();
 	clean_up();
 	return tap_end();
 }

@@ -14,14 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../command.h"
-#include "../interval.h"
-#include "../recording.h"
-#include "../render.h"
-#include "../replay.h"
-#include "../util.h"
+#include "commands/command.h"
+#include "render/render.h"
 #include "scene.h"
+#include "sources/recording.h"
+#include "sources/replay.h"
 #include "tap.h"
+#include "util/clock.h"
+#include "util/util.h"
 
 static char *directory;
 static char *file;
@@ -116,6 +116,43 @@ static char *live(run_command *run, const char *line, unsigned int second, int *
 	command_host = &this_host;
 	time_source = &machine_time;
 	return output;
+}
+
+/* The pids of the lines of one interval, in their order. */
+static void sorted(const char *arguments, const char *expected)
+{
+	char *line = xasprintf("kvmstat %s 1 1", arguments), *found = xasprintf("%s", "");
+	char *name = xasprintf("%s: in that order", arguments), *rest, *row, *longer;
+	int status, pid;
+	char *output = live(command_watch, line, 3, &status);
+
+	for (rest = output; (row = strsep(&rest, "\n")); ) {
+		if (sscanf(row, "%*d-%*d-%*d %*d:%*d:%*d %d", &pid) != 1)
+			continue;
+		longer = xasprintf("%s%d ", found, pid);
+		free(found);
+		found = longer;
+	}
+	check_text(found, expected, name);
+	free(output);
+	free(found);
+	free(name);
+	free(line);
+}
+
+static uint64_t exits_of(pid_t pid)
+{
+	return scene_exits(pid, 4) - scene_exits(pid, 3);
+}
+
+static void test_order(void)
+{
+	sorted("--sort pid", "10 10 15 20 30 ");
+	sorted("--sort name", "30 20 15 10 10 ");
+	check(exits_of(15) > exits_of(20) && exits_of(20) > exits_of(10), "exits of the scene");
+	sorted("--sort exits", "15 20 10 30 10 ");
+	sorted("--sort exits --limit 2", "15 20 ");
+	sorted("--sort vcpus --limit 1", "10 ");
 }
 
 static void record_scene(const char *arguments)
@@ -648,7 +685,7 @@ static void test_serial_used_again(void)
 	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
 	    !replay_jump(0))
 		abort();
-	inventory_init(&inventory, &replay_host);
+	replay_init(&inventory);
 	tracker_init(&tracker, &inventory);
 	tracker_sample(&tracker, replay_time.now_ns());
 	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
@@ -770,7 +807,7 @@ static void test_damaged(void)
 			     (unsigned long long)content.end[2],
 			     "there are 3 samples before that\n");
 	check_contains(output, expected, "replay: damaged");
-	check_contains(output, "\n23:31:32 ", "replay: what is in front of that is shown");
+	check_contains(output, " 23:31:32 ", "replay: what is in front of that is shown");
 	check_number(status, STATUS_ERROR, "replay: damaged: exit status");
 	free(expected);
 	free(output);
@@ -804,6 +841,7 @@ int main(void)
 	if (!mkdtemp(directory))
 		abort();
 	file = path_of("recording");
+	test_order();
 	test_round_trip();
 	test_truncated();
 	test_flipped();

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../format.h"
-#include "../model.h"
-#include "../render.h"
-#include "../util.h"
 #include "fixture.h"
+#include "model/model.h"
+#include "render/format.h"
+#include "render/render.h"
 #include "tap.h"
+#include "util/util.h"
 
 struct value_case {
 	uint32_t flags;
@@ -165,9 +165,9 @@ static void test_list(void)
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	text_renderer.vms(&fixture.output, &inventory);
 	expect(&fixture,
-	       "    PID  VM                VCPUS  VM STATS  VCPU STATS  NAME\n"
-	       "    312  kvm-312               1         2           5  guest\n"
-	       "    312  -                     3         -           -  guest\n",
+	       "    PID VM           VCPUS VM STATS VCPU STATS NAME\n"
+	       "    312 kvm-312          1        2          5 guest\n"
+	       "    312 -                3        -          - guest\n",
 	       "list: with and without statistics");
 	fixture_tear_down(&fixture);
 }
@@ -181,7 +181,7 @@ static void test_sample(void)
 	move_values(&fixture);
 	fixture_sample(&fixture, 102);
 	fixture.output.width = 80;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -189,8 +189,8 @@ static void test_sample(void)
 	       "      wait_hist                1.5/s   halt_poll_ns         20.3 ms/s\n"
 	       "vm    remote_tlb_flush         0.5/s   lpages                     =12\n",
 	       "sample: two columns in 80 characters");
-	fixture.output.width = 1;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	fixture.output.width = 40;
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -201,8 +201,22 @@ static void test_sample(void)
 	       "vm    remote_tlb_flush         0.5/s\n"
 	       "      lpages                     =12\n",
 	       "sample: one column at least");
+	fixture.output.width = 24;
+	text_renderer.sample(&fixture.output, &fixture.tracked);
+	expect(&fixture,
+	       "\n"
+	       "2.0 s: guest, pid 312,\n"
+	       "  kvm-312, 1 vCPU\n"
+	       "io_exits        500000/s\n"
+	       "exits            12034/s\n"
+	       "wait_hist          1.5/s\n"
+	       "halt_poll_ns   20.3 ms/s\n"
+	       "remote~b_flush     0.5/s\n"
+	       "lpages               =12\n",
+	       "sample: so narrow that names are cut");
+	fixture.output.width = 80;
 	fixture_sample(&fixture, 103);
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
 	       "sample: nothing moved");
 	fixture_tear_down(&fixture);
@@ -218,7 +232,7 @@ static void test_summary(void)
 	fixture_sample(&fixture, 100);
 	move_values(&fixture);
 	fixture_sample(&fixture, 104);
-	text_renderer.summary(&fixture.output, &fixture.model, "ended");
+	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	expect(&fixture,
 	       "\n"
 	       "guest, pid 312, kvm-312, 1 vCPU: ended, watched for 4.0 s. Everything that moved:\n"
@@ -247,15 +261,15 @@ static void test_group(void)
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	move_values(&fixture);
 	fixture_sample(&fixture, 1);
-	text_renderer.group(&fixture.output, &subject, &fixture.model.group[SCOPE_VCPU]);
+	text_renderer.group(&fixture.output, &subject, &fixture.tracked.model.group[SCOPE_VCPU]);
 	expect(&fixture,
-	       "guest, pid 312, sum of 1 vCPUs:\n"
-	       "statistic               raw value  type         unit           value\n"
-	       "exits                       24068  cumulative   -\n"
-	       "io_exits                  1000000  cumulative   -\n"
-	       "hypercalls                      0  cumulative   -\n"
-	       "halt_poll_ns             40600000  cumulative   seconds*10^-9  40.6 ms\n"
-	       "wait_hist                       3  log-hist     seconds*10^-9  2:3\n",
+	       "guest, pid 312, sum of 1 vCPU:\n"
+	       "statistic    raw value type       unit          value\n"
+	       "exits            24068 cumulative -\n"
+	       "io_exits       1000000 cumulative -\n"
+	       "hypercalls           0 cumulative -\n"
+	       "halt_poll_ns  40600000 cumulative seconds*10^-9 40.6 ms\n"
+	       "wait_hist            3 log-hist   seconds*10^-9 2:3\n",
 	       "every statistic");
 	fixture_tear_down(&fixture);
 }
@@ -280,34 +294,34 @@ static void test_names(void)
 	values[12] = 7;
 	values[14] = 1;
 	fixture_sample(&fixture, 1);
-	group = &fixture.model.group[SCOPE_VCPU];
+	group = &fixture.tracked.model.group[SCOPE_VCPU];
 	text_renderer.group(&fixture.output, &subject, group);
 	expect(&fixture,
 	       "kvm-312:\n"
-	       "statistic                 raw value  type         unit           value\n"
-	       "exits                            24  cumulative   -\n"
-	       "exit_reasons                     24  linear-hist  -              interrupt:20 2:1 other:3\n"
-	       "state                             1  instant      -              host\n"
-	       "state_since_ns           3000000000  instant      seconds*10^-9  3 s\n"
-	       "exit_reason_ns             20301500  cumulative   seconds*10^-9  interrupt:20.3 ms, 2:1.5 us\n"
-	       "levels                            8  instant      -              0:7 2:1\n",
+	       "statistic       raw value type        unit          value\n"
+	       "exits                  24 cumulative  -\n"
+	       "exit_reasons           24 linear-hist -             interrupt:20 2:1 other:3\n"
+	       "state                   1 instant     -             host\n"
+	       "state_since_ns 3000000000 instant     seconds*10^-9 3 s\n"
+	       "exit_reason_ns   20301500 cumulative  seconds*10^-9 interrupt:20.3 ms, 2:1.5 us\n"
+	       "levels                  8 instant     -             0:7 2:1\n",
 	       "names of values");
 	values[6] = 0;
 	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, " 10 ms/s\n", "an array moves in its unit");
+	check_contains(fixture.text, " 10 ms/s ", "an array moves in its unit");
 	check_contains(fixture.text, " =guest\n", "what moved by its name");
 	fixture_rewind(&fixture);
 	/* As if there were two. */
 	group->num_members = 2;
-	text_renderer.sample(&fixture.output, &fixture.model);
+	text_renderer.sample(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, " 10 ms/s\n") && !strstr(fixture.text, "state"),
 	      "what has no sum does not move");
 	fixture_rewind(&fixture);
-	text_renderer.summary(&fixture.output, &fixture.model, "ended");
+	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	fflush(fixture.output.file);
 	check(!strstr(fixture.text, "state") &&
 	      strstr(fixture.text, "\n2 statistics did not move.\n"), "nor stands still");
@@ -316,7 +330,7 @@ static void test_names(void)
 	fixture_sample(&fixture, 3);
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "\nstate                             2  instant      -\n",
+	check_contains(fixture.text, "\nstate                   2 instant     -\n",
 		       "a value without a name");
 	fixture_rewind(&fixture);
 	group->num_members = 2;
@@ -358,11 +372,67 @@ static void test_overviews(void)
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	text_renderer.overviews(&fixture.output, &overviews);
 	expect(&fixture,
-	       "TIME         PID VCPUS   EXITS/S   HALTS/S  INJECT/S  TOP REASON         SHARE  NAME\n"
-	       "02:03:04     312     1       500         -      17.2  halt_exits           25%  guest\n"
-	       "02:03:04     312     3         -         -         -  -                      -  guest\n"
-	       "02:03:04     312     1         0         -         -  -                      -  guest (ended)\n",
+	       "TIME                   PID VCPU  EXITS/S  HALTS/S INJECT/S TOP REASON        SHARE NAME\n"
+	       "1970-01-01 02:03:04    312    1      500        -     17.2 halt_exits          25% guest\n"
+	       "1970-01-01 02:03:04    312    3        -        -        - -                     - guest\n"
+	       "1970-01-01 02:03:04    312    1        0        -        - ended                 - guest\n",
 	       "overviews: with and without statistics, ended");
+	fixture.output.width = 80;
+	fixture.output.header = 0;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01    PID VCPU  EXITS/S  HALTS/S INJECT/S TOP REASON        SHARE NAME\n"
+	       "02:03:04      312    1      500        -     17.2 halt_exits          25% guest\n"
+	       "02:03:04      312    3        -        -        - -                     - guest\n"
+	       "02:03:04      312    1        0        -        - ended                 - guest\n",
+	       "overviews: 80 columns, the date is in the header");
+	strcpy(running.name, "instance-0000002a");
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01    PID  EXITS/S  HALTS/S TOP REASON        SHARE NAME\n"
+	       "02:03:04      312      500        - halt_exits          25% instance-0000002a\n"
+	       "02:03:04      312        -        - -                     - guest\n"
+	       "02:03:04      312        0        - ended                 - guest\n",
+	       "overviews: for a long name others go, and there is a new header");
+	fixture.output.width = 40;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       " EXITS/S TOP REASON   NAME\n"
+	       "     500 halt_exits   instance-0000002a\n"
+	       "       - -            guest\n"
+	       "       0 ended        guest\n",
+	       "overviews: 40 columns, what is most important");
+	running.rates.shares = (struct shares) {
+		.known = { true, true, true, true, true, },
+		.part = { 0.615, 0.25, 0.004, 0.13, 0.001, },
+	};
+	ended.rates.shares.known[SHARE_READY] = true;
+	ended.rates.shares.part[SHARE_READY] = 1;
+	fixture.output.width = 80;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01 GUEST% KVM% VMM% READY%  EXITS/S TOP REASON        NAME\n"
+	       "02:03:04       62   25    0     13      500 halt_exits        instance-0000002a\n"
+	       "02:03:04        -    -    -      -        - -                 guest\n"
+	       "02:03:04        -    -    -    100        0 ended             guest\n",
+	       "overviews: what the time is spent with comes before most others");
+	fixture.output.width = 120;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01    PID VCPU GUEST% KVM% VMM% READY% IDLE%  EXITS/S  HALTS/S TOP REASON        SHARE NAME\n"
+	       "02:03:04      312    1     62   25    0     13     0      500        - halt_exits          25% instance-0000002a\n"
+	       "02:03:04      312    3      -    -    -      -     -        -        - -                     - guest\n"
+	       "02:03:04      312    1      -    -    -    100     -        0        - ended                 - guest\n",
+	       "overviews: 120 columns, with all of it");
+	fixture.output.width = 40;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "GUEST% READY%  EXITS/S NAME\n"
+	       "    62     13      500 instance-0000002a\n"
+	       "     -      -        - guest\n"
+	       "     -    100        0 guest\n",
+	       "overviews: 40 columns, with the time in the guest and that it waits");
+	fixture.output.width = 0;
 	for (i = 0; i < 7; i++)
 		text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../render_screen.h"
-#include "../util.h"
 #include "fixture.h"
+#include "render/render_screen.h"
 #include "tap.h"
+#include "util/util.h"
 
 static struct tracked_vm vms[] = {
 	{ .pid = 10, .name = "web", .id = "kvm-10", .has_statistics = true, .has_rates = true,
@@ -75,7 +75,7 @@ static void set_up(void)
 static void test_list(void)
 {
 	static const char header[] =
-		"    PID NAME         VCPU EXITS/sv  HALTS/s    INJ/s TOP REASON        LAST MIN";
+		"    PID NAME    VCPU EXITS/sv  HALTS/s    INJ/s TOP REASON             LAST MIN";
 
 	set_up();
 	draw(10, 80);
@@ -83,18 +83,18 @@ static void test_list(void)
 		       "title: what has ended is not added");
 	check_text(line_of(0) + 80 - strlen("every 1 s"), "every 1 s", "state, on the right");
 	check_text(line_of(1), header, "header");
-	check_text(line_of(2), "      7 db              4      900        1        - -",
+	check_text(line_of(2), "      7 db         4      900        1        - -",
 		   "a VM without a reason, and what is not counted");
-	check_text(line_of(3), "     10 web             2      100        5        - io_exits 62%",
+	check_text(line_of(3), "     10 web        2      100        5        - io_exits 62%",
 		   "a VM with fewer exits, and its top reason's share");
-	check_text(line_of(4), "      8 gone            3        -        -        - ended",
+	check_text(line_of(4), "      8 gone       3        -        -        - ended",
 		   "a VM that has ended");
-	check_text(line_of(5), "     30 closed          1        -        -        - no statistics",
+	check_text(line_of(5), "     30 closed     1        -        -        - no statistics",
 		   "a VM without statistics");
 	vms[0].rates.top = "nested_page_fault";
 	draw(10, 80);
 	check_text(line_of(3),
-		   "     10 web             2      100        5        - nested_page_fault",
+		   "     10 web        2      100        5        - nested_page_fault 62%",
 		   "the longest reason of x86 is not cut off");
 	vms[0].rates.top = "io_exits";
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");
@@ -166,12 +166,139 @@ static void test_sizes(void)
 	check_contains(line_of(2), "gone", "after the one before");
 }
 
+/* Names that differ at their end, and what has to go for them. */
+static void test_names(void)
+{
+	struct tracked_vm saved = vms[0];
+
+	set_up();
+	strcpy(vms[0].name, "instance-0000002a");
+	strcpy(vms[1].name, "instance-0000002b");
+	draw(10, 80);
+	check_text(line_of(1),
+		   "    PID NAME               VCPU EXITS/sv  HALTS/s TOP REASON            LAST MIN",
+		   "80 columns: what is least important is left out");
+	check_contains(line_of(2), " instance-0000002b ", "80 columns: a name");
+	check_contains(line_of(3), " instance-0000002a ", "80 columns: the next one");
+	press(">>");
+	draw(10, 80);
+	check_contains(line_of(1), "INJ/sv", "80 columns: what is sorted by is there");
+	press("<<");
+	draw(12, 40);
+	check_text(line_of(1), "NAME              EXITS/sv TOP REASON", "40 columns: what is left");
+	check_text(line_of(3), "instance-0000002a      100 io_exits 62%", "40 columns: a VM");
+	check_text(line_of(11), "q quit  ? help  Enter its vCPUs", "40 columns: keys, none is cut");
+	strcpy(vms[0].name, "a name of more than forty characters, nothing-01");
+	draw(12, 40);
+	check_text(line_of(3), "a name o~othing-01      100 io_exits 62%",
+		   "40 columns: of a longer name the middle goes");
+	strcpy(vms[0].name, "B\303\274cher");
+	screen.unicode = true;
+	draw(12, 40);
+	check(screen.cell[3 * 40 + 1].character == 0xfc && screen.cell[3 * 40 + 2].character == 'c',
+	      "UTF-8: a character is a cell");
+	screen.unicode = false;
+	draw(12, 40);
+	check_contains(line_of(3), "B?cher ", "UTF-8: where the terminal has none");
+	strcpy(vms[0].name, saved.name);
+	strcpy(vms[1].name, "db");
+}
+
+static void test_shares(void)
+{
+	const struct shares starved = {
+		.known = { true, true, true, true, true, },
+		.part = { 0.1, 0.02, 0, 0.87, 0.01, },
+	};
+	const struct shares busy = {
+		.known = { true, true, true, true, true, },
+		.part = { 0.996, 0.004, 0, 0, 0, },
+	};
+	const struct tracked_vm without[2] = { vms[0], vms[1], };
+
+	strcpy(vms[0].name, "instance-0000002a");
+	vms[0].rates.shares = starved;
+	vms[1].rates.shares = busy;
+	set_up();
+	draw(10, 80);
+	check_text(line_of(1),
+		   "    PID NAME               GUEST%  KVM%  VMM%  READY% EXITS/sv TOP REASON",
+		   "80 columns: header");
+	check_text(line_of(2),
+		   "      7 db                    100     0     0       0      900 -",
+		   "80 columns: one that has the CPUs");
+	check_text(line_of(3),
+		   "     10 instance-0000002a      10     2     0      87      100 io_exits 62%",
+		   "80 columns: one that waits for a CPU");
+	check_text(line_of(4),
+		   "      8 gone                    -     -     -       -        - ended",
+		   "80 columns: one that has ended");
+	draw(40, 120);
+	check_text(line_of(1),
+		   "    PID NAME               VCPU  GUEST%  KVM%  VMM%  READY%  IDLE% EXITS/sv  HALTS/s    INJ/s TOP REASON        LAST MIN",
+		   "120 columns: all of them");
+	check_text(line_of(3),
+		   "     10 instance-0000002a     2      10     2     0      87      1      100        5        - io_exits 62%",
+		   "120 columns: in one line");
+	draw(12, 40);
+	check_text(line_of(1), "NAME              EXITS/sv TOP REASON",
+		   "40 columns: header");
+	check_text(line_of(3), "instance-0000002a      100 io_exits 62%",
+		   "40 columns: one that waits for a CPU");
+	press("<");
+	draw(12, 40);
+	check_text(line_of(1), "NAME              IDLE%v  EXITS/s",
+		   "sorted by the time that is idle: seen");
+	press("<");
+	draw(10, 80);
+	check(view.vm[0] == &vms[0], "sorted by the time that is waited");
+	vms[0] = without[0];
+	vms[1] = without[1];
+	set_up();
+	press("<");
+	check(view.sort == VIEW_VCPUS, "where they are not known there is nothing to be sorted by");
+}
+
+static void test_messages(void)
+{
+	char text[] = "pid 7 (db): something";
+	char *problem = text;
+	struct inventory inventory = { .problem = &problem, .num_problems = 1, };
+
+	set_up();
+	tracker.inventory = &inventory;
+	draw(10, 80);
+	check_text(line_of(8), problem, "a message has a line of its own");
+	check_contains(line_of(9), "q quit", "and the keys are still there");
+	press("j");
+	draw(10, 80);
+	check_text(line_of(8), "", "once a key was pressed it is gone");
+	inventory.num_denied = 3;
+	draw(10, 80);
+	check_contains(line_of(8), problem, "there is another one");
+	tracker.inventory = NULL;
+}
+
+/* The same height is the same rate in all lines. */
+static void test_scale(void)
+{
+	set_up();
+	history_add(&vms[0].exits, tracker.sampled_ns, 60 * NSEC_PER_SEC, 100);
+	history_add(&vms[1].exits, tracker.sampled_ns, 60 * NSEC_PER_SEC, 20000);
+	draw(10, 120);
+	check_contains(line_of(1), "LAST MINUTE, TO 20000/s", "sparklines: what the highest is");
+	check_contains(line_of(2), " #####", "sparklines: 20,000 per second");
+	check_contains(line_of(3), " .....", "sparklines: 100 per second");
+	memset(&vms[0].exits, 0, sizeof(vms[0].exits));
+	memset(&vms[1].exits, 0, sizeof(vms[1].exits));
+}
+
 static void test_sparkline(void)
 {
 	const double points[] = { -1, 0, 1, 50, 100, };
 
 	screen_clear(&screen, 1, 5);
-	screen_sparkline(&screen, 0, 0, points, ARRAY_SIZE(points));
+	screen_sparkline(&screen, 0, 0, points, ARRAY_SIZE(points), 100);
 	check_text(line_of(0), " _.=#", "bars: not known, none, little, half, most");
 }
 
@@ -235,33 +362,49 @@ static void test_vcpu(void)
 	check(view.level == VIEW_VCPU && view_vcpu(&view) == &vcpu, "into its vCPU");
 	draw(12, 80);
 	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
-	check_text(line_of(1), "STATISTIC        PER SECOND OF EXITS                TOTAL",
+	check_text(line_of(1), "STATISTIC      PER SECOND OF EXITS                TOTAL",
 		   "vCPU: header");
-	check_text(line_of(2), "before                    -                            77",
+	check_text(line_of(2), "before                  -                            77",
 		   "vCPU: nothing is known of what moves before the next sample");
 	sample(&web->model, image, 2);
 	draw(12, 80);
-	check_text(line_of(2), "exits                   200     100%                  400",
+	check_text(line_of(2), "exits                 200     100%                  400",
 		   "vCPU: what moves most is the first one");
-	check_text(line_of(3), "io_exits                 50      25%                  100",
+	check_text(line_of(3), "io_exits               50      25%                  100",
 		   "vCPU: a reason, with its share");
 	check_text(line_of(4),
-		   "halt_wait_hist            4                             8  histogram",
+		   "halt_wait_hist          4                             8 histogram",
 		   "vCPU: a histogram");
 	check_text(line_of(5),
-		   "exit_reasons              3                             6  histogram",
+		   "exit_reasons            3                             6 histogram",
 		   "vCPU: a histogram with names");
-	check_text(line_of(6), "halt_wait_ns           3 ms                          6 ms",
+	check_text(line_of(6), "halt_wait_ns         3 ms                          6 ms",
 		   "vCPU: a time");
-	check_text(line_of(7), "exit_reason_ns         2 us                          4 us  parts",
+	check_text(line_of(7), "exit_reason_ns       2 us                          4 us parts",
 		   "vCPU: an array");
-	check_text(line_of(8), "state                     -                          exit",
+	check_text(line_of(8), "state                   -                          exit",
 		   "vCPU: what its state is called");
-	check_text(line_of(9), "before                    0                            77",
+	check_text(line_of(9), "before                  0                            77",
 		   "vCPU: what does not move comes last");
-	check_text(line_of(10), "", "vCPU: what never moved is not shown");
-	check(screen.cell[9 * 80].style == STYLE_SELECTED &&
-	      screen.cell[2 * 80].style == STYLE_PLAIN, "vCPU: what was selected still is");
+	check_text(line_of(10), "exits: Exits from the guest, for whatever reason",
+		   "vCPU: what the selected statistic counts");
+	check(screen.cell[2 * 80].style == STYLE_SELECTED,
+	      "vCPU: before a key is pressed the first line is selected, whatever is in it");
+	view_press(&view, PRESS_END);
+	draw(12, 80);
+	check_text(line_of(9), "before                  0                            77",
+		   "vCPU: what never moved is not shown");
+	check_text(line_of(10), "", "vCPU: of what is not known nothing is said");
+	view_press(&view, PRESS_END);
+	sample(&web->model, image, 3);
+	view_press(&view, PRESS_HOME);
+	view_press(&view, PRESS_END);
+	image_values(image)[1] += 1000;
+	sample(&web->model, image, 4);
+	check(view_selected_line(&view) == 0, "vCPU: what was selected still is, elsewhere");
+	sample(&web->model, image, 5);
+	draw(12, 80);
+	check(screen.cell[9 * 80].style == STYLE_SELECTED, "vCPU: and back");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
 	view_press(&view, PRESS_HOME);
@@ -270,40 +413,42 @@ static void test_vcpu(void)
 	draw(12, 80);
 	check(view.level == VIEW_HISTOGRAM, "into a histogram");
 	check_contains(line_of(0), "vCPU 3, halt_wait_hist  ", "histogram: title");
-	check_text(line_of(1), "      FROM         TO            COUNT   SHARE",
+	check_text(line_of(1), "      FROM         TO            COUNT  SHARE",
 		   "histogram: header");
-	check_text(line_of(2), "      0 ns       1 ns                2   25.0%  ###########",
+	check_text(line_of(2), "      0 ns       1 ns                5  25.0% ###########",
 		   "histogram: the first bucket");
 	check_text(line_of(4),
-		   "      2 ns       4 ns                6   75.0%  ################################",
+		   "      2 ns       4 ns               15  75.0% ##################################",
 		   "histogram: the fullest bucket, the last one that is not empty");
 	check_text(line_of(5), "", "histogram: nothing behind it");
-	draw(4, 10);
+	draw(4, 32);
 	view_press(&view, PRESS_END);
-	draw(4, 10);
+	draw(4, 32);
 	check_contains(line_of(2), "2 ns", "histogram: it is scrolled");
 	view_press(&view, 'q');
 	press("j");
 	view_press(&view, PRESS_ENTER);
 	draw(12, 80);
-	check_text(line_of(1), "NAME                             COUNT   SHARE",
+	check_text(line_of(1), "NAME                 COUNT  SHARE",
 		   "histogram with names: header");
 	check_text(line_of(2),
-		   "io                                   4   66.7%  ################################",
+		   "io                      10  66.7% ##############################################",
 		   "histogram with names: the fullest bucket first");
-	check_text(line_of(3), "interrupt                            2   33.3%  ################",
+	check_text(line_of(3), "interrupt                5  33.3% #######################",
 		   "histogram with names: the next");
 	check_text(line_of(4), "", "histogram with names: no empty ones");
+	check_text(line_of(10), "io: An access to an I/O port",
+		   "histogram with names: what the selected reason is");
 	view_press(&view, 'q');
 	press("jj");
 	view_press(&view, PRESS_ENTER);
 	draw(12, 80);
 	check(view.level == VIEW_HISTOGRAM, "into an array");
-	check_text(line_of(1), "NAME                             VALUE   SHARE", "array: header");
+	check_text(line_of(1), "NAME                 VALUE  SHARE", "array: header");
 	check_text(line_of(2),
-		   "io                                3 us   75.0%  ################################",
+		   "io                  7.5 us  75.0% ##############################################",
 		   "array: what is most first, in its unit");
-	check_text(line_of(3), "interrupt                         1 us   25.0%  ###########",
+	check_text(line_of(3), "interrupt           2.5 us  25.0% ###############",
 		   "array: the next");
 	check_text(line_of(4), "", "array: no empty ones");
 	web->ended = true;
@@ -373,6 +518,10 @@ int main(void)
 	test_list();
 	test_keys();
 	test_sizes();
+	test_names();
+	test_shares();
+	test_messages();
+	test_scale();
 	test_sparkline();
 	test_vcpu();
 	test_replay();

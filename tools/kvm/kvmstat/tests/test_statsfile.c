@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../statsfile.h"
-#include "../util.h"
 #include "image.h"
 #include "sandbox.h"
+#include "sources/statsfile.h"
 #include "tap.h"
+#include "util/util.h"
 
 /* Of VMs, where an extension block is tested. */
 static const struct image_stat vm_stats[] = {

@@ -2,12 +2,14 @@
 /*
  * The tracker: which VMs it has, when they have rates and of what, and when they go.
  */
+#include <errno.h>
 #include <string.h>
 
-#include "../tracker.h"
-#include "../util.h"
+#include "model/tracker.h"
 #include "scene.h"
+#include "sources/discover.h"
 #include "tap.h"
+#include "util/util.h"
 
 static struct inventory inventory;
 static struct tracker tracker;
@@ -40,7 +42,7 @@ static void next(void)
 static void set_up(unsigned int second)
 {
 	scene_start(second);
-	inventory_init(&inventory, &scene_host);
+	discover_init(&inventory, &scene_host);
 	tracker_init(&tracker, &inventory);
 	sample();
 }
@@ -122,12 +124,37 @@ static void test_ended(void)
 	tear_down();
 }
 
+/* It comes and ends between two samples. */
+static void test_between(void)
+{
+	const struct time_source *saved = time_source;
+	const struct tracked_vm *vm;
+
+	time_source = &scene_time;
+	set_up(1);
+	check(!find(SCENE_SHORT_PID, 0), "long interval: a VM is not there in the beginning");
+	tracker_wait(&tracker, -1, scene_time.now_ns() + 8 * NSEC_PER_SEC);
+	sample();
+	vm = find(SCENE_SHORT_PID, 0);
+	check(vm && vm->ended && tracker_shows(&tracker, vm), "nor in the end, but it was seen");
+	check(has_rates(vm), "and what it did");
+	vm = find(SCENE_SPLIT_PID, 1);
+	check(has_rates(vm), "one that came meanwhile has rates at the end of the interval");
+	vm = find(SCENE_WHOLE_PID, 0);
+	check_number(vm->model.elapsed_ns, 8 * NSEC_PER_SEC,
+		     "those of one that is there throughout are of all of it");
+	next();
+	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)), "what has ended is shown once");
+	tear_down();
+	time_source = saved;
+}
+
 static void test_process(void)
 {
 	scene_start(4);
-	inventory_init(&inventory, &scene_host);
+	discover_init(&inventory, &scene_host);
 	tracker_init(&tracker, &inventory);
-	tracker.process = discover_process(&inventory, SCENE_SPLIT_PID);
+	tracker.process = inventory_find(&inventory, SCENE_SPLIT_PID);
 	sample();
 	check(tracker.num_vms == 1 && find(SCENE_SPLIT_PID, 0), "one process: its VMs only");
 	next();
@@ -140,11 +167,74 @@ static void test_process(void)
 	tear_down();
 }
 
+static uint64_t idle_from_ns;
+
+/* In each second the threads of each process are half of it in the guest, until then. */
+static int read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	uint64_t now_ns = scene_time.now_ns();
+
+	(void)host;
+	*times = (struct proc_times) {
+		.guest_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
+		.num_threads = 1,
+		.has_ready = true,
+	};
+	return pid == SCENE_SPLIT_PID ? -ESRCH : 0;
+}
+
+static bool is_half(const struct tracked_vm *vm)
+{
+	const struct shares *shares = &vm->rates.shares;
+
+	return shares->by_cpu && shares->known[SHARE_GUEST] &&
+	       shares->part[SHARE_GUEST] == 0.5 && shares->part[SHARE_IDLE] == 0.5;
+}
+
+static bool is_known(const struct tracked_vm *vm)
+{
+	return vm->rates.shares.known[SHARE_GUEST];
+}
+
+static void test_threads(void)
+{
+	const struct time_source *saved = time_source;
+	struct host host = scene_host;
+
+	time_source = &scene_time;
+	scene_start(1);
+	host.read_times = read_times;
+	idle_from_ns = UINT64_MAX;
+	discover_init(&inventory, &host);
+	tracker_init(&tracker, &inventory);
+	sample();
+	next();
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: not read if nobody wants that");
+	tracker.reads_threads = true;
+	next();
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: nothing is known of one sample");
+	next();
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: a VM without statistics");
+	check(is_half(find(SCENE_SHORT_PID, 0)), "threads: a VM whose files have no times");
+	check(!is_known(find(SCENE_SPLIT_PID, 0)), "threads: which cannot be read");
+	check(!is_known(find(SCENE_WHOLE_PID, 0)) && !is_known(find(SCENE_WHOLE_PID, 1)),
+	      "threads: of two VMs in one process nothing is known");
+	idle_from_ns = scene_time.now_ns() + 2 * NSEC_PER_SEC;
+	tracker_wait(&tracker, -1, scene_time.now_ns() + 4 * NSEC_PER_SEC);
+	sample();
+	check(find(SCENE_CLOSED_PID, 0)->rates.shares.part[SHARE_GUEST] == 0.25,
+	      "threads: of all of an interval, with looks in between");
+	tear_down();
+	time_source = saved;
+}
+
 int main(void)
 {
 	test_first_samples();
 	test_new_vcpu();
 	test_ended();
+	test_between();
 	test_process();
+	test_threads();
 	return tap_end();
 }

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../util.h"
 #include "tap.h"
+#include "util/util.h"
 
 struct number_case {
 	const char *text;

@@ -16,9 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../top.h"
-#include "../util.h"
+#include "commands/top.h"
 #include "image.h"
+#include "sources/discover.h"
+#include "util/util.h"
 
 #define MAX_FDS 256
 #define MAX_VCPUS 16
@@ -135,8 +136,9 @@ static bool host_is_dead(int stats)
 static const struct host top_host = {
 	.list = host_list,
 	.list_fds = host_list_fds,
-	.name = host_name,
+	.identify = host_identify,
 	.thread_group = host_thread_group,
+	.read_times = host_read_times,
 	.get_stats = host_get_stats,
 	.open_process = host_open_process,
 	.is_gone = host_is_gone,
@@ -207,7 +209,7 @@ int main(int argc, char **argv)
 	proc = argv[1];
 	host.proc = proc;
 	start_guests();
-	inventory_init(&inventory, &host);
+	discover_init(&inventory, &host);
 	status = run_top(&inventory, interval_ns, NULL);
 	inventory_free(&inventory);
 	pthread_mutex_lock(&guests_lock);

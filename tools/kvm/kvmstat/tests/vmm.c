@@ -6,19 +6,25 @@
  * FDS more file descriptors are open, half of them before KVM's. It prints "ready" when it is.
  *
  * vmm nobody COMMAND...: runs the command without any privileges.
+ *
+ * vmm capable COMMAND...: the same by another user, with the two capabilities that kvmstat
+ * needs.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../util.h"
+#include "util/util.h"
 
 /* See host.c on why linux/kvm.h is not included. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)
@@ -26,6 +32,7 @@
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 
 #define NOBODY 65534
+#define OTHER 61234
 
 static int checked(int result, const char *what)
 {
@@ -79,6 +86,29 @@ static int run_as_nobody(char **command)
 	return checked(execvp(command[0], command), command[0]);
 }
 
+/* As systemd's AmbientCapabilities= has it. */
+static int run_capable(char **command)
+{
+	static const unsigned int needed[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3, };
+	struct __user_cap_data_struct data[2] = {};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(needed); i++)
+		data[0].permitted |= 1u << needed[i];
+	data[0].effective = data[0].permitted;
+	data[0].inheritable = data[0].permitted;
+	checked(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), "keep capabilities");
+	checked(setgroups(0, NULL), "setgroups");
+	checked(setresgid(OTHER, OTHER, OTHER), "setresgid");
+	checked(setresuid(OTHER, OTHER, OTHER), "setresuid");
+	checked(syscall(SYS_capset, &header, data), "capset");
+	for (i = 0; i < ARRAY_SIZE(needed); i++)
+		checked(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0, 0),
+			"ambient capability");
+	return checked(execvp(command[0], command), command[0]);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int vms, vcpus, fds, i;
@@ -86,6 +116,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[1], "nobody"))
 		return run_as_nobody(argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "capable"))
+		return run_capable(argv + 2);
 	if (argc < 5)
 		return STATUS_USAGE;
 	vms = number(argv[1]);

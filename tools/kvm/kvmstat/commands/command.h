@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The commands and what they have in common.
+ */
+#ifndef KVMSTAT_COMMAND_H
+#define KVMSTAT_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "privilege/privilege.h"
+#include "render/render.h"
+#include "sources/inventory.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+/* @argv[0] is the command's name. They return an enum exit_status. */
+int command_list(int argc, char **argv);
+int command_watch(int argc, char **argv);
+int command_show(int argc, char **argv);
+int command_hist(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_record(int argc, char **argv);
+
+/*
+ * @run: finds and runs the command that is in argv[1], there for what follows the file:
+ * after replay_begin().
+ */
+int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
+
+/*
+ * Goes to the beginning of the recording, or to the end, unless another time was asked
+ * for. True if nothing is replayed; false after an error line.
+ */
+bool replay_begin(bool latest);
+
+int command_export(int argc, char **argv);
+int command_explain(int argc, char **argv);
+int command_help(int argc, char **argv);
+int command_version(int argc, char **argv);
+
+/*
+ * Commands that need a library have no function where kvmstat was built without it,
+ * see main.c.
+ */
+#ifdef HAVE_HTTP
+#define WITH_HTTP(run) (run)
+#else
+#define WITH_HTTP(run) NULL
+#endif
+
+#ifdef HAVE_CURSES
+#define WITH_CURSES(run) (run)
+#else
+#define WITH_CURSES(run) NULL
+#endif
+
+/* An error line that @what is missing because of @library; returns STATUS_ERROR. */
+int library_error(const char *what, const char *library);
+
+/* One line on stderr and where to find help; returns STATUS_USAGE. */
+__printf(1, 2)
+int usage_error(const char *format, ...);
+
+/* The options that every command on a process has. */
+struct process_options {
+	pid_t pid;
+	bool help;		/* asked for: then nothing else counts */
+};
+
+#define PROCESS_OPTIONS "p:h"
+#define PID_OPTION { .name = "pid", .has_arg = required_argument, .val = 'p', }
+#define HELP_OPTION { .name = "help", .has_arg = no_argument, .val = 'h', }
+
+/*
+ * For what getopt_long() returned, if the command does not know the option itself.
+ * STATUS_OK, or STATUS_USAGE after an error line.
+ */
+int parse_process_option(int option, char **argv, struct process_options *options);
+
+/*
+ * From what is left of a command line. What is not there stays as it is in
+ * @interval. STATUS_OK, or STATUS_USAGE after an error line.
+ */
+int parse_interval(int argc, char **argv, struct interval *interval);
+
+/* Where VMs are looked for, if no recording is replayed. */
+extern const struct host *command_host;
+
+/* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
+int open_inventory(struct inventory *inventory);
+
+/* Waits for the process that answered for inventories, if there is one. */
+void end_inventories(void);
+
+/*
+ * Gives up what the command does not need any more, see privilege_drop(): when it has an
+ * inventory and all files are open, before it prints anything of VMs.
+ */
+int confine(unsigned int uses);
+
+/* What does it, privilege_drop(): not in a test that goes on. */
+extern int (*drop_privileges)(unsigned int uses);
+
+/* The problems that were not printed yet on stderr. */
+void print_problems(struct inventory *inventory);
+
+/*
+ * STATUS_ERROR if something that should be shown was not, or if no VM was found and there
+ * are processes that may have some but may not be looked into.
+ */
+int inventory_status(const struct inventory *inventory);
+
+/* That processes may not be looked into, or that there is no VM, on stderr. */
+void print_denied(const struct inventory *inventory);
+
+/*
+ * Looks for VMs of a process that inventory_find() found. STATUS_OK if there is
+ * one that has statistics; STATUS_ERROR after an error line, but without one if
+ * @none_yet is not NULL and there is just no VM, or one that is being made: that it
+ * says there.
+ */
+int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
+
+/* Stdout, as wide as the terminal is now or the environment says. */
+struct output standard_output(void);
+
+/*
+ * Flushes stdout. True if all went out, or else STATUS_OK (nobody reads any more)
+ * or STATUS_ERROR (after an error line) in *@status.
+ */
+bool flush_output(int *status);
+
+#endif /* KVMSTAT_COMMAND_H */

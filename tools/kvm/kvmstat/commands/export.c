@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat export: the statistics of all VMs for a monitoring system, by HTTP.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "commands/export.h"
+#include "export/accept.h"
+#include "export/activation.h"
+#include "export/http.h"
+#include "export/render_openmetrics.h"
+#include "export/scrape.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+/* The number of the capability KVM_CAP_BINARY_STATS_FD is in it. */
+#define DEFAULT_LISTEN ":10203"
+
+struct exporter {
+	struct inventory *inventory;
+	struct collector collector;
+	struct http_server *server;
+	struct self self;
+	bool has_failed;		/* to read the processes, at the last look */
+};
+
+static const char *type_of_page(const char *accept)
+{
+	return exposition_types[choose_format(accept)];
+}
+
+static void *open_page(void *context, const char *accept)
+{
+	struct exporter *exporter = context;
+	struct exposition_server server = {
+		.num_connections = http_num_clients(exporter->server),
+		.num_dropped = http_num_dropped(exporter->server),
+	};
+	struct scrape scrape;
+	int ret;
+
+	self_read(&exporter->self, &server.usage);
+	ret = collect(&exporter->collector, monotonic_ns(), &scrape);
+	print_problems(exporter->inventory);
+	if (ret && !exporter->has_failed)
+		print_error("%s: %s", exporter->inventory->source->where, strerror(-ret));
+	exporter->has_failed = ret;
+	if (ret) {
+		scrape_free(&scrape);
+		return NULL;
+	}
+	return exposition_open(choose_format(accept), &exporter->collector.metrics, &scrape,
+			       &server);
+}
+
+static size_t read_page(void *page, char *text, size_t size)
+{
+	return exposition_read(page, text, size);
+}
+
+static void close_page(void *page)
+{
+	exposition_close(page);
+}
+
+static void on_event(void *context)
+{
+	struct exporter *exporter = context;
+
+	collector_events(&exporter->collector);
+}
+
+/* Takes over the listener's file descriptor. */
+static int serve(struct exporter *exporter, int fd, int signals, int (*confined)(void))
+{
+	const struct http_site site = {
+		.type = type_of_page,
+		.open = open_page,
+		.read = read_page,
+		.close = close_page,
+		.on_event = on_event,
+		.events = exporter->inventory->events,
+		.context = exporter,
+	};
+	int ret;
+
+	exporter->server = http_open(fd, &site);
+	if (!exporter->server) {
+		print_error("libmicrohttpd does not start");
+		return STATUS_ERROR;
+	}
+	ret = confined();
+	if (ret == STATUS_OK) {
+		ret = http_serve(exporter->server, signals);
+		if (ret)
+			print_error("poll: %s", strerror(-ret));
+	}
+	http_close(exporter->server);
+	return ret ? STATUS_ERROR : STATUS_OK;
+}
+
+int run_export(struct inventory *inventory, const struct export_options *options,
+	       int (*confined)(void))
+{
+	struct exporter exporter = { .inventory = inventory, };
+	int status = STATUS_ERROR, signals = catch_signals();
+	struct listener listener;
+	char *text;
+
+	if (options->is_activated ? activation_take(&listener) :
+				    listen_open(&options->address, &listener)) {
+		close(signals);
+		return STATUS_ERROR;
+	}
+	self_open(&exporter.self);
+	collector_init(&exporter.collector, inventory, options->per_vcpu);
+	text = listen_describe(&listener.address);
+	printf("%s\n", text);
+	free(text);
+	if (flush_output(&status))
+		status = serve(&exporter, dup(listener.fd), signals, confined);
+	collector_free(&exporter.collector);
+	self_close(&exporter.self);
+	listen_close(&listener);
+	close(signals);
+	return status;
+}
+
+int export_parse_options(int argc, char **argv, struct export_options *options)
+{
+	static const struct option long_options[] = {
+		{ "listen", required_argument, NULL, 'l', },
+		{ "per-vcpu", no_argument, NULL, 'v', },
+		HELP_OPTION,
+		{},
+	};
+	struct process_options process = {};
+	const char *listen = NULL;
+	const char *error;
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'l':
+			listen = optarg;
+			break;
+		case 'v':
+			options->per_vcpu = true;
+			break;
+		default:
+			status = parse_process_option(option, argv, &process);
+			options->help = process.help;
+			if (status != STATUS_OK || options->help)
+				return status;
+		}
+	}
+	if (optind < argc)
+		return usage_error("export: unexpected argument '%s'", argv[optind]);
+	options->is_activated = activation_is_there();
+	if (listen && options->is_activated)
+		return usage_error("export: --listen, and a socket that is listened on already");
+	if (!listen)
+		listen = DEFAULT_LISTEN;
+	error = listen_parse(listen, &options->address);
+	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
+}
+
+static int confine_export(void)
+{
+	return confine(USE_NETWORK);
+}
+
+int command_export(int argc, char **argv)
+{
+	struct export_options options = {};
+	struct inventory inventory;
+	int status;
+
+	status = export_parse_options(argc, argv, &options);
+	if (status != STATUS_OK)
+		return status;
+	if (options.help)
+		return command_help(1, argv);
+	status = open_inventory(&inventory);
+	if (status == STATUS_OK)
+		status = run_export(&inventory, &options, confine_export);
+	inventory_free(&inventory);
+	return status;
+}

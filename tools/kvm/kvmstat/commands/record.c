@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat record FILE [INTERVAL [COUNT]]: samples of all VMs, to be looked at later.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "model/tracker.h"
+#include "sources/recording.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+struct record_options {
+	struct process_options process;
+	const char *path;
+	bool force;
+	struct interval interval;
+};
+
+struct record {
+	struct inventory inventory;
+	struct tracker tracker;
+	struct recording_writer writer;
+	const char *path;
+	int fd;
+	int signals;
+	uint64_t size;			/* of what is complete */
+	uint64_t num_samples;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+static char *copy_text(const char *text)
+{
+	return xasprintf("%s", text);
+}
+
+static void copy_values(struct recorded_vm *recorded, const struct model *model)
+{
+	uint64_t *values = xcalloc(recorded_vm_num_values(recorded), sizeof(*values));
+	size_t i, size = recorded->schema->num_values;
+
+	recorded->values = values;
+	memcpy(values, model->vm_last, size * sizeof(*values));
+	for (i = 0; i < recorded->num_vcpus; i++) {
+		values += size;
+		size = recorded->vcpu_schema->num_values;
+		if (model->vcpu_last[i])
+			memcpy(values, model->vcpu_last[i], size * sizeof(*values));
+	}
+}
+
+static struct recorded_vm record_vm(const struct tracked_vm *tracked)
+{
+	struct recorded_vm recorded = {
+		.serial = tracked->serial,
+		.pid = tracked->pid,
+		.ended = tracked->ended,
+		.name = copy_text(tracked->name),
+		.id = copy_text(tracked->id),
+	};
+	const struct model *model = &tracked->model;
+	size_t i;
+
+	if (!tracked->has_statistics) {
+		recorded.num_vcpus_counted = tracked->num_vcpus;
+		return recorded;
+	}
+	recorded.schema = statsfile_schema_get(model->group[SCOPE_VM].schema);
+	if (model->num_vcpus)
+		recorded.vcpu_schema = statsfile_schema_get(model->group[SCOPE_VCPU].schema);
+	recorded.num_vcpus = model->num_vcpus;
+	recorded.vcpu = xcalloc(recorded.num_vcpus, sizeof(*recorded.vcpu));
+	for (i = 0; i < recorded.num_vcpus; i++)
+		recorded.vcpu[i] = tracked->vcpu[i].number;
+	copy_values(&recorded, model);
+	return recorded;
+}
+
+/* One that has ended has one last sample, if it had any. */
+static bool is_recorded(const struct tracker *tracker, const struct tracked_vm *tracked)
+{
+	if (!tracker_shows(tracker, tracked))
+		return false;
+	return !tracked->has_statistics || tracked->sampled;
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+	const struct recorded_vm *left = a, *right = b;
+
+	return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
+static struct snapshot take_snapshot(const struct tracker *tracker)
+{
+	struct timespec now = time_source->real();
+	struct snapshot snapshot = {
+		.real_ns = now.tv_sec * NSEC_PER_SEC + now.tv_nsec,
+		.monotonic_ns = tracker->sampled_ns,
+		.vm = xcalloc(tracker->num_vms, sizeof(*snapshot.vm)),
+	};
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (is_recorded(tracker, tracker->vm[i]))
+			snapshot.vm[snapshot.num_vms++] = record_vm(tracker->vm[i]);
+	}
+	if (snapshot.num_vms)
+		qsort(snapshot.vm, snapshot.num_vms, sizeof(*snapshot.vm), compare_serials);
+	return snapshot;
+}
+
+/* All that is in writer.block; if that fails, the file ends with the last sample before. */
+static int write_block(struct record *record)
+{
+	struct bytes *block = &record->writer.block;
+	size_t done = 0;
+	ssize_t count;
+
+	while (done < block->size) {
+		count = write(record->fd, block->data + done, block->size - done);
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			break;
+		done += count;
+	}
+	if (done < block->size) {
+		print_error("%s: %s; it ends after %llu samples", record->path, strerror(errno),
+			    (unsigned long long)record->num_samples);
+		/* What cannot be cut off is no regular file, and nothing is lost with it. */
+		if (done && ftruncate(record->fd, record->size))
+			print_error("%s: its last sample is not complete", record->path);
+		return STATUS_ERROR;
+	}
+	record->size += block->size;
+	block->size = 0;
+	return STATUS_OK;
+}
+
+static int sample(struct record *record)
+{
+	struct snapshot snapshot;
+	int ret;
+
+	ret = tracker_sample(&record->tracker, time_source->now_ns());
+	print_problems(&record->inventory);
+	if (ret) {
+		print_error("%s: %s", record->inventory.source->where, strerror(-ret));
+		return STATUS_ERROR;
+	}
+	snapshot = take_snapshot(&record->tracker);
+	if (!record->num_samples)
+		record->first_ns = snapshot.monotonic_ns;
+	record->last_ns = snapshot.monotonic_ns;
+	recording_add(&record->writer, &snapshot);
+	ret = write_block(record);
+	record->num_samples += ret == STATUS_OK;
+	return ret;
+}
+
+/* Of a single process all VMs, and the process. */
+static bool has_ended(const struct tracker *tracker)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (!tracker->vm[i]->ended)
+			return false;
+	}
+	return tracker->process_ended;
+}
+
+static int take_samples(struct record *record, const struct interval *interval)
+{
+	uint64_t i, end_ns = time_source->now_ns();
+	int status;
+
+	status = sample(record);
+	print_denied(&record->inventory);
+	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
+		if (has_ended(&record->tracker))
+			break;
+		end_ns = next_end(end_ns, interval->ns);
+		if (tracker_wait(&record->tracker, record->signals, end_ns) == EVENT_INTERRUPTED)
+			break;
+		status = sample(record);
+	}
+	return status;
+}
+
+static int begin(struct record *record, const struct record_options *options)
+{
+	struct recording_host host = {
+		.version = copy_text(KVMSTAT_VERSION),
+		.interval_ns = options->interval.ns,
+		.pid = options->process.pid,
+	};
+	struct utsname kernel;
+
+	uname(&kernel);
+	host.name = copy_text(kernel.nodename);
+	host.release = copy_text(kernel.release);
+	host.machine = copy_text(kernel.machine);
+	recording_begin(&record->writer, &host);
+	recording_host_free(&host);
+	return write_block(record);
+}
+
+static int look_for_process(struct record *record, pid_t pid)
+{
+	record->tracker.process = inventory_find(&record->inventory, pid);
+	print_problems(&record->inventory);
+	if (!record->tracker.process)
+		return STATUS_ERROR;
+	return look_for_vms(&record->inventory, record->tracker.process, NULL);
+}
+
+static int run_record(struct record *record, const struct record_options *options)
+{
+	int status;
+
+	status = begin(record, options);
+	if (status == STATUS_OK)
+		status = confine(USE_RECORDING);
+	if (status == STATUS_OK)
+		status = take_samples(record, &options->interval);
+	/* Standard output may be the file. */
+	if (record->num_samples)
+		fprintf(stderr, "%s: %llu samples in %.1f s, %llu bytes\n", record->path,
+			(unsigned long long)record->num_samples,
+			(double)(record->last_ns - record->first_ns) / NSEC_PER_SEC,
+			(unsigned long long)record->size);
+	return status == STATUS_OK ? inventory_status(&record->inventory) : status;
+}
+
+/* Of nothing that is there anything is lost, unless that is asked for. */
+static int open_file(const struct record_options *options)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
+	int fd;
+
+	if (!strcmp(options->path, "-")) {
+		if (!isatty(STDOUT_FILENO))
+			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		print_error("a recording is nothing for a terminal");
+		return -1;
+	}
+	fd = open(options->path, flags, 0666);
+	if (fd < 0 && errno == EEXIST && !options->force)
+		print_error("%s exists; --force overwrites it", options->path);
+	else if (fd < 0)
+		print_error("%s: %s", options->path, strerror(errno));
+	return fd;
+}
+
+/* A file without anything in it is left by nothing that can be known before. */
+static int open_record(struct record *record, const struct record_options *options)
+{
+	int status = STATUS_OK;
+
+	if (options->process.pid)
+		status = look_for_process(record, options->process.pid);
+	if (status != STATUS_OK)
+		return status;
+	record->path = options->path;
+	record->fd = open_file(options);
+	if (record->fd < 0)
+		return STATUS_ERROR;
+	record->signals = catch_signals();
+	/* A limit of the file's size is an error of write(). */
+	signal(SIGXFSZ, SIG_IGN);
+	return STATUS_OK;
+}
+
+static int parse_options(int argc, char **argv, struct record_options *options)
+{
+	static const struct option long_options[] = {
+		{ "force", no_argument, NULL, 'F', },
+		PID_OPTION,
+		HELP_OPTION,
+		{},
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":" PROCESS_OPTIONS, long_options,
+				     NULL)) != -1) {
+		switch (option) {
+		case 'F':
+			options->force = true;
+			break;
+		default:
+			status = parse_process_option(option, argv, &options->process);
+			if (status != STATUS_OK || options->process.help)
+				return status;
+		}
+	}
+	if (optind == argc)
+		return usage_error("record: the name of a file is missing");
+	options->path = argv[optind++];
+	return parse_interval(argc - optind, argv + optind, &options->interval);
+}
+
+int command_record(int argc, char **argv)
+{
+	struct record_options options = { .interval = time_source->interval, };
+	struct record record = { .fd = -1, .signals = -1, };
+	int status;
+
+	status = parse_options(argc, argv, &options);
+	if (status != STATUS_OK)
+		return status;
+	if (options.process.help)
+		return command_help(1, argv);
+	status = open_inventory(&record.inventory);
+	if (status != STATUS_OK)
+		return status;
+	tracker_init(&record.tracker, &record.inventory);
+	status = open_record(&record, &options);
+	if (status == STATUS_OK)
+		status = run_record(&record, &options);
+	if (record.fd >= 0)
+		close(record.fd);
+	if (record.signals >= 0)
+		close(record.signals);
+	recording_writer_free(&record.writer);
+	tracker_free(&record.tracker);
+	inventory_free(&record.inventory);
+	return status;
+}

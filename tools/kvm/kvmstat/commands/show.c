@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat show: every statistic, with what describes it. And what other commands have
+ * in common with it: which values of which VM, vCPU or file are meant.
+ */
+#include <getopt.h>
+#include <limits.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "commands/show.h"
+#include "model/model.h"
+#include "model/tracker.h"
+#include "render/render.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+#define ALL_VCPUS (-1)
+#define DIGITS "0123456789."
+
+struct show {
+	struct process_options process;
+	int fd;
+	int vcpu;
+	struct output output;
+	regex_t only;			/* the output's */
+	struct wanted *wanted;
+	struct interval interval;
+	bool streams;
+	void (*group)(struct output *output, const struct subject *subject,
+		      const struct group *group, struct wanted *wanted);
+};
+
+static void show_group(struct show *show, const struct subject *subject,
+		       const struct group *group)
+{
+	show->group(&show->output, subject, group, show->wanted);
+}
+
+static int show_file(struct show *show, const struct statsfile *file)
+{
+	const struct subject subject = { .id = file->id, };
+	struct statsfile_error error;
+	struct group group;
+
+	if (group_of_file(&group, file, &error)) {
+		print_error("%s: %s", file->id, error.text);
+		return STATUS_ERROR;
+	}
+	render->begin(&show->output);
+	show_group(show, &subject, &group);
+	render->end(&show->output);
+	group_free(&group);
+	return STATUS_OK;
+}
+
+static int show_fd(struct show *show)
+{
+	struct statsfile_source source = { .fd = show->fd, };
+	struct statsfile_error error;
+	struct statsfile file;
+	int status;
+
+	status = confine(USE_OUTPUT);
+	if (status != STATUS_OK)
+		return status;
+	if (statsfile_open(&file, &source, NULL, &error)) {
+		print_error("file descriptor %d is not a statistics file: %s", show->fd,
+			    error.text);
+		return STATUS_ERROR;
+	}
+	status = show_file(show, &file);
+	statsfile_close(&file);
+	return status;
+}
+
+static int show_whole_vm(struct show *show, const struct vm *vm)
+{
+	struct subject subject = { .vm = vm, .id = vm->file.id, };
+	struct statsfile_error error;
+	struct model model;
+	int status = STATUS_OK;
+
+	model_init(&model, vm);
+	if (model_sample(&model, time_source->now_ns(), true, &error)) {
+		print_error("%s: %s", vm->file.id, error.text);
+		status = STATUS_ERROR;
+	} else {
+		/* Of some VMs only the vCPUs can be read: see held.h. */
+		if (vm->file.schema->num_desc)
+			show_group(show, &subject, &model.group[SCOPE_VM]);
+		subject.scope = SCOPE_VCPU;
+		show_group(show, &subject, &model.group[SCOPE_VCPU]);
+	}
+	model_free(&model);
+	return status;
+}
+
+static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *vcpu)
+{
+	const struct subject subject = {
+		.vm = vm,
+		.id = vm->file.id,
+		.scope = SCOPE_VCPU,
+		.vcpu = vcpu,
+	};
+	struct statsfile_error error;
+	struct group group;
+
+	if (group_of_vcpu(&group, vm, vcpu - vm->vcpu, &error)) {
+		print_error("%s, vCPU %u: %s", vm->file.id, vcpu->number, error.text);
+		return STATUS_ERROR;
+	}
+	show_group(show, &subject, &group);
+	group_free(&group);
+	return STATUS_OK;
+}
+
+static int show_vms(struct show *show, const struct inventory *inventory)
+{
+	const struct vcpu *found = NULL;
+	int status = STATUS_OK;
+	const struct vm *vm;
+	bool any = false;
+	size_t i;
+
+	render->begin(&show->output);
+	for (i = 0; i < inventory->num_vms && status == STATUS_OK; i++) {
+		vm = inventory->vm[i];
+		if (show->vcpu != ALL_VCPUS)
+			found = vm_find_vcpu(vm, show->vcpu);
+		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found))
+			continue;
+		any = true;
+		status = found ? show_vcpu(show, vm, found) : show_whole_vm(show, vm);
+	}
+	render->end(&show->output);
+	if (any)
+		return status;
+	print_error("pid %d has no vCPU %d", inventory->process[0]->pid, show->vcpu);
+	return STATUS_ERROR;
+}
+
+/* What was counted in the last interval stands for the values. */
+static void show_step(struct show *show, const struct subject *subject,
+		      const struct group *group)
+{
+	struct group step = *group;
+
+	step.value = group->delta;
+	show_group(show, subject, &step);
+}
+
+static void show_steps(struct show *show, const struct tracked_vm *tracked)
+{
+	const struct model *model = &tracked->model;
+	struct subject subject = {
+		.vm = tracked->vm,
+		.id = tracked->id,
+		.elapsed_ns = model->elapsed_ns,
+		.time = time_source->real(),
+	};
+
+	if (tracked->ended || !tracked->has_rates)
+		return;
+	if (show->vcpu == ALL_VCPUS) {
+		if (model->group[SCOPE_VM].schema->num_desc)
+			show_step(show, &subject, &model->group[SCOPE_VM]);
+		subject.scope = SCOPE_VCPU;
+		show_step(show, &subject, &model->group[SCOPE_VCPU]);
+	} else if (model->focus.num_members) {
+		subject.scope = SCOPE_VCPU;
+		subject.vcpu = &tracked->vm->vcpu[model->focus_index];
+		show_step(show, &subject, &model->focus);
+	}
+}
+
+/* In each VM that has it; whether there is one. */
+static bool find_vcpus(const struct show *show, struct tracker *tracker)
+{
+	struct tracked_vm *tracked;
+	const struct vcpu *found;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		tracked = tracker->vm[i];
+		if (tracked->ended || !tracked->has_statistics)
+			continue;
+		found = vm_find_vcpu(tracked->vm, show->vcpu);
+		any |= !!found;
+		if (found)
+			model_focus(&tracked->model, found - tracked->vm->vcpu);
+	}
+	return any;
+}
+
+static int sample_process(struct tracker *tracker)
+{
+	int ret = tracker_sample(tracker, time_source->now_ns());
+
+	print_problems(tracker->inventory);
+	if (!ret)
+		return STATUS_OK;
+	print_error("%s: %s", tracker->inventory->source->where, strerror(-ret));
+	return STATUS_ERROR;
+}
+
+static int stream(struct show *show, struct tracker *tracker, int signals)
+{
+	uint64_t i, end_ns = time_source->now_ns();
+	enum event event = EVENT_TIME;
+	int status;
+	size_t vm;
+
+	status = sample_process(tracker);
+	for (i = 0; status == STATUS_OK && event == EVENT_TIME; i++) {
+		if (show->interval.count && i == show->interval.count)
+			break;
+		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i) {
+			print_error("pid %d has no vCPU %d", tracker->process->pid, show->vcpu);
+			return STATUS_ERROR;
+		}
+		end_ns = next_end(end_ns, show->interval.ns);
+		event = tracker_wait(tracker, signals, end_ns);
+		/* Less than an interval is none. */
+		if (event != EVENT_TIME)
+			break;
+		status = sample_process(tracker);
+		show->output.width = standard_output().width;
+		for (vm = 0; vm < tracker->num_vms; vm++)
+			show_steps(show, tracker->vm[vm]);
+		if (!flush_output(&status))
+			break;
+	}
+	return status;
+}
+
+static int stream_process(struct show *show, struct inventory *inventory,
+			  struct process *process, int signals)
+{
+	struct tracker tracker;
+	int status;
+
+	tracker_init(&tracker, inventory);
+	tracker.process = process;
+	status = stream(show, &tracker, signals);
+	tracker_free(&tracker);
+	return status;
+}
+
+static int show_process(struct show *show)
+{
+	struct inventory inventory;
+	struct process *process;
+	int status, signals;
+
+	/* What is there in the end is of no use then. */
+	if (show->streams && !replay_begin(false))
+		return STATUS_ERROR;
+	signals = show->streams ? catch_signals() : -1;
+	status = open_inventory(&inventory);
+	if (status == STATUS_OK)
+		status = confine(USE_OUTPUT);
+	if (status != STATUS_OK)
+		return status;
+	process = inventory_find(&inventory, show->process.pid);
+	print_problems(&inventory);
+	status = process ? look_for_vms(&inventory, process, NULL) : STATUS_ERROR;
+	if (status == STATUS_OK && show->streams)
+		status = stream_process(show, &inventory, process, signals);
+	else if (status == STATUS_OK)
+		status = show_vms(show, &inventory);
+	inventory_free(&inventory);
+	if (signals >= 0)
+		close(signals);
+	return status;
+}
+
+/* No statistic is called by a number. */
+static int parse_names(int argc, char **argv, struct show *show)
+{
+	struct wanted *wanted = show->wanted;
+	int end = optind;
+
+	if (!wanted)
+		return argc > optind ?
+			usage_error("%s: unexpected argument '%s'", argv[0], argv[optind]) :
+			STATUS_OK;
+	while (end < argc && !strchr(DIGITS, argv[end][0]))
+		end++;
+	show->streams = end < argc;
+	if (show->streams && show->fd >= 0)
+		return usage_error("an interval goes with -p PID only");
+	wanted->name = argv + optind;
+	wanted->num_names = end - optind;
+	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
+	return parse_interval(argc - end, argv + end, &show->interval);
+}
+
+static int parse_options(int argc, char **argv, struct show *show)
+{
+	static const struct option long_options[] = {
+		{ "vcpu", required_argument, NULL, 'c', },
+		{ "fd", required_argument, NULL, 'f', },
+		{ "verbose", no_argument, NULL, 'v', },
+		{ "stat", required_argument, NULL, 's', },
+		{ "nonzero", no_argument, NULL, 'z', },
+		PID_OPTION,
+		HELP_OPTION,
+		{},
+	};
+	int option, status;
+	uint64_t number;
+
+	while ((option = getopt_long(argc, argv, ":c:f:v" PROCESS_OPTIONS, long_options,
+				     NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			if (show->vcpu != ALL_VCPUS)
+				return usage_error("-c N is there twice");
+			if (parse_number(optarg, 0, INT_MAX, &number))
+				return usage_error("'%s' is not a vCPU's number", optarg);
+			show->vcpu = number;
+			break;
+		case 'f':
+			if (show->fd >= 0)
+				return usage_error("--fd N is there twice");
+			if (parse_number(optarg, 0, INT_MAX, &number))
+				return usage_error("'%s' is not a file descriptor", optarg);
+			show->fd = number;
+			break;
+		case 'v':
+			if (show->wanted)
+				return usage_error("-v is for show");
+			show->output.verbose = true;
+			break;
+		case 's':
+			if (show->output.only)
+				return usage_error("--stat REGEX is there twice");
+			if (regcomp(&show->only, optarg, REG_EXTENDED | REG_NOSUB))
+				return usage_error("'%s' is no regular expression", optarg);
+			show->output.only = &show->only;
+			break;
+		case 'z':
+			show->output.nonzero = true;
+			break;
+		default:
+			status = parse_process_option(option, argv, &show->process);
+			if (status != STATUS_OK || show->process.help)
+				return status;
+		}
+	}
+	if (show->process.pid ? show->fd >= 0 : show->fd < 0)
+		return usage_error("%s needs either -p PID or --fd N", argv[0]);
+	if (show->fd >= 0 && show->vcpu != ALL_VCPUS)
+		return usage_error("--vcpu goes with -p PID only");
+	return parse_names(argc, argv, show);
+}
+
+int show_groups(int argc, char **argv, struct wanted *wanted,
+		void (*group)(struct output *output, const struct subject *subject,
+			      const struct group *group, struct wanted *wanted))
+{
+	struct show show = {
+		.fd = -1,
+		.vcpu = ALL_VCPUS,
+		.output = standard_output(),
+		.interval = time_source->interval,
+		.wanted = wanted,
+		.group = group,
+	};
+	int status;
+
+	status = parse_options(argc, argv, &show);
+	if (status == STATUS_OK && show.process.help)
+		status = command_help(1, argv);
+	else if (status == STATUS_OK)
+		status = show.fd >= 0 ? show_fd(&show) : show_process(&show);
+	if (show.output.only)
+		regfree(&show.only);
+	return status;
+}
+
+static void show_statistics(struct output *output, const struct subject *subject,
+			    const struct group *group, struct wanted *wanted)
+{
+	(void)wanted;
+	render->group(output, subject, group);
+}
+
+int command_show(int argc, char **argv)
+{
+	return show_groups(argc, argv, NULL, show_statistics);
+}

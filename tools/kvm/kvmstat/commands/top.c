@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys
+ * and signals; what is shown is decided elsewhere: the tracker collects, the view says
+ * what is looked at, render_screen.c makes a screen of it, the terminal draws that.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "commands/top.h"
+#include "model/tracker.h"
+#include "render/render_screen.h"
+#include "render/terminal.h"
+#include "render/view.h"
+#include "sources/replay.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+/* The first rates are there at once, whatever the interval is. */
+#define FIRST_INTERVAL_NS (NSEC_PER_SEC / 5)
+
+#define MINUTE_NS (HISTORY_SECONDS * NSEC_PER_SEC)
+
+struct top {
+	struct tracker tracker;
+	struct view view;
+	struct screen screen;
+	int signals;
+	uint64_t next_ns;		/* sample */
+	int failed;			/* -errno of what a key asked for */
+};
+
+/* All of them come by file descriptor, never in the middle of something. */
+static int catch_all_signals(sigset_t *before)
+{
+	static const int caught[] = {
+		SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH,
+	};
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ARRAY_SIZE(caught); i++)
+		sigaddset(&set, caught[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void handle_signals(struct top *top)
+{
+	struct signalfd_siginfo info;
+
+	while (read(top->signals, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGTSTP:
+			terminal_suspend();
+			break;
+		case SIGCONT:
+		case SIGWINCH:
+			terminal_resize();
+			break;
+		default:
+			top->view.quit = true;
+		}
+	}
+}
+
+static int take_sample(struct top *top)
+{
+	struct timespec real;
+	int ret;
+
+	ret = tracker_sample(&top->tracker, time_source->now_ns());
+	real = time_source->real();
+	top->view.real_ns = real.tv_sec * NSEC_PER_SEC + real.tv_nsec;
+	return ret;
+}
+
+/* In a recording, with what the last minute before was like. */
+static int jump(struct top *top, size_t position)
+{
+	const struct recording *recording = replay_recording();
+	uint64_t time_ns = recording->sample[position].monotonic_ns;
+	struct inventory *inventory = top->tracker.inventory;
+	size_t first;
+	int ret;
+
+	first = replay_find(time_ns > MINUTE_NS ? time_ns - MINUTE_NS : 0);
+	if (first == position && position)
+		first--;
+	view_forget(&top->view);
+	tracker_free(&top->tracker);
+	inventory_free(inventory);
+	replay_init(inventory);
+	tracker_init(&top->tracker, inventory);
+	if (!replay_jump(first))
+		return -EINVAL;
+	ret = take_sample(top);
+	while (!ret && recording->position < position && replay_step())
+		ret = take_sample(top);
+	view_find(&top->view);
+	return ret;
+}
+
+static int move(struct top *top, enum view_move where)
+{
+	const struct recording *recording = replay_recording();
+	uint64_t now_ns = time_source->now_ns();
+	size_t position = recording->position;
+
+	switch (where) {
+	case MOVE_NONE:
+		return 0;
+	case MOVE_BACK:
+		position -= position > 0;
+		break;
+	case MOVE_ON:
+		if (!replay_step())
+			return 0;
+		return take_sample(top);
+	case MOVE_MINUTE_BACK:
+		position = replay_find(now_ns > MINUTE_NS ? now_ns - MINUTE_NS : 0);
+		break;
+	case MOVE_MINUTE_ON:
+		position = replay_find(now_ns + MINUTE_NS);
+		break;
+	case MOVE_BEGIN:
+		position = 0;
+		break;
+	case MOVE_END:
+		position = recording->num_samples - 1;
+		break;
+	}
+	return jump(top, position);
+}
+
+static void handle_keys(struct top *top)
+{
+	uint64_t interval_ns = top->view.interval_ns;
+	unsigned int press;
+
+	while (!top->view.quit && !top->failed && (press = terminal_press()) != PRESS_NONE) {
+		view_press(&top->view, press);
+		if (top->view.move == MOVE_NONE)
+			continue;
+		/* Who looks for something does not want it to go on. */
+		top->view.paused = true;
+		top->failed = move(top, top->view.move);
+		top->view.move = MOVE_NONE;
+		view_update(&top->view);
+	}
+	if (top->view.interval_ns != interval_ns)
+		top->next_ns = monotonic_ns() + top->view.interval_ns;
+}
+
+static int sample(struct top *top)
+{
+	bool first = !top->tracker.scanned;
+	uint64_t now_ns = monotonic_ns();
+	uint64_t interval_ns = top->view.interval_ns;
+	int ret = 0;
+
+	/* The first sample is where the recording is; the last one stays. */
+	if (top->view.replayed && first)
+		ret = jump(top, replay_recording()->position);
+	else if (top->view.replayed && !replay_step())
+		top->view.paused = true;
+	else
+		ret = take_sample(top);
+	if (first && !top->view.replayed && interval_ns > FIRST_INTERVAL_NS)
+		interval_ns = FIRST_INTERVAL_NS;
+	top->next_ns = now_ns + interval_ns;
+	view_update(&top->view);
+	return ret;
+}
+
+static void wait_for_something(struct top *top)
+{
+	struct pollfd fds[] = {
+		{ .fd = top->signals, .events = POLLIN, },
+		{ .fd = STDIN_FILENO, .events = POLLIN, },
+	};
+	uint64_t now_ns = monotonic_ns();
+	uint64_t left_ns = now_ns < top->next_ns ? top->next_ns - now_ns : 0;
+	struct timespec timeout = {
+		.tv_sec = left_ns / NSEC_PER_SEC,
+		.tv_nsec = left_ns % NSEC_PER_SEC,
+	};
+
+	if (ppoll(fds, ARRAY_SIZE(fds), top->view.paused ? NULL : &timeout, NULL) <= 0)
+		return;
+	handle_signals(top);
+	if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+		top->view.quit = true;
+	else if (fds[1].revents)
+		handle_keys(top);
+}
+
+static int loop(struct top *top)
+{
+	int ret = 0;
+
+	while (!ret && !top->view.quit) {
+		if (!top->view.paused && monotonic_ns() >= top->next_ns)
+			ret = sample(top);
+		terminal_fit(&top->screen);
+		render_screen(&top->screen, &top->view);
+		terminal_draw(&top->screen);
+		wait_for_something(top);
+		if (top->failed)
+			ret = top->failed;
+	}
+	return ret;
+}
+
+int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void))
+{
+	struct top top = {};
+	sigset_t before;
+	int ret;
+
+	top.signals = catch_all_signals(&before);
+	if (terminal_open()) {
+		print_error("the terminal '%s' cannot be drawn on", getenv("TERM") ?: "");
+		close(top.signals);
+		return STATUS_ERROR;
+	}
+	if (confined && confined() != STATUS_OK)
+		return STATUS_ERROR;
+	tracker_init(&top.tracker, inventory);
+	top.tracker.reads_threads = true;
+	view_init(&top.view, &top.tracker, interval_ns);
+	top.view.replayed = replay_recording();
+	ret = loop(&top);
+	terminal_close();
+	if (ret)
+		print_error("%s: %s", inventory->source->where, strerror(-ret));
+	screen_free(&top.screen);
+	view_free(&top.view);
+	tracker_free(&top.tracker);
+	close(top.signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret ? STATUS_ERROR : STATUS_OK;
+}
+
+static int parse_options(int argc, char **argv, uint64_t *interval_ns, bool *help)
+{
+	static const struct option long_options[] = {
+		HELP_OPTION,
+		{},
+	};
+	struct process_options options = {};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+		status = parse_process_option(option, argv, &options);
+		*help = options.help;
+		if (status != STATUS_OK || *help)
+			return status;
+	}
+	if (optind < argc && parse_seconds(argv[optind], VIEW_MIN_INTERVAL_NS,
+					   VIEW_MAX_INTERVAL_NS, interval_ns))
+		return usage_error("'%s' is not an interval of 0.1 to 60 seconds", argv[optind]);
+	if (optind + 1 < argc)
+		return usage_error("top: unexpected argument '%s'", argv[optind + 1]);
+	return STATUS_OK;
+}
+
+static int confine_top(void)
+{
+	return confine(USE_TERMINAL);
+}
+
+int command_top(int argc, char **argv)
+{
+	uint64_t interval_ns = NSEC_PER_SEC;
+	struct inventory inventory;
+	bool help = false;
+	int status;
+
+	status = parse_options(argc, argv, &interval_ns, &help);
+	if (status != STATUS_OK)
+		return status;
+	if (help)
+		return command_help(1, argv);
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		print_error("top needs a terminal; for lines of text use kvmstat INTERVAL");
+		return STATUS_ERROR;
+	}
+	status = open_inventory(&inventory);
+	if (status == STATUS_OK)
+		status = run_top(&inventory, interval_ns, confine_top);
+	print_problems(&inventory);
+	if (status == STATUS_OK)
+		status = inventory_status(&inventory);
+	inventory_free(&inventory);
+	return status;
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names of metrics, and where they are found.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/metrics.h"
+#include "model/descriptions.h"
+#include "model/histogram.h"
+#include "render/format.h"
+#include "util/util.h"
+
+static const char * const prefixes[NUM_SCOPES] = {
+	[SCOPE_VM] = "kvm_vm_",
+	[SCOPE_VCPU] = "kvm_vcpu_",
+};
+
+void metrics_init(struct metrics *metrics)
+{
+	*metrics = (struct metrics) {};
+}
+
+static void free_source(struct metric_source *source)
+{
+	unsigned int i;
+
+	if (source->next)
+		free_source(source->next);
+	free(source->next);
+	for (i = 0; source->label && i < source->desc->size; i++)
+		free(source->label[i]);
+	free(source->label);
+}
+
+static void free_schema(struct metric_schema *schema)
+{
+	size_t i;
+
+	for (i = 0; i < schema->num_sources; i++)
+		free_source(&schema->source[i]);
+	free(schema->source);
+	statsfile_schema_put(schema->schema);
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	size_t i;
+
+	for (i = 0; i < metrics->num_schemas; i++)
+		free_schema(&metrics->schema[i]);
+	for (i = 0; i < metrics->num_metrics; i++)
+		free(metrics->metric[i].name);
+	free(metrics->schema);
+	free(metrics->metric);
+}
+
+static enum metric_type type_of(const struct statsfile_desc *desc)
+{
+	if (is_histogram(desc) && !has_named_buckets(desc))
+		return METRIC_HISTOGRAM;
+	return is_counter(desc) ? METRIC_COUNTER : METRIC_GAUGE;
+}
+
+/*
+ * A boolean is a number of those for which it is true. What has buckets with names is a
+ * number of whatever is in each.
+ */
+static const char *unit_of(const struct statsfile_desc *desc)
+{
+	if (has_named_buckets(desc))
+		return "";
+	switch (statsfile_unit(desc)) {
+	case KVM_STATS_UNIT_SECONDS:
+		return "seconds";
+	case KVM_STATS_UNIT_BYTES:
+		return "bytes";
+	case KVM_STATS_UNIT_CYCLES:
+		return "cycles";
+	default:
+		return "";
+	}
+}
+
+static bool ends_in(const char *text, size_t length, const char *end)
+{
+	size_t end_length = strlen(end);
+
+	return length > end_length && !strncmp(text + length - end_length, end, end_length);
+}
+
+/* How much of the statistic's name is left without what the metric says in another way. */
+static int base_length(const struct statsfile_desc *desc)
+{
+	size_t length = strlen(desc->name);
+
+	if (is_histogram(desc) && ends_in(desc->name, length, "_hist"))
+		return length - strlen("_hist");
+	if (!is_histogram(desc) && statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS &&
+	    ends_in(desc->name, length, "_ns"))
+		return length - strlen("_ns");
+	if (ends_in(desc->name, length, "_total"))
+		return length - strlen("_total");
+	return length;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static const char time_help[] =
+	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
+
+/*
+ * What is called otherwise as a metric: what has parts that a word says more of, statistics
+ * that are themselves parts of a whole, and what would have the name of another one.
+ */
+static const struct renamed {
+	const char *statistic;
+	const char *metric;		/* in front of the unit */
+	const char *label;
+	const char *part;
+	const char *help;		/* of the whole */
+} renamed[] = {
+	{ .statistic = "exit_reasons", .metric = "exits_by_reason", .label = "reason", },
+	{ .statistic = "exit_reason_ns", .metric = "exit", .label = "reason", },
+	{ .statistic = "exit_hist", .metric = "exit_duration", },
+	{ "time_guest_ns", "time", "state", "guest", time_help, },
+	{ "time_exit_ns", "time", "state", "exit", time_help, },
+	{ "time_poll_ns", "time", "state", "poll", time_help, },
+	{ "time_halt_ns", "time", "state", "halt", time_help, },
+	{ "time_sleep_ns", "time", "state", "sleep", time_help, },
+	{ "time_user_ns", "time", "state", "user", time_help, },
+};
+
+/* Only if it is of the kind that is meant: others may have the same name. */
+static const struct renamed *find_renamed(const struct statsfile_desc *desc)
+{
+	const struct renamed *entry;
+
+	for (entry = renamed; entry < renamed + ARRAY_SIZE(renamed); entry++) {
+		if (strcmp(entry->statistic, desc->name))
+			continue;
+		if (entry->part)
+			return type_of(desc) == METRIC_COUNTER && !has_parts(desc) ? entry : NULL;
+		return has_parts(desc) == !!entry->label ? entry : NULL;
+	}
+	return NULL;
+}
+
+static const char *label_name(const struct statsfile_desc *desc)
+{
+	const struct renamed *entry = find_renamed(desc);
+
+	if (entry)
+		return entry->label;
+	if (is_array(desc))
+		return "part";
+	return has_named_buckets(desc) ? "bucket" : NULL;
+}
+
+static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
+{
+	const struct renamed *entry = find_renamed(desc);
+	const char *base = entry ? entry->metric : desc->name;
+	int length = entry ? (int)strlen(base) : base_length(desc);
+	const char *unit = unit_of(desc);
+	bool has_unit = !*unit || ends_in(base, length, unit);
+	char *name, *c;
+
+	name = xasprintf("%s%.*s%s%s", prefixes[scope], length, base, has_unit ? "" : "_",
+			 has_unit ? "" : unit);
+	for (c = name; *c; c++) {
+		if (!is_letter(*c))
+			*c = '_';
+	}
+	return name;
+}
+
+static bool is_same(const struct metric *a, const struct metric *b)
+{
+	return a->scope == b->scope && a->type == b->type && a->is_peak == b->is_peak &&
+	       !strcmp(a->unit, b->unit) && !strcmp(a->statistic, b->statistic) &&
+	       !a->label == !b->label && (!a->label || !strcmp(a->label, b->label));
+}
+
+static bool is_taken(const struct metrics *metrics, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < metrics->num_metrics; i++) {
+		if (!strcmp(metrics->metric[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Takes over the name, under which there may be something else: then it gets a number. */
+static size_t add_metric(struct metrics *metrics, struct metric *metric)
+{
+	unsigned int number = 2;
+	char *name;
+	size_t i;
+
+	for (i = 0; i < metrics->num_metrics; i++) {
+		if (is_same(&metrics->metric[i], metric)) {
+			free(metric->name);
+			return i;
+		}
+	}
+	for (name = xasprintf("%s", metric->name); is_taken(metrics, name); number++) {
+		free(name);
+		name = xasprintf("%s_%u", metric->name, number);
+	}
+	free(metric->name);
+	metric->name = name;
+	metrics->metric = xreallocarray(metrics->metric, metrics->num_metrics + 1,
+					sizeof(*metrics->metric));
+	metrics->metric[metrics->num_metrics++] = *metric;
+	return i;
+}
+
+static size_t find_metric(struct metrics *metrics, enum scope scope,
+			  const struct statsfile_desc *desc)
+{
+	const struct renamed *entry = find_renamed(desc);
+	bool is_part = entry && entry->part;
+	struct metric metric = {
+		.scope = scope,
+		.type = type_of(desc),
+		.is_peak = statsfile_type(desc) == KVM_STATS_TYPE_PEAK,
+		.name = name_metric(scope, desc),
+		.unit = unit_of(desc),
+		.help = is_part ? entry->help : describe_statistic(scope, desc->name),
+		.statistic = is_part ? entry->metric : desc->name,
+		.label = label_name(desc),
+	};
+
+	return add_metric(metrics, &metric);
+}
+
+static bool has_same_scale(const struct statsfile_desc *a, const struct statsfile_desc *b)
+{
+	return statsfile_unit(a) == statsfile_unit(b) && statsfile_base(a) == statsfile_base(b) &&
+	       a->exponent == b->exponent;
+}
+
+/* "X_hist" and "X_ns", in either order. */
+static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_desc *histogram)
+{
+	size_t length = strlen(histogram->name);
+
+	if (type_of(histogram) != METRIC_HISTOGRAM || !ends_in(histogram->name, length, "_hist") ||
+	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE || is_array(sum) ||
+	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS || !has_same_scale(sum, histogram))
+		return false;
+	length -= strlen("_hist");
+	return !strncmp(sum->name, histogram->name, length) && !strcmp(sum->name + length, "_ns");
+}
+
+static const struct statsfile_desc *find_sum(const struct statsfile_schema *schema,
+					     const struct statsfile_desc *histogram)
+{
+	unsigned int i;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		if (is_sum_of(&schema->desc[i], histogram))
+			return &schema->desc[i];
+	}
+	return NULL;
+}
+
+static bool is_a_sum(const struct statsfile_schema *schema, const struct statsfile_desc *desc)
+{
+	unsigned int i;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		if (is_sum_of(desc, &schema->desc[i]))
+			return true;
+	}
+	return false;
+}
+
+char *make_label(const char *name, const char *text)
+{
+	/* Each character may need another one in front. */
+	char *escaped = xcalloc(2 * strlen(text) + 1, 1);
+	char *to = escaped;
+	char *label;
+
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	label = xasprintf("%s=\"%s\"", name, escaped);
+	free(escaped);
+	return label;
+}
+
+/*
+ * The largest value that the bucket counts: a bound of the metric is part of its bucket,
+ * in the file the upper one is not, and the values are whole numbers.
+ */
+static char *label_bound(const struct statsfile_desc *desc, unsigned int bucket)
+{
+	char text[FORMAT_SIZE];
+
+	format_decimal(text, desc, bucket_upper(desc, bucket) - 1);
+	/* As OpenMetrics wants it: a bound is a number with a fraction. */
+	return xasprintf(",le=\"%s%s\"", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static void label_bounds(char **label, const struct statsfile_desc *desc)
+{
+	unsigned int i;
+
+	for (i = 0; !bucket_is_open(desc, i); i++) {
+		label[i] = label_bound(desc, i);
+		/* Beyond what the numbers can tell apart. */
+		if (i && label[i - 1] && !strcmp(label[i - 1], label[i])) {
+			free(label[i - 1]);
+			label[i - 1] = NULL;
+		}
+	}
+}
+
+static void label_parts(char **label, const struct statsfile_desc *desc)
+{
+	const struct renamed *entry = find_renamed(desc);
+	char number[BUCKET_SIZE], *text;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++) {
+		text = make_label(label_name(desc), entry && entry->part ? entry->part :
+						    bucket_name(number, desc, i));
+		label[i] = xasprintf(",%s", text);
+		free(text);
+	}
+}
+
+static char **make_labels(const struct statsfile_desc *desc)
+{
+	bool is_labelled = label_name(desc);
+	char **label;
+
+	if (!is_labelled && !is_histogram(desc))
+		return NULL;
+	label = xcalloc(desc->size, sizeof(*label));
+	if (is_labelled)
+		label_parts(label, desc);
+	else
+		label_bounds(label, desc);
+	return label;
+}
+
+static void add_source(struct metric_schema *schema, size_t metric,
+		       const struct statsfile_desc *desc)
+{
+	struct metric_source *source;
+	size_t missing;
+
+	if (metric >= schema->num_sources) {
+		missing = metric + 1 - schema->num_sources;
+		schema->source = xreallocarray(schema->source, metric + 1,
+					       sizeof(*schema->source));
+		memset(&schema->source[schema->num_sources], 0,
+		       missing * sizeof(*schema->source));
+		schema->num_sources = metric + 1;
+	}
+	for (source = &schema->source[metric]; source->desc; source = source->next) {
+		/* Of two statistics that are called the same it is the first. */
+		if (!strcmp(source->desc->name, desc->name))
+			return;
+		if (!source->next)
+			source->next = xcalloc(1, sizeof(*source));
+	}
+	*source = (struct metric_source) {
+		.desc = desc,
+		.sum = is_histogram(desc) ? find_sum(schema->schema, desc) : NULL,
+		.label = make_labels(desc),
+	};
+}
+
+size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema)
+{
+	struct metric_schema *added;
+	unsigned int i;
+	size_t known;
+
+	for (known = 0; known < metrics->num_schemas; known++) {
+		if (metrics->schema[known].schema == schema &&
+		    metrics->schema[known].scope == scope)
+			return known;
+	}
+	metrics->schema = xreallocarray(metrics->schema, known + 1, sizeof(*metrics->schema));
+	added = &metrics->schema[metrics->num_schemas++];
+	*added = (struct metric_schema) {
+		.schema = statsfile_schema_get(schema),
+		.scope = scope,
+	};
+	for (i = 0; i < schema->num_desc; i++) {
+		if (is_quantity(&schema->desc[i]) && !is_a_sum(schema, &schema->desc[i]))
+			add_source(added, find_metric(metrics, scope, &schema->desc[i]),
+				   &schema->desc[i]);
+	}
+	return known;
+}
+
+const struct metric_source *metrics_find(const struct metrics *metrics, size_t schema,
+					 size_t metric)
+{
+	const struct metric_schema *sources = &metrics->schema[schema];
+
+	if (metric >= sources->num_sources || !sources->source[metric].desc)
+		return NULL;
+	return &sources->source[metric];
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which metrics a monitoring system gets of the statistics: their names, with the unit
+ * that they are in, what is said of them, and where in a file each has its values.
+ * Looked up once per schema; metrics are never forgotten.
+ *
+ * A histogram "X_hist" of times for which there is "X_ns", the sum of them, is one
+ * metric: that is its sum.
+ *
+ * A histogram whose buckets have names is a counter with a label: monitoring systems add up
+ * the buckets of a histogram, which have an order. An array is one as well, or a gauge, and
+ * statistics that are parts of a whole are one metric together. What is no quantity is none.
+ */
+#ifndef KVMSTAT_METRICS_H
+#define KVMSTAT_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/model.h"
+#include "sources/statsfile.h"
+
+enum metric_type {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM,
+};
+
+struct metric {
+	enum scope scope;
+	enum metric_type type;
+	bool is_peak;
+	char *name;			/* of a counter without _total */
+	const char *unit;		/* what the name ends in, "" without unit */
+	const char *help;		/* NULL if it is not known what is counted */
+	const char *statistic;
+	const char *label;		/* that tells parts apart, or NULL */
+};
+
+/* Where a schema has a metric. */
+struct metric_source {
+	const struct statsfile_desc *desc;	/* NULL if it has not */
+	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
+	/*
+	 * Of buckets and parts the label that each has alone, with a comma in front: its upper
+	 * bound, NULL where the next one has the same, or its name. NULL of what has none.
+	 */
+	char **label;
+	struct metric_source *next;		/* a further part of the same metric, or NULL */
+};
+
+struct metric_schema {
+	struct statsfile_schema *schema;
+	enum scope scope;
+	struct metric_source *source;	/* by metric */
+	size_t num_sources;		/* what was found later it does not have */
+};
+
+struct metrics {
+	struct metric *metric;
+	size_t num_metrics;
+	struct metric_schema *schema;
+	size_t num_schemas;
+};
+
+void metrics_init(struct metrics *metrics);
+void metrics_free(struct metrics *metrics);
+
+/* The index of the schema, whose metrics are added if it is new. */
+size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
+
+/* NAME="TEXT", the caller frees it. */
+char *make_label(const char *name, const char *text);
+
+/* NULL if the schema does not have it. */
+const struct metric_source *metrics_find(const struct metrics *metrics, size_t schema,
+					 size_t metric);
+
+#endif /* KVMSTAT_METRICS_H */

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * OpenMetrics 1.0 and the text format 0.0.4 of Prometheus. All samples of a metric have
+ * to stand together: metric by metric, and for each VM by VM.
+ *
+ * A scrape of ten thousand vCPUs is a million lines: they are put together of pieces
+ * that were made before, without printf().
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/render_openmetrics.h"
+#include "render/format.h"
+#include "util/util.h"
+
+const char * const exposition_types[NUM_FORMATS] = {
+	[FORMAT_PROMETHEUS] = "text/plain; version=0.0.4; charset=utf-8",
+	[FORMAT_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+enum stage {
+	STAGE_OWN,
+	STAGE_METRICS,
+	STAGE_END,
+};
+
+struct exposition {
+	bool openmetrics;
+	const struct metrics *metrics;
+	struct scrape scrape;
+	struct exposition_server server;
+	/* What comes next: this metric of this VM, and of this member of its group. */
+	enum stage stage;
+	size_t metric;
+	size_t vm;
+	size_t member;
+	bool has_header;		/* the metric */
+	/* What was made of it and not read yet. */
+	char *text;
+	size_t room, length, taken;
+};
+
+struct exposition *exposition_open(enum exposition_format format, const struct metrics *metrics,
+				   const struct scrape *scrape,
+				   const struct exposition_server *server)
+{
+	struct exposition *exposition = xcalloc(1, sizeof(*exposition));
+
+	exposition->openmetrics = format == FORMAT_OPENMETRICS;
+	exposition->metrics = metrics;
+	exposition->scrape = *scrape;
+	exposition->server = *server;
+	return exposition;
+}
+
+void exposition_close(struct exposition *exposition)
+{
+	scrape_free(&exposition->scrape);
+	free(exposition->text);
+	free(exposition);
+}
+
+static void append_bytes(struct exposition *exposition, const char *bytes, size_t length)
+{
+	size_t needed = exposition->length + length;
+
+	if (needed > exposition->room) {
+		exposition->room = 2 * needed + 4096;
+		exposition->text = xreallocarray(exposition->text, exposition->room, 1);
+	}
+	memcpy(exposition->text + exposition->length, bytes, length);
+	exposition->length = needed;
+}
+
+static void append(struct exposition *exposition, const char *text)
+{
+	append_bytes(exposition, text, strlen(text));
+}
+
+__printf(2, 3)
+static void append_format(struct exposition *exposition, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	append(exposition, text);
+	free(text);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+/* @name without _total. One that had to get a number has no unit any more. */
+static void append_header(struct exposition *exposition, const char *name, const char *type,
+			  const char *unit, const char *help)
+{
+	const char *total = "";
+
+	if (!strcmp(type, "counter") && !exposition->openmetrics)
+		total = "_total";
+	append_format(exposition, "# HELP %s%s %s\n", name, total, help);
+	append_format(exposition, "# TYPE %s%s %s\n", name, total, type);
+	if (exposition->openmetrics && *unit && ends_in(name, unit))
+		append_format(exposition, "# UNIT %s %s\n", name, unit);
+}
+
+static void append_number(struct exposition *exposition, const char *name, const char *type,
+			  const char *help, uint64_t number)
+{
+	append_header(exposition, name, type, "", help);
+	append_format(exposition, "%s%s %llu\n", name, strcmp(type, "counter") ? "" : "_total",
+		      (unsigned long long)number);
+}
+
+static void append_seconds(struct exposition *exposition, const char *name, const char *suffix,
+			   uint64_t ns)
+{
+	append_format(exposition, "%s%s %llu.%09llu\n", name, suffix,
+		      (unsigned long long)(ns / NSEC_PER_SEC),
+		      (unsigned long long)(ns % NSEC_PER_SEC));
+}
+
+static void append_bytes_of(struct exposition *exposition, const char *name, const char *help,
+			    uint64_t bytes)
+{
+	append_header(exposition, name, "gauge", "bytes", help);
+	append_format(exposition, "%s %llu\n", name, (unsigned long long)bytes);
+}
+
+/* By the names that such metrics have in all exporters. */
+static void append_process(struct exposition *exposition)
+{
+	const struct self_usage *usage = &exposition->server.usage;
+
+	append_header(exposition, "process_cpu_seconds", "counter", "seconds",
+		      "CPU time of the exporter");
+	append_seconds(exposition, "process_cpu_seconds", "_total", usage->cpu_ns);
+	append_header(exposition, "process_start_time_seconds", "gauge", "seconds",
+		      "When the exporter was started, since the Epoch");
+	append_seconds(exposition, "process_start_time_seconds", "",
+		       usage->start_s * NSEC_PER_SEC);
+	append_bytes_of(exposition, "process_resident_memory_bytes",
+			"Memory of the exporter, with what it maps of statistics",
+			usage->resident);
+	append_bytes_of(exposition, "process_virtual_memory_bytes",
+			"Addresses that the exporter has mapped", usage->mapped);
+	append_number(exposition, "process_open_fds", "gauge",
+		      "Files that the exporter has open", usage->num_fds);
+	append_number(exposition, "process_max_fds", "gauge",
+		      "Files that the exporter may have open", usage->max_fds);
+}
+
+static void append_self(struct exposition *exposition)
+{
+	const struct scrape *scrape = &exposition->scrape;
+
+	append_process(exposition);
+	append_header(exposition, "kvmstat_build_info", "gauge", "",
+		      "The exporter, its value is always 1");
+	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");
+	append_header(exposition, "kvmstat_scrape_duration_seconds", "gauge", "seconds",
+		      "Time that it took to look for VMs and to read them, for this scrape");
+	append_seconds(exposition, "kvmstat_scrape_duration_seconds", "", scrape->duration_ns);
+	append_number(exposition, "kvmstat_scrapes", "counter", "Scrapes, with this one",
+		      scrape->number);
+	append_number(exposition, "kvmstat_vms", "gauge", "VMs that were found",
+		      scrape->num_vms);
+	append_number(exposition, "kvmstat_processes_denied", "gauge",
+		      "Processes that may not be looked into, whether they have a VM or not",
+		      scrape->num_denied);
+	append_number(exposition, "kvmstat_problems", "counter",
+		      "Problems with processes and VMs that the exporter has logged",
+		      scrape->num_problems);
+	append_number(exposition, "kvmstat_connections", "counter",
+		      "Connections of clients that were accepted",
+		      exposition->server.num_connections);
+	append_number(exposition, "kvmstat_connections_dropped", "counter",
+		      "Connections that were closed because the client was too slow or there were too many",
+		      exposition->server.num_dropped);
+}
+
+static uint64_t vm_up(const struct scrape_vm *vm)
+{
+	return vm->up;
+}
+
+static uint64_t vm_vcpus(const struct scrape_vm *vm)
+{
+	return vm->num_vcpus;
+}
+
+static void append_vms(struct exposition *exposition, const char *name, const char *help,
+		       uint64_t (*number)(const struct scrape_vm *vm))
+{
+	const struct scrape *scrape = &exposition->scrape;
+	size_t i;
+
+	if (!scrape->num_vms)
+		return;
+	append_header(exposition, name, "gauge", "", help);
+	for (i = 0; i < scrape->num_vms; i++)
+		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].label,
+			      (unsigned long long)number(&scrape->vm[i]));
+}
+
+static void append_info(struct exposition *exposition)
+{
+	const struct scrape *scrape = &exposition->scrape;
+	size_t i;
+
+	if (!scrape->num_vms)
+		return;
+	append_header(exposition, "kvm_vm_info", "gauge", "",
+		      "Whose VM it is, the value is always 1");
+	for (i = 0; i < scrape->num_vms; i++)
+		append_format(exposition, "kvm_vm_info{%s,%s} 1\n", scrape->vm[i].label,
+			      scrape->vm[i].info);
+}
+
+static const char * const type_names[] = {
+	[METRIC_COUNTER] = "counter",
+	[METRIC_GAUGE] = "gauge",
+	[METRIC_HISTOGRAM] = "histogram",
+};
+
+/* What the sentence is about is one vCPU. */
+static const char *scope_of(const struct metric *metric, const struct scrape_group *group)
+{
+	if (metric->scope == SCOPE_VM || group->vcpu)
+		return "";
+	return metric->is_peak ? " (the highest of all vCPUs)" : " (sum over all vCPUs)";
+}
+
+static void append_metric_header(struct exposition *exposition, const struct metric *metric,
+				 const struct scrape_group *group)
+{
+	char *help;
+
+	if (metric->help)
+		help = xasprintf("%s%s", metric->help, scope_of(metric, group));
+	else
+		help = xasprintf("KVM's statistic %s%s; this kvmstat does not know what it counts",
+				 metric->statistic, scope_of(metric, group));
+	append_header(exposition, metric->name, type_names[metric->type], metric->unit, help);
+	free(help);
+}
+
+/* Of one sample, without what it has by itself. */
+struct sample {
+	const struct metric *metric;
+	const struct scrape_vm *vm;
+	const char *vcpu;		/* its label, "" without */
+};
+
+/* @label: with a comma in front, or "". */
+static void append_sample(struct exposition *exposition, const struct sample *sample,
+			  const char *suffix, const char *label, const char *value)
+{
+	append(exposition, sample->metric->name);
+	append(exposition, suffix);
+	append(exposition, "{");
+	append(exposition, sample->vm->label);
+	append(exposition, sample->vcpu);
+	append(exposition, label);
+	append(exposition, "} ");
+	append(exposition, value);
+	append(exposition, "\n");
+}
+
+/* Counted values are plain numbers: the scale is that of a histogram's bounds. */
+static void append_value(struct exposition *exposition, const struct sample *sample,
+			 const char *suffix, const char *label,
+			 const struct statsfile_desc *desc, uint64_t value)
+{
+	static const struct statsfile_desc plain;
+	char text[FORMAT_SIZE];
+
+	format_decimal(text, is_histogram(desc) ? &plain : desc, value);
+	append_sample(exposition, sample, suffix, label, text);
+}
+
+/*
+ * Without a sum OpenMetrics allows no count: both or none. Prometheus' format demands
+ * the count.
+ */
+static void append_histogram(struct exposition *exposition, const struct sample *sample,
+			     const struct metric_source *source, const uint64_t *values)
+{
+	const struct statsfile_desc *desc = source->desc;
+	uint64_t count = 0;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++) {
+		count += values[desc->first + i];
+		if (source->label[i])
+			append_value(exposition, sample, "_bucket", source->label[i], desc, count);
+	}
+	append_value(exposition, sample, "_bucket", ",le=\"+Inf\"", desc, count);
+	if (source->sum || !exposition->openmetrics)
+		append_value(exposition, sample, "_count", "", desc, count);
+	if (source->sum)
+		append_value(exposition, sample, "_sum", "", source->sum,
+			     values[source->sum->first]);
+}
+
+/*
+ * All parts, or the only value. Empty ones, too: a counter that appears only when it counts
+ * has lost its first step.
+ */
+static void append_values(struct exposition *exposition, const struct sample *sample,
+			  const struct metric_source *source, const uint64_t *values)
+{
+	const char *suffix = sample->metric->type == METRIC_COUNTER ? "_total" : "";
+	const struct statsfile_desc *desc = source->desc;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++)
+		append_value(exposition, sample, suffix, source->label ? source->label[i] : "",
+			     desc, values[desc->first + i]);
+}
+
+static void append_member(struct exposition *exposition, const struct scrape_vm *vm,
+			  const struct scrape_group *group, const struct metric_source *source)
+{
+	const struct metric *metric = &exposition->metrics->metric[exposition->metric];
+	const uint64_t *values = group->value + exposition->member * group->num_values;
+	struct sample sample = { .metric = metric, .vm = vm, .vcpu = "", };
+	char label[32];
+
+	if (!exposition->has_header)
+		append_metric_header(exposition, metric, group);
+	exposition->has_header = true;
+	if (group->vcpu) {
+		snprintf(label, sizeof(label), ",vcpu=\"%u\"", group->vcpu[exposition->member]);
+		sample.vcpu = label;
+	}
+	if (metric->type == METRIC_HISTOGRAM) {
+		append_histogram(exposition, &sample, source, values);
+		return;
+	}
+	for (; source; source = source->next)
+		append_values(exposition, &sample, source, values);
+}
+
+/* The next member of the VM's group that has the metric; false if there is none. */
+static bool append_next_member(struct exposition *exposition)
+{
+	const struct scrape_vm *vm = &exposition->scrape.vm[exposition->vm];
+	enum scope scope = exposition->metrics->metric[exposition->metric].scope;
+	const struct scrape_group *group = &vm->group[scope];
+	const struct metric_source *source;
+
+	if (exposition->member >= group->num_members)
+		return false;
+	source = metrics_find(exposition->metrics, group->schema, exposition->metric);
+	if (!source)
+		return false;
+	append_member(exposition, vm, group, source);
+	exposition->member++;
+	return true;
+}
+
+/* False if there is no further one. */
+static bool append_next_metric(struct exposition *exposition)
+{
+	while (exposition->metric < exposition->metrics->num_metrics) {
+		while (exposition->vm < exposition->scrape.num_vms) {
+			if (append_next_member(exposition))
+				return true;
+			exposition->member = 0;
+			exposition->vm++;
+		}
+		exposition->vm = 0;
+		exposition->has_header = false;
+		exposition->metric++;
+	}
+	return false;
+}
+
+static void append_own(struct exposition *exposition)
+{
+	append_self(exposition);
+	append_vms(exposition, "kvmstat_vm_up",
+		   "Whether the statistics of the VM were read for this scrape", vm_up);
+	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
+	append_info(exposition);
+}
+
+/* Something, except at the end. */
+static void append_next(struct exposition *exposition)
+{
+	if (exposition->stage == STAGE_OWN) {
+		append_own(exposition);
+		exposition->stage = STAGE_METRICS;
+	} else if (exposition->stage == STAGE_METRICS && !append_next_metric(exposition)) {
+		if (exposition->openmetrics)
+			append(exposition, "# EOF\n");
+		exposition->stage = STAGE_END;
+	}
+}
+
+size_t exposition_read(struct exposition *exposition, char *text, size_t size)
+{
+	size_t length, done = 0;
+
+	while (done < size) {
+		if (exposition->taken == exposition->length) {
+			exposition->taken = 0;
+			exposition->length = 0;
+			append_next(exposition);
+			if (!exposition->length)
+				break;
+		}
+		length = exposition->length - exposition->taken;
+		if (length > size - done)
+			length = size - done;
+		memcpy(text + done, exposition->text + exposition->taken, length);
+		exposition->taken += length;
+		done += length;
+	}
+	return done;
+}

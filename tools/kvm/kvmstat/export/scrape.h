@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The values of all VMs of the host at one moment, for a monitoring system: those of the
+ * vCPUs summed up per VM, or one by one. Collects; how it is shown is decided elsewhere.
+ */
+#ifndef KVMSTAT_SCRAPE_H
+#define KVMSTAT_SCRAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export/metrics.h"
+#include "model/model.h"
+#include "sources/inventory.h"
+
+/* Of a VM, or of its vCPUs. */
+struct scrape_group {
+	size_t schema;			/* see metrics_add() */
+	size_t num_values;		/* of each member */
+	size_t num_members;
+	uint64_t *value;		/* member by member */
+	unsigned int *vcpu;		/* number of each member; NULL of a VM and of a sum */
+};
+
+struct scrape_vm {
+	char *label;			/* vm="..." */
+	char *info;			/* labels that say more of it: pid="...",... */
+	bool up;			/* its statistics were read */
+	size_t num_vcpus;
+	struct scrape_group group[NUM_SCOPES];
+};
+
+struct scrape {
+	struct scrape_vm *vm;
+	size_t num_vms;
+	uint64_t number;		/* of scrapes until now */
+	uint64_t duration_ns;
+	size_t num_denied;
+	size_t num_problems;
+};
+
+/* What a VM is called as long as it is there. */
+struct exported_vm {
+	const struct vm *vm;
+	char *name;
+};
+
+struct collector {
+	struct inventory *inventory;
+	bool per_vcpu;
+	struct metrics metrics;
+	struct exported_vm *vm;		/* that of the inventory with the same index */
+	size_t num_vms;
+	uint64_t *now;			/* for the values of a vCPU */
+	size_t num_now;
+	uint64_t looked_ns;
+	bool looked;
+	uint64_t num_scrapes;
+};
+
+void collector_init(struct collector *collector, struct inventory *inventory, bool per_vcpu);
+/* When the inventory's events are readable: closes the files of what has ended. */
+void collector_events(struct collector *collector);
+
+void collector_free(struct collector *collector);
+
+/*
+ * Looks for VMs, not more often than once a second, and reads all of them. 0, or -errno
+ * if there are no processes to be read at all; then there are the VMs that were there.
+ * What cannot be seen of them is among the inventory's problems. The caller frees the
+ * scrape in any case.
+ */
+int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape);
+void scrape_free(struct scrape *scrape);
+
+#endif /* KVMSTAT_SCRAPE_H */

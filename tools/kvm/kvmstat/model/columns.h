@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few numbers that a VM or vCPU is judged by at a glance, the same on every
+ * architecture: exits, halts, injections per second, the reason that most exits had, and
+ * what the time is spent with.
+ * Which statistics they are made of is looked up once per schema.
+ *
+ * The reason is a bucket of exit_reasons, in which each exit is once. Kernels without that
+ * have statistics of some reasons, and the reason is one of these, unless more exits are in
+ * none of them.
+ */
+#ifndef KVMSTAT_COLUMNS_H
+#define KVMSTAT_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/shares.h"
+#include "sources/statsfile.h"
+
+enum rate {
+	RATE_EXITS,
+	RATE_HALTS,
+	RATE_INJECTIONS,
+	NUM_RATES,
+};
+
+/* Room for all statistics that count in one of the rates. */
+#define COLUMNS_MAX 128
+
+struct column_source {
+	const struct statsfile_desc *desc;
+	unsigned int counts;		/* private: in what */
+};
+
+struct columns {
+	struct column_source source[COLUMNS_MAX];
+	size_t num_sources;
+	const struct statsfile_desc *reasons;	/* exit_reasons, or NULL */
+	bool known[NUM_RATES];		/* whether the architecture counts it */
+	struct share_sources shares;
+};
+
+struct rates {
+	bool known[NUM_RATES];
+	double per_second[NUM_RATES];	/* 0 of what is not known */
+	/*
+	 * The reason for most exits, a name in the schema. NULL if there were none, or if
+	 * most were for reasons that are not counted: then these are top_per_second.
+	 */
+	const char *top;
+	double top_per_second;
+	struct shares shares;		/* not of columns_rates(): see tracker.c */
+};
+
+/*
+ * What the schema of a VM's vCPUs has for the columns; it has to live as long as they
+ * are used. Nothing is known without a schema.
+ */
+void columns_find(struct columns *columns, const struct statsfile_schema *schema);
+
+/* Whether it counts exits of one kind, or all of them. */
+bool columns_is_exit(const struct statsfile_desc *desc);
+
+/* @delta: what was counted in @elapsed_ns, an entry per value of the schema. */
+void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
+		   struct rates *rates);
+
+#endif /* KVMSTAT_COLUMNS_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a histogram tells: the bounds of its buckets, how many values it has counted,
+ * and in which bucket the median and other percentiles are. Where in the bucket is not
+ * known: a percentile is a range. Of one with named buckets, bounds and percentiles mean
+ * nothing. Nor do they of an array, which else can be seen as one: by its parts.
+ */
+#ifndef KVMSTAT_HISTOGRAM_H
+#define KVMSTAT_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+enum percentile {
+	P50,
+	P90,
+	P99,
+	PMAX,
+	NUM_PERCENTILES,
+};
+
+extern const char * const percentile_names[NUM_PERCENTILES];
+
+struct histogram {
+	const struct statsfile_desc *desc;
+	const uint64_t *count;			/* by bucket: desc->size of them */
+	uint64_t total;
+	/* If total is not 0: buckets. */
+	unsigned int first;
+	unsigned int percentile[NUM_PERCENTILES];	/* the last is the highest of all */
+};
+
+/* @values: the group's array that holds the histogram, which has to stay. */
+struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t *values);
+
+/*
+ * A bucket counts values from its lower bound up to, but not including, its upper
+ * bound. The last one is open and has none. In the file's numbers; what is too large
+ * for them is UINT64_MAX.
+ */
+uint64_t bucket_lower(const struct statsfile_desc *desc, unsigned int bucket);
+uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket);
+bool bucket_is_open(const struct statsfile_desc *desc, unsigned int bucket);
+
+/* Enough for the number of a bucket. */
+#define BUCKET_SIZE 12
+
+/* What the bucket is called: @number, which it is made, if it has no name. */
+const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *desc,
+			unsigned int bucket);
+
+/*
+ * The buckets in the order in which they are shown: from the lowest to the highest that is
+ * not empty; of what has parts the fullest first, without empty ones. The caller frees them.
+ */
+unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
+
+/* What the fullest bucket has counted. */
+uint64_t highest_count(const struct histogram *histogram);
+
+#endif /* KVMSTAT_HISTOGRAM_H */

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the values mean, by type of the statistic.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "util/util.h"
+
+bool is_histogram(const struct statsfile_desc *desc)
+{
+	return statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
+	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
+}
+
+bool is_array(const struct statsfile_desc *desc)
+{
+	return desc->size > 1 && !is_histogram(desc);
+}
+
+bool has_named_buckets(const struct statsfile_desc *desc)
+{
+	return is_histogram(desc) && desc->num_value_names;
+}
+
+bool has_parts(const struct statsfile_desc *desc)
+{
+	return is_array(desc) || has_named_buckets(desc);
+}
+
+bool is_counter(const struct statsfile_desc *desc)
+{
+	return statsfile_type(desc) == KVM_STATS_TYPE_CUMULATIVE || is_histogram(desc);
+}
+
+void combine_value(const struct statsfile_desc *desc, uint64_t *sum, uint64_t value)
+{
+	if (statsfile_type(desc) != KVM_STATS_TYPE_PEAK)
+		*sum += value;
+	else if (*sum < value)
+		*sum = value;
+}
+
+uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array)
+{
+	uint64_t total = 0;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++)
+		combine_value(desc, &total, array[desc->first + i]);
+	return total;
+}
+
+static bool is_scalar_instant(const struct statsfile_desc *desc)
+{
+	return desc->size == 1 && statsfile_type(desc) == KVM_STATS_TYPE_INSTANT;
+}
+
+bool is_enumeration(const struct statsfile_desc *desc)
+{
+	return is_scalar_instant(desc) && desc->num_value_names;
+}
+
+const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value)
+{
+	return is_enumeration(desc) ? statsfile_value_name(desc, value) : NULL;
+}
+
+/* A length of time is described in the same way, so it is the name that tells. */
+static bool is_moment(const struct statsfile_desc *desc)
+{
+	static const char end[] = "_since_ns";
+	size_t length = strlen(desc->name);
+
+	return is_scalar_instant(desc) && statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS &&
+	       length > strlen(end) && !strcmp(desc->name + length - strlen(end), end);
+}
+
+bool is_quantity(const struct statsfile_desc *desc)
+{
+	return !is_enumeration(desc) && !is_moment(desc);
+}
+
+bool group_shows(const struct group *group, const struct statsfile_desc *desc)
+{
+	return group->num_members <= 1 || is_quantity(desc);
+}
+
+double rate_per_second(uint64_t delta, uint64_t elapsed_ns)
+{
+	return elapsed_ns ? (double)delta * NSEC_PER_SEC / elapsed_ns : 0;
+}
+
+static uint64_t *alloc_values(const struct statsfile_schema *schema)
+{
+	return xcalloc(schema->num_values, sizeof(uint64_t));
+}
+
+static void clear_values(const struct statsfile_schema *schema, uint64_t *values)
+{
+	memset(values, 0, schema->num_values * sizeof(*values));
+}
+
+static void group_init(struct group *group, struct statsfile_schema *schema)
+{
+	*group = (struct group) {
+		.schema = statsfile_schema_get(schema),
+		.value = alloc_values(schema),
+		.delta = alloc_values(schema),
+		.watched = alloc_values(schema),
+		.now = alloc_values(schema),
+		.step = alloc_values(schema),
+	};
+}
+
+void group_free(struct group *group)
+{
+	if (!group->schema)
+		return;
+	statsfile_schema_put(group->schema);
+	free(group->value);
+	free(group->delta);
+	free(group->watched);
+	free(group->now);
+	free(group->step);
+	*group = (struct group) {};
+}
+
+static void group_begin(struct group *group)
+{
+	if (!group->schema)
+		return;
+	group->num_members = 0;
+	clear_values(group->schema, group->value);
+	clear_values(group->schema, group->delta);
+}
+
+static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t last)
+{
+	if (!is_counter(desc))
+		return now != last;
+	/* Only a reset (debugfs has one) makes a counter smaller: all it has is new. */
+	return now >= last ? now - last : now;
+}
+
+/*
+ * Adds what was read to the sample and leaves it in *@last, which is NULL if this
+ * member was not there at the last sample.
+ */
+static void group_add(struct group *group, uint64_t **last, bool from_zero)
+{
+	const struct statsfile_schema *schema = group->schema;
+	const uint64_t *now = group->now;
+	const struct statsfile_desc *desc;
+	unsigned int i, index;
+
+	if (!*last) {
+		*last = alloc_values(schema);
+		if (!from_zero)
+			memcpy(*last, now, schema->num_values * sizeof(*now));
+	}
+	group->num_members++;
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		for (i = 0; i < desc->size; i++) {
+			index = desc->first + i;
+			combine_value(desc, &group->value[index], now[index]);
+			group->step[index] = change(desc, now[index], (*last)[index]);
+			group->delta[index] += group->step[index];
+		}
+	}
+	memcpy(*last, now, schema->num_values * sizeof(*now));
+}
+
+static void group_end(struct group *group)
+{
+	unsigned int i;
+
+	if (!group->schema)
+		return;
+	for (i = 0; i < group->schema->num_values; i++)
+		group->watched[i] += group->delta[i];
+}
+
+void model_init(struct model *model, const struct vm *vm)
+{
+	*model = (struct model) { .vm = vm, };
+	group_init(&model->group[SCOPE_VM], vm->file.schema);
+}
+
+void model_free(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->num_vcpus; i++)
+		free(model->vcpu_last[i]);
+	free(model->vcpu_last);
+	free(model->vm_last);
+	model_unfocus(model);
+	for (i = 0; i < NUM_SCOPES; i++)
+		group_free(&model->group[i]);
+}
+
+static void track_new_vcpus(struct model *model)
+{
+	const struct vm *vm = model->vm;
+
+	if (model->num_vcpus == vm->num_vcpus)
+		return;
+	if (!model->group[SCOPE_VCPU].schema)
+		group_init(&model->group[SCOPE_VCPU], vm_vcpu_schema(vm));
+	model->vcpu_last = xreallocarray(model->vcpu_last, vm->num_vcpus,
+					 sizeof(*model->vcpu_last));
+	for (; model->num_vcpus < vm->num_vcpus; model->num_vcpus++)
+		model->vcpu_last[model->num_vcpus] = NULL;
+}
+
+static int sample_vm(struct model *model, bool from_zero, struct statsfile_error *error)
+{
+	struct group *group = &model->group[SCOPE_VM];
+	int ret;
+
+	ret = statsfile_read(&model->vm->file, group->now, error);
+	if (!ret)
+		group_add(group, &model->vm_last, from_zero);
+	return ret;
+}
+
+/* One member that was read. */
+static void group_copy(struct group *group, const uint64_t *value, const uint64_t *delta)
+{
+	size_t size = group->schema->num_values * sizeof(*value);
+
+	group->num_members = 1;
+	memcpy(group->value, value, size);
+	memcpy(group->delta, delta, size);
+}
+
+void model_unfocus(struct model *model)
+{
+	group_free(&model->focus);
+}
+
+void model_focus(struct model *model, size_t index)
+{
+	struct statsfile_schema *schema = model->group[SCOPE_VCPU].schema;
+
+	if (model->focus.schema && model->focus_index == index)
+		return;
+	model_unfocus(model);
+	if (index >= model->num_vcpus || !model->vcpu_last[index])
+		return;
+	group_init(&model->focus, schema);
+	model->focus_index = index;
+	memcpy(model->focus.value, model->vcpu_last[index],
+	       schema->num_values * sizeof(*model->focus.value));
+}
+
+static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_error *error)
+{
+	struct group *group = &model->group[SCOPE_VCPU];
+	size_t i;
+	int ret;
+
+	for (i = 0; i < model->num_vcpus; i++) {
+		ret = vm_read_vcpu(model->vm, i, group->now, error);
+		if (ret)
+			return ret;
+		group_add(group, &model->vcpu_last[i], from_zero);
+		if (model->focus.schema && i == model->focus_index)
+			group_copy(&model->focus, group->now, group->step);
+		if (model->on_vcpu)
+			model->on_vcpu(model, i, group->step);
+	}
+	return 0;
+}
+
+int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
+		 struct statsfile_error *error)
+{
+	int scope, ret;
+
+	if (!model->vm_last)
+		model->first_ns = now_ns;
+	else
+		model->elapsed_ns = now_ns - model->last_ns;
+	model->last_ns = now_ns;
+
+	track_new_vcpus(model);
+	for (scope = 0; scope < NUM_SCOPES; scope++)
+		group_begin(&model->group[scope]);
+	ret = sample_vm(model, from_zero, error);
+	if (!ret)
+		ret = sample_vcpus(model, from_zero, error);
+	if (ret)
+		return ret;
+	for (scope = 0; scope < NUM_SCOPES; scope++)
+		group_end(&model->group[scope]);
+	return 0;
+}
+
+/* @ret is what reading into group->now returned. */
+static int group_of_one(struct group *group, int ret)
+{
+	uint64_t *last = NULL;
+
+	if (ret) {
+		group_free(group);
+		return ret;
+	}
+	group_add(group, &last, true);
+	free(last);
+	return 0;
+}
+
+int group_of_file(struct group *group, const struct statsfile *file,
+		  struct statsfile_error *error)
+{
+	group_init(group, file->schema);
+	return group_of_one(group, statsfile_read(file, group->now, error));
+}
+
+int group_of_vcpu(struct group *group, const struct vm *vm, size_t index,
+		  struct statsfile_error *error)
+{
+	group_init(group, vm_vcpu_schema(vm));
+	return group_of_one(group, vm_read_vcpu(vm, index, group->now, error));
+}

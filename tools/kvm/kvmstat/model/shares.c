@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the threads of vCPUs spend their time with.
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "model/shares.h"
+#include "util/util.h"
+
+static const char * const time_names[NUM_SHARES][2] = {
+	[SHARE_GUEST] = { "time_guest_ns", },
+	[SHARE_KVM] = { "time_exit_ns", "time_poll_ns", },
+	[SHARE_VMM] = { "time_user_ns", },
+	[SHARE_READY] = { "ready_ns", },
+	[SHARE_IDLE] = { "time_halt_ns", "time_sleep_ns", },
+};
+
+/* What the kernel calls the states. */
+static const struct {
+	const char *name;
+	enum share share;
+} states[] = {
+	{ "guest", SHARE_GUEST, },
+	{ "exit", SHARE_KVM, },
+	{ "poll", SHARE_KVM, },
+	{ "user", SHARE_VMM, },
+	{ "ready", SHARE_READY, },
+	{ "halt", SHARE_IDLE, },
+	{ "sleep", SHARE_IDLE, },
+};
+
+static const struct statsfile_desc *find_scalar(const struct statsfile_schema *schema,
+						const char *name)
+{
+	const struct statsfile_desc *desc;
+
+	if (!schema || !name)
+		return NULL;
+	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		if (!strcmp(desc->name, name))
+			return desc->size == 1 ? desc : NULL;
+	}
+	return NULL;
+}
+
+/* In nanoseconds, or it is another one. */
+static const struct statsfile_desc *find_time(const struct statsfile_schema *schema,
+					      const char *name)
+{
+	const struct statsfile_desc *desc = find_scalar(schema, name);
+
+	return desc && is_counter(desc) && desc->exponent == -9 ? desc : NULL;
+}
+
+void shares_find(struct share_sources *sources, const struct statsfile_schema *schema)
+{
+	enum share share;
+	size_t i;
+
+	*sources = (struct share_sources) {
+		.state = find_scalar(schema, "state"),
+		.since = find_scalar(schema, "state_since_ns"),
+	};
+	for (share = 0; share < NUM_SHARES; share++) {
+		for (i = 0; i < ARRAY_SIZE(time_names[share]); i++)
+			sources->time[share][i] = find_time(schema, time_names[share][i]);
+	}
+}
+
+void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema)
+{
+	*accounting = (struct accounting) {
+		.time = find_scalar(schema, "time_accounting"),
+		.ready = find_scalar(schema, "ready_accounting"),
+	};
+}
+
+/* The time of a state is added up when that ends: until then it is what passed since. */
+static void complete(const struct share_sources *sources, const uint64_t *values,
+		     uint64_t now_ns, struct times *times)
+{
+	uint64_t since_ns;
+	const char *name;
+	size_t i;
+
+	if (!sources->state || !sources->since)
+		return;
+	since_ns = values[sources->since->first];
+	name = enumerated_name(sources->state, values[sources->state->first]);
+	/* 0 while that changes: there is nothing to be completed then. */
+	if (!name || !since_ns || since_ns >= now_ns)
+		return;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (!strcmp(name, states[i].name))
+			times->ns[states[i].share] += now_ns - since_ns;
+	}
+}
+
+struct times times_of(const struct share_sources *sources, const uint64_t *values,
+		      uint64_t now_ns)
+{
+	struct times times = {};
+	enum share share;
+	size_t i;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		for (i = 0; i < ARRAY_SIZE(sources->time[share]); i++) {
+			if (sources->time[share][i])
+				times.ns[share] += values[sources->time[share][i]->first];
+		}
+	}
+	complete(sources, values, now_ns, &times);
+	return times;
+}
+
+void times_add(struct times *sum, const struct times *last, const struct times *now)
+{
+	enum share share;
+
+	/* What was completed as one state can turn out to have been a wait for a CPU. */
+	for (share = 0; share < NUM_SHARES; share++) {
+		if (now->ns[share] > last->ns[share])
+			sum->ns[share] += now->ns[share] - last->ns[share];
+	}
+}
+
+static bool is_on(const struct statsfile_desc *desc, const uint64_t *values)
+{
+	return desc && values[desc->first];
+}
+
+struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
+			const struct times *passed, uint64_t total_ns)
+{
+	bool has_ready = is_on(accounting->ready, vm_values);
+	bool has_all = is_on(accounting->time, vm_values);
+	struct shares shares = {};
+	enum share share;
+	uint64_t sum = 0;
+
+	for (share = 0; share < NUM_SHARES; share++)
+		sum += passed->ns[share];
+	/* The clocks of samples and states differ by a bit: of all that is accounted for. */
+	if (has_all)
+		total_ns = sum;
+	else if (total_ns < passed->ns[SHARE_READY])
+		total_ns = passed->ns[SHARE_READY];
+	for (share = 0; total_ns && share < NUM_SHARES; share++) {
+		shares.known[share] = share == SHARE_READY ? has_ready : has_all;
+		if (shares.known[share])
+			shares.part[share] = (double)passed->ns[share] / total_ns;
+	}
+	return shares;
+}
+
+struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
+				uint64_t elapsed_ns)
+{
+	const struct times before = { .ns = { last->guest_ns, last->kernel_ns, last->user_ns,
+					      last->ready_ns, }, };
+	const struct times after = { .ns = { now->guest_ns, now->kernel_ns, now->user_ns,
+					     now->ready_ns, }, };
+	uint64_t total_ns = elapsed_ns * now->num_threads, sum_ns = 0;
+	struct shares shares = { .by_cpu = true, };
+	struct times passed = {};
+	enum share share;
+
+	/* What one of them did before it was there, or is not there with any more. */
+	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
+		return shares;
+	times_add(&passed, &before, &after);
+	for (share = 0; share < NUM_SHARES; share++)
+		sum_ns += passed.ns[share];
+	/* A tick can be of the interval before. */
+	if (total_ns < sum_ns)
+		total_ns = sum_ns;
+	passed.ns[SHARE_IDLE] = total_ns - sum_ns;
+	for (share = 0; share < NUM_SHARES; share++) {
+		/* Off the CPU a thread waits or is idle, which one is not known without this. */
+		shares.known[share] = now->has_ready ||
+				      (share != SHARE_READY && share != SHARE_IDLE);
+		if (shares.known[share])
+			shares.part[share] = (double)passed.ns[share] / total_ns;
+	}
+	return shares;
+}

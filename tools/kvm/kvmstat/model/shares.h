@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the threads of vCPUs spend their time with, in five parts that add up to all of it.
+ * A kernel with time by state tells them apart; of one that has it switched off, or counts
+ * waits for a CPU alone, only these are known. Of others /proc has the time on a CPU.
+ */
+#ifndef KVMSTAT_SHARES_H
+#define KVMSTAT_SHARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sources/proc.h"
+#include "sources/statsfile.h"
+
+enum share {
+	SHARE_GUEST,		/* in guest mode */
+	SHARE_KVM,		/* in KVM, to handle exits or to poll in halts */
+	SHARE_VMM,		/* outside KVM_RUN, on a CPU or not */
+	SHARE_READY,		/* waits for a CPU */
+	SHARE_IDLE,		/* is halted, or sleeps in KVM */
+	NUM_SHARES,
+};
+
+/* How long, or how much of a time: in nanoseconds. */
+struct times {
+	uint64_t ns[NUM_SHARES];
+};
+
+struct shares {
+	bool known[NUM_SHARES];
+	bool by_cpu;			/* shares_of_threads() */
+	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
+};
+
+/* The statistics that it is made of; all NULL where there are none. */
+struct share_sources {
+	const struct statsfile_desc *time[NUM_SHARES][2];
+	const struct statsfile_desc *state, *since;
+};
+
+/* Of a VM: what the kernel accounts for. */
+struct accounting {
+	const struct statsfile_desc *time, *ready;
+};
+
+/* Nothing is known without a schema, of the vCPUs or of the VM. */
+void shares_find(struct share_sources *sources, const struct statsfile_schema *schema);
+void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema);
+
+/* By the @values of a vCPU, with what has not ended, up to @now_ns of CLOCK_MONOTONIC. */
+struct times times_of(const struct share_sources *sources, const uint64_t *values,
+		      uint64_t now_ns);
+
+/* Adds what came in between to the sum. */
+void times_add(struct times *sum, const struct times *last, const struct times *now);
+
+/*
+ * @passed: of vCPUs that were there for @total_ns, together; @vm_values: those of the VM, which
+ * say what was accounted for.
+ */
+struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
+			const struct times *passed, uint64_t total_ns);
+
+/*
+ * What the scheduler says of @threads that were there for @elapsed_ns, where KVM says nothing:
+ * KVM and VMM are time on a CPU, and all that is neither that nor waited for one is idle.
+ */
+struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
+				uint64_t elapsed_ns);
+
+#endif /* KVMSTAT_SHARES_H */

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * All VMs of a host over time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/tracker.h"
+#include "util/util.h"
+
+/*
+ * A scan of all processes costs more than a sample. Once a second: a bit less, so that
+ * none is left out of an interval of a second that was a bit shorter.
+ */
+#define SCAN_NS (NSEC_PER_SEC / 10 * 9)
+
+void tracker_init(struct tracker *tracker, struct inventory *inventory)
+{
+	*tracker = (struct tracker) { .inventory = inventory, };
+}
+
+static void free_tracked(struct tracked_vm *tracked)
+{
+	if (tracked->has_statistics)
+		model_free(&tracked->model);
+	free(tracked->vcpu);
+	free(tracked);
+}
+
+void tracker_free(struct tracker *tracker)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++)
+		free_tracked(tracker->vm[i]);
+	free(tracker->vm);
+	if (tracker->schema)
+		statsfile_schema_put(tracker->schema);
+}
+
+static const struct columns *columns_of(struct tracker *tracker,
+					struct statsfile_schema *schema)
+{
+	if (tracker->schema != schema) {
+		if (tracker->schema)
+			statsfile_schema_put(tracker->schema);
+		tracker->schema = statsfile_schema_get(schema);
+		columns_find(&tracker->columns, schema);
+	}
+	return &tracker->columns;
+}
+
+static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates,
+		       struct history *exits)
+{
+	const struct model *model = &tracked->model;
+
+	if (!model->elapsed_ns)
+		return;
+	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
+	if (rates->known[RATE_EXITS])
+		history_add(exits, model->last_ns, model->elapsed_ns,
+			    rates->per_second[RATE_EXITS]);
+}
+
+static struct shares find_shares(const struct tracked_vm *tracked, const struct times *passed,
+				 uint64_t total_ns)
+{
+	return shares_of(&tracked->accounting, tracked->model.group[SCOPE_VM].value, passed,
+			 total_ns);
+}
+
+/* What has not ended is completed: a halt of a minute is 100 % in each of its seconds. */
+static void note_times(struct tracked_vm *tracked, struct tracked_vcpu *vcpu,
+		       const uint64_t *values)
+{
+	const struct model *model = &tracked->model;
+	struct times now = times_of(&tracked->columns->shares, values, model->last_ns);
+	struct times passed = {};
+
+	if (vcpu->has_times && model->elapsed_ns) {
+		times_add(&passed, &vcpu->times, &now);
+		times_add(&tracked->passed, &vcpu->times, &now);
+		tracked->passed_ns += model->elapsed_ns;
+		vcpu->rates.shares = find_shares(tracked, &passed, model->elapsed_ns);
+	}
+	vcpu->times = now;
+	vcpu->has_times = true;
+}
+
+static void note_vcpu(const struct model *model, size_t index, const uint64_t *delta)
+{
+	struct tracked_vm *tracked = model->context;
+	struct tracked_vcpu *vcpu = &tracked->vcpu[index];
+
+	note_rates(tracked, delta, &vcpu->rates, &vcpu->exits);
+	note_times(tracked, vcpu, model->vcpu_last[index]);
+}
+
+/* Before its first sample, or when a VMM opens the files that are read. */
+static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
+{
+	/* What it was before is no other sample of the same. */
+	tracked->serial = ++tracker->num_tracked;
+	tracked->has_statistics = true;
+	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
+	model_init(&tracked->model, tracked->vm);
+	accounting_find(&tracked->accounting, tracked->vm->file.schema);
+	tracked->model.on_vcpu = note_vcpu;
+	tracked->model.context = tracked;
+}
+
+static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
+{
+	struct tracked_vm *tracked = xcalloc(1, sizeof(*tracked));
+
+	tracked->vm = vm;
+	tracked->serial = ++tracker->num_tracked;
+	strcpy(tracked->id, "-");
+	tracker->vm = xreallocarray(tracker->vm, tracker->num_vms + 1, sizeof(*tracker->vm));
+	tracker->vm[tracker->num_vms++] = tracked;
+	return tracked;
+}
+
+/*
+ * Of the VM that comes next in the inventory, which is new if nothing is left from
+ * *@next on: both have the VMs that live in the same order.
+ */
+static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next)
+{
+	struct tracked_vm *tracked;
+
+	while (*next < tracker->num_vms && tracker->vm[*next]->ended)
+		++*next;
+	tracked = *next < tracker->num_vms ? tracker->vm[*next] : track(tracker, vm);
+	++*next;
+	return tracked;
+}
+
+static void track_new_vcpus(struct tracked_vm *tracked)
+{
+	const struct vm *vm = tracked->vm;
+	size_t i;
+
+	if (tracked->num_tracked_vcpus == vm->num_vcpus)
+		return;
+	tracked->vcpu = xreallocarray(tracked->vcpu, vm->num_vcpus, sizeof(*tracked->vcpu));
+	for (i = tracked->num_tracked_vcpus; i < vm->num_vcpus; i++)
+		tracked->vcpu[i] = (struct tracked_vcpu) { .number = vm->vcpu[i].number, };
+	tracked->num_tracked_vcpus = vm->num_vcpus;
+}
+
+static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
+{
+	tracked->vm = NULL;
+	tracked->model.vm = NULL;
+	tracked->ended = true;
+	tracked->ended_ns = now_ns;
+}
+
+static bool is_alone(const struct inventory *inventory, const struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i] != vm && inventory->vm[i]->process == vm->process &&
+		    !inventory->vm[i]->dead)
+			return false;
+	}
+	return true;
+}
+
+/* Which of its threads runs which of its VMs a process does not say. */
+static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
+{
+	const struct inventory *inventory = tracker->inventory;
+	struct proc_times now;
+
+	if (!tracker->reads_threads || tracked->accounting.time)
+		return;
+	if (!is_alone(inventory, tracked->vm) ||
+	    inventory_read_times(inventory, tracked->vm->process, &now)) {
+		tracked->rates.shares = (struct shares) {};
+		tracked->threads_ns = 0;
+		return;
+	}
+	if (tracked->threads_ns)
+		tracked->rates.shares = shares_of_threads(&tracked->threads, &now,
+							  now_ns - tracked->threads_ns);
+	tracked->threads = now;
+	tracked->threads_ns = now_ns;
+}
+
+/* False if it cannot be read any more, which can happen to what is not mapped. */
+static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
+{
+	const struct vm *vm = tracked->vm;
+	struct statsfile_error error;
+
+	tracked->pid = vm->process->pid;
+	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
+	if (!tracked->has_statistics && vm_has_statistics(vm))
+		begin_model(tracker, tracked);
+	if (!tracked->has_statistics) {
+		tracked->num_vcpus = vm->num_vcpus_counted;
+		return true;
+	}
+	track_new_vcpus(tracked);
+	tracked->num_vcpus = vm->num_vcpus;
+	if (vm->num_vcpus)
+		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
+	tracked->passed = (struct times) {};
+	tracked->passed_ns = 0;
+	if (model_sample(&tracked->model, now_ns, tracked->sampled || tracker->from_zero, &error)) {
+		inventory_blame(tracker->inventory, vm->process, "%s", error.text);
+		return false;
+	}
+	tracked->sampled = true;
+	if (vm->num_vcpus) {
+		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
+			   &tracked->exits);
+		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
+	}
+	tracked->has_rates = tracked->model.elapsed_ns;
+	return true;
+}
+
+static void forget_ended(struct tracker *tracker, uint64_t now_ns)
+{
+	size_t i, kept;
+
+	for (i = kept = 0; i < tracker->num_vms; i++) {
+		/* Not before it was there in a sample. */
+		if (tracker->vm[i]->ended && tracker->vm[i]->ended_ns <= tracker->sampled_ns &&
+		    now_ns - tracker->vm[i]->ended_ns >= TRACKER_KEEPS_NS)
+			free_tracked(tracker->vm[i]);
+		else
+			tracker->vm[kept++] = tracker->vm[i];
+	}
+	tracker->num_vms = kept;
+}
+
+/* With its VMs it is forgotten. */
+static void note_end(struct tracker *tracker)
+{
+	if (tracker->process && !tracker->process_ended)
+		tracker->process_ended = tracker->process->gone;
+}
+
+static int scan(struct tracker *tracker, uint64_t now_ns)
+{
+	int ret;
+
+	if (tracker->scanned && now_ns - tracker->scanned_ns < SCAN_NS)
+		return 0;
+	if (tracker->process_ended)
+		return 0;
+	ret = inventory_look(tracker->inventory, tracker->process);
+	/* What is known is watched on if it may not be looked into any more. */
+	if (tracker->process) {
+		note_end(tracker);
+		ret = 0;
+	}
+	if (!ret)
+		tracker->scanned_ns = now_ns;
+	return ret;
+}
+
+/* Of all VMs, or only of those that are new or have ended. */
+static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
+{
+	struct inventory *inventory = tracker->inventory;
+	struct tracked_vm *tracked;
+	size_t i, next = 0;
+	struct vm *vm;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		tracked = tracked_of(tracker, vm, &next);
+		inventory_see_vcpus(inventory, vm);
+		/*
+		 * Before it is read: what is read of a dead VM is final. If ends are heard of
+		 * it is marked already, or read once more.
+		 */
+		if (inventory->events < 0)
+			inventory_see_end(inventory, vm);
+		if (all || vm->dead || !tracked->sampled)
+			vm->dead |= !sample_tracked(tracker, tracked, now_ns);
+		if ((all || !tracked->threads_ns) && !vm->dead)
+			note_threads(tracker, tracked, now_ns);
+		if (vm->dead)
+			end_tracked(tracked, now_ns);
+	}
+	inventory_forget_dead(inventory);
+}
+
+int tracker_sample(struct tracker *tracker, uint64_t now_ns)
+{
+	int ret;
+
+	ret = scan(tracker, now_ns);
+	if (ret)
+		return ret;
+	forget_ended(tracker, now_ns);
+	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
+	tracker->sampled_ns = now_ns;
+	sample_vms(tracker, now_ns, true);
+	tracker->scanned = true;
+	return 0;
+}
+
+static size_t count_objects(const struct inventory *inventory)
+{
+	size_t i, count = inventory->num_vms;
+
+	for (i = 0; i < inventory->num_vms; i++)
+		count += inventory->vm[i]->num_vcpus;
+	return count;
+}
+
+/* A VM of the only process that is being built: it has no vCPU yet. */
+static bool lacks_vcpus(const struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (vm_has_statistics(inventory->vm[i]) && !inventory->vm[i]->num_vcpus &&
+		    !inventory->vm[i]->dead)
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether to look again soon: it may have come and gone within one interval. */
+static bool look_meanwhile(struct tracker *tracker, bool closely)
+{
+	struct inventory *inventory = tracker->inventory;
+	size_t count = count_objects(inventory);
+	bool pending;
+
+	pending = inventory_see_events(inventory, tracker->process);
+	note_end(tracker);
+	if (closely)
+		tracker->scanned_ns = 0;
+	/* If there is nothing to be read, the next sample says so. */
+	scan(tracker, time_source->now_ns());
+	if (tracker->process)
+		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
+	sample_vms(tracker, time_source->now_ns(), false);
+	return pending;
+}
+
+enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
+{
+	bool pending = tracker->process && lacks_vcpus(tracker->inventory);
+	bool had_ended = tracker->process_ended;
+	enum event event;
+	uint64_t step_ns;
+
+	for (;;) {
+		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
+				    tracker->scanned_ns + NSEC_PER_SEC;
+		if (step_ns > end_ns || tracker->process_ended)
+			step_ns = end_ns;
+		event = pause_until(signals, tracker->inventory->events, step_ns);
+		if (event == EVENT_INTERRUPTED || (event == EVENT_TIME && step_ns == end_ns))
+			return event;
+		pending = look_meanwhile(tracker, pending);
+		if (tracker->process_ended && !had_ended)
+			return EVENT_READABLE;
+	}
+}
+
+bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked)
+{
+	uint64_t since_ns = tracker->sampled_ns - tracked->ended_ns;
+
+	return !tracked->ended || !since_ns || since_ns < tracker->elapsed_ns;
+}
+
+void tracker_focus(struct tracker *tracker, const struct tracked_vm *tracked, size_t vcpu)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i] == tracked)
+			model_focus(&tracker->vm[i]->model, vcpu);
+		else
+			model_unfocus(&tracker->vm[i]->model);
+	}
+}

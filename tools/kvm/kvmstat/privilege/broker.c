@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The broker and how it is asked. Requests and answers are structs in messages of a
+ * socket that only these two processes have, and never wait for each other in a circle:
+ * one request, and its answer, in as many messages as that takes. Neither side believes
+ * the other one: what makes no sense ends the connection.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "privilege/broker.h"
+#include "privilege/privilege.h"
+#include "util/util.h"
+
+#define MAX_ITEMS 128
+
+enum question {
+	ASK_LIST,
+	ASK_FDS,
+	ASK_IDENTITY,
+	ASK_THREAD_GROUP,
+	ASK_TIMES,
+	ASK_STATS,
+};
+
+struct request {
+	uint32_t question;
+	int32_t pid;
+	int32_t fd;
+	int32_t link;
+	uint32_t is_stats;
+};
+
+/* A file descriptor of a process, or, with an error, a process. */
+struct item {
+	int32_t pid;
+	int32_t err;
+	int32_t fd;
+	int32_t link;
+	uint32_t is_stats;
+};
+
+struct answer {
+	int32_t ret;
+	uint32_t step;		/* these three are a struct host_error */
+	int32_t err;
+	int32_t capability;
+	uint64_t vm;
+	struct identity identity;
+	struct proc_times times;
+	uint32_t more;		/* another answer follows */
+	uint32_t num_items;
+	struct item item[MAX_ITEMS];
+};
+
+union control {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+/* The broker's side. */
+
+struct reply {
+	int socket;
+	struct answer answer;
+};
+
+/* With the file descriptor, unless it is -1. False if nobody receives it. */
+static bool send_answer(int socket, const struct answer *answer, int fd)
+{
+	size_t used = offsetof(struct answer, item) + answer->num_items * sizeof(answer->item[0]);
+	struct iovec data = { .iov_base = (void *)answer, .iov_len = used, };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
+	union control control = {};
+	ssize_t sent;
+
+	if (fd >= 0) {
+		control.header = (struct cmsghdr) {
+			.cmsg_len = CMSG_LEN(sizeof(fd)),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	do {
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	return sent >= 0;
+}
+
+static bool add_item(struct reply *reply, const struct item *item)
+{
+	struct answer *answer = &reply->answer;
+	bool sent = true;
+
+	if (answer->num_items == MAX_ITEMS) {
+		answer->more = true;
+		sent = send_answer(reply->socket, answer, -1);
+		answer->more = false;
+		answer->num_items = 0;
+	}
+	answer->item[answer->num_items++] = *item;
+	return sent;
+}
+
+static bool add_process(struct reply *reply, pid_t pid, int err, const struct proc_fds *fds)
+{
+	const struct item process = { .pid = pid, .err = err, };
+	struct item item;
+	size_t i;
+
+	if (err)
+		return add_item(reply, &process);
+	for (i = 0; i < fds->count; i++) {
+		item = (struct item) {
+			.pid = pid,
+			.fd = fds->entry[i].fd,
+			.link = fds->entry[i].link,
+			.is_stats = fds->entry[i].is_stats,
+		};
+		if (!add_item(reply, &item))
+			return false;
+	}
+	return true;
+}
+
+static bool reply_list(struct reply *reply, const struct host *host)
+{
+	struct proc_list list;
+	bool sent = true;
+	size_t i;
+
+	reply->answer.ret = host->list(host, &list);
+	for (i = 0; sent && i < list.count; i++)
+		sent = add_process(reply, list.process[i].pid, list.process[i].err,
+				   &list.process[i].fds);
+	proc_list_free(&list);
+	return sent && send_answer(reply->socket, &reply->answer, -1);
+}
+
+static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
+{
+	struct proc_fds fds;
+	bool sent;
+
+	reply->answer.ret = host->list_fds(host, pid, &fds);
+	sent = add_process(reply, pid, 0, &fds);
+	free(fds.entry);
+	return sent && send_answer(reply->socket, &reply->answer, -1);
+}
+
+static bool reply_stats(struct reply *reply, const struct host *host,
+			const struct request *request)
+{
+	const struct proc_fd fd = {
+		.fd = request->fd,
+		.link = request->link,
+		.is_stats = request->is_stats,
+	};
+	struct answer *answer = &reply->answer;
+	struct host_error error = {};
+	int stats;
+	bool sent;
+
+	stats = host->get_stats(host, request->pid, &fd, &answer->vm, &error);
+	answer->ret = stats < 0 ? -1 : 0;
+	answer->step = error.step;
+	answer->err = error.err;
+	answer->capability = error.capability;
+	sent = send_answer(reply->socket, answer, stats);
+	if (stats >= 0)
+		close(stats);
+	return sent;
+}
+
+static bool makes_sense(const struct request *request)
+{
+	if (request->question == ASK_LIST)
+		return true;
+	if (request->pid <= 0)
+		return false;
+	if (request->question == ASK_STATS)
+		return request->fd >= 0 && request->link >= LINK_VM && request->is_stats <= 1;
+	return request->question < ASK_STATS;
+}
+
+static bool reply_to(int socket, const struct request *request, const struct host *host)
+{
+	struct reply reply = { .socket = socket, };
+
+	switch ((enum question)request->question) {
+	case ASK_LIST:
+		return reply_list(&reply, host);
+	case ASK_FDS:
+		return reply_fds(&reply, host, request->pid);
+	case ASK_IDENTITY:
+		host->identify(host, request->pid, &reply.answer.identity);
+		break;
+	case ASK_THREAD_GROUP:
+		reply.answer.ret = host->thread_group(host, request->pid);
+		break;
+	case ASK_TIMES:
+		reply.answer.ret = host->read_times(host, request->pid, &reply.answer.times);
+		break;
+	case ASK_STATS:
+		return reply_stats(&reply, host, request);
+	}
+	return send_answer(socket, &reply.answer, -1);
+}
+
+bool broker_serve(int socket, const struct host *host)
+{
+	struct request request;
+	ssize_t length;
+
+	do {
+		/* File descriptors that come with it are closed by the kernel. */
+		length = read(socket, &request, sizeof(request));
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0)
+			return true;
+		if (length != sizeof(request) || !makes_sense(&request))
+			return false;
+	} while (reply_to(socket, &request, host));
+	return true;
+}
+
+/* No number up to that of standard error is free for what is opened later. */
+static bool arrange_files(int socket)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	return dup2(socket, BROKER_SOCKET) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+}
+
+static void close_files(void)
+{
+	struct dirent *entry;
+	uint64_t fd;
+	DIR *stream;
+
+	stream = opendir("/proc/self/fd");
+	while (stream && (entry = readdir(stream))) {
+		if (!parse_number(entry->d_name, STDERR_FILENO + 1, INT_MAX, &fd) &&
+		    (int)fd != dirfd(stream))
+			close(fd);
+	}
+	if (stream)
+		closedir(stream);
+}
+
+/* What is typed at the terminal is for kvmstat. */
+static void ignore_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+__attribute__((__noreturn__))
+static void be_broker(int socket, const struct host *host, pid_t parent)
+{
+	const struct answer ready = {};
+
+	ignore_signals();
+	prctl(PR_SET_NAME, "kvmstat-broker");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || !arrange_files(socket) ||
+	    privilege_drop(USE_BROKER) != STATUS_OK)
+		_exit(STATUS_ERROR);
+	close_files();
+	if (!send_answer(BROKER_SOCKET, &ready, -1))
+		_exit(STATUS_ERROR);
+	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
+}
+
+/* The side that asks. */
+
+__attribute__((__noreturn__))
+static void lose_broker(void)
+{
+	print_error("the process that looks for VMs, kvmstat-broker, has ended");
+	exit(STATUS_ERROR);
+}
+
+static bool is_whole(const struct answer *answer, size_t length)
+{
+	size_t fixed = offsetof(struct answer, item);
+
+	return length >= fixed && answer->num_items <= MAX_ITEMS &&
+	       length == fixed + answer->num_items * sizeof(answer->item[0]) &&
+	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity) &&
+	       answer->times.has_ready <= 1;
+}
+
+/* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
+static bool receive(int socket, struct answer *answer, int *fd)
+{
+	struct iovec data = { .iov_base = answer, .iov_len = sizeof(*answer), };
+	union control control;
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
+	const struct cmsghdr *header;
+	ssize_t length;
+
+	if (fd) {
+		*fd = -1;
+		message.msg_control = &control;
+		/* The room that is left for alignment would do for another one. */
+		message.msg_controllen = CMSG_LEN(sizeof(*fd));
+	}
+	do {
+		length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	} while (length < 0 && errno == EINTR);
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	return length >= 0 && is_whole(answer, length);
+}
+
+static void ask(const struct host *host, const struct request *request, struct answer *answer,
+		int *fd)
+{
+	const struct broker *broker = (const struct broker *)host;
+
+	if (write(broker->socket, request, sizeof(*request)) != sizeof(*request) ||
+	    !receive(broker->socket, answer, fd))
+		lose_broker();
+}
+
+/* One process has its file descriptors one after the other. */
+static void take_item(struct proc_list *list, const struct item *item)
+{
+	struct proc_process *last = list->count ? &list->process[list->count - 1] : NULL;
+	const struct proc_process process = { .pid = item->pid, .err = item->err, };
+	const struct proc_fd fd = {
+		.fd = item->fd,
+		.link = item->link,
+		.is_stats = item->is_stats,
+	};
+
+	if (!last || last->pid != item->pid) {
+		proc_list_add(list, &process);
+		last = &list->process[list->count - 1];
+	}
+	if (!item->err)
+		proc_fds_add(&last->fds, &fd);
+}
+
+static int ask_list(const struct host *host, const struct request *request,
+		    struct proc_list *list)
+{
+	const struct broker *broker = (const struct broker *)host;
+	struct answer answer;
+	size_t i;
+
+	*list = (struct proc_list) {};
+	ask(host, request, &answer, NULL);
+	for (;;) {
+		for (i = 0; i < answer.num_items; i++)
+			take_item(list, &answer.item[i]);
+		if (!answer.more)
+			return answer.ret;
+		if (!receive(broker->socket, &answer, NULL))
+			lose_broker();
+	}
+}
+
+static int broker_list(const struct host *host, struct proc_list *list)
+{
+	const struct request request = { .question = ASK_LIST, };
+
+	return ask_list(host, &request, list);
+}
+
+static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	const struct request request = { .question = ASK_FDS, .pid = pid, };
+	struct proc_list list;
+	int ret;
+
+	ret = ask_list(host, &request, &list);
+	*fds = (struct proc_fds) {};
+	if (list.count) {
+		*fds = list.process[0].fds;
+		list.process[0].fds = (struct proc_fds) {};
+	}
+	proc_list_free(&list);
+	return ret;
+}
+
+static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
+{
+	const struct request request = { .question = ASK_IDENTITY, .pid = pid, };
+	struct answer answer;
+
+	ask(host, &request, &answer, NULL);
+	*identity = answer.identity;
+}
+
+static pid_t broker_thread_group(const struct host *host, pid_t pid)
+{
+	const struct request request = { .question = ASK_THREAD_GROUP, .pid = pid, };
+	struct answer answer;
+
+	ask(host, &request, &answer, NULL);
+	return answer.ret;
+}
+
+static int broker_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	const struct request request = { .question = ASK_TIMES, .pid = pid, };
+	struct answer answer;
+
+	ask(host, &request, &answer, NULL);
+	*times = answer.times;
+	return answer.ret;
+}
+
+static int broker_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			    uint64_t *vm, struct host_error *error)
+{
+	const struct request request = {
+		.question = ASK_STATS,
+		.pid = pid,
+		.fd = fd->fd,
+		.link = fd->link,
+		.is_stats = fd->is_stats,
+	};
+	struct answer answer;
+	int stats;
+
+	ask(host, &request, &answer, &stats);
+	if (stats >= 0 && !host->is_stats(stats))
+		lose_broker();
+	*vm = answer.vm;
+	*error = (struct host_error) {
+		.step = answer.step,
+		.err = answer.err,
+		.capability = answer.capability,
+	};
+	/* It could be sent, but not received. */
+	if (!answer.ret && stats < 0)
+		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
+	return stats;
+}
+
+void broker_connect(struct broker *broker, int socket, const struct host *host)
+{
+	*broker = (struct broker) { .host = *host, .socket = socket, };
+	broker->host.list = broker_list;
+	broker->host.list_fds = broker_list_fds;
+	broker->host.identify = broker_identify;
+	broker->host.thread_group = broker_thread_group;
+	broker->host.read_times = broker_read_times;
+	broker->host.get_stats = broker_get_stats;
+}
+
+void broker_close(struct broker *broker)
+{
+	close(broker->socket);
+	broker->socket = -1;
+	if (broker->pid)
+		waitpid(broker->pid, NULL, 0);
+}
+
+/* Who starts kvmstat may have closed these. */
+static int move_up(int fd)
+{
+	int other;
+
+	if (fd > STDERR_FILENO)
+		return fd;
+	other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return other;
+}
+
+int broker_start(struct broker *broker, const struct host *host)
+{
+	pid_t parent = getpid(), pid;
+	struct answer ready;
+	int sockets[2];
+	size_t i;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
+		print_error("socketpair: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	/* What is not written yet is written once. */
+	fflush(stdout);
+	for (i = 0; i < ARRAY_SIZE(sockets); i++)
+		sockets[i] = move_up(sockets[i]);
+	pid = fork();
+	if (!pid)
+		be_broker(sockets[1], host, parent);
+	close(sockets[1]);
+	broker_connect(broker, sockets[0], host);
+	broker->pid = pid > 0 ? pid : 0;
+	if (pid > 0 && receive(broker->socket, &ready, NULL))
+		return STATUS_OK;
+	/* In its stead it has said why. */
+	if (pid < 0)
+		print_error("fork: %s", strerror(errno));
+	broker_close(broker);
+	return STATUS_ERROR;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Numbers for people: a value in its unit, in few characters. Shared by all
+ * renderers, so that they all say the same.
+ */
+#ifndef KVMSTAT_FORMAT_H
+#define KVMSTAT_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sources/statsfile.h"
+
+/* Fits every result of the functions below. */
+#define FORMAT_SIZE 32
+
+/*
+ * The value in its unit, with a prefix where it helps: "1.5 MiB", "20.3 ms". Plain
+ * numbers are not rounded. Of histograms @value is a number of counted values, and
+ * is plain too. What stands for something is the beginning of its name.
+ */
+void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
+
+/* What accrues per second: "12034", "1.5 MiB", "20.3 ms". */
+void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate);
+
+/* The same of a number of events. */
+void format_count_rate(char text[FORMAT_SIZE], double rate);
+
+/*
+ * The value in its unit for a program: with all digits, exactly if that is possible at
+ * all. Returns their number.
+ */
+int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
+
+/* The bound of a histogram's bucket, in its unit. */
+void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound);
+
+/* Whether format_value() says more of numbers than the file does. */
+bool is_scaled(const struct statsfile_desc *desc);
+
+/*
+ * What the type and the unit are called: "log-hist", "seconds*10^-9", "-" for no
+ * unit, "type-9" for one that is not known. Words without blanks. format_unit_name()
+ * leaves out the scale.
+ */
+void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
+
+/* The bounds of a bucket in their unit, "-" where there is none. */
+void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
+		   const struct statsfile_desc *desc, unsigned int bucket);
+
+/* A bar, which is @width long for the fullest bucket. The caller frees it. */
+char *format_bar(uint64_t count, uint64_t highest, unsigned int width);
+
+#endif /* KVMSTAT_FORMAT_H */

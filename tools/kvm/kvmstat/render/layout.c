@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Columns in a line of limited width.
+ */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/layout.h"
+#include "util/text.h"
+
+static unsigned int used_width(const struct column *columns, size_t count)
+{
+	unsigned int used = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		used += columns[i].width ? columns[i].width + 1 : 0;
+	return used ? used - 1 : 0;
+}
+
+static struct column *find_least_important(struct column *columns, size_t count)
+{
+	struct column *found = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (columns[i].width && columns[i].drop > (found ? found->drop : 0))
+			found = &columns[i];
+	}
+	return found;
+}
+
+static struct column *find_widest(struct column *columns, size_t count)
+{
+	struct column *widest = columns;
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		if (columns[i].width > widest->width)
+			widest = &columns[i];
+	}
+	return widest;
+}
+
+void fit_columns(struct column *columns, size_t count, unsigned int width)
+{
+	unsigned int used, left;
+	struct column *column;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		columns[i].width = columns[i].least;
+	if (!width)
+		width = UINT_MAX;
+	while ((used = used_width(columns, count)) > width) {
+		column = find_least_important(columns, count);
+		if (column) {
+			column->width = 0;
+			continue;
+		}
+		column = find_widest(columns, count);
+		if (column->width <= 1)
+			return;
+		column->width--;
+	}
+	left = width - used;
+	for (column = columns; column < columns + count; column++) {
+		if (!column->width || column->most <= column->width)
+			continue;
+		i = column->most - column->width;
+		if (i > left)
+			i = left;
+		column->width += i;
+		left -= i;
+	}
+}
+
+/* Names are told apart by that much, unless nothing else is left. */
+#define ENOUGH_OF_A_NAME 16
+
+void fit_names(struct column *column, unsigned int longest, unsigned int width)
+{
+	unsigned int enough = width / 3 > ENOUGH_OF_A_NAME ? width / 3 : ENOUGH_OF_A_NAME;
+
+	column->most = longest > column->least ? longest : column->least;
+	column->least = column->most > enough ? enough : column->most;
+}
+
+void fit_grid(struct grid *grid, unsigned int width)
+{
+	unsigned int pair = grid->name + 1 + grid->value;
+
+	grid->columns = 1;
+	if (width && width < pair)
+		grid->name = width > grid->value + 1 ? width - grid->value - 1 : 1;
+	if (width && width < grid->scope + pair)
+		grid->scope = 0;
+	else if (width)
+		/* The last column needs no gap behind it. */
+		grid->columns = (width + grid->gap - grid->scope) / (pair + grid->gap);
+}
+
+void table_add(struct table *table, const char *format, ...)
+{
+	va_list args;
+
+	/* A header and twenty rows: few enough. */
+	table->cell = xreallocarray(table->cell, table->num_cells + 1, sizeof(*table->cell));
+	va_start(args, format);
+	table->cell[table->num_cells++] = xvasprintf(format, args);
+	va_end(args);
+}
+
+static unsigned int longest_text(const struct table *table, size_t column)
+{
+	unsigned int longest = text_width(table->column[column].title), width;
+	size_t i;
+
+	for (i = column; i < table->num_cells; i += table->num_columns) {
+		width = text_width(table->cell[i]);
+		longest = width > longest ? width : longest;
+	}
+	return longest;
+}
+
+void table_fit(struct table *table, unsigned int width)
+{
+	struct column *column;
+	unsigned int longest;
+	size_t i;
+
+	for (i = 0; i < table->num_columns; i++) {
+		column = &table->column[i];
+		longest = longest_text(table, i);
+		if (column->most)
+			continue;
+		if (column->shortens && width)
+			fit_names(column, longest, width);
+		else if (column->wraps && width)
+			column->most = longest;
+		else if (longest > column->least)
+			column->least = longest;
+	}
+	fit_columns(table->column, table->num_columns, width);
+}
+
+/* How much of the text fits if it is broken behind @gap: 0 if it cannot be. */
+static size_t break_at(const char *text, const char *gap, unsigned int width)
+{
+	const char *next = text;
+	size_t end = 0;
+
+	while ((next = strstr(next, gap))) {
+		next += strlen(gap);
+		/* The blank at the end is not printed. */
+		if (next - 1 - text > width)
+			break;
+		end = next - text;
+	}
+	return end;
+}
+
+static size_t first_line(const char *text, unsigned int width)
+{
+	size_t end;
+
+	if (text_width(text) <= width)
+		return strlen(text);
+	end = break_at(text, ", ", width);
+	if (!end)
+		end = break_at(text, " ", width);
+	return end ? end : strlen(text);
+}
+
+size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent)
+{
+	size_t length, end;
+
+	for (;;) {
+		length = first_line(text, width);
+		end = length;
+		while (end && text[end - 1] == ' ')
+			end--;
+		fprintf(out, "%.*s", (int)end, text);
+		text += length;
+		if (!*text)
+			return length - end;
+		fprintf(out, "\n%*s", (int)indent, "");
+	}
+}
+
+char *fit_cell(const struct column *column, const char *cell)
+{
+	unsigned int width = text_width(cell);
+
+	if (column->wraps)
+		return xasprintf("%s", cell);
+	if (column->left || width > column->width)
+		return text_fit(cell, column->width);
+	return xasprintf("%*s%s", (int)(column->width - width), "", cell);
+}
+
+/* Without blanks at the end of the line: they are owed until something follows. */
+static void print_row(const struct table *table, const char * const *cell, FILE *out)
+{
+	const struct column *column;
+	unsigned int at = 0, owed = 0;
+	size_t length;
+	char *text;
+
+	for (column = table->column; column < table->column + table->num_columns; column++) {
+		text = fit_cell(column, *cell++);
+		length = strlen(text);
+		if (column->width && length > strspn(text, " ")) {
+			fprintf(out, "%*s", (int)owed, "");
+			owed = print_wrapped(out, text, column->wraps ? column->width : length, at);
+		} else if (column->width) {
+			owed += length;
+		}
+		if (column->width) {
+			owed++;
+			at += column->width + 1;
+		}
+		free(text);
+	}
+	fputc('\n', out);
+}
+
+void table_print_header(const struct table *table, FILE *out)
+{
+	const char **title = xcalloc(table->num_columns, sizeof(*title));
+	size_t i;
+
+	for (i = 0; i < table->num_columns; i++)
+		title[i] = table->column[i].title;
+	print_row(table, title, out);
+	free(title);
+}
+
+void table_print_row(const struct table *table, size_t row, FILE *out)
+{
+	print_row(table, (const char * const *)table->cell + row * table->num_columns, out);
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+	size_t i;
+
+	table_print_header(table, out);
+	for (i = 0; i < table->num_cells / table->num_columns; i++)
+		table_print_row(table, i, out);
+}
+
+void table_free(struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->num_cells; i++)
+		free(table->cell[i]);
+	free(table->cell);
+}

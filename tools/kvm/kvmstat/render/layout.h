@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tables in lines of limited width: what is least important goes first.
+ */
+#ifndef KVMSTAT_LAYOUT_H
+#define KVMSTAT_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "util/util.h"
+
+/* Between two columns there is one blank. */
+struct column {
+	const char *title;
+	unsigned int least;		/* its width, at least; 0: there is no such column */
+	unsigned int most;		/* where there is room; of a table: whatever stands there */
+	unsigned int drop;		/* the highest one goes first; 0: never */
+	bool left;			/* text stands on the left, numbers on the right */
+	bool shortens;			/* names: the middle goes before they are too wide */
+	bool wraps;			/* the last column: goes on in the next line */
+	unsigned int width;		/* set by fit_columns(): 0 if it is left out */
+};
+
+/*
+ * Leaves out columns until the others fit into @width characters, and gives what is left to
+ * those that want more, the first of them first. If even those that never go are too wide,
+ * the widest of them gets narrower. 0 is any width.
+ */
+void fit_columns(struct column *columns, size_t count, unsigned int width);
+
+/* Of a column of names, the longest of which is that long: least and most. */
+void fit_names(struct column *column, unsigned int longest, unsigned int width);
+
+/* The text as it stands in the column; the caller frees it. */
+char *fit_cell(const struct column *column, const char *cell);
+
+/* Pairs of a name and a value, several of them in a line; in front of the first is a scope. */
+struct grid {
+	unsigned int scope;
+	unsigned int name;		/* widths: the widest that comes */
+	unsigned int value;
+	unsigned int gap;		/* between two of them */
+	unsigned int columns;		/* set by fit_grid() */
+};
+
+/* One at least: if it is too wide the scope goes, then a part of the names. */
+void fit_grid(struct grid *grid, unsigned int width);
+
+/*
+ * The text in lines of @width characters, broken behind commas, or else at blanks; all but
+ * the first are indented, and by that much longer. Blanks at the end are left out: returns
+ * how many.
+ */
+size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
+
+struct table {
+	struct column *column;
+	size_t num_columns;
+	char **cell;			/* row by row */
+	size_t num_cells;
+};
+
+/* The next cell, in the order in which one reads. */
+__printf(2, 3)
+void table_add(struct table *table, const char *format, ...);
+
+/* Makes the columns as wide as what stands in them, see fit_columns(). */
+void table_fit(struct table *table, unsigned int width);
+
+/* All of it, or line by line. */
+void table_print(const struct table *table, FILE *out);
+void table_print_header(const struct table *table, FILE *out);
+void table_print_row(const struct table *table, size_t row, FILE *out);
+void table_free(struct table *table);
+
+#endif /* KVMSTAT_LAYOUT_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The statistics that move, in the order in which a person wants to see them. Shared
+ * by what prints them and what draws them.
+ */
+#ifndef KVMSTAT_MOVEMENT_H
+#define KVMSTAT_MOVEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "render/format.h"
+
+/* A statistic that is about to be shown. */
+struct row {
+	const struct statsfile_desc *desc;
+	uint64_t value;
+	uint64_t delta;
+};
+
+struct rows {
+	struct row *row;		/* the caller frees it */
+	size_t count;
+	size_t num_unmoved;		/* what else there is */
+};
+
+/* 0 without a schema. */
+unsigned int num_statistics(const struct statsfile_schema *schema);
+
+/*
+ * The statistics of the group for which @delta is not 0, and with @ever also those
+ * that moved before the first sample; without those that mean nothing of several
+ * members. First counts, largest first; then amounts of time and bytes; then what has
+ * no rate.
+ */
+struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever);
+
+/* A formatted value and what stands around it. */
+#define MOVEMENT_SIZE (FORMAT_SIZE + 2)
+
+/* A rate for what counts, the new value for all else. */
+void format_movement(char text[MOVEMENT_SIZE], const struct row *row, uint64_t elapsed_ns);
+
+#endif /* KVMSTAT_MOVEMENT_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a renderer can show. The commands call the one that the command line asks for,
+ * so that all of them show the same.
+ */
+#ifndef KVMSTAT_RENDER_H
+#define KVMSTAT_RENDER_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "model/histogram.h"
+#include "model/model.h"
+#include "render/overview.h"
+#include "sources/inventory.h"
+#include "sources/recording.h"
+
+/* Where it goes, and how many characters fit into a line of text; 0: any number. */
+struct output {
+	FILE *file;
+	unsigned int width;
+	bool verbose;			/* of each statistic what it counts */
+	const regex_t *only;		/* statistics of which it fits the name; NULL: all */
+	bool nonzero;			/* only those that are not 0 */
+	unsigned int num_shown;		/* private: blocks, or lines below the header */
+	unsigned int header;		/* private: which one that is */
+	bool is_document;		/* private */
+};
+
+static inline bool output_shows(const struct output *output, const struct group *group,
+				const struct statsfile_desc *desc)
+{
+	return group_shows(group, desc) &&
+	       (!output->only || !regexec(output->only, desc->name, 0, NULL, 0)) &&
+	       (!output->nonzero || group_total(desc, group->value));
+}
+
+/* What a group is the statistics of. */
+struct subject {
+	const struct vm *vm;		/* NULL: of the file with this id, and nothing else */
+	const char *id;
+	enum scope scope;
+	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
+	uint64_t elapsed_ns;		/* of so long before that time alone; 0: of all time */
+	struct timespec time;		/* CLOCK_REALTIME */
+};
+
+struct renderer {
+	/*
+	 * Around all that a command shows which shows it once, in the first three and the
+	 * last three of these forms: in JSON it is one document then.
+	 */
+	void (*begin)(struct output *output);
+	void (*end)(struct output *output);
+
+	/* One line per VM: what it is. */
+	void (*vms)(struct output *output, const struct inventory *inventory);
+
+	/* One line per VM: what it does. */
+	void (*overviews)(struct output *output, const struct overviews *overviews);
+
+	/* What moved since the last sample. */
+	void (*sample)(struct output *output, const struct tracked_vm *vm);
+
+	/* Everything that ever moved. @ending: "ended", "still runs", ... */
+	void (*summary)(struct output *output, const struct tracked_vm *vm, const char *ending);
+
+	/* Every statistic. */
+	void (*group)(struct output *output, const struct subject *subject,
+		      const struct group *group);
+
+	/* One histogram. */
+	void (*histogram)(struct output *output, const struct subject *subject,
+			  const struct histogram *histogram);
+
+	/* What was recorded. */
+	void (*recording)(struct output *output, const struct recording *recording);
+
+	/* What is wrong; NULL: as usual, see error_printer. */
+	void (*error)(const char *text);
+};
+
+extern const struct renderer text_renderer;
+
+/* If it was built with json-c. It is prepared before privileges are given up. */
+extern const struct renderer json_renderer;
+void json_prepare(void);
+
+/* The one to use. */
+extern const struct renderer *render;
+
+#endif /* KVMSTAT_RENDER_H */

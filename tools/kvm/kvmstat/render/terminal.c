@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The terminal, by ncurses: nothing is decided here.
+ */
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* With it curses.h has the functions for wide characters. */
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+
+#include "render/terminal.h"
+#include "render/view.h"
+#include "util/text.h"
+#include "util/util.h"
+
+enum pair {
+	PAIR_FAINT = 1,
+	PAIR_ALERT,
+	PAIR_SORTED,
+};
+
+static SCREEN *curses;
+static bool unicode;
+static chtype styles[] = {
+	[STYLE_TITLE] = A_BOLD,
+	[STYLE_HEADER] = A_REVERSE,
+	[STYLE_SORTED] = A_REVERSE | A_BOLD,
+	[STYLE_SELECTED] = A_STANDOUT,
+	[STYLE_FAINT] = A_DIM,
+	[STYLE_ALERT] = A_BOLD,
+};
+
+static void use_colors(void)
+{
+	if (!has_colors() || start_color() == ERR || use_default_colors() == ERR)
+		return;
+	init_pair(PAIR_ALERT, COLOR_RED, -1);
+	init_pair(PAIR_SORTED, COLOR_BLACK, COLOR_CYAN);
+	styles[STYLE_ALERT] |= COLOR_PAIR(PAIR_ALERT);
+	styles[STYLE_SORTED] = A_BOLD | COLOR_PAIR(PAIR_SORTED);
+}
+
+/* Also when the program ends by exit() somewhere. */
+void terminal_close(void)
+{
+	if (!curses)
+		return;
+	endwin();
+	delscreen(curses);
+	curses = NULL;
+}
+
+/* Where an error line can be seen. */
+static void (*print_line)(const char *text);
+
+static void print_after_screen(const char *text)
+{
+	terminal_close();
+	print_line(text);
+}
+
+int terminal_open(void)
+{
+	/* What is drawn is wide characters, all else stays as it is. */
+	setlocale(LC_CTYPE, "");
+	unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	curses = newterm(NULL, stdout, stdin);
+	if (!curses)
+		return -1;
+	/* One that cannot put the cursor anywhere. */
+	if (!tigetstr("cup")) {
+		terminal_close();
+		return -1;
+	}
+	atexit(terminal_close);
+	print_line = error_printer;
+	error_printer = print_after_screen;
+	/* Its own handlers would draw in the middle of something; see top.c. */
+	signal(SIGTSTP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	/* An Escape that is no part of a longer sequence is told from it after that time. */
+	set_escdelay(50);
+	curs_set(0);
+	use_colors();
+	return 0;
+}
+
+void terminal_resize(void)
+{
+	struct winsize size;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+	clearok(stdscr, TRUE);
+}
+
+unsigned int terminal_press(void)
+{
+	static const struct {
+		int key;
+		enum press press;
+	} keys[] = {
+		{ KEY_ENTER, PRESS_ENTER, }, { '\r', PRESS_ENTER, }, { '\n', PRESS_ENTER, },
+		{ '\033', PRESS_ESCAPE, },
+		{ KEY_BACKSPACE, PRESS_BACKSPACE, }, { '\b', PRESS_BACKSPACE, },
+		{ '\177', PRESS_BACKSPACE, },
+		{ KEY_UP, PRESS_UP, }, { KEY_DOWN, PRESS_DOWN, },
+		{ KEY_LEFT, PRESS_LEFT, }, { KEY_RIGHT, PRESS_RIGHT, },
+		{ KEY_PPAGE, PRESS_PAGE_UP, }, { KEY_NPAGE, PRESS_PAGE_DOWN, },
+		{ KEY_HOME, PRESS_HOME, }, { KEY_END, PRESS_END, },
+	};
+	int key;
+	size_t i;
+
+	for (;;) {
+		key = getch();
+		if (key == ERR)
+			return PRESS_NONE;
+		for (i = 0; i < ARRAY_SIZE(keys); i++) {
+			if (keys[i].key == key)
+				return keys[i].press;
+		}
+		/* Other keys mean nothing. */
+		if (key >= ' ' && key < 0x7f)
+			return key;
+	}
+}
+
+void terminal_fit(struct screen *screen)
+{
+	screen->unicode = unicode;
+	screen->lines = LINES;
+	screen->columns = COLS;
+}
+
+static void draw_cell(const struct screen_cell *cell)
+{
+	chtype style = styles[cell->style];
+	wchar_t text[] = { cell->character, L'\0', };
+	cchar_t character;
+
+	setcchar(&character, text, style & ~A_COLOR, PAIR_NUMBER(style), NULL);
+	add_wch(&character);
+}
+
+void terminal_draw(const struct screen *screen)
+{
+	const struct screen_cell *cell;
+	unsigned int line, column;
+
+	for (line = 0; line < screen->lines; line++) {
+		move(line, 0);
+		/* A wide character is drawn over the next cell as well. */
+		for (column = 0; column < screen->columns;) {
+			cell = &screen->cell[(size_t)line * screen->columns + column];
+			draw_cell(cell);
+			column += text_character_width(cell->character);
+		}
+	}
+	refresh();
+}
+
+void terminal_suspend(void)
+{
+	sigset_t stop, blocked;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	endwin();
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, &blocked);
+	/* Here it is stopped. */
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	terminal_resize();
+}

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is looked at: sorting, filter, selection.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/overview.h"
+#include "render/view.h"
+#include "util/util.h"
+
+void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns)
+{
+	*view = (struct view) {
+		.tracker = tracker,
+		.sort = VIEW_EXITS,
+		.selected_vcpu = -1,
+		.interval_ns = interval_ns,
+	};
+}
+
+void view_free(struct view *view)
+{
+	free(view->vm);
+	free(view->vcpu);
+	free(view->rows.row);
+	free(view->bucket);
+}
+
+static int compare_numbers(double left, double right)
+{
+	return (left > right) - (left < right);
+}
+
+static bool is_share(int column)
+{
+	return column >= VIEW_SHARES && column < VIEW_SHARES + NUM_SHARES;
+}
+
+static int compare_rates(const struct rates *left, const struct rates *right,
+			 enum view_column sort)
+{
+	if (is_share(sort))
+		return compare_numbers(left->shares.part[sort - VIEW_SHARES],
+				       right->shares.part[sort - VIEW_SHARES]);
+	switch (sort) {
+	case VIEW_EXITS:
+		return compare_numbers(left->per_second[RATE_EXITS], right->per_second[RATE_EXITS]);
+	case VIEW_HALTS:
+		return compare_numbers(left->per_second[RATE_HALTS], right->per_second[RATE_HALTS]);
+	case VIEW_INJECTIONS:
+		return compare_numbers(left->per_second[RATE_INJECTIONS],
+				       right->per_second[RATE_INJECTIONS]);
+	case VIEW_TOP:
+		return strcmp(overview_reason(left), overview_reason(right));
+	default:
+		return 0;
+	}
+}
+
+static int compare_by_column(const struct tracked_vm *left, const struct tracked_vm *right,
+			     enum view_column sort)
+{
+	switch (sort) {
+	case VIEW_PID:
+		return compare_numbers(left->pid, right->pid);
+	case VIEW_NAME:
+		return strcmp(left->name, right->name);
+	case VIEW_VCPUS:
+		return compare_numbers(left->num_vcpus, right->num_vcpus);
+	default:
+		return compare_rates(&left->rates, &right->rates, sort);
+	}
+}
+
+static int compare_vms(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
+	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
+	const struct view *view = argument;
+	int order = compare_by_column(left, right, view->sort);
+
+	if (order)
+		return view->ascending ? order : -order;
+	/* Those that are the same in this column keep their places. */
+	order = compare_numbers(left->pid, right->pid);
+	return order ? order : strcmp(left->id, right->id);
+}
+
+static int compare_vcpus(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vcpu *left = *(const struct tracked_vcpu * const *)a;
+	const struct tracked_vcpu *right = *(const struct tracked_vcpu * const *)b;
+	const struct view *view = argument;
+	int order = view->sort == VIEW_PID ? compare_numbers(left->number, right->number) :
+		    compare_rates(&left->rates, &right->rates, view->sort);
+
+	if (order)
+		return view->ascending ? order : -order;
+	return compare_numbers(left->number, right->number);
+}
+
+/* A name, a pid or a top reason that contains the text. */
+static bool passes(const struct view *view, const struct tracked_vm *tracked)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", tracked->pid);
+	return strcasestr(tracked->name, view->filter) || strstr(pid, view->filter) ||
+	       strcasestr(overview_reason(&tracked->rates), view->filter);
+}
+
+static size_t last_of(size_t count)
+{
+	return count ? count - 1 : 0;
+}
+
+static void set_count(struct view_list *list, size_t count)
+{
+	list->count = count;
+	if (list->at > last_of(count))
+		list->at = last_of(count);
+}
+
+static void list_vms(struct view *view)
+{
+	const struct tracker *tracker = view->tracker;
+	struct view_list *list = &view->list[VIEW_HOST];
+	size_t i, count = 0;
+
+	for (i = 0; i < tracker->num_vms; i++)
+		overview_note_known(view->knows_share, &tracker->vm[i]->rates);
+	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (passes(view, tracker->vm[i]))
+			view->vm[count++] = tracker->vm[i];
+	}
+	if (count)
+		qsort_r(view->vm, count, sizeof(*view->vm), compare_vms, view);
+	for (i = 0; i < count; i++) {
+		if (view->vm[i] == view->selected)
+			list->at = i;
+	}
+	set_count(list, count);
+}
+
+static void list_vcpus(struct view *view)
+{
+	const struct tracked_vm *inside = view->inside;
+	struct view_list *list = &view->list[VIEW_VM];
+	size_t i, count = inside->num_tracked_vcpus;
+
+	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
+	for (i = 0; i < count; i++)
+		view->vcpu[i] = &inside->vcpu[i];
+	if (count)
+		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpus, view);
+	for (i = 0; i < count; i++) {
+		if ((int)view->vcpu[i]->number == view->selected_vcpu)
+			list->at = i;
+	}
+	set_count(list, count);
+}
+
+const struct tracked_vcpu *view_vcpu(const struct view *view)
+{
+	return view->vcpu[view->list[VIEW_VM].at];
+}
+
+/* What moves comes first, and else the order stays. */
+static void put_moving_first(struct rows *rows)
+{
+	struct row *row = xcalloc(rows->count, sizeof(*row));
+	size_t i, count = 0;
+	int moving;
+
+	for (moving = 1; moving >= 0; moving--) {
+		for (i = 0; i < rows->count; i++) {
+			if (!!rows->row[i].delta == moving)
+				row[count++] = rows->row[i];
+		}
+	}
+	free(rows->row);
+	rows->row = row;
+}
+
+static void list_statistics(struct view *view)
+{
+	const struct group *focus = &view->inside->model.focus;
+	struct view_list *list = &view->list[VIEW_VCPU];
+	size_t i;
+
+	free(view->rows.row);
+	view->rows = moved_rows(focus, focus->delta, true);
+	put_moving_first(&view->rows);
+	for (i = 0; i < view->rows.count; i++) {
+		if (view->rows.row[i].desc == view->selected_statistic)
+			list->at = i;
+	}
+	set_count(list, view->rows.count);
+}
+
+static void list_buckets(struct view *view)
+{
+	struct histogram *histogram = &view->histogram;
+	size_t count;
+
+	*histogram = histogram_of(view->selected_statistic, view->inside->model.focus.value);
+	free(view->bucket);
+	view->bucket = histogram_rows(histogram, &count);
+	set_count(&view->list[VIEW_HISTOGRAM], count);
+}
+
+static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i] == tracked)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Into the level below, at its first line, whatever will be in it: that is not chosen
+ * before a key is pressed.
+ */
+static void go_down(struct view *view)
+{
+	view->level++;
+	view->list[view->level] = (struct view_list) {};
+	if (view->level == VIEW_VM)
+		view->selected_vcpu = -1;
+	else if (view->level == VIEW_VCPU)
+		view->selected_statistic = NULL;
+}
+
+static void go_up_to(struct view *view, enum view_level level)
+{
+	view->level = level;
+	if (level == VIEW_HOST)
+		view->inside = NULL;
+}
+
+void view_update(struct view *view)
+{
+	/* One that ended and was shown as ended for long enough is gone. */
+	if (view->inside && !is_tracked(view->tracker, view->inside))
+		go_up_to(view, VIEW_HOST);
+	/* Then the line stays selected, whatever is in it: at first this is the first one. */
+	if (!is_tracked(view->tracker, view->selected))
+		view->selected = NULL;
+	list_vms(view);
+	if (view->level >= VIEW_VM)
+		list_vcpus(view);
+	tracker_focus(view->tracker, view->level >= VIEW_VCPU ? view->inside : NULL,
+		      view->level >= VIEW_VCPU ? view_vcpu(view) - view->inside->vcpu : 0);
+	if (view->level >= VIEW_VCPU)
+		list_statistics(view);
+	if (view->level >= VIEW_HISTOGRAM)
+		list_buckets(view);
+}
+
+size_t view_selected_line(const struct view *view)
+{
+	return view->list[view->level].at;
+}
+
+size_t view_scroll(struct view *view, size_t lines)
+{
+	struct view_list *list = &view->list[view->level];
+
+	view->page = lines ? lines : 1;
+	if (list->first > list->at)
+		list->first = list->at;
+	if (list->at >= list->first + view->page)
+		list->first = list->at - view->page + 1;
+	/* No empty lines while there is something to fill them with. */
+	if (list->first + view->page > list->count)
+		list->first = list->count > view->page ? list->count - view->page : 0;
+	return list->first;
+}
+
+static void select_line(struct view *view, size_t line)
+{
+	struct view_list *list = &view->list[view->level];
+
+	list->at = line < list->count ? line : last_of(list->count);
+	if (!list->count)
+		return;
+	if (view->level == VIEW_HOST)
+		view->selected = view->vm[list->at];
+	else if (view->level == VIEW_VM)
+		view->selected_vcpu = view->vcpu[list->at]->number;
+	else if (view->level == VIEW_VCPU)
+		view->selected_statistic = view->rows.row[list->at].desc;
+}
+
+static void move_selection(struct view *view, ssize_t lines)
+{
+	size_t line = view_selected_line(view);
+
+	select_line(view, lines < 0 && line < (size_t)-lines ? 0 : line + lines);
+}
+
+/* The columns that there are: a list of vCPUs has not all of them. */
+static bool has_column(const struct view *view, int column)
+{
+	if (is_share(column))
+		return view->knows_share[column - VIEW_SHARES];
+	return !view->inside || (column != VIEW_NAME && column != VIEW_VCPUS);
+}
+
+static void move_sort(struct view *view, int step)
+{
+	int column = view->sort;
+
+	if (view->level > VIEW_VM)
+		return;
+	do
+		column = (column + step + NUM_VIEW_COLUMNS) % NUM_VIEW_COLUMNS;
+	while (!has_column(view, column));
+	view->sort = column;
+	/* Of numbers the large ones are looked for, of all else the first. */
+	view->ascending = column == VIEW_PID || column == VIEW_NAME || column == VIEW_TOP;
+}
+
+static void enter(struct view *view)
+{
+	if (!view->list[view->level].count)
+		return;
+	select_line(view, view_selected_line(view));
+	if (view->level == VIEW_HOST) {
+		view->inside = view->selected;
+		if (!has_column(view, view->sort))
+			view->sort = VIEW_EXITS;
+	} else if (view->level == VIEW_HISTOGRAM ||
+		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic) &&
+		    !is_array(view->selected_statistic))) {
+		return;
+	}
+	go_down(view);
+	view_update(view);
+}
+
+void view_forget(struct view *view)
+{
+	view->kept_pid = 0;
+	if (view->selected) {
+		view->kept_pid = view->selected->pid;
+		strcpy(view->kept_id, view->selected->id);
+	}
+	view->kept_inside = view->level != VIEW_HOST;
+	go_up_to(view, VIEW_HOST);
+	view->selected = NULL;
+}
+
+void view_find(struct view *view)
+{
+	const struct tracked_vm *tracked;
+	size_t i;
+
+	for (i = 0; i < view->tracker->num_vms; i++) {
+		tracked = view->tracker->vm[i];
+		if (tracked->pid == view->kept_pid && !strcmp(tracked->id, view->kept_id))
+			view->selected = tracked;
+	}
+	view_update(view);
+	if (!view->selected || !view->kept_inside)
+		return;
+	view->inside = view->selected;
+	go_down(view);
+	view_update(view);
+}
+
+static void press_move(struct view *view, unsigned int press)
+{
+	static const char keys[] = {
+		[MOVE_BACK] = '[',
+		[MOVE_ON] = ']',
+		[MOVE_MINUTE_BACK] = '{',
+		[MOVE_MINUTE_ON] = '}',
+		[MOVE_BEGIN] = '(',
+		[MOVE_END] = ')',
+	};
+	size_t i;
+
+	for (i = MOVE_BACK; view->replayed && i < ARRAY_SIZE(keys); i++) {
+		if (press == (unsigned char)keys[i])
+			view->move = i;
+	}
+}
+
+/* One step out of wherever the view is. */
+static void leave(struct view *view, bool quits)
+{
+	if (view->help)
+		view->help = false;
+	else if (view->level != VIEW_HOST)
+		go_up_to(view, view->level - 1);
+	else if (view->filter[0] && !quits)
+		view->filter[0] = '\0';
+	else
+		view->quit = quits;
+}
+
+/* Steps 0.1 0.2 0.5 1 2 5 10 20 60 seconds. */
+static void change_interval(struct view *view, bool longer)
+{
+	static const unsigned int tenths[] = { 1, 2, 5, 10, 20, 50, 100, 200, 600, };
+	size_t i, count = ARRAY_SIZE(tenths);
+	uint64_t step_ns;
+
+	for (i = 0; i < count; i++) {
+		step_ns = tenths[longer ? i : count - 1 - i] * VIEW_MIN_INTERVAL_NS;
+		if (longer ? step_ns > view->interval_ns : step_ns < view->interval_ns) {
+			view->interval_ns = step_ns;
+			return;
+		}
+	}
+}
+
+static void press_filter(struct view *view, unsigned int press)
+{
+	size_t length = strlen(view->filter);
+
+	if (press == PRESS_ENTER) {
+		view->typing = false;
+	} else if (press == PRESS_ESCAPE) {
+		view->filter[0] = '\0';
+		view->typing = false;
+	} else if (press == PRESS_BACKSPACE) {
+		if (length)
+			view->filter[length - 1] = '\0';
+		else
+			view->typing = false;
+	} else if (press < 0x80 && isprint(press) && length + 1 < sizeof(view->filter)) {
+		view->filter[length] = press;
+		view->filter[length + 1] = '\0';
+	}
+}
+
+static void press_command(struct view *view, unsigned int press)
+{
+	press_move(view, press);
+	switch (press) {
+	case 'q':
+		leave(view, true);
+		break;
+	case PRESS_ESCAPE:
+	case PRESS_BACKSPACE:
+		leave(view, false);
+		break;
+	case '?':
+	case 'h':
+		view->help = !view->help;
+		break;
+	case 'p':
+	case ' ':
+		view->paused = !view->paused;
+		break;
+	case '+':
+	case '=':
+		change_interval(view, true);
+		break;
+	case '-':
+		change_interval(view, false);
+		break;
+	case '/':
+		go_up_to(view, VIEW_HOST);
+		view->typing = true;
+		break;
+	case 'r':
+		view->ascending = !view->ascending;
+		break;
+	case PRESS_LEFT:
+	case '<':
+		move_sort(view, -1);
+		break;
+	case PRESS_RIGHT:
+	case '>':
+		move_sort(view, 1);
+		break;
+	case PRESS_ENTER:
+		enter(view);
+		break;
+	case PRESS_UP:
+	case 'k':
+		move_selection(view, -1);
+		break;
+	case PRESS_DOWN:
+	case 'j':
+		move_selection(view, 1);
+		break;
+	case PRESS_PAGE_UP:
+		move_selection(view, -(ssize_t)view->page);
+		break;
+	case PRESS_PAGE_DOWN:
+		move_selection(view, view->page);
+		break;
+	case PRESS_HOME:
+		select_line(view, 0);
+		break;
+	case PRESS_END:
+		select_line(view, SIZE_MAX);
+		break;
+	}
+}
+
+size_t view_num_messages(const struct view *view)
+{
+	const struct inventory *inventory = view->tracker->inventory;
+
+	return inventory ? inventory->num_problems + !!inventory->num_denied : 0;
+}
+
+void view_press(struct view *view, unsigned int press)
+{
+	view->num_messages_read = view_num_messages(view);
+	if (view->typing)
+		press_filter(view, press);
+	else
+		press_command(view, press);
+	view_update(view);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What of the tracked VMs is looked at, and how keys change it. Knows no terminal.
+ */
+#ifndef KVMSTAT_VIEW_H
+#define KVMSTAT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/histogram.h"
+#include "model/tracker.h"
+#include "render/movement.h"
+
+#define VIEW_MIN_INTERVAL_NS (NSEC_PER_SEC / 10)
+#define VIEW_MAX_INTERVAL_NS (60 * NSEC_PER_SEC)
+
+enum view_column {
+	VIEW_PID,			/* of a vCPU its id */
+	VIEW_NAME,
+	VIEW_VCPUS,
+	VIEW_SHARES,			/* and the next: each enum share */
+	VIEW_EXITS = VIEW_SHARES + NUM_SHARES,
+	VIEW_HALTS,
+	VIEW_INJECTIONS,
+	VIEW_TOP,
+	NUM_VIEW_COLUMNS,
+};
+
+/* Keys; those that print are their own character. */
+enum press {
+	PRESS_NONE,
+	PRESS_ENTER = 0x110000,
+	PRESS_ESCAPE,
+	PRESS_BACKSPACE,
+	PRESS_UP,
+	PRESS_DOWN,
+	PRESS_LEFT,
+	PRESS_RIGHT,
+	PRESS_PAGE_UP,
+	PRESS_PAGE_DOWN,
+	PRESS_HOME,
+	PRESS_END,
+};
+
+/* How deep is looked. */
+enum view_level {
+	VIEW_HOST,			/* the list of VMs */
+	VIEW_VM,			/* the vCPUs of one, and what moves in it */
+	VIEW_VCPU,			/* the statistics of one of them */
+	VIEW_HISTOGRAM,			/* the buckets of one of these */
+	NUM_VIEW_LEVELS,
+};
+
+/* Where in a recording a key leads to. */
+enum view_move {
+	MOVE_NONE,
+	MOVE_BACK,			/* by a sample */
+	MOVE_ON,
+	MOVE_MINUTE_BACK,
+	MOVE_MINUTE_ON,
+	MOVE_BEGIN,
+	MOVE_END,
+};
+
+/* The lines of a level. */
+struct view_list {
+	size_t count;
+	size_t at;			/* the one that is selected */
+	size_t first;			/* the one that is drawn first */
+};
+
+struct view {
+	struct tracker *tracker;
+	enum view_column sort;
+	bool ascending;
+	char filter[32];
+	bool typing;			/* the filter */
+	bool help;
+	bool paused;
+	bool quit;
+	uint64_t interval_ns;
+	size_t page;			/* lines of the list that were drawn last */
+	size_t num_messages_read;	/* a key was pressed while they stood there */
+
+	enum view_level level;
+	struct view_list list[NUM_VIEW_LEVELS];
+
+	/* VIEW_HOST: those that pass the filter, sorted. */
+	const struct tracked_vm **vm;
+	const struct tracked_vm *selected;
+
+	bool knows_share[NUM_SHARES];	/* of any VM: others have no column */
+
+	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
+	const struct tracked_vm *inside;
+	const struct tracked_vcpu **vcpu;
+	int selected_vcpu;		/* its id, or -1 */
+
+	/* VIEW_VCPU and below: those that ever moved, first what moves now. */
+	struct rows rows;
+	const struct statsfile_desc *selected_statistic;
+
+	/* Of a recording: when that was, and where to go next, for who can do that. */
+	bool replayed;
+	uint64_t real_ns;
+	enum view_move move;
+	/* private: what was selected before the tracker was made anew, and entered */
+	pid_t kept_pid;
+	char kept_id[64];
+	bool kept_inside;
+
+	/* VIEW_HISTOGRAM */
+	struct histogram histogram;
+	unsigned int *bucket;		/* of each line of it */
+};
+
+void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);
+void view_free(struct view *view);
+
+/* After each sample: the lists are made again. What is selected stays selected. */
+void view_update(struct view *view);
+
+/*
+ * Around making the tracker anew: the VM that is selected, or looked into, is so again,
+ * if it is there.
+ */
+void view_forget(struct view *view);
+void view_find(struct view *view);
+
+/* What there is to say of the host: problems, and that there are processes it cannot see. */
+size_t view_num_messages(const struct view *view);
+
+/* @press: an enum press or a character. */
+void view_press(struct view *view, unsigned int press);
+
+/* So many lines of the list fit: the selected one is among them. Returns the first. */
+size_t view_scroll(struct view *view, size_t lines);
+
+/* Which line of the list is selected. */
+size_t view_selected_line(const struct view *view);
+
+/* VIEW_VCPU and below: that vCPU. */
+const struct tracked_vcpu *view_vcpu(const struct view *view);
+
+#endif /* KVMSTAT_VIEW_H */

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds VMs and their vCPUs. A process may die, close a file descriptor or open
+ * another one under the same number between any two calls: that is never an
+ * error, the next look finds what is there then.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sources/discover.h"
+#include "sources/held.h"
+#include "util/util.h"
+
+void discover_listen(struct inventory *inventory)
+{
+	struct epoll_event event = { .events = EPOLLIN, };
+	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = 1, };
+
+	inventory->events = epoll_create1(EPOLL_CLOEXEC);
+	inventory->uevents = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				    NETLINK_KOBJECT_UEVENT);
+	if (inventory->uevents < 0)
+		return;
+	bind(inventory->uevents, (const struct sockaddr *)&all, sizeof(all));
+	epoll_ctl(inventory->events, EPOLL_CTL_ADD, inventory->uevents, &event);
+}
+
+/* What was looked at and is still the same. Both are in the order of the numbers. */
+static void keep_seen(const struct proc_fds *last, struct proc_fds *fds)
+{
+	size_t i = 0, j;
+
+	for (j = 0; j < fds->count; j++) {
+		while (i < last->count && last->entry[i].fd < fds->entry[j].fd)
+			i++;
+		if (i < last->count && last->entry[i].fd == fds->entry[j].fd &&
+		    last->entry[i].link == fds->entry[j].link &&
+		    last->entry[i].is_stats == fds->entry[j].is_stats)
+			fds->entry[j].seen = last->entry[i].seen;
+	}
+}
+
+/* The same reason for each of a thousand vCPUs is one problem. */
+static void report_host_error(struct inventory *inventory, struct process *process,
+			      const struct host_error *error)
+{
+	char *reason;
+
+	if (process->reported.err == error->err)
+		return;
+	process->reported = *error;
+	reason = host_explain(error);
+	inventory_blame(inventory, process, "%s", reason);
+	free(reason);
+}
+
+static struct vm *find_vm(const struct inventory *inventory, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->number == number)
+			return inventory->vm[i];
+	}
+	return NULL;
+}
+
+/* What stands for all VMs of the process whose statistics files KVM does not give. */
+static struct vm *find_closed_vm(const struct inventory *inventory,
+				 const struct process *process)
+{
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (vm->process == process && !vm->dead &&
+		    (vm->refusal.err || !vm_has_statistics(vm)))
+			return vm;
+	}
+	return NULL;
+}
+
+static void remember_schema(struct statsfile_schema **known, struct statsfile_schema *schema)
+{
+	if (*known == schema)
+		return;
+	if (*known)
+		statsfile_schema_put(*known);
+	*known = statsfile_schema_get(schema);
+}
+
+static void see_vcpus(struct inventory *inventory, struct vm *vm)
+{
+	static const struct statsfile none = { .source.fd = -1, };
+	uint32_t online_vcpus = statsfile_online_vcpus(&vm->file);
+	uint32_t first = vm->num_vcpus;
+	struct statsfile_error error;
+	uint32_t *ids;
+	size_t i;
+
+	if (online_vcpus <= first || vm->hides_vcpus)
+		return;
+	ids = xcalloc(online_vcpus - first, sizeof(*ids));
+	if (!statsfile_read_vcpu_ids(&vm->file, first, online_vcpus - first, ids, &error)) {
+		for (i = 0; i < online_vcpus - first; i++)
+			vm_add_vcpu(vm, &none, ids[i]);
+	} else {
+		vm->hides_vcpus = true;
+		inventory_blame(inventory, vm->process, "new vCPUs are left out: %s",
+				error.text);
+	}
+	free(ids);
+}
+
+/* From the file of the VM it is known whether those of the vCPUs are needed. */
+static void note_vm(struct process *process, const struct vm *vm)
+{
+	if (statsfile_has_windows(&vm->file))
+		process->has_whole_vm = true;
+	else
+		process->has_split_vm = true;
+}
+
+static bool needs_vcpu_files(const struct process *process)
+{
+	return process->has_split_vm || !process->has_whole_vm;
+}
+
+/* Both take over the file. */
+static void take_vm(struct inventory *inventory, struct process *process,
+		    struct statsfile *file, uint64_t number)
+{
+	/* Its end, once. */
+	struct epoll_event event = { .events = EPOLLONESHOT, };
+	struct vm *vm = inventory_add_vm(inventory, process);
+
+	vm->file = *file;
+	vm->number = number;
+	epoll_ctl(inventory->events, EPOLL_CTL_ADD, file->source.fd, &event);
+	remember_schema(&inventory->known.vm, file->schema);
+	if (file->vcpu_schema)
+		remember_schema(&inventory->known.vcpu, file->vcpu_schema);
+	note_vm(process, vm);
+	see_vcpus(inventory, vm);
+}
+
+static void take_vcpu(struct inventory *inventory, struct process *process, struct vm *vm,
+		      struct statsfile *file, unsigned int number)
+{
+	if (vm->num_vcpus && vm->vcpu[0].file.schema != file->schema) {
+		inventory_blame(inventory, process,
+				"vCPU %u is left out, it has other statistics than vCPU %u",
+				number, vm->vcpu[0].number);
+		statsfile_close(file);
+		return;
+	}
+	remember_schema(&inventory->known.vcpu, file->schema);
+	vm_add_vcpu(vm, file, number);
+}
+
+/* Whether the object of a file was found before, by another file descriptor or in its VM. */
+static bool is_known(const struct vm *vm, const struct proc_fd *fd)
+{
+	if (!vm || fd->link == LINK_VM)
+		return vm;
+	return statsfile_has_windows(&vm->file) || vm_find_vcpu(vm, fd->link);
+}
+
+static void report_malformed(struct inventory *inventory, const struct process *process,
+			     const struct statsfile_error *error)
+{
+	inventory_blame(inventory, process, "malformed statistics file: %s", error->text);
+}
+
+static void open_statistics(struct inventory *inventory, struct process *process,
+			    const struct proc_fd *fd, int stats, uint64_t number)
+{
+	struct statsfile_source source = { .fd = stats, .access = inventory->host->access, };
+	struct vm *vm = number ? find_vm(inventory, number) : NULL;
+	struct statsfile_error error;
+	struct statsfile file;
+
+	if (vm && fd->link == LINK_VM)
+		note_vm(process, vm);
+	if (is_known(vm, fd)) {
+		close(stats);
+	} else if (!number) {
+		inventory_blame(inventory, process,
+				"its statistics file has an fdinfo without VM; " NEEDED_KERNEL);
+		close(stats);
+	} else if (!vm && fd->link != LINK_VM) {
+		inventory_blame(inventory, process,
+				"vCPU %d is left out, no process has its VM", fd->link);
+		close(stats);
+	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
+		report_malformed(inventory, process, &error);
+		close(stats);
+	} else if (vm) {
+		take_vcpu(inventory, process, vm, &file, fd->link);
+	} else {
+		take_vm(inventory, process, &file, number);
+	}
+}
+
+/* That the process is not gone after the answer shows that it was asked, and no other. */
+static int get_stats(const struct host *host, const struct process *process,
+		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
+{
+	int stats = host->get_stats(host, process->pid, fd, number, error);
+
+	if (!host->is_gone(process->pidfd))
+		return stats;
+	if (stats >= 0)
+		close(stats);
+	error->err = ESRCH;
+	return -1;
+}
+
+static void add_closed_vm(struct inventory *inventory, struct process *process,
+			  const struct host_error *error)
+{
+	struct vm *vm = inventory_add_vm(inventory, process);
+
+	if (host_refuses(error))
+		vm->refusal = *error;
+	note_vm(process, vm);
+}
+
+static void identify(const struct host *host, struct process *process)
+{
+	host->identify(host, process->pid, &process->identity);
+	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
+}
+
+static void look_at(struct inventory *inventory, struct process *process,
+		    struct proc_fd *fd)
+{
+	struct vm *closed = find_closed_vm(inventory, process);
+	const struct host *host = inventory->host;
+	struct host_error error;
+	uint64_t number;
+	int stats;
+
+	/* What its VM refuses, a vCPU refuses too. */
+	if (closed) {
+		fd->seen = true;
+		closed->num_vcpus_counted += fd->link != LINK_VM && !vm_has_statistics(closed);
+		return;
+	}
+	/* It may have been another program when it was first looked at. */
+	if (fd->link == LINK_VM)
+		identify(host, process);
+	stats = get_stats(host, process, fd, &number, &error);
+	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
+		return;
+	fd->seen = true;
+	if (stats >= 0) {
+		open_statistics(inventory, process, fd, stats, number);
+		return;
+	}
+	if (fd->link != LINK_VM || !host_refuses(&error))
+		report_host_error(inventory, process, &error);
+	if (fd->link == LINK_VM)
+		add_closed_vm(inventory, process, &error);
+}
+
+static void look_at_new(struct inventory *inventory, struct process *process, bool vms)
+{
+	struct proc_fd *fd;
+	bool is_vm;
+	size_t i;
+
+	for (i = 0; i < process->fds.count; i++) {
+		fd = &process->fds.entry[i];
+		is_vm = fd->link == LINK_VM;
+		if (is_vm == vms && !fd->is_stats && !fd->seen)
+			look_at(inventory, process, fd);
+	}
+}
+
+/* Takes over the file. */
+static void take_held(struct inventory *inventory, struct vm *vm, struct statsfile *file,
+		      int link)
+{
+	if (link != LINK_VM && !vm_has_statistics(vm))
+		held_no_file(&vm->file);
+	if (link == LINK_VM ? vm_has_statistics(vm) : !!vm_find_vcpu(vm, link)) {
+		statsfile_close(file);
+	} else if (link == LINK_VM) {
+		vm->file = *file;
+		remember_schema(&inventory->known.vm, file->schema);
+	} else {
+		take_vcpu(inventory, vm->process, vm, file, link);
+	}
+}
+
+/* A statistics file that the VMM has open itself. */
+static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc_fd *fd)
+{
+	struct statsfile_source source = { .access = inventory->host->access, };
+	struct process *process = vm->process;
+	struct statsfile_error error;
+	struct host_error host_error;
+	struct statsfile file;
+	uint64_t number;
+
+	source.fd = get_stats(inventory->host, process, fd, &number, &host_error);
+	if (source.fd < 0 && (host_error.err == ESRCH || host_error.err == EBADF))
+		return;
+	fd->seen = true;
+	if (source.fd < 0) {
+		report_host_error(inventory, process, &host_error);
+	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
+		report_malformed(inventory, process, &error);
+		close(source.fd);
+	} else {
+		take_held(inventory, vm, &file, fd->link);
+	}
+}
+
+static void look_at_all_held(struct inventory *inventory, struct process *process)
+{
+	struct vm *vm = find_closed_vm(inventory, process);
+	struct proc_fd *fd;
+	bool had_none, is_vm;
+	size_t i;
+	int vms;
+
+	if (!vm || !vm->refusal.err)
+		return;
+	had_none = !vm_has_statistics(vm);
+	for (vms = 1; vms >= 0; vms--) {
+		for (i = 0; i < process->fds.count; i++) {
+			fd = &process->fds.entry[i];
+			is_vm = fd->link == LINK_VM;
+			if (fd->is_stats && !fd->seen && is_vm == vms)
+				look_at_held(inventory, vm, fd);
+		}
+	}
+	/* What was missing then is another thing now. */
+	if (had_none && vm_has_statistics(vm)) {
+		vm->refusal_said = false;
+		vm->num_vcpus_counted = 0;
+	}
+}
+
+/* What is missing of a VM whose KVM gives its files to nobody else. */
+static enum refusal_kind refusal_kind_of(const struct vm *vm)
+{
+	if (!vm_has_statistics(vm))
+		return REFUSED_ALL;
+	if (held_misses_vcpus(vm))
+		return REFUSED_VCPUS;
+	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
+}
+
+#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one"
+
+static void report_several_vms(struct inventory *inventory, const struct vm *vm)
+{
+	unsigned int num_vms = held_vms(&vm->process->fds);
+
+	if (!vm_has_statistics(vm) || num_vms <= 1)
+		return;
+	inventory_add_note(inventory, xasprintf(SHOWN_AS_ONE, vm->process->pid, vm->process->name,
+						num_vms));
+}
+
+/*
+ * A line for each kind, however many VMs it is of: the first is named. Not before there is
+ * a vCPU, as the VMM opens its files after the vCPU was created.
+ */
+static void report_refusals(struct inventory *inventory)
+{
+	const struct vm *first[NUM_REFUSALS] = {};
+	size_t count[NUM_REFUSALS] = {};
+	enum refusal_kind kind;
+	char *others, *reason;
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		/* What could not be taken is no fault of the VMM. */
+		if (!vm->refusal.err || vm->refusal_said || vm->process->reported.err ||
+		    !held_vcpus(&vm->process->fds))
+			continue;
+		vm->refusal_said = true;
+		report_several_vms(inventory, vm);
+		kind = refusal_kind_of(vm);
+		if (!count[kind]++)
+			first[kind] = vm;
+	}
+	for (kind = REFUSED_NOTHING + 1; kind < NUM_REFUSALS; kind++) {
+		inventory->incomplete |= count[kind] && kind != REFUSED_VM;
+		if (!count[kind] || inventory->refusal_said[kind])
+			continue;
+		inventory->refusal_said[kind] = true;
+		reason = kind == REFUSED_ALL ? host_explain(&first[kind]->refusal) :
+					       held_missing(first[kind]);
+		others = count[kind] > 1 ? xasprintf(" and %zu more", count[kind] - 1) :
+					   xasprintf("%s", "");
+		inventory_add_note(inventory,
+				   xasprintf("pid %d (%s)%s: %s", first[kind]->process->pid,
+					     first[kind]->process->name, others, reason));
+		free(others);
+		free(reason);
+	}
+}
+
+/* Takes over the list. */
+static void look_at_all(struct inventory *inventory, struct process *process,
+			struct proc_fds fds)
+{
+	keep_seen(&process->fds, &fds);
+	free(process->fds.entry);
+	process->fds = fds;
+
+	/* A vCPU needs its VM. */
+	look_at_new(inventory, process, true);
+	if (needs_vcpu_files(process))
+		look_at_new(inventory, process, false);
+	look_at_all_held(inventory, process);
+}
+
+/* NULL and @error on failure. */
+static struct process *open_process(struct inventory *inventory, pid_t pid,
+				    struct host_error *error)
+{
+	/* Once, as it stays readable. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, };
+	const struct host *host = inventory->host;
+	struct process *process;
+	int pidfd;
+
+	pidfd = host->open_process(host, pid, error);
+	if (pidfd < 0)
+		return NULL;
+	process = inventory_add_process(inventory, pid, pidfd);
+	identify(host, process);
+	epoll_ctl(inventory->events, EPOLL_CTL_ADD, pidfd, &event);
+	return process;
+}
+
+static void report_pid_error(struct inventory *inventory, pid_t pid,
+			     const struct host_error *error)
+{
+	char *reason = host_explain(error);
+
+	inventory_add_problem(inventory, xasprintf("pid %d: %s", pid, reason));
+	free(reason);
+}
+
+static int look_again(struct inventory *inventory, struct process *process)
+{
+	const struct host *host = inventory->host;
+	struct proc_fds fds;
+	int ret;
+
+	ret = host->list_fds(host, process->pid, &fds);
+	process->gone = host->is_gone(process->pidfd);
+	if (!ret && !process->gone) {
+		look_at_all(inventory, process, fds);
+		return 0;
+	}
+	free(fds.entry);
+	if (process->gone)
+		return -ESRCH;
+	/* It is there, but not for everybody (hidepid). */
+	return ret == -ENOENT ? -EACCES : ret;
+}
+
+/*
+ * Takes over its file descriptors. They may be those of another process that had the
+ * pid when they were listed: then they are not what they were.
+ */
+static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
+{
+	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
+	struct process *process;
+
+	if (listed->err == EACCES || listed->err == EPERM) {
+		inventory->num_denied++;
+		return;
+	}
+	process = inventory_find_process(inventory, listed->pid);
+	if (!process && !listed->err)
+		process = open_process(inventory, listed->pid, &error);
+	if (process && !listed->err) {
+		look_at_all(inventory, process, listed->fds);
+		listed->fds = (struct proc_fds) {};
+	} else if (!process && (error.err == EMFILE || error.err == ENFILE)) {
+		/* So it is for all of them. */
+		inventory_add_problem(inventory, host_explain(&error));
+	} else if (!process && error.err != ESRCH) {
+		report_pid_error(inventory, listed->pid, &error);
+	}
+}
+
+static bool is_listed(pid_t pid, const struct proc_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count && list->process[i].pid <= pid; i++) {
+		if (list->process[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Those that are still there after they were listed are those that were. */
+static void mark_gone(struct inventory *inventory, const struct proc_list *list)
+{
+	struct process *process;
+	size_t i;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		process->gone |= inventory->host->is_gone(process->pidfd);
+		if (!is_listed(process->pid, list))
+			process->fds.count = 0;
+	}
+}
+
+/*
+ * Of a VM without a file of its own, or with one that its VMM holds open, it is known
+ * only that a process has it.
+ */
+static bool has_ended(const struct inventory *inventory, const struct vm *vm)
+{
+	if (vm_has_statistics(vm) && !vm->refusal.err)
+		return inventory->host->is_dead(vm->file.source.fd);
+	return inventory->host->is_gone(vm->process->pidfd) || !held_vms(&vm->process->fds);
+}
+
+static bool see_end(const struct inventory *inventory, struct vm *vm)
+{
+	if (!vm->dead && has_ended(inventory, vm)) {
+		vm->dead = true;
+		/* Its file descriptors are closed: their numbers may stand for others soon. */
+		vm->process->fds.count = 0;
+	}
+	return vm->dead;
+}
+
+static void mark_dead(struct inventory *inventory)
+{
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (vm_has_statistics(vm))
+			see_vcpus(inventory, vm);
+		see_end(inventory, vm);
+	}
+}
+
+static int look_at_host(struct inventory *inventory)
+{
+	struct proc_list list;
+	size_t i;
+	int ret;
+
+	ret = inventory->host->list(inventory->host, &list);
+	if (!ret) {
+		inventory->num_denied = 0;
+		mark_gone(inventory, &list);
+		mark_dead(inventory);
+		for (i = 0; i < list.count; i++)
+			look_at_listed(inventory, &list.process[i]);
+		report_refusals(inventory);
+	}
+	proc_list_free(&list);
+	return ret;
+}
+
+static struct process *find(struct inventory *inventory, pid_t pid)
+{
+	pid_t leader = inventory->host->thread_group(inventory->host, pid);
+	struct process *process;
+	struct host_error error;
+	char *text;
+
+	if (leader && leader != pid) {
+		text = xasprintf("pid %d is a thread of process %d, ask for that one", pid, leader);
+		inventory_add_problem(inventory, text);
+		return NULL;
+	}
+	process = open_process(inventory, pid, &error);
+	if (process)
+		return process;
+	if (error.err == ESRCH)
+		inventory_add_problem(inventory, xasprintf("pid %d: no such process", pid));
+	else
+		report_pid_error(inventory, pid, &error);
+	return NULL;
+}
+
+static int look(struct inventory *inventory, struct process *process)
+{
+	size_t i;
+	int ret;
+
+	if (!process)
+		return look_at_host(inventory);
+	for (i = 0; i < inventory->num_vms; i++)
+		see_vcpus(inventory, inventory->vm[i]);
+	ret = look_again(inventory, process);
+	report_refusals(inventory);
+	return ret;
+}
+
+/* What KVM says is a text of KEY=VALUE, each with a NUL at its end. */
+static pid_t parse_uevent(const char *text, size_t length)
+{
+	bool is_kvm = false, created = false;
+	const char *field;
+	uint64_t pid = 0;
+
+	for (field = text; field < text + length; field += strlen(field) + 1) {
+		is_kvm |= !strcmp(field, "DEVNAME=kvm");
+		created |= !strcmp(field, "EVENT=create");
+		if (!strncmp(field, "PID=", strlen("PID=")))
+			parse_number(field + strlen("PID="), 1, INT_MAX, &pid);
+	}
+	return is_kvm && created ? pid : 0;
+}
+
+/* How long a VMM is looked into that makes a VM: until its vCPUs are there, and its files. */
+#define MAKER_NS (NSEC_PER_SEC / 2)
+
+static void read_uevents(struct inventory *inventory)
+{
+	size_t i, oldest = 0;
+	ssize_t length;
+	char text[4096];
+	pid_t pid;
+
+	while ((length = read(inventory->uevents, text, sizeof(text) - 1)) > 0) {
+		text[length] = '\0';
+		pid = parse_uevent(text, length);
+		if (!pid)
+			continue;
+		for (i = 0; i < INVENTORY_MAKERS; i++) {
+			if (inventory->maker[i].until_ns < inventory->maker[oldest].until_ns)
+				oldest = i;
+		}
+		inventory->maker[oldest].pid = pid;
+		inventory->maker[oldest].until_ns = monotonic_ns() + MAKER_NS;
+	}
+}
+
+static void look_at_maker(struct inventory *inventory, pid_t pid)
+{
+	struct process *process = inventory_find_process(inventory, pid);
+	struct host_error error;
+
+	if (!process)
+		process = open_process(inventory, pid, &error);
+	/* What cannot be seen is said when all are looked at. */
+	if (process)
+		look_again(inventory, process);
+}
+
+static bool see_events(struct inventory *inventory, const struct process *only)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct epoll_event events[16];
+	struct process *process;
+	bool pending = false;
+	size_t i;
+
+	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) > 0)
+		read_uevents(inventory);
+	for (i = 0; i < INVENTORY_MAKERS; i++) {
+		if (inventory->maker[i].until_ns < now_ns)
+			continue;
+		pending = true;
+		if (!only || only->pid == inventory->maker[i].pid)
+			look_at_maker(inventory, inventory->maker[i].pid);
+	}
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		process->gone |= inventory->host->is_gone(process->pidfd);
+	}
+	for (i = 0; i < inventory->num_vms; i++)
+		see_end(inventory, inventory->vm[i]);
+	return pending;
+}
+
+static int read_times(const struct inventory *inventory, const struct process *process,
+		      struct proc_times *times)
+{
+	const struct host *host = inventory->host;
+	int ret = host->read_times(host, process->pid, times);
+
+	/* It may be another one's already. */
+	return !ret && host->is_gone(process->pidfd) ? -ESRCH : ret;
+}
+
+static const struct source processes = {
+	.where = "/proc",
+	.look = look,
+	.find = find,
+	.see_events = see_events,
+	.see_vcpus = see_vcpus,
+	.see_end = see_end,
+	.read_times = read_times,
+};
+
+void discover_init(struct inventory *inventory, const struct host *host)
+{
+	inventory_init(inventory, &processes);
+	inventory->host = host;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Gets a statistics file out of another process, without its help: the VM's or
+ * vCPU's file descriptor by pidfd_getfd(), the statistics file by ioctl.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sources/host.h"
+#include "sources/proc.h"
+#include "util/util.h"
+
+/*
+ * From linux/kvm.h, which cannot be included: the system's is too old to have
+ * these, or so new that it defines the structs of linux/kvm_stats.h once more.
+ */
+#define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
+#define KVM_GET_STATS_FD _IO(0xae, 0xce)
+#define KVM_CAP_BINARY_STATS_FD 203
+
+static int fail(struct host_error *error, enum host_step step, int err)
+{
+	*error = (struct host_error) { .step = step, .err = err, };
+	return -1;
+}
+
+int host_list(const struct host *host, struct proc_list *list)
+{
+	static struct proc_memory memory;
+
+	return proc_list(host->proc, &memory, list);
+}
+
+int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	return proc_list_fds(host->proc, pid, fds);
+}
+
+void host_identify(const struct host *host, pid_t pid, struct identity *identity)
+{
+	identity_read(identity, host->proc, host->run, pid);
+}
+
+pid_t host_thread_group(const struct host *host, pid_t pid)
+{
+	return proc_thread_group(host->proc, pid);
+}
+
+int host_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+{
+	return proc_read_times(host->proc, pid, times);
+}
+
+static int open_process(const struct host *host, pid_t pid, struct host_error *error)
+{
+	int fd = syscall(SYS_pidfd_open, pid, 0);
+
+	(void)host;
+	return fd < 0 ? fail(error, HOST_OPEN, errno) : fd;
+}
+
+/* Of KVM_CAP_BINARY_STATS_FD: its value, or -errno if /dev/kvm cannot be asked. */
+static int ask_capability(void)
+{
+	int kvm = open("/dev/kvm", O_RDONLY | O_CLOEXEC);
+	int ret;
+
+	if (kvm < 0)
+		return -errno;
+	ret = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD);
+	close(kvm);
+	return ret;
+}
+
+static bool is_same_file(int taken, const struct proc_fd *fd)
+{
+	char path[64];
+	char target[64];
+	ssize_t length;
+	bool is_stats;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", taken);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	return parse_kvm_link(target, &is_stats) == fd->link && is_stats == fd->is_stats;
+}
+
+/* Owns @taken. */
+static int make_stats(int taken, struct host_error *error)
+{
+	int stats = ioctl(taken, KVM_GET_STATS_FD, 0);
+	int err = errno;
+
+	/* At once: as long as this is open, the VM lives. */
+	close(taken);
+	if (stats >= 0)
+		return stats;
+	fail(error, HOST_STATS, err);
+	error->capability = ask_capability();
+	return -1;
+}
+
+static int take_fd(const struct host *host, pid_t pid, int fd, struct host_error *error)
+{
+	int process, taken;
+
+	process = open_process(host, pid, error);
+	if (process < 0)
+		return -1;
+	taken = syscall(SYS_pidfd_getfd, process, fd, 0);
+	if (taken < 0)
+		fail(error, HOST_TAKE, errno);
+	close(process);
+	return taken;
+}
+
+static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+		     uint64_t *vm, struct host_error *error)
+{
+	int taken, stats;
+
+	taken = take_fd(host, pid, fd->fd, error);
+	if (taken < 0)
+		return -1;
+	/* The number may have been reused: no ioctl on a file of unknown kind. */
+	if (!is_same_file(taken, fd)) {
+		close(taken);
+		return fail(error, HOST_TAKE, EBADF);
+	}
+	stats = fd->is_stats ? taken : make_stats(taken, error);
+	if (stats >= 0)
+		*vm = proc_vm_number(host->proc, stats);
+	return stats;
+}
+
+/* Of the files that are found by no path, and have no type, no other can be read at an offset. */
+static bool is_stats(int fd)
+{
+	struct kvm_stats_header header;
+	struct stat info;
+
+	return !fstat(fd, &info) && !(info.st_mode & S_IFMT) &&
+	       !pread_all(fd, 0, &header, sizeof(header));
+}
+
+static bool is_dead(int stats)
+{
+	struct pollfd file = { .fd = stats, };
+
+	return poll(&file, 1, 0) == 1 && file.revents & POLLHUP;
+}
+
+const struct host this_host = {
+	.proc = "/proc",
+	.run = "/run",
+	.list = host_list,
+	.list_fds = host_list_fds,
+	.identify = host_identify,
+	.thread_group = host_thread_group,
+	.read_times = host_read_times,
+	.get_stats = get_stats,
+	.open_process = open_process,
+	.is_gone = fd_is_readable,
+	.is_stats = is_stats,
+	.is_dead = is_dead,
+	.access = STATSFILE_AUTO,
+};
+
+/*
+ * EIO is how KVM without this series refuses any ioctl from outside of the VMM,
+ * whether it knows it or not.
+ */
+static char *explain_missing_ioctl(int capability)
+{
+	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
+	static const char closed[] = VMM_ONLY ", which has none open";
+
+	if (capability > 0)
+		return xasprintf("%s; QEMU 8.1 or newer has", closed);
+	if (capability < 0)
+		return xasprintf("%s, or %s (/dev/kvm: %s)", none, closed, strerror(-capability));
+	return xasprintf("%s; " NEEDED_KERNEL, none);
+}
+
+char *host_explain(const struct host_error *error)
+{
+	static const char * const steps[] = {
+		[HOST_PROC] = "/proc",
+		[HOST_OPEN] = "pidfd_open",
+		[HOST_TAKE] = "pidfd_getfd",
+		[HOST_STATS] = "KVM_GET_STATS_FD",
+	};
+	const char *step = steps[error->step];
+
+	if (host_refuses(error))
+		return explain_missing_ioctl(error->capability);
+	switch (error->err) {
+	case EPERM:
+	case EACCES:
+		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
+	case EMFILE:
+		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
+	case ENODATA:
+		return xasprintf("the recording has no statistics of it");
+	}
+	return xasprintf("%s: %s", step, strerror(error->err));
+}

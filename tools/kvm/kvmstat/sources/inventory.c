@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The VMs that a source has found, and what it has to say of them.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "sources/inventory.h"
+#include "util/util.h"
+
+void inventory_init(struct inventory *inventory, const struct source *source)
+{
+	*inventory = (struct inventory) {
+		.source = source,
+		.events = -1,
+		.uevents = -1,
+	};
+}
+
+/* Who has given a file, or answers for a process, may still have it open. */
+static void stop_listening(const struct inventory *inventory, int fd)
+{
+	if (inventory->events >= 0 && fd >= 0)
+		epoll_ctl(inventory->events, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void free_vm(const struct inventory *inventory, struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i].file.schema)
+			statsfile_close(&vm->vcpu[i].file);
+	}
+	free(vm->vcpu);
+	if (vm_has_statistics(vm)) {
+		stop_listening(inventory, vm->file.source.fd);
+		statsfile_close(&vm->file);
+	}
+	free(vm->values);
+	free(vm);
+}
+
+static void free_process(const struct inventory *inventory, struct process *process)
+{
+	stop_listening(inventory, process->pidfd);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	free(process->fds.entry);
+	free(process);
+}
+
+void inventory_free(struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++)
+		free_vm(inventory, inventory->vm[i]);
+	for (i = 0; i < inventory->num_processes; i++)
+		free_process(inventory, inventory->process[i]);
+	for (i = 0; i < inventory->num_problems; i++)
+		free(inventory->problem[i]);
+	if (inventory->known.vm)
+		statsfile_schema_put(inventory->known.vm);
+	if (inventory->known.vcpu)
+		statsfile_schema_put(inventory->known.vcpu);
+	free(inventory->vm);
+	free(inventory->process);
+	free(inventory->problem);
+	if (inventory->uevents >= 0)
+		close(inventory->uevents);
+	if (inventory->events >= 0)
+		close(inventory->events);
+}
+
+void inventory_add_note(struct inventory *inventory, char *text)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_problems; i++) {
+		if (!strcmp(inventory->problem[i], text)) {
+			free(text);
+			return;
+		}
+	}
+	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
+					   sizeof(*inventory->problem));
+	inventory->problem[inventory->num_problems++] = text;
+}
+
+void inventory_add_problem(struct inventory *inventory, char *text)
+{
+	inventory->incomplete = true;
+	inventory_add_note(inventory, text);
+}
+
+void inventory_blame(struct inventory *inventory, const struct process *process,
+		     const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	inventory_add_problem(inventory, xasprintf("pid %d (%s): %s", process->pid,
+						   process->name, text));
+	free(text);
+}
+
+struct vm *inventory_add_vm(struct inventory *inventory, struct process *process)
+{
+	struct vm *vm = xcalloc(1, sizeof(*vm));
+
+	vm->process = process;
+	inventory->found_any = true;
+	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
+				      sizeof(*inventory->vm));
+	inventory->vm[inventory->num_vms++] = vm;
+	return vm;
+}
+
+struct process *inventory_add_process(struct inventory *inventory, pid_t pid, int pidfd)
+{
+	struct process *process = xcalloc(1, sizeof(*process));
+
+	process->pid = pid;
+	process->pidfd = pidfd;
+	inventory->process = xreallocarray(inventory->process, inventory->num_processes + 1,
+					   sizeof(*inventory->process));
+	inventory->process[inventory->num_processes++] = process;
+	return process;
+}
+
+struct process *inventory_find_process(const struct inventory *inventory, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		if (inventory->process[i]->pid == pid && !inventory->process[i]->gone)
+			return inventory->process[i];
+	}
+	return NULL;
+}
+
+struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i].number == number)
+			return &vm->vcpu[i];
+	}
+	return NULL;
+}
+
+struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)
+{
+	if (statsfile_has_windows(&vm->file))
+		return vm->file.vcpu_schema;
+	return vm->num_vcpus ? vm->vcpu[0].file.schema : NULL;
+}
+
+int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
+		 struct statsfile_error *error)
+{
+	if (statsfile_has_windows(&vm->file))
+		return statsfile_read_vcpu(&vm->file, index, values, error);
+	return statsfile_read(&vm->vcpu[index].file, values, error);
+}
+
+void vm_add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number)
+{
+	vm->vcpu = xreallocarray(vm->vcpu, vm->num_vcpus + 1, sizeof(*vm->vcpu));
+	vm->vcpu[vm->num_vcpus++] = (struct vcpu) { .number = number, .file = *file, };
+}
+
+static bool has_vms(const struct inventory *inventory, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->process == process)
+			return true;
+	}
+	return false;
+}
+
+void inventory_forget_dead(struct inventory *inventory)
+{
+	size_t i, kept;
+
+	for (i = kept = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->dead)
+			free_vm(inventory, inventory->vm[i]);
+		else
+			inventory->vm[kept++] = inventory->vm[i];
+	}
+	inventory->num_vms = kept;
+	/* Its VMs may live on: in a child that has their file descriptors. */
+	for (i = kept = 0; i < inventory->num_processes; i++) {
+		if (inventory->process[i]->gone && !has_vms(inventory, inventory->process[i]))
+			free_process(inventory, inventory->process[i]);
+		else
+			inventory->process[kept++] = inventory->process[i];
+	}
+	inventory->num_processes = kept;
+}

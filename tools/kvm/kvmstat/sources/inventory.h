@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The VMs of a host and their vCPUs, as a source has found them: the processes of this
+ * host (discover.h), or a recording (replay.h). Who uses them asks the source to look
+ * again, and reads their values.
+ */
+#ifndef KVMSTAT_INVENTORY_H
+#define KVMSTAT_INVENTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sources/host.h"
+#include "sources/proc.h"
+#include "sources/statsfile.h"
+#include "util/text.h"
+#include "util/util.h"
+
+struct vcpu {
+	unsigned int number;
+	struct statsfile file;		/* has no schema if its VM's file shows it */
+};
+
+/*
+ * Where the statistics cannot be had (the inventory's problems say why), file has
+ * no schema and the vCPUs are counted only.
+ */
+struct vm {
+	struct process *process;
+	struct statsfile file;
+	uint64_t number;		/* that the source knows it by */
+	uint64_t *values;		/* of a recording: the file is a view of these */
+	struct vcpu *vcpu;		/* only ever added to, at the end */
+	size_t num_vcpus;
+	size_t num_vcpus_counted;
+	bool dead;
+	bool hides_vcpus;		/* those to come: their ids cannot be read */
+	struct host_error refusal;	/* err is not 0: see held.h */
+	bool refusal_said;
+};
+
+struct process {
+	pid_t pid;
+	int pidfd;			/* or -1, in a recording */
+	char name[TEXT_NAME_SIZE];	/* the one to show of the identity */
+	struct identity identity;	/* of which a recording has none */
+	struct proc_fds fds;		/* at the last look */
+	bool gone;
+	bool has_whole_vm;		/* one whose file shows its vCPUs */
+	bool has_split_vm;		/* one whose file does not */
+	struct host_error reported;
+};
+
+/* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */
+enum refusal_kind {
+	REFUSED_NOTHING,
+	REFUSED_VM,			/* the statistics of the VM itself */
+	REFUSED_VCPUS,			/* those of vCPUs */
+	REFUSED_ALL,
+	NUM_REFUSALS,
+};
+
+struct inventory;
+
+struct source {
+	const char *where;
+	/* See the functions of these names below. */
+	int (*look)(struct inventory *inventory, struct process *process);
+	struct process *(*find)(struct inventory *inventory, pid_t pid);
+	bool (*see_events)(struct inventory *inventory, const struct process *only);
+	void (*see_vcpus)(struct inventory *inventory, struct vm *vm);
+	bool (*see_end)(const struct inventory *inventory, struct vm *vm);
+	/* NULL: nothing is known of them. */
+	int (*read_times)(const struct inventory *inventory, const struct process *process,
+			  struct proc_times *times);
+};
+
+/* Of so many processes at a time it is known that they make a VM. */
+#define INVENTORY_MAKERS 16
+
+struct inventory {
+	const struct source *source;
+	struct process **process;
+	size_t num_processes;
+	struct vm **vm;			/* pointers stay valid until a function frees them */
+	size_t num_vms;
+	char **problem;			/* and what else has to be said: one line each */
+	size_t num_problems;
+	size_t num_printed;		/* for who prints them */
+	bool incomplete;		/* there is something that should be shown and is not */
+	bool found_any;			/* VM, ever */
+	size_t num_denied;		/* processes whose file descriptors may not be seen */
+	bool is_hidden;			/* /proc does not have the processes of others */
+	bool is_namespace;		/* and has those of a pid namespace only */
+	/* Readable when a process or a VM ends, or when KVM says that it makes one; or -1. */
+	int events;
+
+	/* For discover.c alone. */
+	const struct host *host;
+	bool refusal_said[NUM_REFUSALS];
+	struct statsfile_known known;	/* the latest ones: most files have the same */
+	int uevents;			/* of KVM, or -1 */
+	struct {
+		pid_t pid;		/* which is to be looked into more than once, */
+		uint64_t until_ns;	/* as it is not done */
+	} maker[INVENTORY_MAKERS];
+};
+
+/* With nothing in it; see discover_init() and replay_init(). */
+void inventory_init(struct inventory *inventory, const struct source *source);
+void inventory_free(struct inventory *inventory);
+
+/*
+ * All processes of the host, or one, and the next time whatever is new since: VMs come at
+ * the end, those that are gone are marked dead. 0 or -errno: there are none to be read at
+ * all, the one is gone (-ESRCH) or may not be looked into.
+ */
+static inline int inventory_look(struct inventory *inventory, struct process *process)
+{
+	return inventory->source->look(inventory, process);
+}
+
+/*
+ * A process, which need not have a VM yet. NULL and a line among the problems on failure.
+ */
+static inline struct process *inventory_find(struct inventory *inventory, pid_t pid)
+{
+	return inventory->source->find(inventory, pid);
+}
+
+/*
+ * After inventory.events was readable, and every MAKERS_STEP_NS while it returns true:
+ * marks what has ended, and looks into processes that make VMs; if @only is not NULL into
+ * none but that.
+ */
+#define MAKERS_STEP_NS (20 * UINT64_C(1000000))
+static inline bool inventory_see_events(struct inventory *inventory, const struct process *only)
+{
+	return inventory->source->see_events(inventory, only);
+}
+
+/*
+ * Looks for vCPUs in the VM's file, if that shows them: a load if there are no new
+ * ones. inventory_look() does it, too.
+ */
+static inline void inventory_see_vcpus(struct inventory *inventory, struct vm *vm)
+{
+	inventory->source->see_vcpus(inventory, vm);
+}
+
+/* Whether the VM is gone; the last values of its statistics stay readable. */
+static inline bool inventory_see_end(const struct inventory *inventory, struct vm *vm)
+{
+	return inventory->source->see_end(inventory, vm);
+}
+
+/* What the threads do that run the process' VMs: 0 or -errno. */
+static inline int inventory_read_times(const struct inventory *inventory,
+				       const struct process *process, struct proc_times *times)
+{
+	if (!inventory->source->read_times)
+		return -ENOTSUP;
+	return inventory->source->read_times(inventory, process, times);
+}
+
+/* Frees the VMs that are dead, and processes that are gone. */
+void inventory_forget_dead(struct inventory *inventory);
+
+/* For sources. */
+struct vm *inventory_add_vm(struct inventory *inventory, struct process *process);
+void vm_add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number);
+struct process *inventory_add_process(struct inventory *inventory, pid_t pid, int pidfd);
+
+/* One that is not gone, or NULL. */
+struct process *inventory_find_process(const struct inventory *inventory, pid_t pid);
+
+/* Both take over the text. The same at every look is said once. */
+void inventory_add_note(struct inventory *inventory, char *text);
+/* A note of what is not shown. */
+void inventory_add_problem(struct inventory *inventory, char *text);
+/* One that says what is wrong with a process, of whose VMs something is not shown. */
+__printf(3, 4)
+void inventory_blame(struct inventory *inventory, const struct process *process,
+		     const char *format, ...);
+
+static inline bool vm_has_statistics(const struct vm *vm)
+{
+	return vm->file.schema;
+}
+
+struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number);
+
+/* What is described of the vCPUs; NULL if nothing is, before there is one. */
+struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
+
+/* All values of the VM's @index-th vCPU: see statsfile_read(). */
+int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
+		 struct statsfile_error *error);
+
+#endif /* KVMSTAT_INVENTORY_H */

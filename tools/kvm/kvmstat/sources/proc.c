@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads /proc. Everything there can vanish between two calls, and names come
+ * from whoever started the process.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sources/proc.h"
+#include "util/util.h"
+
+int parse_kvm_link(const char *target, bool *is_stats)
+{
+	static const struct {
+		const char *target;
+		bool has_number, is_stats;
+	} links[] = {
+		{ "anon_inode:kvm-vm", false, false, },
+		{ "anon_inode:kvm-vcpu:", true, false, },
+		{ "anon_inode:kvm-vm-stats", false, true, },
+		{ "anon_inode:kvm-vcpu-stats:", true, true, },
+	};
+	uint64_t vcpu;
+	size_t i, length;
+
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		*is_stats = links[i].is_stats;
+		length = strlen(links[i].target);
+		if (!links[i].has_number && !strcmp(target, links[i].target))
+			return LINK_VM;
+		if (links[i].has_number && !strncmp(target, links[i].target, length) &&
+		    !parse_number(target + length, 0, INT_MAX, &vcpu))
+			return vcpu;
+	}
+	return LINK_OTHER;
+}
+
+static int link_at(int dir, const char *path, bool *is_stats)
+{
+	char target[64];
+	ssize_t length;
+
+	/* A longer target is cut off, and is none of KVM's. */
+	length = readlinkat(dir, path, target, sizeof(target) - 1);
+	if (length < 0)
+		return LINK_OTHER;
+	target[length] = '\0';
+	return parse_kvm_link(target, is_stats);
+}
+
+/* A file descriptor of the process' directory or -errno. */
+static int open_process(const char *proc, pid_t pid)
+{
+	char path[PATH_MAX];
+	int dir;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -errno : dir;
+}
+
+static DIR *open_fds(const char *proc, pid_t pid)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
+	return opendir(path);
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	int left = ((const struct proc_fd *)a)->fd;
+	int right = ((const struct proc_fd *)b)->fd;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Room for one more element of an array that has room for a power of two of them: twice
+ * as much when it is full.
+ */
+static void *make_room(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return xreallocarray(array, count ? 2 * count : 1, size);
+}
+
+void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
+{
+	fds->entry = make_room(fds->entry, fds->count, sizeof(*fds->entry));
+	fds->entry[fds->count++] = *fd;
+}
+
+int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
+{
+	struct proc_fd found = {};
+	struct dirent *entry;
+	uint64_t fd;
+	DIR *stream;
+
+	*fds = (struct proc_fds) {};
+	stream = open_fds(proc, pid);
+	if (!stream)
+		return -errno;
+
+	/* A process that dies meanwhile has no more entries: that is no error. */
+	while ((entry = readdir(stream))) {
+		if (parse_number(entry->d_name, 0, INT_MAX, &fd))
+			continue;
+		found.fd = fd;
+		found.link = link_at(dirfd(stream), entry->d_name, &found.is_stats);
+		if (found.link != LINK_OTHER)
+			proc_fds_add(fds, &found);
+		else
+			fds->num_others++;
+	}
+	closedir(stream);
+	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
+	if (fds->count)
+		qsort(fds->entry, fds->count, sizeof(*fds->entry), compare_fds);
+	return 0;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	pid_t left = ((const struct proc_process *)a)->pid;
+	pid_t right = ((const struct proc_process *)b)->pid;
+
+	return (left > right) - (left < right);
+}
+
+void proc_list_add(struct proc_list *list, const struct proc_process *process)
+{
+	list->process = make_room(list->process, list->count, sizeof(*list->process));
+	list->process[list->count++] = *process;
+}
+
+void proc_list_free(struct proc_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		free(list->process[i].fds.entry);
+	free(list->process);
+}
+
+void proc_memory_free(struct proc_memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < memory->count; i++)
+		free(memory->known[i].fds.entry);
+	free(memory->known);
+	*memory = (struct proc_memory) {};
+}
+
+/* The number of the directory, 0 if there is none. */
+static ino_t dir_number(const char *proc, pid_t pid)
+{
+	struct stat info = {};
+	int dir = open_process(proc, pid);
+
+	if (dir < 0)
+		return 0;
+	fstat(dir, &info);
+	close(dir);
+	return info.st_ino;
+}
+
+static int compare_known(const void *pid, const void *known)
+{
+	pid_t left = *(const pid_t *)pid, right = ((const struct proc_known *)known)->pid;
+
+	return (left > right) - (left < right);
+}
+
+static int compare_knowns(const void *a, const void *b)
+{
+	return compare_known(&((const struct proc_known *)a)->pid, b);
+}
+
+/* What is known of it, if it is the same process. */
+static const struct proc_known *recall(const struct proc_memory *memory, const char *proc,
+				       pid_t pid)
+{
+	const struct proc_known *known;
+
+	if (!memory->count)
+		return NULL;
+	known = bsearch(&pid, memory->known, memory->count, sizeof(*known), compare_known);
+	return known && known->dir == dir_number(proc, pid) ? known : NULL;
+}
+
+/*
+ * Those with file descriptors of KVM have their turn so often that one look lists no more
+ * than it has room for; the others at every, every second, fourth, ... look, not all of
+ * them at the same one.
+ */
+static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
+{
+	unsigned int every = 1u << known->num_looks;
+
+	if (known->fds.count) {
+		every = memory->num_fds / PROC_FDS_AT_ONCE + 1;
+		return (known - memory->known + memory->turn) % every == 0;
+	}
+	return (known->pid + memory->turn) % every == 0;
+}
+
+static struct proc_fds copy_fds(const struct proc_fds *fds)
+{
+	struct proc_fds copy = *fds;
+
+	copy.entry = xreallocarray(NULL, copy.count, sizeof(*copy.entry));
+	memcpy(copy.entry, fds->entry, copy.count * sizeof(*copy.entry));
+	return copy;
+}
+
+/* What was listed, for the next look: only of processes with more than a few. */
+static void remember(struct proc_memory *next, const char *proc, const struct proc_known *known)
+{
+	const struct proc_fds *fds = &known->fds;
+
+	if (fds->count <= PROC_FEW_FDS && fds->num_others <= PROC_FEW_FDS)
+		return;
+	next->known = make_room(next->known, next->count, sizeof(*next->known));
+	next->known[next->count] = *known;
+	next->known[next->count].fds = fds->count ? copy_fds(fds) : *fds;
+	next->known[next->count++].dir = known->dir ?: dir_number(proc, known->pid);
+	next->num_fds += fds->count;
+}
+
+/* Returns 0 or -errno. */
+static int look_at(const char *proc, const struct proc_memory *memory, pid_t pid,
+		   struct proc_memory *next, struct proc_fds *fds)
+{
+	const struct proc_known *last = recall(memory, proc, pid);
+	struct proc_known known = { .pid = pid, };
+	int ret;
+
+	if (last && !is_turn(memory, last)) {
+		known = *last;
+		*fds = last->fds.count ? copy_fds(&last->fds) : last->fds;
+	} else {
+		ret = proc_list_fds(proc, pid, fds);
+		if (ret)
+			return ret;
+		known.fds = *fds;
+		known.dir = last ? last->dir : 0;
+		if (last && !fds->count)
+			known.num_looks = last->num_looks + (last->num_looks < PROC_MOST_LOOKS);
+	}
+	remember(next, proc, &known);
+	return 0;
+}
+
+int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *list)
+{
+	struct proc_memory next = { .turn = memory->turn + 1, };
+	struct proc_process process;
+	struct dirent *entry;
+	DIR *stream;
+	uint64_t pid;
+
+	*list = (struct proc_list) {};
+	stream = opendir(proc);
+	if (!stream)
+		return -errno;
+	while ((entry = readdir(stream))) {
+		if (parse_number(entry->d_name, 1, INT_MAX, &pid))
+			continue;
+		process = (struct proc_process) { .pid = pid, };
+		process.err = -look_at(proc, memory, pid, &next, &process.fds);
+		if (process.fds.count || (process.err && !proc_is_gone(process.err)))
+			proc_list_add(list, &process);
+	}
+	closedir(stream);
+	if (list->count)
+		qsort(list->process, list->count, sizeof(*list->process), compare_processes);
+	if (next.count)
+		qsort(next.known, next.count, sizeof(*next.known), compare_knowns);
+	proc_memory_free(memory);
+	*memory = next;
+	return 0;
+}
+
+/* As much as fits, terminated; the number of bytes, 0 if there is nothing. */
+static size_t read_file(int dir, const char *path, char *text, size_t size)
+{
+	size_t length = 0;
+	ssize_t count;
+	int fd;
+
+	text[0] = '\0';
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	while (length < size - 1) {
+		count = read(fd, text + length, size - 1 - length);
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			break;
+		length += count;
+	}
+	close(fd);
+	text[length] = '\0';
+	return length;
+}
+
+/* The number that follows @key in a file of such lines, 0 if there is none. */
+static uint64_t field_number(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (text && strncmp(text, key, length)) {
+		text = strchr(text, '\n');
+		if (text)
+			text++;
+	}
+	return text ? strtoull(text + length, NULL, 10) : 0;
+}
+
+pid_t proc_thread_group(const char *proc, pid_t pid)
+{
+	char status[4096];
+	int dir;
+
+	dir = open_process(proc, pid);
+	if (dir < 0)
+		return 0;
+	read_file(dir, "status", status, sizeof(status));
+	close(dir);
+	return field_number(status, "Tgid:\t");
+}
+
+/*
+ * The fields of a thread's stat from the third on: the second is a name, which may have
+ * anything in it. False if there are not that many.
+ */
+static bool parse_stat(const char *text, uint64_t *field, size_t count)
+{
+	const char *end = strrchr(text, ')');
+	size_t i;
+
+	/* Of the third, a letter, nothing is read. */
+	for (i = 0; end && i < count; i++) {
+		end = strchr(end + 1, ' ');
+		if (end)
+			field[i] = strtoull(end + 1, NULL, 10);
+	}
+	return end;
+}
+
+/* As in proc(5), less those that are not parsed. */
+enum { STAT_USER = 14 - 3, STAT_KERNEL = 15 - 3, STAT_GUEST = 43 - 3, NUM_STAT_FIELDS, };
+
+/* Nothing of threads that run no guest, or are gone. */
+static void add_thread(int task, const char *tid, struct proc_times *times)
+{
+	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	unsigned long long run_ns, ready_ns;
+	uint64_t field[NUM_STAT_FIELDS];
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "%.20s/stat", tid);
+	if (!read_file(task, path, text, sizeof(text)) ||
+	    !parse_stat(text, field, NUM_STAT_FIELDS) || !field[STAT_GUEST])
+		return;
+	times->num_threads++;
+	times->guest_ns += field[STAT_GUEST] * tick_ns;
+	times->kernel_ns += field[STAT_KERNEL] * tick_ns;
+	/* The time of the user has the guest's in it, but counts otherwise. */
+	if (field[STAT_USER] > field[STAT_GUEST])
+		times->user_ns += (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
+	snprintf(path, sizeof(path), "%.20s/schedstat", tid);
+	if (read_file(task, path, text, sizeof(text)) &&
+	    sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2)
+		times->ready_ns += ready_ns;
+	else
+		times->has_ready = false;
+}
+
+int proc_read_times(const char *proc, pid_t pid, struct proc_times *times)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *task;
+
+	*times = (struct proc_times) { .has_ready = true, };
+	snprintf(path, sizeof(path), "%s/%d/task", proc, pid);
+	task = opendir(path);
+	if (!task)
+		return -errno;
+	while ((entry = readdir(task))) {
+		if (entry->d_name[0] != '.')
+			add_thread(dirfd(task), entry->d_name, times);
+	}
+	closedir(task);
+	return 0;
+}
+
+bool proc_is_ours(const char *proc)
+{
+	char path[PATH_MAX];
+	char target[16];
+	ssize_t length;
+	uint64_t pid;
+
+	snprintf(path, sizeof(path), "%s/self", proc);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	return !parse_number(target, 1, INT_MAX, &pid) && (pid_t)pid == getpid();
+}
+
+bool proc_is_hidden(const char *proc)
+{
+	char path[PATH_MAX];
+
+	/* Each pid namespace has this one. */
+	snprintf(path, sizeof(path), "%s/1", proc);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+bool proc_is_namespace(const char *proc)
+{
+	/* The number of the first one is ABI: PROC_PID_INIT_INO. */
+	static const char first[] = "pid:[4026531836]";
+	char path[PATH_MAX];
+	char target[sizeof(first) + 1];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/self/ns/pid", proc);
+	length = readlink(path, target, sizeof(target));
+	return length >= 0 && (length != sizeof(first) - 1 || memcmp(target, first, length));
+}
+
+uint64_t proc_vm_number(const char *proc, int fd)
+{
+	char path[PATH_MAX];
+	char text[1024];
+
+	snprintf(path, sizeof(path), "%s/self/fdinfo/%d", proc, fd);
+	read_file(AT_FDCWD, path, text, sizeof(text));
+	return field_number(text, "vm:\t");
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Parser of a KVM statistics file (the format is in linux/kvm_stats.h), a small
+ * library: it prints nothing, ends nothing and believes nothing. Whatever the
+ * file holds, a call succeeds with a description that is safe to use, or fails
+ * with one line that says what is wrong.
+ *
+ * Read the file from a file descriptor or from memory:
+ *
+ *	struct statsfile_source source = { .fd = fd };
+ *	struct statsfile_error error;
+ *	struct statsfile file;
+ *	uint64_t *values;
+ *
+ *	if (statsfile_open(&file, &source, NULL, &error))
+ *		die(error.text);
+ *	values = calloc(file.schema->num_values, sizeof(*values));
+ *	if (statsfile_read(&file, values, &error))
+ *		die(error.text);
+ *	for (i = 0; i < file.schema->num_desc; i++)
+ *		printf("%s %llu\n", file.schema->desc[i].name,
+ *		       values[file.schema->desc[i].first]);
+ *	statsfile_close(&file);
+ *
+ * Values are loaded from a mapping of the file, without a system call, where the
+ * kernel allows that (KVM_STATS_HEADER_EXT), and read by pread() elsewhere. A VM's
+ * mapping has the values of its vCPUs, too:
+ *
+ *	for (i = 0; i < statsfile_online_vcpus(&file); i++)
+ *		statsfile_read_vcpu(&file, i, vcpu_values, &error);
+ *
+ * Refused: blocks that overlap, are not aligned to 8 bytes or go past the end of
+ * the file, names and ids that are empty, not terminated or not printable,
+ * linear histograms without a bucket size, names of values that are not there, of
+ * two values or not in order, sizes beyond STATSFILE_MAX_*, data blocks smaller
+ * than what they are described to hold, what is to be mapped and does not begin
+ * with a page, windows of vCPUs without online_vcpus, which says how many of them
+ * exist.
+ *
+ * Ignored, so that newer kernels can add to the format: header flags, fields of
+ * the extension block, descriptor flags beyond type, unit and base, gaps between
+ * blocks and what stands there. Fields that the extension block is too short for
+ * are not there. A type, unit or base that is not known yet is kept as it is;
+ * callers treat it as a plain number.
+ */
+#ifndef KVMSTAT_STATSFILE_H
+#define KVMSTAT_STATSFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Not <linux/kvm.h>: the system's, when it is newer, defines the same structs.
+ * By path, because with -I the kernel's unprocessed linux/types.h would win.
+ */
+#include "../../../../include/uapi/linux/kvm_stats.h"
+
+/* Far more than any kernel has, and little enough to allocate without fear. */
+#define STATSFILE_MAX_NAME 1024
+#define STATSFILE_MAX_DESC 16384
+#define STATSFILE_MAX_DATA (16u << 20)
+#define STATSFILE_MAX_VALUE_NAMES 4096
+#define STATSFILE_MAX_VCPUS 65536
+
+struct statsfile_error {
+	char text[192];
+};
+
+/**
+ * enum statsfile_access - how values are had
+ * @STATSFILE_AUTO: from a mapping if the file is KVM's own and can be mapped, or
+ *	else by pread()
+ * @STATSFILE_PREAD: by pread()
+ * @STATSFILE_MMAP: as @STATSFILE_AUTO, but of every file that can be mapped: for
+ *	callers that know that nobody truncates it, which would raise SIGBUS here
+ */
+enum statsfile_access {
+	STATSFILE_AUTO,
+	STATSFILE_PREAD,
+	STATSFILE_MMAP,
+};
+
+/**
+ * struct statsfile_source - where a statistics file is read from
+ * @fd: file descriptor, or -1 for memory
+ * @access: how, if it is a file descriptor
+ * @memory: the file's content if @fd is -1, used by the later reads too
+ * @size: bytes of @memory
+ */
+struct statsfile_source {
+	int fd;
+	enum statsfile_access access;
+	const void *memory;
+	size_t size;
+};
+
+/**
+ * struct statsfile_value_name - what one of a statistic's values is called
+ * @value: its index, below the statistic's size; of a scalar what it says
+ * @name: printable, never empty, unique within the statistic
+ */
+struct statsfile_value_name {
+	uint32_t value;
+	const char *name;
+};
+
+/**
+ * struct statsfile_desc - one statistic
+ * @name: printable, never empty
+ * @flags: as in the file, see statsfile_type(), _unit() and _base()
+ * @exponent: of the scale
+ * @size: number of values, at least 1: more of an array, or the buckets of a histogram
+ * @first: index of the first value; first + size <= num_values of the schema
+ * @bucket_size: width of a linear histogram's buckets, not 0 there
+ * @num_value_names: number of values that have a name
+ * @value_names: their names, in the order of the values
+ */
+struct statsfile_desc {
+	const char *name;
+	uint32_t flags;
+	int16_t exponent;
+	uint16_t size;
+	uint32_t first;
+	uint32_t bucket_size;
+	uint32_t num_value_names;
+	const struct statsfile_value_name *value_names;
+};
+
+/**
+ * struct statsfile_schema - what a file describes
+ * @num_desc: number of statistics
+ * @num_values: number of values in the data block
+ * @num_value_names: number of values that have a name, of all statistics
+ * @desc: the statistics, in the file's order
+ *
+ * All vCPUs have the same one, so it is shared and counted: thousands of files
+ * cost one.
+ */
+struct statsfile_schema {
+	unsigned int num_desc;
+	unsigned int num_values;
+	unsigned int num_value_names;
+	struct statsfile_desc *desc;
+	/* private */
+	unsigned int references;
+	struct statsfile_value_name *value_name;
+	uint32_t name_size;
+	size_t raw_size;
+	void *raw;
+};
+
+/**
+ * struct statsfile_known - schemas that a file probably has and then shares
+ * @vm: what VMs have, or NULL
+ * @vcpu: what vCPUs have, or NULL
+ */
+struct statsfile_known {
+	struct statsfile_schema *vm;
+	struct statsfile_schema *vcpu;
+};
+
+/**
+ * struct statsfile - an open statistics file
+ * @source: where it is read from
+ * @id: printable, never empty
+ * @schema: what it describes
+ * @vcpu_schema: what it describes of vCPUs, NULL if nothing
+ * @vcpu_max: how many vCPUs it can show, 0 without @vcpu_schema
+ */
+struct statsfile {
+	struct statsfile_source source;
+	char *id;
+	struct statsfile_schema *schema;
+	struct statsfile_schema *vcpu_schema;
+	uint32_t vcpu_max;
+	/* private */
+	uint32_t data_offset;
+	uint32_t vcpu_id_offset;
+	uint32_t vcpu_stride;
+	uint32_t online_vcpus;		/* index of the value */
+	bool is_view;			/* of memory, which is not mapped */
+	const uint64_t *data;		/* mapped, or NULL */
+	const char *windows;		/* mapped, or NULL; not without data */
+};
+
+/**
+ * statsfile_open() - read and check everything but the values
+ * @file: filled in on success
+ * @source: copied; after success @file owns the file descriptor
+ * @known: or NULL
+ * @error: filled in on failure
+ *
+ * Return: 0, -EINVAL for a malformed file, -ENOMEM, or the errno of pread().
+ */
+int statsfile_open(struct statsfile *file, const struct statsfile_source *source,
+		   const struct statsfile_known *known, struct statsfile_error *error);
+
+/**
+ * statsfile_read() - read all values
+ * @file: the file
+ * @values: room for file->schema->num_values
+ * @error: filled in on failure
+ *
+ * No system call if the file is mapped, and then no failure; otherwise one. Works
+ * after the VM is gone: the last values stay.
+ *
+ * Return: as statsfile_open().
+ */
+int statsfile_read(const struct statsfile *file, uint64_t *values,
+		   struct statsfile_error *error);
+
+/* Whether it is mapped, and whether its vCPUs are, too. */
+static inline bool statsfile_is_mapped(const struct statsfile *file)
+{
+	return file->data;
+}
+
+static inline bool statsfile_has_windows(const struct statsfile *file)
+{
+	return file->windows;
+}
+
+/*
+ * How many vCPUs can be read here, those that exist: never fewer than before. 0 of
+ * a file without windows. No system call.
+ */
+uint32_t statsfile_online_vcpus(const struct statsfile *file);
+
+/**
+ * statsfile_read_vcpu() - read all values of a vCPU
+ * @file: the file of its VM
+ * @index: in the order in which the vCPUs were created
+ * @values: room for file->vcpu_schema->num_values
+ * @error: filled in on failure
+ *
+ * No system call.
+ *
+ * Return: 0, or -EINVAL if @index is not below statsfile_online_vcpus().
+ */
+int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
+			struct statsfile_error *error);
+
+/**
+ * statsfile_add_vcpu() - as statsfile_read_vcpu(), but adds to what is there
+ * @file: the file of its VM
+ * @index: in the order in which the vCPUs were created
+ * @sums: of file->vcpu_schema->num_values
+ * @error: filled in on failure
+ */
+int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,
+		       struct statsfile_error *error);
+
+/*
+ * Lets go of the memory of the vCPUs' windows, which counts as memory of whoever has
+ * read there. They can be read as before, at the price of a page fault each. One system
+ * call.
+ */
+void statsfile_release_vcpus(const struct statsfile *file);
+
+/**
+ * statsfile_read_vcpu_ids() - read the ids of vCPUs
+ * @file: the file of their VM
+ * @first: index of the first
+ * @count: how many
+ * @ids: room for @count
+ * @error: filled in on failure
+ *
+ * One system call.
+ *
+ * Return: as statsfile_open(); -EINVAL also beyond file->vcpu_max.
+ */
+int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
+			    uint32_t *ids, struct statsfile_error *error);
+
+/**
+ * statsfile_view() - what is no file, to be read like one
+ * @file: zeroed, or a view already: of values that have moved, or that are more
+ * @id: copied
+ * @schema: of the values
+ * @vcpu_schema: of those of vCPUs, or NULL without any
+ * @values: that stay the caller's: those of a VM, and behind them those of each vCPU
+ * @num_vcpus: how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int statsfile_view(struct statsfile *file, const char *id, struct statsfile_schema *schema,
+		   struct statsfile_schema *vcpu_schema, const uint64_t *values,
+		   uint32_t num_vcpus);
+
+/*
+ * Unmaps and frees what statsfile_open() or statsfile_view() made and closes the file
+ * descriptor.
+ */
+void statsfile_close(struct statsfile *file);
+
+/* Of a value, by its index, of a scalar by what it says; NULL if it has none. */
+const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
+
+struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
+void statsfile_schema_put(struct statsfile_schema *schema);
+
+/* As pread(), but all of it: 0, -ENODATA if the file ends before, or its -errno. */
+int pread_all(int fd, uint64_t offset, void *to, size_t size);
+
+/* To be compared with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */
+static inline uint32_t statsfile_type(const struct statsfile_desc *desc)
+{
+	return desc->flags & KVM_STATS_TYPE_MASK;
+}
+
+static inline uint32_t statsfile_unit(const struct statsfile_desc *desc)
+{
+	return desc->flags & KVM_STATS_UNIT_MASK;
+}
+
+static inline uint32_t statsfile_base(const struct statsfile_desc *desc)
+{
+	return desc->flags & KVM_STATS_BASE_MASK;
+}
+
+#endif /* KVMSTAT_STATSFILE_H */

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose VM a process runs, told by trees of /proc and /run as VMMs, libvirt, systemd and
+ * kubelet make them, and as somebody would make them who wants to be taken for another.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sources/identity.h"
+#include "tap.h"
+#include "util/util.h"
+
+#define PID 100
+
+static char *root, *proc, *run;
+
+/* Where @path begins with one, all directories down to it. */
+static char *place(const char *path)
+{
+	char *full = xasprintf("%s/%s", root, path), *slash;
+
+	for (slash = full + strlen(root); (slash = strchr(slash + 1, '/')); ) {
+		*slash = '\0';
+		if (mkdir(full, 0755) && errno != EEXIST)
+			abort();
+		*slash = '/';
+	}
+	return full;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t size)
+{
+	char *full = place(path);
+	int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd))
+		abort();
+	free(full);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	write_bytes(path, text, strlen(text));
+}
+
+static void make_link(const char *path, const char *target)
+{
+	char *full = place(path);
+
+	if (symlink(target, full))
+		abort();
+	free(full);
+}
+
+static void remove_tree(void)
+{
+	char *command = xasprintf("rm -rf %s/*", root);
+
+	if (system(command))
+		abort();
+	free(command);
+}
+
+/* A host with one process, in a cgroup that says nothing, and no files in /run. */
+static void begin(void)
+{
+	remove_tree();
+	write_text("proc/100/comm", "vmm\n");
+	write_text("proc/100/cgroup", "0::/init.scope\n");
+	write_text("proc/100/cmdline", "");
+	free(place("run/systemd/machines/"));
+	free(place("run/libvirt/qemu/"));
+}
+
+/* With a NUL for each '|'. */
+static void set_cmdline(const char *arguments)
+{
+	char *text = xasprintf("%s", arguments), *bar;
+
+	for (bar = text; (bar = strchr(bar, '|')); )
+		*bar++ = '\0';
+	write_bytes("proc/100/cmdline", text, strlen(arguments));
+	free(text);
+}
+
+static void set_cgroup(const char *path)
+{
+	char *text = xasprintf("0::%s\n", path);
+
+	write_text("proc/100/cgroup", text);
+	free(text);
+}
+
+static const char *source_name(unsigned int source)
+{
+	static const char * const names[] = {
+		[IDENTITY_PROGRAM] = "program",
+		[IDENTITY_COMMAND_LINE] = "cmdline",
+		[IDENTITY_CGROUP] = "cgroup",
+		[IDENTITY_RUN] = "run",
+	};
+
+	return names[source];
+}
+
+/* LABEL=TEXT (SOURCE), line by line; the caller frees it. */
+static char *describe(const struct identity *identity)
+{
+	char *text = xasprintf("%s", ""), *more;
+	size_t i;
+
+	for (i = 0; i < IDENTITY_FIELDS; i++) {
+		if (!identity->source[i])
+			continue;
+		more = xasprintf("%s%s=%s (%s)\n", text, identity_label(i), identity->text[i],
+				 source_name(identity->source[i]));
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+static void expect(const char *expected, const char *what)
+{
+	struct identity identity;
+	char *text;
+
+	identity_read(&identity, proc, run, PID);
+	text = describe(&identity);
+	check_text(text, expected, what);
+	free(text);
+}
+
+static void expect_name(const char *arguments, const char *name)
+{
+	struct identity identity;
+	char *what = xasprintf("name by %.60s", arguments), *byte;
+
+	for (byte = what; *byte; byte++) {
+		if (*byte < ' ' || *byte > '~' || *byte == '#')
+			*byte = '?';
+	}
+	set_cmdline(arguments);
+	identity_read(&identity, proc, run, PID);
+	check_text(identity.text[IDENTITY_NAME], name, what);
+	free(what);
+}
+
+static void test_names(void)
+{
+	begin();
+	expect_name("qemu|-name|web1|-m|1G|", "web1");
+	expect_name("qemu|-name|guest=web2,debug-threads=on|", "web2");
+	expect_name("qemu|-name|debug-threads=on,guest=web3|", "web3");
+	expect_name("qemu|-name|web4,process=q|", "web4");
+	expect_name("qemu|-name|process=q|", "vmm");
+	expect_name("qemu|-name|web5|-name|debug-threads=on|", "web5");
+	expect_name("qemu|-name|old|-name|guest=web6|", "web6");
+	expect_name("qemu|--name|a,,b|", "a,b");
+	expect_name("crosvm|run|--name=web7|", "web7");
+	expect_name("qemu|-name|x=y|", "x=y");
+	expect_name("qemu|-m|1G|-name|", "vmm");
+	expect_name("qemu|-name||", "vmm");
+	expect_name("qemu|-name", "vmm");
+	expect_name("qemu|-name|web8", "web8");
+	expect_name("qemu|-names|x|name|y|", "vmm");
+	expect_name("vmm|", "vmm");
+	expect_name("", "vmm");
+	expect_name("qemu|-name|B\303\274cher|", "B\303\274cher");
+	expect_name("qemu|-name|evil\033]0;\tx\r\n\233\302\233|", "evil?]0;?x????");
+	expect_name("qemu|-name|\342\200\256gnp.exe|", "?gnp.exe");
+	set_cmdline("");
+	write_text("proc/100/comm", "\033[2J\n");
+	expect("name=?[2J (program)\n", "the program's name cannot harm a terminal");
+}
+
+#define UUID "4d7fd2c3-8f0a-4b8e-9a54-1f2e3d4c5b6a"
+#define PLAIN_UUID "4d7fd2c38f0a4b8e9a541f2e3d4c5b6a"
+#define OTHER_UUID "11111111-2222-3333-4444-555555555555"
+
+static void test_uuids(void)
+{
+	static const char expected[] = "name=web (cmdline)\nuuid=" UUID " (cmdline)\n";
+	static const char none[] = "name=web (cmdline)\n";
+
+	begin();
+	set_cmdline("qemu|-name|web|-uuid|" UUID "|");
+	expect(expected, "uuid: QEMU's option");
+	set_cmdline("qemu|-name|web|-uuid|4D7FD2C3-8F0A-4B8E-9A54-1F2E3D4C5B6A|");
+	expect(expected, "uuid: in lower case");
+	set_cmdline("qemu|-name|web|-smbios|type=1,manufacturer=a,,b,uuid=" UUID "|");
+	expect(expected, "uuid: that of the tables for the guest");
+	set_cmdline("qemu|-name|web|-smbios|type=1,uuid=" OTHER_UUID "|-uuid|" UUID "|");
+	expect(expected, "uuid: QEMU's own is the surer one");
+	set_cmdline("qemu|-name|web|-smbios|type=3,uuid=" OTHER_UUID "|");
+	expect(none, "uuid: no other table");
+	set_cmdline("qemu|-name|web|-uuid|" UUID "0|");
+	expect(none, "uuid: too long");
+	set_cmdline("qemu|-name|web|-uuid|4d7fd2c3-8f0a-4b8e-9a54-1f2e3d4c5b6|");
+	expect(none, "uuid: too short");
+	set_cmdline("qemu|-name|web|-uuid|4d7fd2c3-8f0a-4b8e-9a54-1f2e3d4c5b6\303\274|");
+	expect(none, "uuid: not hexadecimal");
+}
+
+#define LIBVIRT_SCOPE "machine-qemu\\x2d3\\x2dweb\\x2d1.scope"
+#define LIBVIRT_CGROUP "/machine.slice/" LIBVIRT_SCOPE
+#define OF_SCOPE \
+	"machine=qemu-3-web-1 (cgroup)\n" \
+	"scope=" LIBVIRT_SCOPE " (cgroup)\n"
+
+static void test_libvirt(void)
+{
+	begin();
+	set_cmdline("/usr/bin/qemu-system-x86_64|-name|guest=web-1,debug-threads=on|-uuid|"
+		    UUID "|");
+	set_cgroup(LIBVIRT_CGROUP "/libvirt/emulator");
+	expect("name=web-1 (cgroup)\nuuid=" UUID " (cmdline)\nlibvirt_domain=web-1 (cgroup)\n"
+	       OF_SCOPE, "libvirt: by the cgroup");
+	set_cgroup("/machine.slice/machine-gold.slice/" LIBVIRT_SCOPE);
+	expect("name=web-1 (cgroup)\nuuid=" UUID " (cmdline)\nlibvirt_domain=web-1 (cgroup)\n"
+	       OF_SCOPE, "libvirt: in a slice of its own");
+	set_cgroup("/../.." LIBVIRT_CGROUP);
+	expect("name=web-1 (cgroup)\nuuid=" UUID " (cmdline)\nlibvirt_domain=web-1 (cgroup)\n"
+	       OF_SCOPE, "libvirt: seen out of a cgroup namespace");
+
+	make_link("run/systemd/machines/unit:" LIBVIRT_SCOPE, "qemu-3-web-1");
+	write_text("run/systemd/machines/qemu-3-web-1",
+		   "# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
+		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n");
+	write_text("run/libvirt/qemu/web-1.pid", "100\n");
+	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
+	       "machine=qemu-3-web-1 (run)\nscope=" LIBVIRT_SCOPE " (cgroup)\n",
+	       "libvirt: by its files");
+	set_cmdline("/usr/bin/qemu-system-x86_64|-name|guest=web-1|-uuid|" OTHER_UUID "|");
+	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
+	       "machine=qemu-3-web-1 (run)\nscope=" LIBVIRT_SCOPE " (cgroup)\n",
+	       "libvirt: machined's UUID is the surer one");
+
+	begin();
+	set_cmdline("qemu|-name|web|");
+	write_text("proc/100/cgroup",
+		   "9:cpu,cpuacct:/machine/gold.partition/qemu-3-web.libvirt-qemu/emulator\n"
+		   "1:name=systemd:/system.slice\n");
+	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=qemu-3-web (cgroup)\n",
+	       "libvirt: without systemd");
+
+	begin();
+	set_cmdline("qemu|-name|web|-object|secret,file=/var/lib/libvirt/qemu/domain-1-web/key|");
+	expect("name=web (cmdline)\nlibvirt_domain=web (cmdline)\n",
+	       "libvirt: nothing but the command line");
+	write_text("run/libvirt/qemu/web.pid", "100");
+	expect("name=web (run)\nlibvirt_domain=web (run)\n", "libvirt: and the pid file");
+}
+
+/* Names in cgroups lack characters. */
+static void test_short_names(void)
+{
+	static const char long_name[] =
+		"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
+	char *cgroup = xasprintf("/machine.slice/machine-qemu\\x2d3\\x2d%.57s.scope", long_name);
+	char *cmdline = xasprintf("qemu|-name|%s|", long_name);
+	struct identity identity;
+
+	begin();
+	set_cgroup("/machine.slice/machine-qemu\\x2d3\\x2dmywebnchen.scope");
+	set_cmdline("qemu|-name|my_web\303\274nchen|");
+	identity_read(&identity, proc, run, PID);
+	check_text(identity.text[IDENTITY_DOMAIN], "my_web\303\274nchen",
+		   "short name: the whole one");
+	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_COMMAND_LINE,
+		     "short name: not for sure, as others have the same");
+	write_text("run/libvirt/qemu/my_web\303\274nchen.pid", "100\n");
+	identity_read(&identity, proc, run, PID);
+	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN,
+		     "short name: for sure with a pid file");
+	set_cgroup(cgroup);
+	set_cmdline(cmdline);
+	identity_read(&identity, proc, run, PID);
+	check_text(identity.text[IDENTITY_DOMAIN], long_name, "long name: the whole one");
+	free(cmdline);
+	free(cgroup);
+}
+
+/* What a VMM says of itself and somebody else does not. */
+static void test_pretenders(void)
+{
+	char *path;
+
+	begin();
+	set_cgroup(LIBVIRT_CGROUP);
+	set_cmdline("qemu|-name|bank|");
+	write_text("run/libvirt/qemu/bank.pid", "99\n");
+	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
+	       "pretender: not the name that the cgroup has");
+	set_cmdline("qemu|-name|web-1-bank|");
+	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
+	       "pretender: not a longer one either");
+	set_cmdline("qemu|-name|web-|");
+	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
+	       "pretender: nor a shorter one");
+
+	set_cmdline("qemu|-name|web|");
+	set_cgroup("/user.slice/user-1000.slice/user@1000.service" LIBVIRT_CGROUP);
+	expect("name=web (cmdline)\n", "pretender: a cgroup of a user");
+	set_cgroup("/docker/0123" LIBVIRT_CGROUP);
+	expect("name=web (cmdline)\n", "pretender: a cgroup of a container");
+	set_cgroup("/user.slice/kubepods/pod" UUID);
+	expect("name=web (cmdline)\n", "pretender: a pod of a user");
+	set_cgroup("/user.slice/firecracker/bank");
+	expect("name=web (cmdline)\n", "pretender: a jail of a user");
+
+	begin();
+	set_cmdline("qemu|-name|../../evil|");
+	write_text("run/evil.pid", "100\n");
+	expect("name=../../evil (cmdline)\n", "pretender: a name that leads elsewhere");
+	set_cmdline("qemu|-name|web|");
+	write_text("evil.pid", "100\n");
+	make_link("run/libvirt/qemu/web.pid", "../../../evil.pid");
+	expect("name=web (cmdline)\n", "pretender: a link for a pid file");
+	path = place("run/libvirt/qemu/web.pid");
+	if (unlink(path) || mkfifo(path, 0644))
+		abort();
+	alarm(20);
+	expect("name=web (cmdline)\n", "pretender: a pid file that nobody writes to");
+	alarm(0);
+	if (unlink(path))
+		abort();
+	write_text("run/libvirt/qemu/web.pid", "100\n");
+	expect("name=web (run)\nlibvirt_domain=web (run)\n", "no pretender: a pid file");
+	if (chmod(path, 0666))
+		abort();
+	expect("name=web (cmdline)\n", "pretender: a pid file that others can write");
+	if (chmod(path, 0644))
+		abort();
+	if (!chown(path, 12345, -1))
+		expect("name=web (cmdline)\n", "pretender: a pid file of somebody else");
+	else
+		skip("not root", "pretender: a pid file of somebody else");
+	free(path);
+
+	begin();
+	set_cmdline("qemu|-name|web|");
+	write_text("run/libvirt/qemu/web.pid", "100\n");
+	path = place("run/libvirt/qemu");
+	if (chmod(path, 0777))
+		abort();
+	expect("name=web (cmdline)\n", "pretender: a directory that others can write");
+	free(path);
+	write_text("run/libvirt/qemu/web.pid", "100 or so\n");
+	expect("name=web (cmdline)\n", "pretender: a pid file without a pid");
+}
+
+static void test_machined(void)
+{
+	begin();
+	set_cmdline("qemu|-name|vm|");
+	set_cgroup("/machine.slice/systemd-vmspawn@fedora.service/payload");
+	expect("name=vm (cmdline)\nscope=systemd-vmspawn@fedora.service (cgroup)\n",
+	       "machined: a unit");
+	make_link("run/systemd/machines/unit:systemd-vmspawn@fedora.service", "fedora");
+	write_text("run/systemd/machines/fedora", "NAME=fedora\nID=" PLAIN_UUID "\nCLASS=vm\n");
+	expect("name=vm (cmdline)\nuuid=" UUID " (run)\nmachine=fedora (run)\n"
+	       "scope=systemd-vmspawn@fedora.service (cgroup)\n",
+	       "machined: the machine of the unit");
+	set_cmdline("qemu|");
+	expect("name=fedora (run)\nuuid=" UUID " (run)\nmachine=fedora (run)\n"
+	       "scope=systemd-vmspawn@fedora.service (cgroup)\n",
+	       "machined: a name for who has none");
+
+	begin();
+	set_cgroup("/machine.slice/machine-a.scope");
+	make_link("run/systemd/machines/unit:machine-a.scope", "../../b");
+	write_text("run/b", "ID=" PLAIN_UUID "\n");
+	expect("name=a (cgroup)\nmachine=a (cgroup)\nscope=machine-a.scope (cgroup)\n",
+	       "machined: a link that leads elsewhere");
+	set_cgroup("/machine.slice/machine-a\\x1b\\x00\\xzz.scope");
+	expect("name=vmm (program)\nscope=machine-a\\x1b\\x00\\xzz.scope (cgroup)\n",
+	       "machined: a scope that is the one of no machine");
+	set_cgroup("/machine.slice/a/b.scope");
+	expect("name=vmm (program)\n", "machined: a cgroup that is no unit");
+	set_cgroup("/machine.slice");
+	expect("name=vmm (program)\n", "machined: nothing but its slice");
+}
+
+#define OF_POD "pod_uid=" UUID " (cgroup)\n"
+#define POD_SLICE "kubepods-burstable-pod4d7fd2c3_8f0a_4b8e_9a54_1f2e3d4c5b6a.slice"
+
+static void test_kubevirt(void)
+{
+	static const char expected[] =
+		"name=shop_db.1 (cmdline)\nlibvirt_domain=shop_db.1 (cmdline)\n"
+		"kubevirt_namespace=shop (cmdline)\nkubevirt_vmi=db.1 (cmdline)\n" OF_POD;
+	static const char cmdline[] =
+		"qemu|-name|guest=shop_db.1|-object|secret,file=/run/kubevirt/libvirt/qemu/key|";
+
+	begin();
+	set_cmdline(cmdline);
+	set_cgroup("/kubepods.slice/kubepods-burstable.slice/" POD_SLICE "/cri-0123.scope");
+	expect(expected, "KubeVirt: kubelet with systemd");
+	set_cgroup("/kubelet.slice/kubelet-kubepods.slice/kubelet-" POD_SLICE "/cri-0123.scope");
+	expect(expected, "KubeVirt: below kubelet");
+	set_cgroup("/kubepods/pod" UUID "/0123");
+	expect(expected, "KubeVirt: kubelet without systemd");
+	set_cgroup("/kubepods/besteffort/pod" UUID "/0123/kubepods/pod" OTHER_UUID);
+	expect(expected, "KubeVirt: not the pod that is made in a pod");
+	set_cgroup("/kubepods/besteffort/podx/pod" OTHER_UUID);
+	expect("name=shop_db.1 (cmdline)\nlibvirt_domain=shop_db.1 (cmdline)\n",
+	       "KubeVirt: no pod");
+	set_cgroup("/system.slice");
+	expect("name=shop_db.1 (cmdline)\nlibvirt_domain=shop_db.1 (cmdline)\n",
+	       "KubeVirt: outside of a pod there is none");
+
+	set_cgroup("/kubepods/pod" UUID "/0123");
+	set_cmdline("qemu|-name|shop_db|");
+	expect("name=shop_db (cmdline)\n" OF_POD, "KubeVirt: QEMU in any other pod");
+	set_cmdline("qemu|-name|sandbox-1|-smbios|type=1,manufacturer=KubeVirt|");
+	expect("name=sandbox-1 (cmdline)\n" OF_POD, "KubeVirt: no namespace");
+	set_cmdline("qemu|-name|Shop_db|-smbios|type=1,manufacturer=KubeVirt|");
+	expect("name=Shop_db (cmdline)\n" OF_POD, "KubeVirt: what can be no namespace");
+	set_cmdline("qemu|-name|shop_-db|-smbios|type=1,manufacturer=KubeVirt|");
+	expect("name=shop_-db (cmdline)\n" OF_POD, "KubeVirt: what can be no VMI");
+}
+
+static void test_firecracker(void)
+{
+	begin();
+	write_text("proc/100/comm", "firecracker\n");
+	set_cmdline("/firecracker|--id|vm-7|--start-time-us|1|--api-sock|/run/fc.socket|");
+	expect("name=vm-7 (cmdline)\nfirecracker_id=vm-7 (cmdline)\n"
+	       "api_socket=/run/fc.socket (cmdline)\n", "Firecracker: its options");
+	set_cmdline("/usr/bin/firecracker-v1.7|--id=vm-7|");
+	write_text("proc/100/cgroup", "5:cpuset:/firecracker-v1.7/vm-7\n0::/\n");
+	expect("name=vm-7 (cgroup)\nfirecracker_id=vm-7 (cgroup)\n", "Firecracker: in a jail");
+	set_cmdline("firecracker|--id|bank|");
+	expect("name=vm-7 (cgroup)\nfirecracker_id=vm-7 (cgroup)\n",
+	       "Firecracker: the jail is the surer one");
+	begin();
+	set_cmdline("firecracker|--id|no/id|");
+	expect("name=vmm (program)\n", "Firecracker: what can be no id");
+	set_cmdline("firecracker|--api-sock|/srv/vms/web/api.socket|");
+	expect("name=web (cmdline)\napi_socket=/srv/vms/web/api.socket (cmdline)\n",
+	       "Firecracker: no id");
+	set_cmdline("qemu|-name|web|--id|vm-7|");
+	expect("name=web (cmdline)\n", "Firecracker: options of others are not its");
+}
+
+static void test_cloud_hypervisor(void)
+{
+	begin();
+	set_cmdline("cloud-hypervisor|--api-socket|/run/ch/web.sock|--platform|n=2,uuid=" UUID "|");
+	expect("name=web (cmdline)\nuuid=" UUID " (cmdline)\n"
+	       "api_socket=/run/ch/web.sock (cmdline)\n", "cloud-hypervisor: its options");
+	set_cmdline("/opt/cloud-hypervisor-static|--api-socket=path=/run/vc/vm/web/clh-api.sock|");
+	expect("name=web (cmdline)\napi_socket=/run/vc/vm/web/clh-api.sock (cmdline)\n",
+	       "cloud-hypervisor: of Kata Containers");
+	set_cmdline("cloud-hypervisor|--api-socket|fd=3|");
+	expect("name=vmm (program)\n", "cloud-hypervisor: a socket without a path");
+	set_cmdline("cloud-hypervisor|--api-socket|/api.sock|");
+	expect("name=vmm (program)\napi_socket=/api.sock (cmdline)\n",
+	       "cloud-hypervisor: no directory with a name");
+	set_cgroup("/machine.slice/machine-ch\\x2d3\\x2dweb.scope");
+	set_cmdline("cloud-hypervisor|--api-socket|/run/libvirt/ch/web-socket|");
+	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=ch-3-web (cgroup)\n"
+	       "scope=machine-ch\\x2d3\\x2dweb.scope (cgroup)\n"
+	       "api_socket=/run/libvirt/ch/web-socket (cmdline)\n",
+	       "cloud-hypervisor: of libvirt");
+}
+
+#define OF_NOVA "type=1,product=OpenStack Nova"
+
+static void test_openstack(void)
+{
+	static const char scope[] = "machine-qemu\\x2d3\\x2dinstance\\x2d0000002a.scope";
+	char *cgroup = xasprintf("/machine.slice/%s", scope);
+	char *expected = xasprintf("name=instance-0000002a (cgroup)\n"
+				   "uuid=" UUID " (cmdline)\n"
+				   "libvirt_domain=instance-0000002a (cgroup)\n"
+				   "machine=qemu-3-instance-0000002a (cgroup)\n"
+				   "scope=%s (cgroup)\n"
+				   "openstack_instance=instance-0000002a (cmdline)\n", scope);
+
+	begin();
+	set_cgroup(cgroup);
+	set_cmdline("q|-name|instance-0000002a|-smbios|"
+		    OF_NOVA ",uuid=" UUID "|");
+	expect(expected, "OpenStack: an instance");
+	set_cgroup("/system.slice");
+	set_cmdline("qemu|-name|web|-smbios|" OF_NOVA "tion|");
+	expect("name=web (cmdline)\n", "OpenStack: none");
+	free(expected);
+	free(cgroup);
+}
+
+/* Of @size bytes, filled up with @fill, of which an argument is @text at @offset. */
+static void set_huge_cmdline(size_t size, char fill, size_t offset, const char *text,
+			     size_t length)
+{
+	char *cmdline = xcalloc(size, 1);
+
+	memset(cmdline, fill, size);
+	memcpy(cmdline + offset, text, length);
+	write_bytes("proc/100/cmdline", cmdline, size);
+	free(cmdline);
+}
+
+#define NAME_ARGUMENTS "\0-name\0web\0"
+
+static void test_huge(void)
+{
+	const size_t last = IDENTITY_CMDLINE - sizeof(NAME_ARGUMENTS);
+	struct identity identity;
+	char *name, *cmdline;
+
+	begin();
+	set_huge_cmdline(4 << 20, 'x', last, NAME_ARGUMENTS, sizeof(NAME_ARGUMENTS) - 1);
+	expect("name=web (cmdline)\n", "huge: the last argument that is read");
+	set_huge_cmdline(4 << 20, 'x', last + 1, NAME_ARGUMENTS, sizeof(NAME_ARGUMENTS) - 1);
+	expect("name=vmm (program)\n", "huge: an argument that is cut off is none");
+	set_huge_cmdline(4 << 20, 'x', 4000, NAME_ARGUMENTS, sizeof(NAME_ARGUMENTS) - 1);
+	expect("name=web (cmdline)\n", "huge: behind as much as there was room for once");
+	set_huge_cmdline(4 << 20, '\0', 0, "", 0);
+	expect("name=vmm (program)\n", "huge: nothing but empty arguments");
+	set_huge_cmdline(4 << 20, ',', 0, "qemu\0-name\0", 11);
+	expect("name=vmm (program)\n", "huge: nothing but commas");
+
+	name = xcalloc(3001, 1);
+	memset(name, 'x', 3000);
+	memcpy(name + TEXT_NAME_SIZE - 2, "\303\274", 2);
+	cmdline = xasprintf("qemu|-name|%s|", name);
+	set_cmdline(cmdline);
+	identity_read(&identity, proc, run, PID);
+	check_number(strlen(identity.text[IDENTITY_NAME]), TEXT_NAME_SIZE - 2,
+		     "huge: a name is cut off between two characters");
+	check(identity_is_valid(&identity), "huge: and is valid");
+	free(cmdline);
+	memset(name, '\200', 3000);
+	cmdline = xasprintf("qemu|-name|%s|", name);
+	set_cmdline(cmdline);
+	identity_read(&identity, proc, run, PID);
+	check(strspn(identity.text[IDENTITY_NAME], "?") == TEXT_NAME_SIZE - 1,
+	      "huge: what is no text at all");
+	free(cmdline);
+
+	/* The line is not whole, so that its path may be another one. */
+	memset(name, '/', 3000);
+	cmdline = xasprintf("0::/machine.slice/machine-a.scope%s%s%s%s%s%s", name, name, name,
+			    name, name, name);
+	write_text("proc/100/cgroup", cmdline);
+	set_cmdline("");
+	expect("name=vmm (program)\n", "huge: a cgroup");
+	free(cmdline);
+	free(name);
+}
+
+static void test_missing(void)
+{
+	struct identity identity;
+
+	begin();
+	set_cmdline("qemu|-name|web|");
+	write_text("run/libvirt/qemu/web.pid", "100\n");
+	identity_read(&identity, proc, NULL, PID);
+	check_number(identity.source[IDENTITY_NAME], IDENTITY_COMMAND_LINE,
+		     "without /run: the command line");
+	identity_read(&identity, proc, "/nonexistent", PID);
+	check_number(identity.source[IDENTITY_NAME], IDENTITY_COMMAND_LINE,
+		     "a /run that is not there: the command line");
+	identity_read(&identity, proc, run, PID + 1);
+	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
+	      "no such process: nothing");
+	remove_tree();
+	free(place("proc/100/"));
+	identity_read(&identity, proc, run, PID);
+	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
+	      "a process without files: nothing");
+}
+
+static void test_valid(void)
+{
+	struct identity identity;
+
+	identity_of_name(&identity, "w\303\274b\033");
+	check_text(identity.text[IDENTITY_NAME], "w\303\274b?", "by hearsay: the name");
+	check(identity_is_valid(&identity), "valid: a name");
+	identity.text[IDENTITY_NAME][1] = '\n';
+	check(!identity_is_valid(&identity), "not valid: what cannot be printed");
+	memset(identity.text[IDENTITY_NAME], 'x', TEXT_NAME_SIZE);
+	check(!identity_is_valid(&identity), "not valid: without an end");
+	identity_of_name(&identity, "web");
+	identity.source[IDENTITY_NAME] = IDENTITY_RUN + 1;
+	check(!identity_is_valid(&identity), "not valid: from nobody");
+	identity.source[IDENTITY_NAME] = IDENTITY_NONE;
+	check(!identity_is_valid(&identity), "not valid: text of what is not known");
+	identity_of_name(&identity, "");
+	identity.source[IDENTITY_UUID] = IDENTITY_RUN;
+	check(!identity_is_valid(&identity), "not valid: no text");
+}
+
+#define ANY_COUNT 1000
+
+/* Pieces in any order, some broken: what comes of it is always valid. */
+static void test_any(void)
+{
+	static const char * const pieces[] = {
+		"qemu", "firecracker", "cloud-hypervisor", "-name", "guest=", "web", ",", ",,",
+		"=", "--id", "--api-socket", "--api-sock", "path=", "/", "/api", ".sock",
+		"-smbios", "type=1,", ("uuid=" UUID), "product=OpenStack Nova", "-uuid", UUID,
+		"\377", "\303", "\033[2J", "kubevirt", "_", "a_b", "../", "/libvirt/qemu/",
+	};
+	static const char * const paths[] = {
+		"0::", "/", "machine.slice", "machine", "machine-", "qemu\\x2d1\\x2d", "qemu-1-",
+		".scope", ".service", ".slice", ".partition", ".libvirt-qemu", "\n", "pod",
+		UUID, "kubepods", "firecracker", "..", "\\x", "-", ":", "web",
+	};
+	struct identity identity;
+	char text[4096];
+	size_t length;
+	int i, invalid = 0, known = 0;
+
+	begin();
+	srandom(1);
+	for (i = 0; i < ANY_COUNT; i++) {
+		for (length = 0; length < 2000 && random() % 64; ) {
+			const char *piece = pieces[random() % ARRAY_SIZE(pieces)];
+			size_t size = strlen(piece);
+
+			/* With its NUL, or together with the next one. */
+			memcpy(text + length, piece, size + 1);
+			length += size + random() % 2;
+		}
+		write_bytes("proc/100/cmdline", text, length);
+		strcpy(text, "0::");
+		while (strlen(text) < 2000 && random() % 16)
+			strcat(text, paths[random() % ARRAY_SIZE(paths)]);
+		strcat(text, "\n");
+		write_text("proc/100/cgroup", text);
+		identity_read(&identity, proc, run, PID);
+		invalid += !identity_is_valid(&identity);
+		known += identity.source[IDENTITY_NAME] > IDENTITY_PROGRAM;
+	}
+	check_number(invalid, 0, "any command line and cgroup: what is told is valid");
+	check(known > ANY_COUNT / 10, "any command line and cgroup: %d of %d have a name",
+	      known, ANY_COUNT);
+}
+
+int main(void)
+{
+	root = xasprintf("/tmp/kvmstat-identity-XXXXXX");
+	if (!mkdtemp(root))
+		abort();
+	proc = xasprintf("%s/proc", root);
+	run = xasprintf("%s/run", root);
+	umask(022);
+	test_names();
+	test_uuids();
+	test_libvirt();
+	test_short_names();
+	test_pretenders();
+	test_machined();
+	test_kubevirt();
+	test_firecracker();
+	test_cloud_hypervisor();
+	test_openstack();
+	test_huge();
+	test_missing();
+	test_valid();
+	test_any();
+	remove_tree();
+	rmdir(root);
+	free(run);
+	free(proc);
+	free(root);
+	return tap_end();
+}

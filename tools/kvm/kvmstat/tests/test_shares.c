@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the time of vCPUs is spent with: what is counted, what has not ended, and what is
+ * not accounted for.
+ */
+#include <string.h>
+
+#include "image.h"
+#include "model/shares.h"
+#include "tap.h"
+#include "util/util.h"
+
+#define NS(stat) { .name = stat, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
+
+static const struct image_stat vcpu_stats[] = {
+	NS("ready_ns"),
+	{
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) {
+			"none", "guest", "exit", "poll", "halt", "sleep", "ready", "user", NULL,
+		},
+	}, {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	},
+	NS("time_guest_ns"),
+	NS("time_exit_ns"),
+	NS("time_poll_ns"),
+	NS("time_halt_ns"),
+	NS("time_sleep_ns"),
+	NS("time_user_ns"),
+	{},
+};
+
+enum { READY, STATE, SINCE, GUEST, EXIT, POLL, HALT, SLEEP, USER, NUM_VALUES, };
+enum { NONE, IN_GUEST, IN_EXIT, IN_POLL, IN_HALT, IN_SLEEP, IN_READY, IN_USER, };
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{},
+};
+
+/* Other units, a histogram, and nothing of the rest. */
+static const struct image_stat strange_stats[] = {
+	{ .name = "ready_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
+	{ .name = "time_guest_ns", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
+	{},
+};
+
+static struct image image, vm_image;
+static struct statsfile file, vm_file;
+static struct share_sources sources;
+static struct accounting accounting;
+
+static bool has_ns(const struct times *times, uint64_t guest, uint64_t kvm, uint64_t vmm,
+		   uint64_t ready, uint64_t idle)
+{
+	const struct times expected = { .ns = { guest, kvm, vmm, ready, idle, }, };
+
+	return !memcmp(times, &expected, sizeof(expected));
+}
+
+static void test_counted(void)
+{
+	const uint64_t values[NUM_VALUES] = {
+		[READY] = 1, [GUEST] = 2, [EXIT] = 4, [POLL] = 8, [HALT] = 16, [SLEEP] = 32,
+		[USER] = 64,
+	};
+	struct times times = times_of(&sources, values, 1000);
+
+	check(has_ns(&times, 2, 12, 64, 1, 48), "each statistic counts once");
+}
+
+static void test_completed(void)
+{
+	static const struct {
+		unsigned int state;
+		enum share share;
+	} states[] = {
+		{ IN_GUEST, SHARE_GUEST, }, { IN_EXIT, SHARE_KVM, }, { IN_POLL, SHARE_KVM, },
+		{ IN_HALT, SHARE_IDLE, }, { IN_SLEEP, SHARE_IDLE, }, { IN_READY, SHARE_READY, },
+		{ IN_USER, SHARE_VMM, },
+	};
+	uint64_t values[NUM_VALUES] = { [GUEST] = 5, [SINCE] = 900, };
+	struct times times, expected;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		values[STATE] = states[i].state;
+		times = times_of(&sources, values, 1000);
+		expected = (struct times) { .ns[SHARE_GUEST] = 5, };
+		expected.ns[states[i].share] += 100;
+		check(!memcmp(&times, &expected, sizeof(times)), "state %u: up to now",
+		      states[i].state);
+	}
+	values[STATE] = NONE;
+	times = times_of(&sources, values, 1000);
+	check(has_ns(&times, 5, 0, 0, 0, 0), "no state: nothing is added");
+	values[STATE] = 77;
+	times = times_of(&sources, values, 1000);
+	check(has_ns(&times, 5, 0, 0, 0, 0), "a state that has no name");
+	values[STATE] = IN_HALT;
+	values[SINCE] = 0;
+	times = times_of(&sources, values, 1000);
+	check(has_ns(&times, 5, 0, 0, 0, 0), "the state changes just now");
+	values[SINCE] = 1001;
+	times = times_of(&sources, values, 1000);
+	check(has_ns(&times, 5, 0, 0, 0, 0), "it has changed since the clock was read");
+}
+
+static void test_passed(void)
+{
+	const struct times first = { .ns = { 10, 20, 30, 40, 50, }, };
+	const struct times second = { .ns = { 15, 20, 31, 39, 60, }, };
+	struct times sum = { .ns = { 1, 1, 1, 1, 1, }, };
+
+	times_add(&sum, &first, &second);
+	check(has_ns(&sum, 6, 1, 2, 1, 11), "what came in between; what got less is none");
+}
+
+static bool has_parts(const struct shares *shares, const double part[NUM_SHARES])
+{
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		if (!shares->known[share] || shares->part[share] != part[share])
+			return false;
+	}
+	return true;
+}
+
+static void test_shares(void)
+{
+	const struct times passed = { .ns = { 400, 200, 100, 200, 100, }, };
+	const struct times nothing = {};
+	uint64_t on[] = { 1, 1, };
+	struct shares shares;
+
+	shares = shares_of(&accounting, on, &passed, 999);
+	check(has_parts(&shares, (const double[]) { 0.4, 0.2, 0.1, 0.2, 0.1, }),
+	      "all is accounted for: they add up to 1, whatever the samples' clock says");
+	shares = shares_of(&accounting, on, &nothing, 1000);
+	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
+	      "no vCPU ever ran: nothing is known");
+	on[1] = 0;
+	shares = shares_of(&accounting, on, &passed, 1000);
+	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_IDLE] &&
+	      shares.known[SHARE_READY] && shares.part[SHARE_READY] == 0.2,
+	      "only waits are: their part in the time");
+	shares = shares_of(&accounting, on, &passed, 100);
+	check(shares.part[SHARE_READY] == 1, "which is not more than all of it");
+	shares = shares_of(&accounting, on, &nothing, 0);
+	check(!shares.known[SHARE_READY], "no time has passed");
+	on[0] = 0;
+	shares = shares_of(&accounting, on, &passed, 1000);
+	check(!shares.known[SHARE_READY], "nothing is accounted for");
+	on[1] = 1;
+	shares = shares_of(&accounting, on, &passed, 1000);
+	check(shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
+	      "the scheduler counts no waits");
+}
+
+static void test_threads(void)
+{
+	const struct proc_times last = {
+		.guest_ns = 100, .kernel_ns = 200, .user_ns = 300, .ready_ns = 400,
+		.num_threads = 2, .has_ready = true,
+	};
+	struct proc_times now = {
+		.guest_ns = 500, .kernel_ns = 300, .user_ns = 310, .ready_ns = 590,
+		.num_threads = 2, .has_ready = true,
+	};
+	struct shares shares = shares_of_threads(&last, &now, 500);
+
+	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, 0.3, }) &&
+	      shares.by_cpu, "threads: what is left is idle");
+	shares = shares_of_threads(&last, &now, 100);
+	check(shares.part[SHARE_IDLE] == 0 && shares.part[SHARE_GUEST] < 1,
+	      "threads: with ticks of the interval before there is no less than 0");
+	now.has_ready = false;
+	shares = shares_of_threads(&last, &now, 500);
+	check(shares.known[SHARE_GUEST] && shares.known[SHARE_VMM] &&
+	      !shares.known[SHARE_READY] && !shares.known[SHARE_IDLE],
+	      "threads: without waits it is not known what is idle");
+	shares = shares_of_threads(&last, &now, 0);
+	check(!shares.known[SHARE_GUEST], "threads: no time has passed");
+	now.num_threads = 3;
+	shares = shares_of_threads(&last, &now, 500);
+	check(!shares.known[SHARE_GUEST], "threads: a new one has a time before");
+	now.num_threads = 0;
+	shares = shares_of_threads(&now, &now, 500);
+	check(!shares.known[SHARE_GUEST], "threads: none ran a guest yet");
+}
+
+static void test_others(void)
+{
+	struct image other = image_build("kvm-1/vcpu-0", strange_stats);
+	struct statsfile strange = image_open(&other);
+	const uint64_t values[] = { 1, 2, 3, 4, };
+	struct share_sources none;
+	struct accounting nothing;
+	struct shares shares;
+	struct times times;
+
+	shares_find(&none, strange.schema);
+	times = times_of(&none, values, 1000);
+	check(has_ns(&times, 0, 0, 0, 0, 0), "other units and types are other statistics");
+	shares_find(&none, NULL);
+	times = times_of(&none, NULL, 1000);
+	check(has_ns(&times, 0, 0, 0, 0, 0), "no schema");
+	accounting_find(&nothing, strange.schema);
+	shares = shares_of(&nothing, values, &times, 1000);
+	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_READY], "no accounting");
+	statsfile_close(&strange);
+	image_free(&other);
+}
+
+int main(void)
+{
+	image = image_build_ext("kvm-1/vcpu-0", vcpu_stats, NULL, 0);
+	file = image_open(&image);
+	shares_find(&sources, file.schema);
+	vm_image = image_build("kvm-1", vm_stats);
+	vm_file = image_open(&vm_image);
+	accounting_find(&accounting, vm_file.schema);
+
+	test_counted();
+	test_completed();
+	test_passed();
+	test_shares();
+	test_threads();
+	test_others();
+
+	statsfile_close(&file);
+	statsfile_close(&vm_file);
+	image_free(&image);
+	image_free(&vm_image);
+	return tap_end();
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Text in UTF-8. What may be printed is the same in every locale: names are also read by
+ * a process that has none, and written into files.
+ */
+#include <string.h>
+
+#include "util/text.h"
+#include "util/util.h"
+
+static bool is_continuation(char byte)
+{
+	return (byte & 0xc0) == 0x80;
+}
+
+unsigned int text_decode(const char *text, wchar_t *character)
+{
+	/* The smallest that needs so many bytes: others would be a second way to write one. */
+	static const wchar_t least[] = { 0, 0, 0x80, 0x800, 0x10000, };
+	unsigned char lead = *text;
+	unsigned int length, i;
+
+	*character = lead;
+	if (lead < 0x80)
+		return lead != 0;
+	length = lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
+	*character = lead & (0x7f >> length);
+	for (i = 1; i < length && is_continuation(text[i]); i++)
+		*character = *character << 6 | (text[i] & 0x3f);
+	if (length && i == length && *character >= least[length] && *character <= 0x10ffff &&
+	    (*character < 0xd800 || *character > 0xdfff))
+		return length;
+	*character = L'?';
+	return 1;
+}
+
+/* Characters that control, that cannot be seen, or that change the order of others. */
+static bool is_printable(wchar_t character)
+{
+	static const struct {
+		wchar_t first, last;
+	} others[] = {
+		{ 0, 0x1f, }, { 0x7f, 0x9f, }, { 0xad, 0xad, }, { 0x61c, 0x61c, },
+		{ 0x180e, 0x180e, }, { 0x200b, 0x200f, }, { 0x2028, 0x202e, },
+		{ 0x2060, 0x206f, }, { 0xfeff, 0xfeff, }, { 0xfff0, 0xfffb, },
+		{ 0xfffe, 0xffff, }, { 0xe0000, 0x10ffff, },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (character >= others[i].first && character <= others[i].last)
+			return false;
+	}
+	return true;
+}
+
+void text_make_printable(char *text)
+{
+	char *out = text;
+	wchar_t character;
+	unsigned int length;
+
+	for (; (length = text_decode(text, &character)); text += length) {
+		if (!is_printable(character) || (length == 1 && *text & 0x80)) {
+			*out++ = '?';
+		} else {
+			memmove(out, text, length);
+			out += length;
+		}
+	}
+	*out = '\0';
+}
+
+unsigned int text_character_width(wchar_t character)
+{
+	int width = wcwidth(character);
+
+	/* Where the locale does not know it, something stands in its place. */
+	return width < 0 ? 1 : width;
+}
+
+unsigned int text_width(const char *text)
+{
+	unsigned int width = 0, length;
+	wchar_t character;
+
+	for (; (length = text_decode(text, &character)); text += length)
+		width += text_character_width(character);
+	return width;
+}
+
+/* Bytes of the longest beginning that fits; *@width is then what is left. */
+static int beginning(const char *text, unsigned int *width)
+{
+	unsigned int length, needed;
+	const char *end = text;
+	wchar_t character;
+
+	for (; (length = text_decode(end, &character)); end += length) {
+		needed = text_character_width(character);
+		if (needed > *width)
+			break;
+		*width -= needed;
+	}
+	return end - text;
+}
+
+char *text_fit(const char *text, unsigned int width)
+{
+	unsigned int used = text_width(text);
+	const char *end = text;
+	wchar_t character;
+	int length;
+
+	if (used <= width)
+		return xasprintf("%s%*s", text, (int)(width - used), "");
+	if (!width)
+		return xasprintf("%s", "");
+	while (text_width(end) > width / 2)
+		end += text_decode(end, &character);
+	width -= 1 + text_width(end);
+	length = beginning(text, &width);
+	/* Of wide characters one column may be left. */
+	return xasprintf("%.*s~%s%*s", length, text, end, (int)width, "");
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Errors, memory, time and numbers: kept free of anything about KVM so that all
+ * other files may use it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "util/util.h"
+
+static void print_text_error(const char *text)
+{
+	/* What was printed so far belongs in front of the error. */
+	fflush(stdout);
+	fprintf(stderr, "kvmstat: %s\n", text);
+}
+
+void (*error_printer)(const char *text) = print_text_error;
+
+void print_error(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	error_printer(text ? text : "out of memory");
+	free(text);
+}
+
+static void *check_memory(void *memory)
+{
+	if (!memory) {
+		print_error("out of memory");
+		exit(STATUS_ERROR);
+	}
+	return memory;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	/* calloc(0) may return NULL, which is no error. */
+	return check_memory(calloc(count ? count : 1, size));
+}
+
+void *xreallocarray(void *old, size_t count, size_t size)
+{
+	return check_memory(reallocarray(old, count ? count : 1, size));
+}
+
+char *xvasprintf(const char *format, va_list args)
+{
+	char *text;
+
+	return check_memory(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	return text;
+}
+
+uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+bool fd_is_readable(int fd)
+{
+	struct pollfd file = { .fd = fd, .events = POLLIN, };
+
+	return poll(&file, 1, 0) == 1;
+}
+
+/* Stops at the first character that is no digit. */
+static int parse_digits(const char **text, uint64_t *number)
+{
+	const char *start = *text;
+
+	*number = 0;
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		if (__builtin_mul_overflow(*number, UINT64_C(10), number) ||
+		    __builtin_add_overflow(*number, (uint64_t)(**text - '0'), number))
+			return -ERANGE;
+	}
+	return *text == start ? -EINVAL : 0;
+}
+
+int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+	uint64_t value;
+	int ret;
+
+	ret = parse_digits(&text, &value);
+	if (ret)
+		return ret;
+	if (*text)
+		return -EINVAL;
+	if (value < min || value > max)
+		return -ERANGE;
+	*number = value;
+	return 0;
+}
+
+int parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
+{
+	uint64_t scale = NSEC_PER_SEC;
+	uint64_t value;
+	int ret;
+
+	ret = parse_digits(&text, &value);
+	if (ret)
+		return ret;
+	if (__builtin_mul_overflow(value, NSEC_PER_SEC, &value))
+		return -ERANGE;
+	if (*text == '.') {
+		text++;
+		for (; *text >= '0' && *text <= '9' && scale > 1; text++) {
+			scale /= 10;
+			if (__builtin_add_overflow(value, (*text - '0') * scale, &value))
+				return -ERANGE;
+		}
+		if (scale == NSEC_PER_SEC)
+			return -EINVAL;
+	}
+	if (*text)
+		return -EINVAL;
+	if (value < min || value > max)
+		return -ERANGE;
+	*ns = value;
+	return 0;
+}
