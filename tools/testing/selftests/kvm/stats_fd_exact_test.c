@@ -9,6 +9,7 @@
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
+#include "stats_fd_switch.h"
 
 /* How long two CPUs race, if each then was at it while the other one was. */
 #define RACE_SECONDS		3
@@ -311,6 +312,36 @@ TEST_F(counter, that_runs_is_never_seen_to_go_back)
 	/* Or nothing was there to be carried over. */
 	EXPECT_LT(first + 256, last);
 }
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/*
+ * Two changes at each exit, and 0 in the middle of each: whoever copies less than a
+ * value at a time has a part of both.
+ */
+#define MOMENT_READS		20000
+
+TEST_F(counter, that_is_0_between_two_moments_is_never_seen_torn)
+{
+	int fd = self->vcpu->file.fd, i;
+	__u64 last = 0, moment, values[8];
+	off_t pos;
+
+	/* With those before it: a value alone is copied in another way. */
+	pos = value_offset(_metadata, &self->vcpu->file, "state_since_ns") -
+	      (sizeof(values) - sizeof(moment));
+	stats_time_turn_on(_metadata);
+	for (i = 0; i < MOMENT_READS; i++) {
+		ASSERT_EQ((ssize_t)sizeof(values),
+			  pread(fd, values, sizeof(values), pos));
+		moment = values[7];
+		if (!moment)
+			continue;
+		ASSERT_LE(last, moment);
+		last = moment;
+	}
+	stats_time_turn_off(_metadata);
+}
+#endif
 
 #if ULONG_MAX == UINT_MAX
 /*
