@@ -150,6 +150,19 @@ void print_problems(struct inventory *inventory)
 		print_error("%s", inventory->problem[inventory->num_printed]);
 }
 
+int sample_tracked(struct tracker *tracker)
+{
+	struct inventory *inventory = tracker->inventory;
+	int ret;
+
+	ret = tracker_sample(tracker, time_source->now_ns());
+	print_problems(inventory);
+	if (!ret)
+		return STATUS_OK;
+	print_error("%s: %s", inventory->source->where, strerror(-ret));
+	return STATUS_ERROR;
+}
+
 int inventory_status(const struct inventory *inventory)
 {
 	bool denied = inventory->num_denied || inventory->is_hidden;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "model/tracker.h"
 #include "privilege/privilege.h"
 #include "render/render.h"
 #include "sources/inventory.h"
@@ -104,6 +105,9 @@ extern int (*drop_privileges)(unsigned int uses);
 
 /* The problems that were not printed yet on stderr. */
 void print_problems(struct inventory *inventory);
+
+/* Samples what is tracked, now. STATUS_OK, or STATUS_ERROR after an error line. */
+int sample_tracked(struct tracker *tracker);
 
 /*
  * STATUS_ERROR if something that should be shown was not, or if no VM was found and there

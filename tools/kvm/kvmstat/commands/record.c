@@ -153,12 +153,9 @@ static int sample(struct record *record)
 	struct snapshot snapshot;
 	int ret;
 
-	ret = tracker_sample(&record->tracker, time_source->now_ns());
-	print_problems(&record->inventory);
-	if (ret) {
-		print_error("%s: %s", record->inventory.source->where, strerror(-ret));
-		return STATUS_ERROR;
-	}
+	ret = sample_tracked(&record->tracker);
+	if (ret != STATUS_OK)
+		return ret;
 	snapshot = take_snapshot(&record->tracker);
 	if (!record->num_samples)
 		record->first_ns = snapshot.monotonic_ns;

@@ -199,17 +199,6 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 	return any;
 }
 
-static int sample_process(struct tracker *tracker)
-{
-	int ret = tracker_sample(tracker, time_source->now_ns());
-
-	print_problems(tracker->inventory);
-	if (!ret)
-		return STATUS_OK;
-	print_error("%s: %s", tracker->inventory->source->where, strerror(-ret));
-	return STATUS_ERROR;
-}
-
 static int stream(struct show *show, struct tracker *tracker, int signals)
 {
 	uint64_t i, end_ns = time_source->now_ns();
@@ -217,7 +206,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 	int status;
 	size_t vm;
 
-	status = sample_process(tracker);
+	status = sample_tracked(tracker);
 	for (i = 0; status == STATUS_OK && event == EVENT_TIME; i++) {
 		if (show->interval.count && i == show->interval.count)
 			break;
@@ -230,7 +219,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		/* Less than an interval is none. */
 		if (event != EVENT_TIME)
 			break;
-		status = sample_process(tracker);
+		status = sample_tracked(tracker);
 		show->output.width = standard_output().width;
 		for (vm = 0; vm < tracker->num_vms; vm++)
 			show_steps(show, tracker->vm[vm]);

@@ -147,18 +147,6 @@ static bool show(struct watch *watch, const char *ending)
 	return more;
 }
 
-static int sample(struct watch *watch)
-{
-	int ret;
-
-	ret = tracker_sample(&watch->tracker, time_source->now_ns());
-	print_problems(&watch->inventory);
-	if (!ret)
-		return STATUS_OK;
-	print_error("%s: %s", watch->inventory.source->where, strerror(-ret));
-	return STATUS_ERROR;
-}
-
 static int watch_vms(struct watch *watch, const struct interval *interval)
 {
 	uint64_t i, end_ns = time_source->now_ns();
@@ -171,7 +159,7 @@ static int watch_vms(struct watch *watch, const struct interval *interval)
 		/* Totals are of all of the time. */
 		if (event != EVENT_TIME && !watch->tracker.process)
 			return STATUS_OK;
-		status = sample(watch);
+		status = sample_tracked(&watch->tracker);
 		if (status != STATUS_OK)
 			return status;
 		if (event != EVENT_TIME)
@@ -190,7 +178,7 @@ static int begin(struct watch *watch, const struct interval *interval)
 	int status;
 
 	watch->output = standard_output();
-	status = sample(watch);
+	status = sample_tracked(&watch->tracker);
 	if (status != STATUS_OK)
 		return status;
 	if (!watch->tracker.process)
