@@ -65,7 +65,7 @@ deps-%:
 ##@ Checking
 
 .PHONY: check
-check: deps ## everything that is tested; the last line has the totals (DEBUG=1: on debug kernels)
+check: deps ## everything that is tested; the last line has the totals (DEBUG=1: on debug kernels, FRESH=1: again what passed)
 	scripts/check
 
 .PHONY: lint

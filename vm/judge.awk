@@ -132,8 +132,10 @@ function judge_test(test,    failed_before) {
 	failed = failed || failed_before
 }
 
-# One failure for each test that had splats, however many lines they are.
+# What KVM runs as, and one failure for each test that had splats, however many lines they are.
 function judge_log(    i) {
+	if (!proven)
+		fail("boot", "no \"" proof "\" in the kernel log")
 	for (i = 1; i <= splats; i++)
 		if (splat_test[i] != splat_test[i - 1])
 			fail("kernel log", splat_test[i] ": " splat[i])
@@ -146,8 +148,6 @@ function judge_lost() {
 	fail("boot", "LOST " (test == "" ? "between tests" : "in " test) ", no verdict: " \
 	     (emulator_status == 124 ? "time limit" : "emulator exit " emulator_status))
 	show(test, 1, lines[test])
-	if (!proven)
-		fail("boot", "no \"" proof "\" in the kernel log")
 	judge_log()
 }
 
@@ -156,8 +156,6 @@ function judge_boot(    failed_before, i) {
 	failed = 0
 	if (emulator_status != 0)
 		fail("boot", "emulator exit " emulator_status)
-	if (!proven)
-		fail("boot", "no \"" proof "\" in the kernel log")
 	if (leaked)
 		fail("boot", leaked " VMs without a process")
 	if (tainted)
