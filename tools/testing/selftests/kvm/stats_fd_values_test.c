@@ -903,6 +903,25 @@ TEST_F(guest, each_return_from_an_nmi_is_a_window_for_the_next)
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
+/* Of two the second one waits until the guest returns from the first. */
+TEST_F(guest, each_nmi_that_waits_for_another_is_a_window)
+{
+	struct guest_vcpu *v = self->vcpu;
+	__u64 before;
+	int i;
+
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	inject(_metadata, v, true);
+	before = vcpu_read(_metadata, v, "nmi_window_exits");
+	for (i = 0; i < INJECTIONS; i++) {
+		ASSERT_EQ(0, ioctl(v->fd, KVM_NMI, 0));
+		inject(_metadata, v, true);
+	}
+	EXPECT_EQ(stats_arch_svm() ? 2UL * INJECTIONS : (__u64)INJECTIONS,
+		  vcpu_read(_metadata, v, "nmi_window_exits") - before);
+	vcpu_complete_exit(_metadata, v);
+}
+
 /* The guest has no other exits than these, unless one finds the window open. */
 TEST_F(guest, each_interrupt_window_that_was_asked_for_is_one)
 {

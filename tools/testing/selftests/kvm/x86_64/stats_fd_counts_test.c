@@ -349,6 +349,60 @@ TEST_F(guest, host_state_is_reloaded_once_for_each_run)
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
+#define L1D_FLUSH	"/sys/module/kvm_intel/parameters/vmentry_l1d_flush"
+
+/* Which entries flush the cache; where none has to it stays as it is. */
+static void set_l1d_flush(struct __test_metadata *_metadata, const char *when)
+{
+	int fd = open(L1D_FLUSH, O_WRONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ((ssize_t)strlen(when), write(fd, when, strlen(when)));
+	close(fd);
+}
+
+static bool l1d_is_flushed(const char *when)
+{
+	char value[32] = "";
+	int fd = open(L1D_FLUSH, O_RDONLY);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, value, sizeof(value) - 1) < 0)
+		value[0] = '\0';
+	close(fd);
+	value[strcspn(value, "\n")] = '\0';
+	return !strcmp(value, when);
+}
+
+TEST_F(guest, each_entry_flushes_the_l1d_cache_if_asked_to)
+{
+	bool conditional = l1d_is_flushed("cond");
+	struct guest_vcpu *v = self->vcpu;
+	__u64 before, exits, flushes;
+	int i;
+
+	if (!conditional && !l1d_is_flushed("never"))
+		SKIP(return, "KVM has no cache to flush on this CPU");
+	set_l1d_flush(_metadata, "always");
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	before = vcpu_read(_metadata, v, "exits");
+	flushes = vcpu_read(_metadata, v, "l1d_flush");
+	for (i = 0; i < TIMES; i++)
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	exits = vcpu_read(_metadata, v, "exits") - before;
+	EXPECT_EQ(exits, vcpu_read(_metadata, v, "l1d_flush") - flushes);
+	EXPECT_LE((__u64)TIMES, exits);
+	set_l1d_flush(_metadata, "never");
+	flushes = vcpu_read(_metadata, v, "l1d_flush");
+	for (i = 0; i < ROUNDS; i++)
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	EXPECT_EQ(flushes, vcpu_read(_metadata, v, "l1d_flush"));
+	vcpu_complete_exit(_metadata, v);
+	if (conditional)
+		set_l1d_flush(_metadata, "cond");
+}
+
 /* A vCPU that shares its CPU with a task that is always ready. */
 struct crowd {
 	struct guest_vcpu *vcpu;
