@@ -23,6 +23,12 @@ _kvmstat_takes_argument() {
 	grep -qE -- "(^|[ ,])$2( |, --[a-z-]+ )[A-Z[]" <<<"$1"
 }
 
+# Names of VMs are anybody's, and what is offered is expanded by the shell, here and once more
+# when the line is run: only words in which it has nothing to expand.
+_kvmstat_plain() {
+	LC_ALL=C grep -xE '[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*'
+}
+
 _kvmstat() {
 	local program=$1 word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local help words=
@@ -31,7 +37,9 @@ _kvmstat() {
 	help=$("$program" --help 2>/dev/null) || return 0
 	case $previous in
 	-p | --pid)
-		words=$("$program" list 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u)
+		words=$("$program" list --csv 2>/dev/null |
+			awk -F, 'NR > 1 { print $1; if ($3 !~ /^[0-9]*$/) print $3 }' |
+			_kvmstat_plain | sort -u)
 		;;
 	-*)
 		! _kvmstat_takes_argument "$help" "$previous" || return 0

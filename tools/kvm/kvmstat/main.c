@@ -23,16 +23,16 @@ static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
-	bool json;				/* it has --json */
+	bool formats;				/* it has --json and --csv */
 	bool replay;				/* it can look at a recording, */
 	bool latest;				/* and then at the end of it */
 } commands[] = {
-	{ .name = "list", .run = command_list, .json = true, .replay = true, .latest = true, },
-	{ .name = "show", .run = command_show, .json = true, .replay = true, .latest = true, },
-	{ .name = "hist", .run = command_hist, .json = true, .replay = true, .latest = true, },
+	{ .name = "list", .run = command_list, .formats = true, .replay = true, .latest = true, },
+	{ .name = "show", .run = command_show, .formats = true, .replay = true, .latest = true, },
+	{ .name = "hist", .run = command_hist, .formats = true, .replay = true, .latest = true, },
 	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
 	{ .name = "record", .run = command_record, },
-	{ .name = "replay", .run = run_replay, .json = true, },
+	{ .name = "replay", .run = run_replay, .formats = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
 	{ .name = "explain", .run = command_explain, },
 	{ .name = "help", .run = command_help, },
@@ -42,13 +42,13 @@ static const struct command {
 	{ .name = "--version", .run = command_version, },
 };
 
-/* --json may stand anywhere in front of "--". True if it was there: then it is removed. */
-static bool take_json_option(int *argc, char **argv)
+/* --json and --csv may stand anywhere in front of "--". They are removed. */
+static bool take_option(int *argc, char **argv, const char *option)
 {
 	int i, kept;
 
 	for (i = kept = 1; i < *argc && strcmp(argv[i], "--"); i++) {
-		if (strcmp(argv[i], "--json"))
+		if (strcmp(argv[i], option))
 			argv[kept++] = argv[i];
 	}
 	if (kept == i)
@@ -59,18 +59,33 @@ static bool take_json_option(int *argc, char **argv)
 	return true;
 }
 
-static bool json;
+/* What was asked for instead of text, or NULL. */
+static const char *format;
 
 static int choose_json(void)
 {
+	format = "--json";
 #ifdef HAVE_JSON
 	json_prepare();
 	render = &json_renderer;
 	error_printer = render->error;
 	return STATUS_OK;
 #else
-	return library_error("--json", "json-c");
+	return library_error(format, "json-c");
 #endif
+}
+
+static int choose_format(int *argc, char **argv)
+{
+	bool json = take_option(argc, argv, "--json");
+
+	if (take_option(argc, argv, "--csv")) {
+		if (json)
+			return usage_error("--json and --csv do not go together");
+		format = "--csv";
+		render = &csv_renderer;
+	}
+	return json ? choose_json() : STATUS_OK;
 }
 
 static int run_watch(int argc, char **argv)
@@ -90,8 +105,8 @@ static int run_command(int argc, char **argv)
 			continue;
 		if (!command->run)
 			return library_error(command->name, command->needs);
-		if (json && !command->json)
-			return usage_error("%s has no --json", command->name);
+		if (format && !command->formats)
+			return usage_error("%s has no %s", command->name, format);
 		if (replay_recording() && !command->replay)
 			return usage_error("%s cannot look at a recording", command->name);
 		if (!replay_begin(command->latest))
@@ -133,8 +148,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */
 	opterr = 0;
-	json = take_json_option(&argc, argv);
-	status = json ? choose_json() : STATUS_OK;
+	status = choose_format(&argc, argv);
 	if (status == STATUS_OK)
 		status = run_command(argc, argv);
 	if (!flush_output(&output) && status == STATUS_OK)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,24 +60,78 @@ static int option_error(int option, char **argv)
 	return usage_error("unknown option %s", name);
 }
 
-int parse_process_option(int option, char **argv, struct process_options *options)
+int parse_vm_option(int option, char **argv, struct vm_options *options)
 {
-	uint64_t number;
+	const char *error;
 
 	switch (option) {
 	case 'p':
-		if (options->pid)
-			return usage_error("-p PID is there twice");
-		if (parse_number(optarg, 1, INT_MAX, &number))
-			return usage_error("'%s' is not a pid", optarg);
-		options->pid = number;
-		return STATUS_OK;
+		error = choice_add(&options->choice, optarg);
+		return error ? usage_error("'%s' %s", optarg, error) : STATUS_OK;
 	case 'h':
 		options->help = true;
 		return STATUS_OK;
 	default:
 		return option_error(option, argv);
 	}
+}
+
+int parse_line_option(int option, struct line_options *options)
+{
+	if (option == 'n')
+		return parse_number(optarg, 1, INT_MAX, &options->limit) ?
+			usage_error("'%s' is not a number of VMs", optarg) : STATUS_OK;
+	if (options->sorted)
+		return usage_error("--sort COLUMN is there twice");
+	options->sorted = true;
+	options->order = column_find(optarg);
+	return options->order == NUM_COLUMNS ?
+		usage_error("'%s' is no column to sort by", optarg) : STATUS_OK;
+}
+
+static int compare_lines(const void *a, const void *b, void *argument)
+{
+	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
+	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
+	const struct line_options *options = argument;
+	int order = compare_tracked(left, right, options->order);
+
+	if (order)
+		return column_begins_low(options->order) ? order : -order;
+	return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
+/* One that has ended is in one last sample. */
+static size_t list_shown(const struct tracker *tracker, const struct line_options *options,
+			 const struct tracked_vm **shown)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker_shows(tracker, tracker->vm[i]) &&
+		    !(options->only_running && tracker->vm[i]->ended))
+			shown[count++] = tracker->vm[i];
+	}
+	return count;
+}
+
+void get_overviews(const struct tracker *tracker, const struct line_options *options,
+		   struct overviews *overviews)
+{
+	const struct tracked_vm **vm = xcalloc(tracker->num_vms, sizeof(*vm));
+
+	*overviews = (struct overviews) {
+		.time = time_source->real(),
+		.elapsed_ns = tracker->elapsed_ns,
+		.vm = vm,
+		.num_vms = list_shown(tracker, options, vm),
+		.sorted = options->sorted,
+		.sorted_by = options->order,
+	};
+	if (options->sorted && overviews->num_vms)
+		qsort_r(vm, overviews->num_vms, sizeof(*vm), compare_lines, (void *)options);
+	if (options->limit && overviews->num_vms > options->limit)
+		overviews->num_vms = options->limit;
 }
 
 #define MIN_INTERVAL (10 * MSEC)
@@ -114,15 +169,18 @@ void end_inventories(void)
 		broker_close(&broker);
 }
 
-int open_inventory(struct inventory *inventory)
+int open_inventory(struct inventory *inventory, const struct choice *choice)
 {
 	struct rlimit files;
 
-	if (replay_recording()) {
+	if (replay_recording())
 		replay_init(inventory);
+	else
+		discover_init(inventory, command_host);
+	if (choice_is_made(choice))
+		inventory->choice = choice;
+	if (replay_recording())
 		return STATUS_OK;
-	}
-	discover_init(inventory, command_host);
 	if (command_host != &this_host)
 		return STATUS_OK;
 	if (look_at_proc(inventory) != STATUS_OK)
@@ -185,51 +243,177 @@ void print_denied(const struct inventory *inventory)
 			    inventory->is_namespace ? " of this pid namespace" : "");
 }
 
-static bool has_statistics(const struct inventory *inventory)
+/* What there is of a process. */
+struct found {
+	bool vms, statistics, vcpus;
+};
+
+static struct found find_vms(const struct inventory *inventory, const struct process *process)
 {
+	struct found found = {};
+	const struct vm *vm;
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_statistics(inventory->vm[i]))
-			return true;
+		vm = inventory->vm[i];
+		if (vm->process != process)
+			continue;
+		found.vms = true;
+		found.statistics |= vm_has_statistics(vm);
+		found.vcpus |= vm->num_vcpus_counted;
 	}
-	return false;
+	return found;
 }
 
-static bool has_vcpus(const struct inventory *inventory)
+/* It is printed with the other problems. */
+__printf(2, 3)
+static void note_missing(struct inventory *inventory, const char *format, ...)
 {
-	size_t i;
+	va_list args;
 
-	for (i = 0; i < inventory->num_vms; i++) {
-		if (inventory->vm[i]->num_vcpus_counted)
-			return true;
-	}
-	return false;
+	va_start(args, format);
+	inventory_add_problem(inventory, xvasprintf(format, args));
+	va_end(args);
+}
+
+static int find_vms_of(struct inventory *inventory, struct process *process, bool *none_yet)
+{
+	struct found found;
+	int ret;
+
+	ret = inventory_look(inventory, process);
+	found = find_vms(inventory, process);
+	if (found.statistics)
+		return STATUS_OK;
+	if (ret == -EACCES || ret == -EPERM)
+		note_missing(inventory, "pid %d: no permission to see its file descriptors; "
+			     NEEDED_PERMISSION, process->pid);
+	else if (ret == -ESRCH && none_yet)
+		note_missing(inventory, "pid %d ended without a VM", process->pid);
+	else if (ret)
+		note_missing(inventory, "pid %d: %s", process->pid, strerror(-ret));
+	else if (!found.vcpus && none_yet)
+		*none_yet = true;
+	else if (!found.vms)
+		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
+			     process->pid);
+	else if (!found.vcpus)
+		note_missing(inventory, "pid %d has a VM, but no vCPU", process->pid);
+	return STATUS_ERROR;
 }
 
 int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet)
 {
-	int ret;
+	int status = find_vms_of(inventory, process, none_yet);
 
-	ret = inventory_look(inventory, process);
 	print_problems(inventory);
-	if (has_statistics(inventory))
+	return status;
+}
+
+static bool has_vm_of(const struct inventory *inventory, const struct choice *part)
+{
+	const struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (choice_has(part, vm->process->pid, vm->process->name))
+			return true;
+	}
+	return false;
+}
+
+/* Without statistics it is one as well, among others. */
+static bool has_vm(struct inventory *inventory, struct process *process)
+{
+	inventory_look(inventory, process);
+	return find_vms(inventory, process).vms ||
+	       find_vms_of(inventory, process, NULL) == STATUS_OK;
+}
+
+/* Of a recording all that is said of a process is that it is not there. */
+static bool is_there(struct inventory *inventory, const struct choice *part, bool may_come)
+{
+	pid_t pid = choice_process(part);
+	struct process *process;
+
+	if (replay_recording() && replay_has(part))
+		return true;
+	if (pid) {
+		process = inventory_find_process(inventory, pid);
+		if (!process)
+			process = inventory_find(inventory, pid);
+		return process && (may_come || has_vm(inventory, process));
+	}
+	if (may_come || has_vm_of(inventory, part))
+		return true;
+	note_missing(inventory, "no VM is called '%s'; kvmstat list shows those that there are",
+		     part->name[0]);
+	return false;
+}
+
+/* Others were chosen as well, and were there for longer. */
+static void note_ended(struct inventory *inventory, const struct choice *part)
+{
+	pid_t pid = choice_process(part);
+
+	if (pid)
+		note_missing(inventory, "pid %d had ended by then: choose it alone", pid);
+	else
+		note_missing(inventory, "'%s' had ended by then: choose it alone", part->name[0]);
+}
+
+int find_chosen(struct inventory *inventory, bool may_come)
+{
+	const struct choice *choice = inventory->choice;
+	int status = STATUS_OK;
+	struct choice part;
+	size_t i;
+
+	if (!choice)
 		return STATUS_OK;
-	if (ret == -EACCES || ret == -EPERM)
-		print_error("pid %d: no permission to see its file descriptors; " NEEDED_PERMISSION,
-			    process->pid);
-	else if (ret == -ESRCH && none_yet)
-		print_error("pid %d ended without a VM", process->pid);
-	else if (ret)
-		print_error("pid %d: %s", process->pid, strerror(-ret));
-	else if (!has_vcpus(inventory) && none_yet)
-		*none_yet = true;
-	else if (!inventory->num_vms)
-		print_error("pid %d has no VM; kvmstat list shows those that have",
-			    process->pid);
-	else if (!has_vcpus(inventory))
-		print_error("pid %d has a VM, but no vCPU", process->pid);
-	return STATUS_ERROR;
+	if (choice->num_names && !may_come && !replay_recording())
+		inventory_look(inventory, NULL);
+	for (i = 0; choice_part(choice, i, &part); i++) {
+		if (!is_there(inventory, &part, may_come))
+			status = STATUS_ERROR;
+	}
+	if (status != STATUS_OK || !replay_recording())
+		return status;
+	if (replay_go_to_chosen(choice))
+		inventory_look(inventory, NULL);
+	for (i = 0; choice_part(choice, i, &part); i++) {
+		if (replay_may_have(&part))
+			continue;
+		note_ended(inventory, &part);
+		status = STATUS_ERROR;
+	}
+	return status;
+}
+
+int look_for_chosen(struct inventory *inventory, bool may_come)
+{
+	int status = find_chosen(inventory, may_come);
+
+	print_problems(inventory);
+	if (status != STATUS_OK && inventory->choice->num_names && inventory->num_denied)
+		print_denied(inventory);
+	return status;
+}
+
+bool chosen_have_ended(const struct inventory *inventory)
+{
+	const struct choice *choice = inventory->choice;
+	size_t i;
+
+	/* One may begin later in a recording, which has an end of its own. */
+	if (!choice || choice->num_names || replay_recording())
+		return false;
+	for (i = 0; i < choice->num_pids; i++) {
+		if (inventory_find_process(inventory, choice->pid[i]))
+			return false;
+	}
+	return true;
 }
 
 struct output standard_output(void)
@@ -249,14 +433,28 @@ struct output standard_output(void)
 	return output;
 }
 
+/* Why that fails, or did: for an earlier failure there is no errno any more. */
+static int output_error(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, };
+
+	if (fflush(stdout))
+		return errno;
+	if (!ferror(stdout))
+		return 0;
+	return poll(&output, 1, 0) > 0 && output.revents & POLLERR ? EPIPE : EIO;
+}
+
 bool flush_output(int *status)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	int err = output_error();
+
+	if (!err)
 		return true;
-	if (errno == EPIPE) {
+	if (err == EPIPE) {
 		*status = STATUS_OK;
 	} else {
-		print_error("cannot write the output: %s", strerror(errno));
+		print_error("cannot write the output: %s", strerror(err));
 		*status = STATUS_ERROR;
 	}
 	return false;

@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "model/order.h"
 #include "model/tracker.h"
 #include "privilege/privilege.h"
 #include "render/render.h"
+#include "sources/choice.h"
 #include "sources/inventory.h"
 #include "util/clock.h"
 #include "util/util.h"
@@ -63,13 +65,13 @@ int library_error(const char *what, const char *library);
 __printf(1, 2)
 int usage_error(const char *format, ...);
 
-/* The options that every command on a process has. */
-struct process_options {
-	pid_t pid;
+/* The options that every command on VMs has. */
+struct vm_options {
+	struct choice choice;
 	bool help;		/* asked for: then nothing else counts */
 };
 
-#define PROCESS_OPTIONS "p:h"
+#define VM_OPTIONS "p:h"
 #define PID_OPTION { .name = "pid", .has_arg = required_argument, .val = 'p', }
 #define HELP_OPTION { .name = "help", .has_arg = no_argument, .val = 'h', }
 
@@ -77,7 +79,27 @@ struct process_options {
  * For what getopt_long() returned, if the command does not know the option itself.
  * STATUS_OK, or STATUS_USAGE after an error line.
  */
-int parse_process_option(int option, char **argv, struct process_options *options);
+int parse_vm_option(int option, char **argv, struct vm_options *options);
+
+/* Of which commands that have a line per VM show first which ones. */
+struct line_options {
+	bool sorted;
+	enum column_id order;
+	uint64_t limit;			/* 0: none */
+	bool only_running;		/* not what has ended since the sample before */
+};
+
+#define SORT_OPTION { .name = "sort", .has_arg = required_argument, .val = 's', }
+#define LIMIT_OPTION { .name = "limit", .has_arg = required_argument, .val = 'n', }
+
+/* One of these. STATUS_OK, or STATUS_USAGE after an error line. */
+int parse_line_option(int option, struct line_options *options);
+
+/*
+ * The VMs of the last sample, as they are to be shown. The caller frees overviews->vm.
+ */
+void get_overviews(const struct tracker *tracker, const struct line_options *options,
+		   struct overviews *overviews);
 
 /*
  * From what is left of a command line. What is not there stays as it is in
@@ -88,8 +110,11 @@ int parse_interval(int argc, char **argv, struct interval *interval);
 /* Where VMs are looked for, if no recording is replayed. */
 extern const struct host *command_host;
 
-/* An inventory of it, with nothing in it; or an error line and STATUS_ERROR. */
-int open_inventory(struct inventory *inventory);
+/*
+ * An inventory of it, with nothing in it; or an error line and STATUS_ERROR. @choice stays
+ * the caller's; none is all VMs.
+ */
+int open_inventory(struct inventory *inventory, const struct choice *choice);
 
 /* Waits for the process that answered for inventories, if there is one. */
 void end_inventories(void);
@@ -125,6 +150,18 @@ void print_denied(const struct inventory *inventory);
  * says there.
  */
 int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
+
+/*
+ * The same of all that is chosen, in a recording from now on: then time goes to the first of
+ * it. Each part has to have a VM; if @may_come processes have to be there, and nothing is
+ * opened. STATUS_OK, also if no choice was made, or STATUS_ERROR after error lines; without
+ * them find_chosen(), which leaves them to print_problems().
+ */
+int look_for_chosen(struct inventory *inventory, bool may_come);
+int find_chosen(struct inventory *inventory, bool may_come);
+
+/* Whether only processes were chosen, and none of them is there any more. */
+bool chosen_have_ended(const struct inventory *inventory);
 
 /* Stdout, as wide as the terminal is now or the environment says. */
 struct output standard_output(void);

@@ -45,11 +45,11 @@ int command_explain(int argc, char **argv)
 		HELP_OPTION,
 		{},
 	};
-	struct process_options options = {};
+	struct vm_options options = {};
 	int option, status = STATUS_OK;
 
 	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-		status = parse_process_option(option, argv, &options);
+		status = parse_vm_option(option, argv, &options);
 		if (status != STATUS_OK)
 			return status;
 		if (options.help)

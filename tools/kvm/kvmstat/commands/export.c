@@ -136,15 +136,15 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	static const struct option long_options[] = {
 		{ "listen", required_argument, NULL, 'l', },
 		{ "per-vcpu", no_argument, NULL, 'v', },
+		PID_OPTION,
 		HELP_OPTION,
 		{},
 	};
-	struct process_options process = {};
 	const char *listen = NULL;
 	const char *error;
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
 		switch (option) {
 		case 'l':
 			listen = optarg;
@@ -153,9 +153,8 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 			options->per_vcpu = true;
 			break;
 		default:
-			status = parse_process_option(option, argv, &process);
-			options->help = process.help;
-			if (status != STATUS_OK || options->help)
+			status = parse_vm_option(option, argv, &options->vms);
+			if (status != STATUS_OK || options->vms.help)
 				return status;
 		}
 	}
@@ -184,9 +183,11 @@ int command_export(int argc, char **argv)
 	status = export_parse_options(argc, argv, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (options.help)
+	if (options.vms.help)
 		return command_help(1, argv);
-	status = open_inventory(&inventory);
+	status = open_inventory(&inventory, &options.vms.choice);
+	if (status == STATUS_OK)
+		status = look_for_chosen(&inventory, true);
 	if (status == STATUS_OK)
 		status = run_export(&inventory, &options, confine_export);
 	inventory_free(&inventory);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "commands/command.h"
 #include "export/listen.h"
 #include "sources/inventory.h"
 
@@ -14,7 +15,7 @@ struct export_options {
 	struct listen_address address;
 	bool is_activated;		/* has its socket from who started it */
 	bool per_vcpu;
-	bool help;
+	struct vm_options vms;
 };
 
 /* STATUS_OK, or STATUS_USAGE after an error line. */

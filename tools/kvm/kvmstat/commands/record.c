@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat record FILE [INTERVAL [COUNT]]: samples of all VMs, to be looked at later.
+ * kvmstat record FILE [INTERVAL [COUNT]]: samples of all VMs, or of those that are chosen, to be
+ * looked at later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #include "util/util.h"
 
 struct record_options {
-	struct process_options process;
+	struct vm_options vms;
 	const char *path;
 	bool force;
 	struct interval interval;
@@ -79,6 +80,8 @@ static struct recorded_vm record_vm(const struct tracked_vm *tracked)
 	if (model->num_vcpus)
 		recorded.vcpu_schema = statsfile_schema_get(model->group[SCOPE_VCPU].schema);
 	recorded.num_vcpus = model->num_vcpus;
+	if (recorded.num_vcpus && tracked->vcpu[0].number == VCPU_SUM)
+		recorded.num_vcpus_counted = tracked->num_vcpus;
 	recorded.vcpu = xcalloc(recorded.num_vcpus, sizeof(*recorded.vcpu));
 	for (i = 0; i < recorded.num_vcpus; i++)
 		recorded.vcpu[i] = tracked->vcpu[i].number;
@@ -166,7 +169,7 @@ static int sample(struct record *record)
 	return ret;
 }
 
-/* Of a single process all VMs, and the process. */
+/* Of processes that were chosen all VMs, and the processes. */
 static bool has_ended(const struct tracker *tracker)
 {
 	size_t i;
@@ -175,7 +178,7 @@ static bool has_ended(const struct tracker *tracker)
 		if (!tracker->vm[i]->ended)
 			return false;
 	}
-	return tracker->process_ended;
+	return tracker->process_ended || chosen_have_ended(tracker->inventory);
 }
 
 static int take_samples(struct record *record, const struct interval *interval)
@@ -184,7 +187,8 @@ static int take_samples(struct record *record, const struct interval *interval)
 	int status;
 
 	status = sample(record);
-	print_denied(&record->inventory);
+	if (!record->inventory.choice)
+		print_denied(&record->inventory);
 	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
 		if (has_ended(&record->tracker))
 			break;
@@ -201,7 +205,7 @@ static int begin(struct record *record, const struct record_options *options)
 	struct recording_host host = {
 		.version = copy_text(KVMSTAT_VERSION),
 		.interval_ns = options->interval.ns,
-		.pid = options->process.pid,
+		.pid = choice_process(&options->vms.choice),
 	};
 	struct utsname kernel;
 
@@ -264,10 +268,10 @@ static int open_file(const struct record_options *options)
 /* A file without anything in it is left by nothing that can be known before. */
 static int open_record(struct record *record, const struct record_options *options)
 {
-	int status = STATUS_OK;
+	pid_t pid = choice_process(&options->vms.choice);
+	int status;
 
-	if (options->process.pid)
-		status = look_for_process(record, options->process.pid);
+	status = pid ? look_for_process(record, pid) : look_for_chosen(&record->inventory, false);
 	if (status != STATUS_OK)
 		return status;
 	record->path = options->path;
@@ -290,15 +294,15 @@ static int parse_options(int argc, char **argv, struct record_options *options)
 	};
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, ":" PROCESS_OPTIONS, long_options,
+	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'F':
 			options->force = true;
 			break;
 		default:
-			status = parse_process_option(option, argv, &options->process);
-			if (status != STATUS_OK || options->process.help)
+			status = parse_vm_option(option, argv, &options->vms);
+			if (status != STATUS_OK || options->vms.help)
 				return status;
 		}
 	}
@@ -317,9 +321,9 @@ int command_record(int argc, char **argv)
 	status = parse_options(argc, argv, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (options.process.help)
+	if (options.vms.help)
 		return command_help(1, argv);
-	status = open_inventory(&record.inventory);
+	status = open_inventory(&record.inventory, &options.vms.choice);
 	if (status != STATUS_OK)
 		return status;
 	tracker_init(&record.tracker, &record.inventory);

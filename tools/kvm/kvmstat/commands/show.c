@@ -23,7 +23,7 @@
 #define DIGITS "0123456789."
 
 struct show {
-	struct process_options process;
+	struct vm_options vms;
 	int fd;
 	int vcpu;
 	struct output output;
@@ -120,6 +120,24 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	return STATUS_OK;
 }
 
+/* Where there are only sums, it may have one. */
+static int vcpu_error(const struct show *show, const struct inventory *inventory)
+{
+	pid_t pid = choice_process(&show->vms.choice);
+	const char *why = "";
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (vm_has_sums(inventory->vm[i]))
+			why = " by itself, debugfs has sums of all";
+	}
+	if (pid)
+		print_error("pid %d has no vCPU %d%s", pid, show->vcpu, why);
+	else
+		print_error("no VM that was chosen has a vCPU %d%s", show->vcpu, why);
+	return STATUS_ERROR;
+}
+
 static int show_vms(struct show *show, const struct inventory *inventory)
 {
 	const struct vcpu *found = NULL;
@@ -141,8 +159,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	render->end(&show->output);
 	if (any)
 		return status;
-	print_error("pid %d has no vCPU %d", inventory->process[0]->pid, show->vcpu);
-	return STATUS_ERROR;
+	return vcpu_error(show, inventory);
 }
 
 /* What was counted in the last interval stands for the values. */
@@ -199,38 +216,57 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 	return any;
 }
 
+static bool any_lives(const struct tracker *tracker)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (!tracker->vm[i]->ended)
+			return true;
+	}
+	return false;
+}
+
+/* Of a single one that was there; those of a pattern may come back. */
+static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
+{
+	return chosen_have_ended(tracker->inventory) ||
+	       (choice_is_single(&show->vms.choice) && had_any && !any_lives(tracker));
+}
+
 static int stream(struct show *show, struct tracker *tracker, int signals)
 {
 	uint64_t i, end_ns = time_source->now_ns();
-	enum event event = EVENT_TIME;
+	bool had_any = false;
 	int status;
 	size_t vm;
 
 	status = sample_tracked(tracker);
-	for (i = 0; status == STATUS_OK && event == EVENT_TIME; i++) {
+	for (i = 0; status == STATUS_OK; i++) {
 		if (show->interval.count && i == show->interval.count)
 			break;
-		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i) {
-			print_error("pid %d has no vCPU %d", tracker->process->pid, show->vcpu);
-			return STATUS_ERROR;
-		}
+		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i)
+			return vcpu_error(show, tracker->inventory);
 		end_ns = next_end(end_ns, show->interval.ns);
-		event = tracker_wait(tracker, signals, end_ns);
 		/* Less than an interval is none. */
-		if (event != EVENT_TIME)
+		if (tracker_wait(tracker, signals, end_ns) != EVENT_TIME)
 			break;
 		status = sample_tracked(tracker);
+		/* What there is then is of the interval before. */
+		if (status != STATUS_OK)
+			break;
 		show->output.width = standard_output().width;
 		for (vm = 0; vm < tracker->num_vms; vm++)
 			show_steps(show, tracker->vm[vm]);
-		if (!flush_output(&status))
+		had_any |= any_lives(tracker);
+		if (!flush_output(&status) || has_ended(show, tracker, had_any))
 			break;
 	}
 	return status;
 }
 
-static int stream_process(struct show *show, struct inventory *inventory,
-			  struct process *process, int signals)
+static int stream_vms(struct show *show, struct inventory *inventory,
+		      struct process *process, int signals)
 {
 	struct tracker tracker;
 	int status;
@@ -242,7 +278,21 @@ static int stream_process(struct show *show, struct inventory *inventory,
 	return status;
 }
 
-static int show_process(struct show *show)
+/* *@process: NULL, unless it is a single one. */
+static int look_for(const struct show *show, struct inventory *inventory,
+		    struct process **process)
+{
+	pid_t pid = choice_process(&show->vms.choice);
+
+	*process = NULL;
+	if (!pid)
+		return look_for_chosen(inventory, false);
+	*process = inventory_find(inventory, pid);
+	print_problems(inventory);
+	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
+}
+
+static int show_chosen(struct show *show)
 {
 	struct inventory inventory;
 	struct process *process;
@@ -252,16 +302,16 @@ static int show_process(struct show *show)
 	if (show->streams && !replay_begin(false))
 		return STATUS_ERROR;
 	signals = show->streams ? catch_signals() : -1;
-	status = open_inventory(&inventory);
+	status = open_inventory(&inventory, &show->vms.choice);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
 	if (status != STATUS_OK)
 		return status;
-	process = inventory_find(&inventory, show->process.pid);
-	print_problems(&inventory);
-	status = process ? look_for_vms(&inventory, process, NULL) : STATUS_ERROR;
+	status = look_for(show, &inventory, &process);
+	if (status == STATUS_OK && show->wanted && render->begin_histograms)
+		render->begin_histograms(&show->output);
 	if (status == STATUS_OK && show->streams)
-		status = stream_process(show, &inventory, process, signals);
+		status = stream_vms(show, &inventory, process, signals);
 	else if (status == STATUS_OK)
 		status = show_vms(show, &inventory);
 	inventory_free(&inventory);
@@ -284,7 +334,7 @@ static int parse_names(int argc, char **argv, struct show *show)
 		end++;
 	show->streams = end < argc;
 	if (show->streams && show->fd >= 0)
-		return usage_error("an interval goes with -p PID only");
+		return usage_error("an interval goes with -p VM only");
 	wanted->name = argv + optind;
 	wanted->num_names = end - optind;
 	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
@@ -306,13 +356,13 @@ static int parse_options(int argc, char **argv, struct show *show)
 	int option, status;
 	uint64_t number;
 
-	while ((option = getopt_long(argc, argv, ":c:f:v" PROCESS_OPTIONS, long_options,
+	while ((option = getopt_long(argc, argv, ":c:f:v" VM_OPTIONS, long_options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'c':
 			if (show->vcpu != ALL_VCPUS)
 				return usage_error("-c N is there twice");
-			if (parse_number(optarg, 0, INT_MAX, &number))
+			if (parse_number(optarg, 0, VCPU_SUM - 1, &number))
 				return usage_error("'%s' is not a vCPU's number", optarg);
 			show->vcpu = number;
 			break;
@@ -339,15 +389,15 @@ static int parse_options(int argc, char **argv, struct show *show)
 			show->output.nonzero = true;
 			break;
 		default:
-			status = parse_process_option(option, argv, &show->process);
-			if (status != STATUS_OK || show->process.help)
+			status = parse_vm_option(option, argv, &show->vms);
+			if (status != STATUS_OK || show->vms.help)
 				return status;
 		}
 	}
-	if (show->process.pid ? show->fd >= 0 : show->fd < 0)
-		return usage_error("%s needs either -p PID or --fd N", argv[0]);
+	if (choice_is_made(&show->vms.choice) ? show->fd >= 0 : show->fd < 0)
+		return usage_error("%s needs either -p VM or --fd N", argv[0]);
 	if (show->fd >= 0 && show->vcpu != ALL_VCPUS)
-		return usage_error("--vcpu goes with -p PID only");
+		return usage_error("--vcpu goes with -p VM only");
 	return parse_names(argc, argv, show);
 }
 
@@ -366,10 +416,10 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 	int status;
 
 	status = parse_options(argc, argv, &show);
-	if (status == STATUS_OK && show.process.help)
+	if (status == STATUS_OK && show.vms.help)
 		status = command_help(1, argv);
 	else if (status == STATUS_OK)
-		status = show.fd >= 0 ? show_fd(&show) : show_process(&show);
+		status = show.fd >= 0 ? show_fd(&show) : show_chosen(&show);
 	if (show.output.only)
 		regfree(&show.only);
 	return status;

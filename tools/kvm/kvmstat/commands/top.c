@@ -84,12 +84,20 @@ static int take_sample(struct top *top)
 	return ret;
 }
 
+static void begin_tracking(struct top *top, struct inventory *inventory)
+{
+	tracker_init(&top->tracker, inventory);
+	top->tracker.reads_threads = true;
+	top->tracker.keeps_minute = true;
+}
+
 /* In a recording, with what the last minute before was like. */
 static int jump(struct top *top, size_t position)
 {
 	const struct recording *recording = replay_recording();
 	uint64_t time_ns = recording->sample[position].monotonic_ns;
 	struct inventory *inventory = top->tracker.inventory;
+	const struct choice *choice = inventory->choice;
 	size_t first;
 	int ret;
 
@@ -100,7 +108,8 @@ static int jump(struct top *top, size_t position)
 	tracker_free(&top->tracker);
 	inventory_free(inventory);
 	replay_init(inventory);
-	tracker_init(&top->tracker, inventory);
+	inventory->choice = choice;
+	begin_tracking(top, inventory);
 	if (!replay_jump(first))
 		return -EINVAL;
 	ret = take_sample(top);
@@ -235,9 +244,10 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	}
 	if (confined && confined() != STATUS_OK)
 		return STATUS_ERROR;
-	tracker_init(&top.tracker, inventory);
-	top.tracker.reads_threads = true;
+	begin_tracking(&top, inventory);
 	view_init(&top.view, &top.tracker, interval_ns);
+	/* Its errors are printed when the screen is gone. */
+	top.view.quit = find_chosen(inventory, false) != STATUS_OK;
 	top.view.replayed = replay_recording();
 	ret = loop(&top);
 	terminal_close();
@@ -251,19 +261,19 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	return ret ? STATUS_ERROR : STATUS_OK;
 }
 
-static int parse_options(int argc, char **argv, uint64_t *interval_ns, bool *help)
+static int parse_options(int argc, char **argv, uint64_t *interval_ns,
+			 struct vm_options *options)
 {
 	static const struct option long_options[] = {
+		PID_OPTION,
 		HELP_OPTION,
 		{},
 	};
-	struct process_options options = {};
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-		status = parse_process_option(option, argv, &options);
-		*help = options.help;
-		if (status != STATUS_OK || *help)
+	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
+		status = parse_vm_option(option, argv, options);
+		if (status != STATUS_OK || options->help)
 			return status;
 	}
 	if (optind < argc && parse_seconds(argv[optind], VIEW_MIN_INTERVAL_NS,
@@ -282,20 +292,20 @@ static int confine_top(void)
 int command_top(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
+	struct vm_options options = {};
 	struct inventory inventory;
-	bool help = false;
 	int status;
 
-	status = parse_options(argc, argv, &interval_ns, &help);
+	status = parse_options(argc, argv, &interval_ns, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (help)
+	if (options.help)
 		return command_help(1, argv);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		print_error("top needs a terminal; for lines of text use kvmstat INTERVAL");
 		return STATUS_ERROR;
 	}
-	status = open_inventory(&inventory);
+	status = open_inventory(&inventory, &options.choice);
 	if (status == STATUS_OK)
 		status = run_top(&inventory, interval_ns, confine_top);
 	print_problems(&inventory);

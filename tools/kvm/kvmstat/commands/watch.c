@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat [INTERVAL [COUNT]]: what all VMs of the host do, a line per VM and interval. With
- * -p PID what moves in the VMs of a process, and totals when they end. VMs come and go
- * meanwhile.
+ * kvmstat [INTERVAL [COUNT]]: what all VMs of the host do, or those that are chosen, a line
+ * per VM and interval. With -p of a single one what moves in it, and totals when it ends. VMs
+ * come and go meanwhile.
  */
 #include <getopt.h>
 #include <limits.h>
@@ -18,89 +18,25 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-/* What VMs are sorted by, as the columns stand. */
-enum order {
-	ORDER_NONE,			/* as they were found */
-	ORDER_PID,
-	ORDER_VCPUS,
-	ORDER_SHARES,
-	ORDER_RATES = ORDER_SHARES + NUM_SHARES,
-	ORDER_NAME = ORDER_RATES + NUM_RATES,
-	NUM_ORDERS,
-};
-
-static const char * const order_names[NUM_ORDERS] = {
-	[ORDER_PID] = "pid",
-	[ORDER_VCPUS] = "vcpus",
-	[ORDER_SHARES + SHARE_GUEST] = "guest",
-	[ORDER_SHARES + SHARE_KVM] = "kvm",
-	[ORDER_SHARES + SHARE_VMM] = "vmm",
-	[ORDER_SHARES + SHARE_READY] = "ready",
-	[ORDER_SHARES + SHARE_IDLE] = "idle",
-	[ORDER_RATES + RATE_EXITS] = "exits",
-	[ORDER_RATES + RATE_HALTS] = "halts",
-	[ORDER_RATES + RATE_INJECTIONS] = "injections",
-	[ORDER_NAME] = "name",
-};
-
 /* How long to wait for the first VM. */
 #define LOOK_AGAIN (20 * MSEC)
 
 struct watch_options {
-	struct process_options process;
+	struct vm_options vms;
 	bool wait;
-	enum order order;
-	uint64_t limit;			/* 0: none */
+	struct line_options lines;
 	struct interval interval;
 };
 
 struct watch {
-	enum order order;
-	uint64_t limit;
+	bool details;			/* of what moves */
+	bool had_any;
+	struct line_options lines;
 	struct inventory inventory;
 	struct tracker tracker;
 	struct output output;
 	int signals;
 };
-
-/* One that has ended is in one last sample. */
-static size_t list_shown(const struct tracker *tracker, const struct tracked_vm **shown)
-{
-	size_t i, count = 0;
-
-	for (i = 0; i < tracker->num_vms; i++) {
-		if (tracker_shows(tracker, tracker->vm[i]))
-			shown[count++] = tracker->vm[i];
-	}
-	return count;
-}
-
-/* Large ones come first, but of pids. */
-static double number_of(const struct tracked_vm *vm, enum order order)
-{
-	if (order == ORDER_PID)
-		return -vm->pid;
-	if (order == ORDER_VCPUS)
-		return vm->num_vcpus;
-	if (order >= ORDER_SHARES && order < ORDER_RATES)
-		return vm->rates.shares.part[order - ORDER_SHARES];
-	if (order >= ORDER_RATES && order < ORDER_NAME)
-		return vm->rates.per_second[order - ORDER_RATES];
-	return 0;
-}
-
-static int compare_shown(const void *a, const void *b, void *argument)
-{
-	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
-	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
-	const struct watch *watch = argument;
-	double first = number_of(left, watch->order), second = number_of(right, watch->order);
-	int by_name = watch->order == ORDER_NAME ? strcmp(left->name, right->name) : 0;
-
-	if (first != second)
-		return first > second ? -1 : 1;
-	return by_name ? by_name : (left->serial > right->serial) - (left->serial < right->serial);
-}
 
 /* @ending: of those that have not ended, NULL: they go on. Whether there are any. */
 static bool show_each(struct watch *watch, const struct tracked_vm **vm, size_t count,
@@ -124,27 +60,18 @@ static bool show_each(struct watch *watch, const struct tracked_vm **vm, size_t 
 /* Whether there may be more. */
 static bool show(struct watch *watch, const char *ending)
 {
-	const struct tracker *tracker = &watch->tracker;
-	const struct tracked_vm **vm = xcalloc(tracker->num_vms, sizeof(*vm));
-	struct overviews overviews = {
-		.time = time_source->real(),
-		.elapsed_ns = tracker->elapsed_ns,
-		.vm = vm,
-		.num_vms = list_shown(tracker, vm),
-	};
+	struct overviews overviews;
 	bool more = true;
 
 	watch->output.width = standard_output().width;
-	if (watch->order && overviews.num_vms)
-		qsort_r(vm, overviews.num_vms, sizeof(*vm), compare_shown, watch);
-	if (watch->limit && overviews.num_vms > watch->limit)
-		overviews.num_vms = watch->limit;
-	if (tracker->process)
-		more = show_each(watch, vm, overviews.num_vms, ending);
+	get_overviews(&watch->tracker, &watch->lines, &overviews);
+	watch->had_any |= overviews.num_vms;
+	if (watch->details)
+		more = show_each(watch, overviews.vm, overviews.num_vms, ending);
 	else if (!ending)
 		render->overviews(&watch->output, &overviews);
-	free(vm);
-	return more;
+	free(overviews.vm);
+	return (more || !watch->had_any) && !chosen_have_ended(&watch->inventory);
 }
 
 static int watch_vms(struct watch *watch, const struct interval *interval)
@@ -157,7 +84,7 @@ static int watch_vms(struct watch *watch, const struct interval *interval)
 		end_ns = next_end(end_ns, interval->ns);
 		event = tracker_wait(&watch->tracker, watch->signals, end_ns);
 		/* Totals are of all of the time. */
-		if (event != EVENT_TIME && !watch->tracker.process)
+		if (event != EVENT_TIME && !watch->details)
 			return STATUS_OK;
 		status = sample_tracked(&watch->tracker);
 		if (status != STATUS_OK)
@@ -181,7 +108,7 @@ static int begin(struct watch *watch, const struct interval *interval)
 	status = sample_tracked(&watch->tracker);
 	if (status != STATUS_OK)
 		return status;
-	if (!watch->tracker.process)
+	if (!watch->inventory.choice)
 		print_denied(&watch->inventory);
 	/* Nothing to wait for, unless asked to. */
 	if (watch->tracker.num_vms || interval->count != 1)
@@ -190,13 +117,14 @@ static int begin(struct watch *watch, const struct interval *interval)
 }
 
 /* Until the process has a VM, if that is asked for. */
-static int attach(struct watch *watch, const struct watch_options *options, bool *stopped)
+static int attach_process(struct watch *watch, const struct watch_options *options, bool *stopped)
 {
 	struct tracker *tracker = &watch->tracker;
 	bool none_yet;
 	int status;
 
-	tracker->process = inventory_find(&watch->inventory, options->process.pid);
+	tracker->process = inventory_find(&watch->inventory,
+					  choice_process(&options->vms.choice));
 	print_problems(&watch->inventory);
 	if (!tracker->process)
 		return STATUS_ERROR;
@@ -209,7 +137,7 @@ static int attach(struct watch *watch, const struct watch_options *options, bool
 		switch (pause_until(watch->signals, tracker->process->pidfd,
 				    time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_READABLE:
-			print_error("pid %d ended without a VM", options->process.pid);
+			print_error("pid %d ended without a VM", tracker->process->pid);
 			return STATUS_ERROR;
 		case EVENT_INTERRUPTED:
 			*stopped = true;
@@ -222,58 +150,58 @@ static int attach(struct watch *watch, const struct watch_options *options, bool
 	}
 }
 
-static enum order find_order(const char *name)
+static int attach(struct watch *watch, const struct watch_options *options, bool *stopped)
 {
-	enum order order;
+	int status;
 
-	for (order = ORDER_NONE + 1; order < NUM_ORDERS; order++) {
-		if (!strcmp(order_names[order], name))
-			return order;
+	if (choice_process(&options->vms.choice))
+		return attach_process(watch, options, stopped);
+	status = look_for_chosen(&watch->inventory, options->wait);
+	if (status == STATUS_OK && options->wait) {
+		inventory_look(&watch->inventory, NULL);
+		/* What is waited for is new. */
+		watch->tracker.from_zero = !watch->inventory.num_vms;
 	}
-	return ORDER_NONE;
+	return status;
 }
 
 static int parse_options(int argc, char **argv, struct watch_options *options)
 {
 	static const struct option long_options[] = {
 		{ "wait", no_argument, NULL, 'w', },
-		{ "sort", required_argument, NULL, 's', },
-		{ "limit", required_argument, NULL, 'n', },
+		SORT_OPTION,
+		LIMIT_OPTION,
 		PID_OPTION,
 		HELP_OPTION,
 		{},
 	};
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, ":w" PROCESS_OPTIONS, long_options,
+	while ((option = getopt_long(argc, argv, ":w" VM_OPTIONS, long_options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'w':
 			options->wait = true;
 			break;
 		case 's':
-			if (options->order)
-				return usage_error("--sort COLUMN is there twice");
-			options->order = find_order(optarg);
-			if (!options->order)
-				return usage_error("'%s' is no column to sort by", optarg);
-			break;
 		case 'n':
-			if (parse_number(optarg, 1, INT_MAX, &options->limit))
-				return usage_error("'%s' is not a number of VMs", optarg);
+			status = parse_line_option(option, &options->lines);
+			if (status != STATUS_OK)
+				return status;
 			break;
 		default:
-			status = parse_process_option(option, argv, &options->process);
-			if (status != STATUS_OK || options->process.help)
+			status = parse_vm_option(option, argv, &options->vms);
+			if (status != STATUS_OK || options->vms.help)
 				return status;
 		}
 	}
-	if (!options->process.pid && options->wait)
-		return usage_error("-p PID is missing");
-	if (options->process.pid && (options->order || options->limit))
-		return usage_error("--sort and --limit are for all VMs, not for -p PID");
+	if (!choice_is_made(&options->vms.choice) && options->wait)
+		return usage_error("-p VM is missing");
+	if (choice_is_single(&options->vms.choice) &&
+	    (options->lines.sorted || options->lines.limit))
+		return usage_error("--sort and --limit are for several VMs, not for one");
 	/* Without an interval it is one report, and no stream, but of a recording. */
-	if (!options->process.pid && optind == argc && time_source == &machine_time)
+	if (!choice_is_made(&options->vms.choice) && optind == argc && time_source == &machine_time)
 		options->interval.count = 1;
 	return parse_interval(argc - optind, argv + optind, &options->interval);
 }
@@ -288,17 +216,17 @@ int command_watch(int argc, char **argv)
 	status = parse_options(argc, argv, &options);
 	if (status != STATUS_OK)
 		return status;
-	if (options.process.help)
+	if (options.vms.help)
 		return command_help(1, argv);
-	status = open_inventory(&watch.inventory);
+	status = open_inventory(&watch.inventory, &options.vms.choice);
 	tracker_init(&watch.tracker, &watch.inventory);
-	watch.tracker.reads_threads = !options.process.pid;
-	watch.order = options.order;
-	watch.limit = options.limit;
+	watch.details = choice_is_single(&options.vms.choice);
+	watch.tracker.reads_threads = !watch.details;
+	watch.lines = options.lines;
 	if (status == STATUS_OK) {
 		watch.signals = catch_signals();
 		status = confine(USE_OUTPUT);
-		if (status == STATUS_OK && options.process.pid)
+		if (status == STATUS_OK)
 			status = attach(&watch, &options, &stopped);
 		if (status == STATUS_OK && !stopped)
 			status = begin(&watch, &options.interval);

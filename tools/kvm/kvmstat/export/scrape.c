@@ -245,7 +245,7 @@ static int collect_vcpus(struct collector *collector, const struct vm *vm,
 
 	if (!vm->num_vcpus)
 		return 0;
-	if (collector->per_vcpu)
+	if (collector->per_vcpu && !vm_has_sums(vm))
 		ret = collect_each(collector, vm, group, error);
 	else
 		ret = collect_sum(collector, vm, group, error);
@@ -291,7 +291,7 @@ static void add_vm(struct collector *collector, const struct exported_vm *export
 	*scrape = (struct scrape_vm) {
 		.label = make_label("vm", exported->name),
 		.info = make_info(vm),
-		.num_vcpus = vm->num_vcpus + vm->num_vcpus_counted,
+		.num_vcpus = vm_count_vcpus(vm),
 	};
 	if (!vm_has_statistics(vm))
 		return;
@@ -314,7 +314,7 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		.num_denied = inventory->num_denied,
 	};
 	for (i = 0; i < collector->num_vms; i++) {
-		inventory_see_vcpus(inventory, inventory->vm[i]);
+		inventory_update(inventory, inventory->vm[i]);
 		add_vm(collector, &collector->vm[i], &scrape->vm[i]);
 	}
 	scrape->num_problems = inventory->num_problems;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/columns.h"
+#include "model/histogram.h"
 #include "model/model.h"
 #include "util/util.h"
 
@@ -135,20 +136,36 @@ static const unsigned int rate_counts[NUM_RATES][2] = {
 static const struct statsfile_desc *find_counter(const struct statsfile_schema *schema,
 						 const char *name)
 {
-	const struct statsfile_desc *desc;
+	const struct statsfile_desc *desc = statsfile_find(schema, name);
 
-	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
-		if (!strcmp(desc->name, name))
-			return is_counter(desc) ? desc : NULL;
-	}
-	return NULL;
+	return desc && is_counter(desc) ? desc : NULL;
 }
 
 static const struct statsfile_desc *find_reasons(const struct statsfile_schema *schema)
 {
-	const struct statsfile_desc *desc = schema ? find_counter(schema, "exit_reasons") : NULL;
+	const struct statsfile_desc *desc = find_counter(schema, "exit_reasons");
 
 	return desc && has_named_buckets(desc) ? desc : NULL;
+}
+
+static const struct {
+	const char *histogram;
+	enum percentile percentile;
+} quantiles[NUM_QUANTILES] = {
+	[QUANTILE_READY_P50] = { "ready_hist", P50, },
+	[QUANTILE_READY_P99] = { "ready_hist", P99, },
+	[QUANTILE_EXIT_P50] = { "exit_hist", P50, },
+	[QUANTILE_EXIT_P99] = { "exit_hist", P99, },
+};
+
+/* Of times, or it is another one. */
+static const struct statsfile_desc *find_durations(const struct statsfile_schema *schema,
+						   const char *name)
+{
+	const struct statsfile_desc *desc = statsfile_find(schema, name);
+
+	return desc && is_histogram(desc) && statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS &&
+	       desc->exponent == -9 ? desc : NULL;
 }
 
 bool columns_is_exit(const struct statsfile_desc *desc)
@@ -186,7 +203,7 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	size_t i;
 
 	*columns = (struct columns) { .reasons = find_reasons(schema), };
-	for (i = 0; schema && i < ARRAY_SIZE(column_names); i++) {
+	for (i = 0; i < ARRAY_SIZE(column_names); i++) {
 		desc = find_counter(schema, column_names[i].name);
 		if (desc)
 			columns->source[columns->num_sources++] = (struct column_source) {
@@ -196,6 +213,8 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	}
 	for (rate = 0; rate < NUM_RATES; rate++)
 		columns->known[rate] = is_counted(columns, counts_of(columns, rate));
+	for (i = 0; i < NUM_QUANTILES; i++)
+		columns->durations[i] = find_durations(schema, quantiles[i].histogram);
 	shares_find(&columns->shares, schema);
 }
 
@@ -260,6 +279,27 @@ static uint64_t count_others(const struct columns *columns, const uint64_t *delt
 	return exits > counted ? exits - counted : 0;
 }
 
+/* Quantiles of the same histogram stand next to each other: it is looked at once. */
+static void find_quantiles(const struct columns *columns, const uint64_t *delta,
+			   struct quantile_of quantile[NUM_QUANTILES])
+{
+	const struct statsfile_desc *desc, *last = NULL;
+	struct histogram histogram;
+	enum quantile i;
+
+	for (i = 0; i < NUM_QUANTILES; i++) {
+		desc = columns->durations[i];
+		quantile[i] = (struct quantile_of) { .desc = desc, };
+		if (!desc)
+			continue;
+		if (desc != last)
+			histogram = histogram_of(desc, delta);
+		last = desc;
+		quantile[i].known = histogram.total;
+		quantile[i].bucket = histogram.percentile[quantiles[i].percentile];
+	}
+}
+
 void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
 		   struct rates *rates)
 {
@@ -272,6 +312,7 @@ void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_
 		count = sum_of(columns, counts_of(columns, rate), delta);
 		rates->per_second[rate] = rate_per_second(count, elapsed_ns);
 	}
+	find_quantiles(columns, delta, rates->quantile);
 	if (columns->reasons) {
 		count = find_top_bucket(columns->reasons, delta, &rates->top);
 	} else {

@@ -26,6 +26,27 @@ enum rate {
 	NUM_RATES,
 };
 
+/* How long something took: the bound that half, or all but a hundredth, of it was below. */
+enum quantile {
+	QUANTILE_READY_P50,		/* of waits for a CPU */
+	QUANTILE_READY_P99,
+	QUANTILE_EXIT_P50,		/* of exits, until the guest went on */
+	QUANTILE_EXIT_P99,
+	NUM_QUANTILES,
+};
+
+struct quantile_of {
+	const struct statsfile_desc *desc;	/* NULL: that is not counted */
+	bool known;				/* there was any */
+	unsigned int bucket;
+};
+
+/* A number to sort by: the longest has the highest one. */
+static inline double quantile_rank(const struct quantile_of *quantile)
+{
+	return quantile->known ? quantile->bucket + 1.0 : 0;
+}
+
 /* Room for all statistics that count in one of the rates. */
 #define COLUMNS_MAX 128
 
@@ -38,6 +59,7 @@ struct columns {
 	struct column_source source[COLUMNS_MAX];
 	size_t num_sources;
 	const struct statsfile_desc *reasons;	/* exit_reasons, or NULL */
+	const struct statsfile_desc *durations[NUM_QUANTILES];	/* or NULL */
 	bool known[NUM_RATES];		/* whether the architecture counts it */
 	struct share_sources shares;
 };
@@ -51,8 +73,25 @@ struct rates {
 	 */
 	const char *top;
 	double top_per_second;
+	struct quantile_of quantile[NUM_QUANTILES];
 	struct shares shares;		/* not of columns_rates(): see tracker.c */
 };
+
+/* The part that the top reason has in all exits, from 0 to 1; -1 if it is not known. */
+static inline double rates_share(const struct rates *rates)
+{
+	if (!rates->top_per_second || !rates->known[RATE_EXITS] || !rates->per_second[RATE_EXITS])
+		return -1;
+	return rates->top_per_second / rates->per_second[RATE_EXITS];
+}
+
+/* What is said of the top reason: its name, or why there is none. */
+static inline const char *rates_reason(const struct rates *rates)
+{
+	if (rates->top)
+		return rates->top;
+	return rates->top_per_second ? "no counter" : "-";
+}
 
 /*
  * What the schema of a VM's vCPUs has for the columns; it has to live as long as they

@@ -6,7 +6,7 @@
 #ifndef KVMSTAT_DESCRIPTIONS_H
 #define KVMSTAT_DESCRIPTIONS_H
 
-#include "model/model.h"
+#include "sources/lists.h"
 
 /*
  * NULL if it is not known. Where architectures describe the same name in other words,
@@ -22,12 +22,6 @@ const char *describe_reason(const char *name);
 
 /* In the place of a scope. */
 #define REASON NUM_SCOPES
-
-struct description {
-	enum scope scope;
-	const char *name;
-	const char *help;
-};
 
 /*
  * The next one from *@from on, which begins with 0, whose name the shell pattern fits;

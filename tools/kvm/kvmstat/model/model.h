@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sources/inventory.h"
+#include "sources/lists.h"
 #include "sources/statsfile.h"
 
 /*
@@ -33,13 +34,6 @@ struct group {
 	/* private: of one member, as they were read, and what it added to delta */
 	uint64_t *now;
 	uint64_t *step;
-};
-
-/* The scope of a statistic, and which group of a model counts it. */
-enum scope {
-	SCOPE_VM,
-	SCOPE_VCPU,
-	NUM_SCOPES,
 };
 
 struct model {

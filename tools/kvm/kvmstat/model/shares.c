@@ -33,15 +33,9 @@ static const struct {
 static const struct statsfile_desc *find_scalar(const struct statsfile_schema *schema,
 						const char *name)
 {
-	const struct statsfile_desc *desc;
+	const struct statsfile_desc *desc = name ? statsfile_find(schema, name) : NULL;
 
-	if (!schema || !name)
-		return NULL;
-	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
-		if (!strcmp(desc->name, name))
-			return desc->size == 1 ? desc : NULL;
-	}
-	return NULL;
+	return desc && desc->size == 1 ? desc : NULL;
 }
 
 /* In nanoseconds, or it is another one. */
@@ -51,6 +45,35 @@ static const struct statsfile_desc *find_time(const struct statsfile_schema *sch
 	const struct statsfile_desc *desc = find_scalar(schema, name);
 
 	return desc && is_counter(desc) && desc->exponent == -9 ? desc : NULL;
+}
+
+static enum share share_of_state(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (!strcmp(name, states[i].name))
+			return states[i].share;
+	}
+	return NUM_SHARES;
+}
+
+/* Once per schema: names are not to be compared for each vCPU and sample. */
+static void find_states(struct share_sources *sources)
+{
+	const struct statsfile_desc *desc = sources->state;
+	const struct statsfile_value_name *name;
+	unsigned int i;
+
+	for (i = 0; i < SHARE_STATES; i++)
+		sources->share_of_state[i] = NUM_SHARES;
+	if (!desc || !is_enumeration(desc))
+		return;
+	for (i = 0; i < desc->num_value_names; i++) {
+		name = &desc->value_names[i];
+		if (name->value < SHARE_STATES)
+			sources->share_of_state[name->value] = share_of_state(name->name);
+	}
 }
 
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema)
@@ -66,6 +89,7 @@ void shares_find(struct share_sources *sources, const struct statsfile_schema *s
 		for (i = 0; i < ARRAY_SIZE(time_names[share]); i++)
 			sources->time[share][i] = find_time(schema, time_names[share][i]);
 	}
+	find_states(sources);
 }
 
 void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema)
@@ -80,21 +104,17 @@ void accounting_find(struct accounting *accounting, const struct statsfile_schem
 static void complete(const struct share_sources *sources, const uint64_t *values,
 		     uint64_t now_ns, struct times *times)
 {
-	uint64_t since_ns;
-	const char *name;
-	size_t i;
+	uint64_t since_ns, state;
 
 	if (!sources->state || !sources->since)
 		return;
 	since_ns = values[sources->since->first];
-	name = enumerated_name(sources->state, values[sources->state->first]);
+	state = values[sources->state->first];
 	/* 0 while that changes: there is nothing to be completed then. */
-	if (!name || !since_ns || since_ns >= now_ns)
+	if (state >= SHARE_STATES || !since_ns || since_ns >= now_ns)
 		return;
-	for (i = 0; i < ARRAY_SIZE(states); i++) {
-		if (!strcmp(name, states[i].name))
-			times->ns[states[i].share] += now_ns - since_ns;
-	}
+	if (sources->share_of_state[state] != NUM_SHARES)
+		times->ns[sources->share_of_state[state]] += now_ns - since_ns;
 }
 
 struct times times_of(const struct share_sources *sources, const uint64_t *values,
@@ -128,6 +148,11 @@ void times_add(struct times *sum, const struct times *last, const struct times *
 static bool is_on(const struct statsfile_desc *desc, const uint64_t *values)
 {
 	return desc && values[desc->first];
+}
+
+bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values)
+{
+	return accounting && !is_on(accounting, vm_values);
 }
 
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,

@@ -34,10 +34,14 @@ struct shares {
 	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
 };
 
+/* More than there are: of those behind them nothing is known. */
+#define SHARE_STATES 32
+
 /* The statistics that it is made of; all NULL where there are none. */
 struct share_sources {
 	const struct statsfile_desc *time[NUM_SHARES][2];
 	const struct statsfile_desc *state, *since;
+	enum share share_of_state[SHARE_STATES];	/* NUM_SHARES: of none */
 };
 
 /* Of a VM: what the kernel accounts for. */
@@ -48,6 +52,9 @@ struct accounting {
 /* Nothing is known without a schema, of the vCPUs or of the VM. */
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema);
 void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema);
+
+/* Whether what is accounted for there is switched off; if no statistic says so it is not. */
+bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
 
 /* By the @values of a vCPU, with what has not ended, up to @now_ns of CLOCK_MONOTONIC. */
 struct times times_of(const struct share_sources *sources, const uint64_t *values,

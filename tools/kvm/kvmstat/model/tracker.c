@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/threads.h"
 #include "model/tracker.h"
 #include "util/util.h"
 
@@ -25,6 +26,8 @@ static void free_tracked(struct tracked_vm *tracked)
 {
 	if (tracked->has_statistics)
 		model_free(&tracked->model);
+	minute_free(&tracked->minute);
+	free(tracked->threads.thread);
 	free(tracked->vcpu);
 	free(tracked);
 }
@@ -52,6 +55,24 @@ static const struct columns *columns_of(struct tracker *tracker,
 	return &tracker->columns;
 }
 
+/* What KVM would count, had it not been told to leave that: no column shall wait for it. */
+static void forget_uncounted(const struct tracked_vm *tracked, struct rates *rates)
+{
+	const struct statsfile_desc *const accounting[NUM_QUANTILES] = {
+		[QUANTILE_READY_P50] = tracked->accounting.ready,
+		[QUANTILE_READY_P99] = tracked->accounting.ready,
+		[QUANTILE_EXIT_P50] = tracked->accounting.time,
+		[QUANTILE_EXIT_P99] = tracked->accounting.time,
+	};
+	const uint64_t *values = tracked->model.group[SCOPE_VM].value;
+	enum quantile i;
+
+	for (i = 0; i < NUM_QUANTILES; i++) {
+		if (accounting_is_off(accounting[i], values))
+			rates->quantile[i] = (struct quantile_of) {};
+	}
+}
+
 static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates,
 		       struct history *exits)
 {
@@ -60,6 +81,7 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 	if (!model->elapsed_ns)
 		return;
 	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
+	forget_uncounted(tracked, rates);
 	if (rates->known[RATE_EXITS])
 		history_add(exits, model->last_ns, model->elapsed_ns,
 			    rates->per_second[RATE_EXITS]);
@@ -150,6 +172,7 @@ static void track_new_vcpus(struct tracked_vm *tracked)
 	for (i = tracked->num_tracked_vcpus; i < vm->num_vcpus; i++)
 		tracked->vcpu[i] = (struct tracked_vcpu) { .number = vm->vcpu[i].number, };
 	tracked->num_tracked_vcpus = vm->num_vcpus;
+	tracked->num_tracked_threads = 0;
 }
 
 static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
@@ -172,25 +195,86 @@ static bool is_alone(const struct inventory *inventory, const struct vm *vm)
 	return true;
 }
 
+static struct shares shares_of_thread(const struct tracked_vm *tracked,
+				      const struct proc_thread *now, uint64_t now_ns)
+{
+	const struct proc_thread *last = proc_find_thread(&tracked->threads, now->tid);
+
+	if (!last)
+		return (struct shares) {};
+	return shares_of_threads(&last->times, &now->times, now_ns - tracked->threads_ns);
+}
+
+/* That of the vCPU with this number, or a new one. */
+static struct tracked_vcpu *vcpu_of_thread(struct tracked_vm *tracked, pid_t tid, int number)
+{
+	struct tracked_vcpu *vcpu;
+	size_t i;
+
+	for (i = 0; i < tracked->num_tracked_vcpus; i++) {
+		if (number != NO_VCPU && tracked->vcpu[i].number == (unsigned int)number)
+			return &tracked->vcpu[i];
+	}
+	vcpu = &tracked->vcpu[tracked->num_tracked_vcpus + tracked->num_tracked_threads++];
+	*vcpu = (struct tracked_vcpu) {
+		.number = number == NO_VCPU ? TRACKED_THREAD + tid : number,
+	};
+	return vcpu;
+}
+
+static void note_shares(struct tracked_vm *tracked, const struct proc_threads *now,
+			uint64_t now_ns)
+{
+	const struct proc_times before = proc_sum_times(&tracked->threads);
+	const struct proc_times after = proc_sum_times(now);
+	int *number = xcalloc(now->count, sizeof(*number));
+	struct tracked_vcpu *vcpu;
+	size_t i;
+
+	tracked->rates.shares = shares_of_threads(&before, &after, now_ns - tracked->threads_ns);
+	if (vm_has_sums(tracked->vm))
+		tracked->vcpu[0].rates.shares = tracked->rates.shares;
+	tracked->vcpu = xreallocarray(tracked->vcpu, tracked->num_tracked_vcpus + now->count,
+				      sizeof(*tracked->vcpu));
+	tracked->num_tracked_threads = 0;
+	threads_match(now, tracked->vm, number);
+	for (i = 0; i < now->count; i++) {
+		vcpu = vcpu_of_thread(tracked, now->thread[i].tid, number[i]);
+		vcpu->rates.shares = shares_of_thread(tracked, &now->thread[i], now_ns);
+	}
+	free(number);
+}
+
 /* Which of its threads runs which of its VMs a process does not say. */
 static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct inventory *inventory = tracker->inventory;
-	struct proc_times now;
+	struct proc_threads now;
 
 	if (!tracker->reads_threads || tracked->accounting.time)
 		return;
 	if (!is_alone(inventory, tracked->vm) ||
-	    inventory_read_times(inventory, tracked->vm->process, &now)) {
+	    inventory_read_threads(inventory, tracked->vm->process, &now)) {
+		now = (struct proc_threads) {};
 		tracked->rates.shares = (struct shares) {};
+		tracked->num_tracked_threads = 0;
 		tracked->threads_ns = 0;
-		return;
+	} else {
+		if (tracked->threads_ns)
+			note_shares(tracked, &now, now_ns);
+		tracked->threads_ns = now_ns;
 	}
-	if (tracked->threads_ns)
-		tracked->rates.shares = shares_of_threads(&tracked->threads, &now,
-							  now_ns - tracked->threads_ns);
+	free(tracked->threads.thread);
 	tracked->threads = now;
-	tracked->threads_ns = now_ns;
+}
+
+static void note_minute(const struct tracker *tracker, struct tracked_vm *tracked,
+			uint64_t now_ns)
+{
+	const struct group *group = &tracked->model.group[SCOPE_VCPU];
+
+	if (tracker->keeps_minute && group->schema)
+		minute_add(&tracked->minute, now_ns, group->watched, group->schema->num_values);
 }
 
 /* False if it cannot be read any more, which can happen to what is not mapped. */
@@ -201,6 +285,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 
 	tracked->pid = vm->process->pid;
 	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
+	tracked->source = vm_source(vm);
 	if (!tracked->has_statistics && vm_has_statistics(vm))
 		begin_model(tracker, tracked);
 	if (!tracked->has_statistics) {
@@ -208,7 +293,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		return true;
 	}
 	track_new_vcpus(tracked);
-	tracked->num_vcpus = vm->num_vcpus;
+	tracked->num_vcpus = vm_count_vcpus(vm);
 	if (vm->num_vcpus)
 		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
 	tracked->passed = (struct times) {};
@@ -218,6 +303,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		return false;
 	}
 	tracked->sampled = true;
+	note_minute(tracker, tracked, now_ns);
 	if (vm->num_vcpus) {
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
 			   &tracked->exits);
@@ -279,7 +365,8 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		tracked = tracked_of(tracker, vm, &next);
-		inventory_see_vcpus(inventory, vm);
+		if (all || !tracked->sampled)
+			inventory_update(inventory, vm);
 		/*
 		 * Before it is read: what is read of a dead VM is final. If ends are heard of
 		 * it is marked already, or read once more.

@@ -14,12 +14,16 @@
 
 #include "model/columns.h"
 #include "model/history.h"
+#include "model/minute.h"
 #include "model/model.h"
 #include "sources/inventory.h"
 #include "util/clock.h"
 
 /* How long a VM that has ended stays. */
 #define TRACKER_KEEPS_NS (5 * UINT64_C(1000000000))
+
+/* In the place of a number, with its tid: a thread of which it is not known which vCPU it runs. */
+#define TRACKED_THREAD 0x40000000
 
 struct tracked_vcpu {
 	unsigned int number;
@@ -35,6 +39,7 @@ struct tracked_vm {
 	pid_t pid;
 	char name[TEXT_NAME_SIZE];
 	char id[64];
+	const char *source;		/* see vm_source() */
 	bool has_statistics;
 	bool sampled;
 	bool has_rates;			/* two samples were taken; before that none are known */
@@ -46,12 +51,14 @@ struct tracked_vm {
 	struct accounting accounting;
 	struct times passed;		/* of its vCPUs, since the sample before, */
 	uint64_t passed_ns;		/* in all that they were there */
-	struct proc_times threads;	/* if its files have no time by state, */
+	struct proc_threads threads;	/* if its files have no time by state, */
 	uint64_t threads_ns;		/* as it was then; 0: not read yet */
 	struct rates rates;
 	struct history exits;
-	struct tracked_vcpu *vcpu;
+	struct minute minute;		/* of the sums of its vCPUs, if that is kept */
+	struct tracked_vcpu *vcpu;	/* those that have statistics, */
 	size_t num_tracked_vcpus;
+	size_t num_tracked_threads;	/* and behind them those of which only /proc tells */
 };
 
 struct tracker {
@@ -66,6 +73,7 @@ struct tracker {
 	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
 	bool reads_threads;		/* where VMs do not say what the time is spent with */
+	bool keeps_minute;
 	uint64_t num_tracked;		/* ever */
 	/* private: most VMs have the same statistics */
 	struct columns columns;

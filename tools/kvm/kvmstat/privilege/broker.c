@@ -30,7 +30,9 @@ enum question {
 	ASK_FDS,
 	ASK_IDENTITY,
 	ASK_THREAD_GROUP,
-	ASK_TIMES,
+	ASK_THREADS,
+	ASK_DEBUGFS_LIST,
+	ASK_DEBUGFS,
 	ASK_STATS,
 };
 
@@ -40,6 +42,7 @@ struct request {
 	int32_t fd;
 	int32_t link;
 	uint32_t is_stats;
+	uint32_t num_vcpus;
 };
 
 /* A file descriptor of a process, or, with an error, a process. */
@@ -51,17 +54,35 @@ struct item {
 	uint32_t is_stats;
 };
 
+/* A directory of debugfs. */
+struct directory {
+	int32_t pid;
+	int32_t fd;
+	uint64_t ino;
+};
+
 struct answer {
 	int32_t ret;
 	uint32_t step;		/* these three are a struct host_error */
 	int32_t err;
 	int32_t capability;
 	uint64_t vm;
+	uint64_t ino;		/* these four are of a struct debugfs_vm */
 	struct identity identity;
-	struct proc_times times;
+	uint32_t num_vcpus;
+	uint32_t num_denied;
+	int32_t pid;
 	uint32_t more;		/* another answer follows */
-	uint32_t num_items;
-	struct item item[MAX_ITEMS];
+	uint32_t num_items;	/* of one of these, */
+	uint32_t num_values;
+	uint32_t num_threads;
+	uint32_t num_dirs;
+	union {
+		struct item item[MAX_ITEMS];
+		struct debugfs_value value[MAX_ITEMS];
+		struct proc_thread thread[MAX_ITEMS];
+		struct directory dir[MAX_ITEMS];
+	};
 };
 
 union control {
@@ -76,11 +97,18 @@ struct reply {
 	struct answer answer;
 };
 
+static size_t used_size(const struct answer *answer)
+{
+	return offsetof(struct answer, item) + answer->num_items * sizeof(answer->item[0]) +
+	       answer->num_values * sizeof(answer->value[0]) +
+	       answer->num_threads * sizeof(answer->thread[0]) +
+	       answer->num_dirs * sizeof(answer->dir[0]);
+}
+
 /* With the file descriptor, unless it is -1. False if nobody receives it. */
 static bool send_answer(int socket, const struct answer *answer, int fd)
 {
-	size_t used = offsetof(struct answer, item) + answer->num_items * sizeof(answer->item[0]);
-	struct iovec data = { .iov_base = (void *)answer, .iov_len = used, };
+	struct iovec data = { .iov_base = (void *)answer, .iov_len = used_size(answer), };
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
 	union control control = {};
 	ssize_t sent;
@@ -101,18 +129,30 @@ static bool send_answer(int socket, const struct answer *answer, int fd)
 	return sent >= 0;
 }
 
-static bool add_item(struct reply *reply, const struct item *item)
+/* Sends what is full already. */
+static bool make_room(struct reply *reply)
 {
 	struct answer *answer = &reply->answer;
 	bool sent = true;
 
-	if (answer->num_items == MAX_ITEMS) {
+	if (answer->num_items + answer->num_values + answer->num_threads + answer->num_dirs ==
+	    MAX_ITEMS) {
 		answer->more = true;
 		sent = send_answer(reply->socket, answer, -1);
 		answer->more = false;
 		answer->num_items = 0;
+		answer->num_values = 0;
+		answer->num_threads = 0;
+		answer->num_dirs = 0;
 	}
-	answer->item[answer->num_items++] = *item;
+	return sent;
+}
+
+static bool add_item(struct reply *reply, const struct item *item)
+{
+	bool sent = make_room(reply);
+
+	reply->answer.item[reply->answer.num_items++] = *item;
 	return sent;
 }
 
@@ -162,6 +202,71 @@ static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 	return sent && send_answer(reply->socket, &reply->answer, -1);
 }
 
+static bool reply_debugfs_list(struct reply *reply, const struct host *host)
+{
+	struct answer *answer = &reply->answer;
+	struct debugfs_dirs dirs;
+	bool sent = true;
+	size_t i;
+
+	answer->ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
+	if (!answer->ret) {
+		for (i = 0; sent && i < dirs.count; i++) {
+			sent = make_room(reply);
+			answer->dir[answer->num_dirs++] = (struct directory) {
+				.pid = dirs.dir[i].pid,
+				.fd = dirs.dir[i].fd,
+				.ino = dirs.dir[i].ino,
+			};
+		}
+		free(dirs.dir);
+	}
+	return sent && send_answer(reply->socket, answer, -1);
+}
+
+static bool reply_debugfs(struct reply *reply, const struct host *host,
+			  const struct request *request)
+{
+	struct answer *answer = &reply->answer;
+	struct debugfs_vm vm;
+	bool sent = true;
+	size_t i;
+
+	answer->ret = host->read_debugfs ?
+		      host->read_debugfs(host, request->pid, request->fd, &vm) : -ENOTSUP;
+	if (!answer->ret) {
+		answer->pid = vm.pid;
+		answer->ino = vm.ino;
+		answer->num_vcpus = vm.num_vcpus;
+		answer->num_denied = vm.num_denied;
+		for (i = 0; sent && i < vm.count; i++) {
+			sent = make_room(reply);
+			answer->value[answer->num_values++] = vm.value[i];
+		}
+		free(vm.value);
+	}
+	return sent && send_answer(reply->socket, answer, -1);
+}
+
+static bool reply_threads(struct reply *reply, const struct host *host,
+			  const struct request *request)
+{
+	struct answer *answer = &reply->answer;
+	struct proc_threads threads;
+	bool sent = true;
+	size_t i;
+
+	answer->ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
+	if (!answer->ret) {
+		for (i = 0; sent && i < threads.count; i++) {
+			sent = make_room(reply);
+			answer->thread[answer->num_threads++] = threads.thread[i];
+		}
+		free(threads.thread);
+	}
+	return sent && send_answer(reply->socket, answer, -1);
+}
+
 static bool reply_stats(struct reply *reply, const struct host *host,
 			const struct request *request)
 {
@@ -188,10 +293,14 @@ static bool reply_stats(struct reply *reply, const struct host *host,
 
 static bool makes_sense(const struct request *request)
 {
-	if (request->question == ASK_LIST)
+	if (request->question == ASK_LIST || request->question == ASK_DEBUGFS_LIST)
 		return true;
 	if (request->pid <= 0)
 		return false;
+	if (request->question == ASK_THREADS)
+		return request->num_vcpus <= INT_MAX;
+	if (request->question == ASK_DEBUGFS)
+		return request->fd >= 0;
 	if (request->question == ASK_STATS)
 		return request->fd >= 0 && request->link >= LINK_VM && request->is_stats <= 1;
 	return request->question < ASK_STATS;
@@ -212,9 +321,12 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 	case ASK_THREAD_GROUP:
 		reply.answer.ret = host->thread_group(host, request->pid);
 		break;
-	case ASK_TIMES:
-		reply.answer.ret = host->read_times(host, request->pid, &reply.answer.times);
-		break;
+	case ASK_THREADS:
+		return reply_threads(&reply, host, request);
+	case ASK_DEBUGFS_LIST:
+		return reply_debugfs_list(&reply, host);
+	case ASK_DEBUGFS:
+		return reply_debugfs(&reply, host, request);
 	case ASK_STATS:
 		return reply_stats(&reply, host, request);
 	}
@@ -301,14 +413,35 @@ static void lose_broker(void)
 	exit(STATUS_ERROR);
 }
 
+static bool makes_sense_each(const struct answer *answer)
+{
+	size_t i;
+
+	for (i = 0; i < answer->num_threads; i++) {
+		if (answer->thread[i].tid <= 0 || answer->thread[i].times.has_ready > 1 ||
+		    answer->thread[i].times.num_threads != 1)
+			return false;
+	}
+	for (i = 0; i < answer->num_values; i++) {
+		if (!memchr(answer->value[i].file, '\0', sizeof(answer->value[i].file)))
+			return false;
+	}
+	for (i = 0; i < answer->num_dirs; i++) {
+		if (answer->dir[i].pid <= 0 || answer->dir[i].fd < 0)
+			return false;
+	}
+	return true;
+}
+
 static bool is_whole(const struct answer *answer, size_t length)
 {
-	size_t fixed = offsetof(struct answer, item);
-
-	return length >= fixed && answer->num_items <= MAX_ITEMS &&
-	       length == fixed + answer->num_items * sizeof(answer->item[0]) &&
-	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity) &&
-	       answer->times.has_ready <= 1;
+	return length >= offsetof(struct answer, item) && answer->num_items <= MAX_ITEMS &&
+	       answer->num_values <= MAX_ITEMS && answer->num_threads <= MAX_ITEMS &&
+	       answer->num_dirs <= MAX_ITEMS &&
+	       !answer->num_items + !answer->num_values + !answer->num_threads +
+	       !answer->num_dirs >= 3 &&
+	       length == used_size(answer) && makes_sense_each(answer) && answer->pid >= 0 &&
+	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
 }
 
 /* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
@@ -345,6 +478,28 @@ static void ask(const struct host *host, const struct request *request, struct a
 		lose_broker();
 }
 
+/* What follows the answer; false if it was the last one. */
+static bool receive_more(const struct host *host, struct answer *answer)
+{
+	const struct broker *broker = (const struct broker *)host;
+
+	if (!answer->more)
+		return false;
+	if (!receive(broker->socket, answer, NULL))
+		lose_broker();
+	return true;
+}
+
+/* Who looks for a process, or for a file descriptor, relies on their order. */
+static bool follows(const struct proc_process *last, const struct item *item)
+{
+	const struct proc_fds *fds = &last->fds;
+
+	if (item->pid != last->pid)
+		return item->pid > last->pid;
+	return !item->err && fds->count && item->fd > fds->entry[fds->count - 1].fd;
+}
+
 /* One process has its file descriptors one after the other. */
 static void take_item(struct proc_list *list, const struct item *item)
 {
@@ -356,6 +511,8 @@ static void take_item(struct proc_list *list, const struct item *item)
 		.is_stats = item->is_stats,
 	};
 
+	if (last && !follows(last, item))
+		lose_broker();
 	if (!last || last->pid != item->pid) {
 		proc_list_add(list, &process);
 		last = &list->process[list->count - 1];
@@ -367,20 +524,16 @@ static void take_item(struct proc_list *list, const struct item *item)
 static int ask_list(const struct host *host, const struct request *request,
 		    struct proc_list *list)
 {
-	const struct broker *broker = (const struct broker *)host;
 	struct answer answer;
 	size_t i;
 
 	*list = (struct proc_list) {};
 	ask(host, request, &answer, NULL);
-	for (;;) {
+	do {
 		for (i = 0; i < answer.num_items; i++)
 			take_item(list, &answer.item[i]);
-		if (!answer.more)
-			return answer.ret;
-		if (!receive(broker->socket, &answer, NULL))
-			lose_broker();
-	}
+	} while (receive_more(host, &answer));
+	return answer.ret;
 }
 
 static int broker_list(const struct host *host, struct proc_list *list)
@@ -424,13 +577,83 @@ static pid_t broker_thread_group(const struct host *host, pid_t pid)
 	return answer.ret;
 }
 
-static int broker_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+/* Who looks for one of them relies on their order, too. */
+static void take_thread(struct proc_threads *threads, const struct proc_thread *thread)
 {
-	const struct request request = { .question = ASK_TIMES, .pid = pid, };
-	struct answer answer;
+	if (threads->count && threads->thread[threads->count - 1].tid >= thread->tid)
+		lose_broker();
+	proc_threads_add(threads, thread);
+}
 
+static int broker_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			       struct proc_threads *threads)
+{
+	const struct request request = {
+		.question = ASK_THREADS,
+		.pid = pid,
+		.num_vcpus = num_vcpus,
+	};
+	struct answer answer;
+	size_t i;
+
+	*threads = (struct proc_threads) {};
 	ask(host, &request, &answer, NULL);
-	*times = answer.times;
+	do {
+		for (i = 0; i < answer.num_threads; i++)
+			take_thread(threads, &answer.thread[i]);
+	} while (receive_more(host, &answer));
+	if (answer.ret)
+		free(threads->thread);
+	return answer.ret;
+}
+
+/* Also that they are in order, so that there is an end of them. */
+static void take_dir(struct debugfs_dirs *dirs, const struct directory *from)
+{
+	const struct debugfs_dir dir = { .pid = from->pid, .fd = from->fd, .ino = from->ino, };
+
+	if (dirs->count && debugfs_compare_dirs(&dirs->dir[dirs->count - 1], &dir) >= 0)
+		lose_broker();
+	debugfs_dirs_add(dirs, &dir);
+}
+
+static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	const struct request request = { .question = ASK_DEBUGFS_LIST, };
+	struct answer answer;
+	size_t i;
+
+	*dirs = (struct debugfs_dirs) {};
+	ask(host, &request, &answer, NULL);
+	do {
+		for (i = 0; i < answer.num_dirs; i++)
+			take_dir(dirs, &answer.dir[i]);
+	} while (receive_more(host, &answer));
+	if (answer.ret)
+		free(dirs->dir);
+	return answer.ret;
+}
+
+static int broker_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
+{
+	const struct request request = { .question = ASK_DEBUGFS, .pid = pid, .fd = fd, };
+	struct answer answer;
+	size_t i;
+
+	*vm = (struct debugfs_vm) {};
+	ask(host, &request, &answer, NULL);
+	do {
+		for (i = 0; i < answer.num_values; i++) {
+			if (!debugfs_add(vm, &answer.value[i]))
+				lose_broker();
+		}
+	} while (receive_more(host, &answer));
+	vm->pid = answer.pid;
+	vm->ino = answer.ino;
+	vm->num_vcpus = answer.num_vcpus;
+	vm->num_denied = answer.num_denied;
+	if (answer.ret)
+		free(vm->value);
 	return answer.ret;
 }
 
@@ -469,7 +692,9 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 	broker->host.list_fds = broker_list_fds;
 	broker->host.identify = broker_identify;
 	broker->host.thread_group = broker_thread_group;
-	broker->host.read_times = broker_read_times;
+	broker->host.read_threads = broker_read_threads;
+	broker->host.list_debugfs = host->list_debugfs ? broker_list_debugfs : NULL;
+	broker->host.read_debugfs = broker_read_debugfs;
 	broker->host.get_stats = broker_get_stats;
 }
 

@@ -56,8 +56,8 @@ struct renderer {
 	void (*begin)(struct output *output);
 	void (*end)(struct output *output);
 
-	/* One line per VM: what it is. */
-	void (*vms)(struct output *output, const struct inventory *inventory);
+	/* One line per VM: what it is, and what its time is spent with. */
+	void (*vms)(struct output *output, const struct overviews *overviews);
 
 	/* One line per VM: what it does. */
 	void (*overviews)(struct output *output, const struct overviews *overviews);
@@ -72,6 +72,9 @@ struct renderer {
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group);
 
+	/* What stands in front of all histograms, if there are none as well; NULL: nothing. */
+	void (*begin_histograms)(struct output *output);
+
 	/* One histogram. */
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
@@ -84,6 +87,7 @@ struct renderer {
 };
 
 extern const struct renderer text_renderer;
+extern const struct renderer csv_renderer;
 
 /* If it was built with json-c. It is prepared before privileges are given up. */
 extern const struct renderer json_renderer;

@@ -144,7 +144,7 @@ static void add_vm(struct json_object *line, const struct vm *vm)
 	bool known = vm_has_statistics(vm);
 
 	add_vm_keys(line, vm->process->pid, vm->process->name, known ? vm->file.id : NULL,
-		    known ? vm->num_vcpus : vm->num_vcpus_counted);
+		    vm_count_vcpus(vm));
 }
 
 static void add_tracked(struct json_object *line, const struct tracked_vm *vm)
@@ -233,26 +233,6 @@ static void add_all(struct json_object *statistic, const struct statsfile_desc *
 	add(statistic, is_histogram(desc) ? "buckets" : "values", all);
 }
 
-static void render_vms(struct output *output, const struct inventory *inventory)
-{
-	struct statsfile_schema *vcpu_schema;
-	const struct vm *vm;
-	size_t i;
-	struct json_object *line;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		vcpu_schema = vm_has_statistics(vm) ? vm_vcpu_schema(vm) : NULL;
-		line = new_line("vm");
-		add_vm(line, vm);
-		add(line, "vm_statistics", vm_has_statistics(vm) ?
-		    checked(json_object_new_uint64(vm->file.schema->num_desc)) : NULL);
-		add(line, "vcpu_statistics", vcpu_schema ?
-		    checked(json_object_new_uint64(vcpu_schema->num_desc)) : NULL);
-		print_object(output, line);
-	}
-}
-
 static struct json_object *new_rate(double per_second)
 {
 	struct json_object *rate = new_object();
@@ -264,7 +244,7 @@ static struct json_object *new_rate(double per_second)
 
 static struct json_object *new_reason(const struct rates *rates)
 {
-	double share = overview_share(rates);
+	double share = rates_share(rates);
 	struct json_object *reason;
 
 	if (!rates->top_per_second)
@@ -306,6 +286,54 @@ static struct json_object *new_shares(const struct shares *shares)
 	return parts;
 }
 
+/* A time in a histogram of them: p50 and p99, each a bucket, or null if there was none. */
+static struct json_object *new_quantiles(const struct quantile_of *p50,
+					 const struct quantile_of *p99)
+{
+	struct json_object *quantiles;
+
+	if (!p50->desc)
+		return NULL;
+	quantiles = new_statistic(p50->desc);
+	add(quantiles, "p50", p50->known ? new_bounds(p50->desc, p50->bucket) : NULL);
+	add(quantiles, "p99", p99->known ? new_bounds(p99->desc, p99->bucket) : NULL);
+	return quantiles;
+}
+
+/* What all forms of a VM in an interval have. */
+static void add_times(struct json_object *line, const struct rates *rates)
+{
+	add(line, "shares", new_shares(&rates->shares));
+	add(line, "ready_times", new_quantiles(&rates->quantile[QUANTILE_READY_P50],
+					       &rates->quantile[QUANTILE_READY_P99]));
+	add(line, "exit_times", new_quantiles(&rates->quantile[QUANTILE_EXIT_P50],
+					      &rates->quantile[QUANTILE_EXIT_P99]));
+}
+
+static struct json_object *new_count(const struct statsfile_schema *schema)
+{
+	return schema ? checked(json_object_new_uint64(schema->num_desc)) : NULL;
+}
+
+static void render_vms(struct output *output, const struct overviews *overviews)
+{
+	const struct tracked_vm *vm;
+	struct json_object *line;
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		vm = overviews->vm[i];
+		line = new_line("vm");
+		add_tracked(line, vm);
+		add(line, "vm_statistics", new_count(vm->model.group[SCOPE_VM].schema));
+		add(line, "vcpu_statistics", new_count(vm->model.group[SCOPE_VCPU].schema));
+		add_text(line, "source", vm->source);
+		add_duration(line, "interval", overviews->elapsed_ns);
+		add_times(line, &vm->rates);
+		print_object(output, line);
+	}
+}
+
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	static const char * const keys[NUM_RATES] = {
@@ -329,7 +357,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 		for (rate = 0; rate < NUM_RATES; rate++)
 			add(line, keys[rate], vm->rates.known[rate] ?
 			    new_rate(vm->rates.per_second[rate]) : NULL);
-		add(line, "shares", new_shares(&vm->rates.shares));
+		add_times(line, &vm->rates);
 		add(line, "top_reason", new_reason(&vm->rates));
 		print_object(output, line);
 	}

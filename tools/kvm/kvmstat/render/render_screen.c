@@ -41,17 +41,17 @@
 
 /* What is most important comes first: of what has no room the rest is left out. */
 static const char * const host_keys[] = {
-	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse", "p pause",
-	"+ - interval", NULL,
+	"q quit", "? help", "Enter its vCPUs", "d histograms", "/ filter", "< > sort", "r reverse",
+	"p pause", "+ - interval", NULL,
 };
 
 static const char * const vm_keys[] = {
-	"q back", "? help", "Enter all of a vCPU", "< > sort", "r reverse", "p pause",
-	"+ - interval", NULL,
+	"q back", "? help", "Enter all of a vCPU", "d histograms", "< > sort", "r reverse",
+	"p pause", "+ - interval", NULL,
 };
 
 static const char * const vcpu_keys[] = {
-	"q back", "? help", "Enter a histogram", "p pause", "+ - interval", NULL,
+	"q back", "? help", "Enter a histogram", "d all of them", "p pause", "+ - interval", NULL,
 };
 
 static const char * const histogram_keys[] = {
@@ -60,27 +60,21 @@ static const char * const histogram_keys[] = {
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
-static const char * const column_titles[NUM_VIEW_COLUMNS] = {
-	[VIEW_PID] = "PID",
-	[VIEW_NAME] = "NAME",
-	[VIEW_VCPUS] = "VCPU",
-	[VIEW_EXITS] = "EXITS/s",
-	[VIEW_HALTS] = "HALTS/s",
-	[VIEW_INJECTIONS] = "INJ/s",
-	[VIEW_TOP] = "TOP REASON",
-};
-
-static const enum rate column_rates[NUM_VIEW_COLUMNS] = {
-	[VIEW_EXITS] = RATE_EXITS,
-	[VIEW_HALTS] = RATE_HALTS,
-	[VIEW_INJECTIONS] = RATE_INJECTIONS,
+static const char * const column_titles[NUM_COLUMNS] = {
+	[COLUMN_PID] = "PID",
+	[COLUMN_NAME] = "NAME",
+	[COLUMN_VCPUS] = "VCPU",
+	[COLUMN_RATES + RATE_EXITS] = "EXITS/s",
+	[COLUMN_RATES + RATE_HALTS] = "HALTS/s",
+	[COLUMN_RATES + RATE_INJECTIONS] = "INJ/s",
+	[COLUMN_TOP] = "TOP REASON",
 };
 
 /* Behind the columns that can be sorted by. */
-#define SPARKLINE NUM_VIEW_COLUMNS
+#define SPARKLINE NUM_COLUMNS
 
 struct layout {
-	struct column column[NUM_VIEW_COLUMNS + 1];
+	struct column column[NUM_COLUMNS + 1];
 	double most_exits;		/* of the last minute, in any of the lines */
 };
 
@@ -98,11 +92,45 @@ static const unsigned int share_drops[NUM_SHARES] = {
 	[SHARE_IDLE] = 8,
 };
 
+/* The longest times say most. */
+static const unsigned int quantile_drops[NUM_QUANTILES] = {
+	[QUANTILE_READY_P50] = 15,
+	[QUANTILE_READY_P99] = 13,
+	[QUANTILE_EXIT_P50] = 16,
+	[QUANTILE_EXIT_P99] = 14,
+};
+
 /* That comes before the end of a long reason. */
 static unsigned int least_top_width(unsigned int columns, const struct view *view)
 {
-	return columns < NARROW_SCREEN || view->knows_share[SHARE_GUEST] ? LEAST_TOP_WIDTH :
-									   TOP_WIDTH;
+	bool knows_all = view->knows[COLUMN_SHARES + SHARE_GUEST];
+
+	return columns < NARROW_SCREEN || knows_all ? LEAST_TOP_WIDTH : TOP_WIDTH;
+}
+
+static const char *title_of(enum column_id column)
+{
+	if (column_is_share(column))
+		return share_titles[column - COLUMN_SHARES];
+	if (column_is_quantile(column))
+		return quantile_titles[column - COLUMN_QUANTILES];
+	return column_titles[column];
+}
+
+/* With room for what says that it is sorted by; of what nothing is known there is none. */
+static struct column titled_column(const struct view *view, enum column_id column,
+				   unsigned int drop)
+{
+	return (struct column) {
+		.least = view->knows[column] ? strlen(title_of(column)) + 1 : 0,
+		.drop = drop,
+	};
+}
+
+/* A thread has the letter in front of its number. */
+static unsigned int first_width(const struct view *view)
+{
+	return PID_WIDTH + (view->inside && view->inside->num_tracked_threads);
 }
 
 /* Without names, of vCPUs. */
@@ -111,13 +139,16 @@ static struct layout make_layout(unsigned int columns, const struct view *view,
 {
 	struct layout layout = {
 		.column = {
-			[VIEW_PID] = { .least = PID_WIDTH, .drop = longest_name ? 7 : 0, },
-			[VIEW_NAME] = {},
-			[VIEW_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 11, },
-			[VIEW_EXITS] = { .least = RATE_WIDTH, },
-			[VIEW_HALTS] = { .least = RATE_WIDTH, .drop = 9, },
-			[VIEW_INJECTIONS] = { .least = RATE_WIDTH, .drop = 12, },
-			[VIEW_TOP] = {
+			[COLUMN_PID] = {
+				.least = first_width(view),
+				.drop = longest_name ? 7 : 0,
+			},
+			[COLUMN_NAME] = {},
+			[COLUMN_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 11, },
+			[COLUMN_RATES + RATE_EXITS] = { .least = RATE_WIDTH, },
+			[COLUMN_RATES + RATE_HALTS] = { .least = RATE_WIDTH, .drop = 9, },
+			[COLUMN_RATES + RATE_INJECTIONS] = { .least = RATE_WIDTH, .drop = 12, },
+			[COLUMN_TOP] = {
 				.least = least_top_width(columns, view),
 				.most = MOST_TOP_WIDTH,
 				.drop = 1,
@@ -129,38 +160,31 @@ static struct layout make_layout(unsigned int columns, const struct view *view,
 			},
 		},
 	};
+	enum quantile quantile;
 	enum share share;
 
-	/* With room for what says that it is sorted by. */
-	for (share = 0; share < NUM_SHARES; share++) {
-		layout.column[VIEW_SHARES + share] = (struct column) {
-			.least = view->knows_share[share] ? strlen(share_titles[share]) + 1 : 0,
-			.drop = share_drops[share],
-		};
-	}
+	for (share = 0; share < NUM_SHARES; share++)
+		layout.column[COLUMN_SHARES + share] =
+			titled_column(view, COLUMN_SHARES + share, share_drops[share]);
+	for (quantile = 0; quantile < NUM_QUANTILES; quantile++)
+		layout.column[COLUMN_QUANTILES + quantile] =
+			titled_column(view, COLUMN_QUANTILES + quantile, quantile_drops[quantile]);
 	if (longest_name)
-		fit_names(&layout.column[VIEW_NAME], longest_name, columns);
+		fit_names(&layout.column[COLUMN_NAME], longest_name, columns);
 	/* What is sorted by is seen. */
 	layout.column[view->sort].drop = 0;
 	fit_columns(layout.column, ARRAY_SIZE(layout.column), columns);
 	return layout;
 }
 
-static const char *title_of(enum view_column column)
+static bool is_text(enum column_id column)
 {
-	if (column >= VIEW_SHARES && column < VIEW_SHARES + NUM_SHARES)
-		return share_titles[column - VIEW_SHARES];
-	return column_titles[column];
-}
-
-static bool is_text(enum view_column column)
-{
-	return column == VIEW_NAME || column == VIEW_TOP;
+	return column == COLUMN_NAME || column == COLUMN_TOP;
 }
 
 /* A cell of the list; returns the column of the next one. */
 static unsigned int put_cell(struct screen *screen, unsigned int line, unsigned int at,
-			     const struct layout *layout, enum view_column column,
+			     const struct layout *layout, enum column_id column,
 			     const char *text, enum screen_style style)
 {
 	unsigned int width = layout->column[column].width;
@@ -179,10 +203,10 @@ static void put_header(struct screen *screen, unsigned int line, const struct vi
 {
 	char text[64], most[FORMAT_SIZE];
 	unsigned int at = 0;
-	enum view_column i;
+	enum column_id i;
 
-	for (i = 0; i < NUM_VIEW_COLUMNS; i++) {
-		snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : title_of(i),
+	for (i = 0; i < NUM_COLUMNS; i++) {
+		snprintf(text, sizeof(text), "%s%s", i == COLUMN_PID ? first : title_of(i),
 			 i != view->sort ? "" : view->ascending ? "^" : "v");
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
 	}
@@ -198,33 +222,19 @@ static void put_header(struct screen *screen, unsigned int line, const struct vi
 	screen_set_style(screen, line, STYLE_HEADER);
 	for (i = 0, at = 0; i < view->sort; i++)
 		at += layout->column[i].width ? layout->column[i].width + 1 : 0;
-	snprintf(text, sizeof(text), "%s%s", i == VIEW_PID ? first : title_of(i),
+	snprintf(text, sizeof(text), "%s%s", i == COLUMN_PID ? first : title_of(i),
 		 view->ascending ? "^" : "v");
 	put_cell(screen, line, at, layout, view->sort, text, STYLE_SORTED);
 }
 
-static unsigned int put_shares(struct screen *screen, unsigned int line, unsigned int at,
-			       const struct layout *layout, const struct rates *rates)
+static unsigned int put_numbers(struct screen *screen, unsigned int line, unsigned int at,
+				const struct layout *layout, const struct rates *rates)
 {
 	char text[FORMAT_SIZE];
-	enum share share;
+	enum column_id i;
 
-	for (share = 0; share < NUM_SHARES; share++) {
-		overview_format_share(text, rates, share);
-		at = put_cell(screen, line, at, layout, VIEW_SHARES + share, text, STYLE_PLAIN);
-	}
-	return at;
-}
-
-static unsigned int put_rates(struct screen *screen, unsigned int line, unsigned int at,
-			      const struct layout *layout, const struct rates *rates)
-{
-	char text[FORMAT_SIZE];
-	enum view_column i;
-
-	at = put_shares(screen, line, at, layout, rates);
-	for (i = VIEW_EXITS; i <= VIEW_INJECTIONS; i++) {
-		overview_format_rate(text, rates, column_rates[i]);
+	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
+		overview_format(text, rates, i);
 		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
 	}
 	return at;
@@ -259,14 +269,14 @@ static void put_history(struct screen *screen, unsigned int line, unsigned int a
 /* With its share where that fits into the column: alone a name says little. */
 static void format_reason(char text[REASON_SIZE], const struct rates *rates, unsigned int width)
 {
-	double share = rates ? overview_share(rates) : -1;
+	double share = rates ? rates_share(rates) : -1;
 
 	if (share >= 0) {
-		snprintf(text, REASON_SIZE, "%s %.0f%%", overview_reason(rates), 100 * share);
+		snprintf(text, REASON_SIZE, "%s %.0f%%", rates_reason(rates), 100 * share);
 		if (strlen(text) <= width)
 			return;
 	}
-	snprintf(text, REASON_SIZE, "%s", rates ? overview_reason(rates) : "-");
+	snprintf(text, REASON_SIZE, "%s", rates ? rates_reason(rates) : "-");
 }
 
 /* In the place of the top reason stands why there is none. */
@@ -288,53 +298,98 @@ static void put_vm(struct screen *screen, unsigned int line, const struct view *
 	unsigned int at = 0;
 
 	snprintf(text, sizeof(text), "%d", tracked->pid);
-	at = put_cell(screen, line, at, layout, VIEW_PID, text, STYLE_PLAIN);
-	at = put_cell(screen, line, at, layout, VIEW_NAME, tracked->name, STYLE_PLAIN);
+	at = put_cell(screen, line, at, layout, COLUMN_PID, text, STYLE_PLAIN);
+	at = put_cell(screen, line, at, layout, COLUMN_NAME, tracked->name, STYLE_PLAIN);
 	snprintf(text, sizeof(text), "%zu", tracked->num_vcpus);
-	at = put_cell(screen, line, at, layout, VIEW_VCPUS, text, STYLE_PLAIN);
-	at = put_rates(screen, line, at, layout, tracked->ended ? NULL : &tracked->rates);
-	format_state(text, tracked, layout->column[VIEW_TOP].width);
-	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
+	at = put_cell(screen, line, at, layout, COLUMN_VCPUS, text, STYLE_PLAIN);
+	at = put_numbers(screen, line, at, layout, tracked->ended ? NULL : &tracked->rates);
+	format_state(text, tracked, layout->column[COLUMN_TOP].width);
+	at = put_cell(screen, line, at, layout, COLUMN_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &tracked->exits, view->tracker->sampled_ns);
 	if (tracked->ended || !tracked->has_statistics)
 		screen_set_style(screen, line, STYLE_FAINT);
 }
 
+#define VCPU_NAME_SIZE 24
+
+/* In a title it has a word in front. */
+static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
+			const char *word)
+{
+	if (vcpu->number == VCPU_SUM)
+		snprintf(text, VCPU_NAME_SIZE, "%s", *word ? "sum of vCPUs" : "sum");
+	else if (vcpu->number >= TRACKED_THREAD)
+		snprintf(text, VCPU_NAME_SIZE, "t%u", vcpu->number - TRACKED_THREAD);
+	else
+		snprintf(text, VCPU_NAME_SIZE, "%s%u", word, vcpu->number);
+}
+
 static void put_vcpu(struct screen *screen, unsigned int line, const struct view *view,
 		     const struct layout *layout, const struct tracked_vcpu *vcpu)
 {
-	const struct rates *rates = view->inside->has_rates ? &vcpu->rates : NULL;
+	bool is_known = view->inside->has_rates || view->inside->num_tracked_threads;
+	const struct rates *rates = is_known ? &vcpu->rates : NULL;
 	char text[REASON_SIZE];
 	unsigned int at = 0;
 
-	snprintf(text, sizeof(text), "%u", vcpu->number);
-	at = put_cell(screen, line, at, layout, VIEW_PID, text, STYLE_PLAIN);
-	at = put_rates(screen, line, at, layout, rates);
-	format_reason(text, rates, layout->column[VIEW_TOP].width);
-	at = put_cell(screen, line, at, layout, VIEW_TOP, text, STYLE_PLAIN);
+	format_vcpu(text, vcpu, "");
+	at = put_cell(screen, line, at, layout, COLUMN_PID, text, STYLE_PLAIN);
+	at = put_numbers(screen, line, at, layout, rates);
+	format_reason(text, rates, layout->column[COLUMN_TOP].width);
+	at = put_cell(screen, line, at, layout, COLUMN_TOP, text, STYLE_PLAIN);
 	put_history(screen, line, at, layout, &vcpu->exits, view->tracker->sampled_ns);
 }
 
-/* What the view is like, on the right; in what is left of the line the title. */
-__printf(3, 4)
-static void put_title(struct screen *screen, const struct view *view, const char *format, ...)
+/* What the view is like. */
+static char *describe_view(const struct view *view, const char *time_format, bool with_interval)
 {
 	time_t seconds = view->real_ns / NSEC_PER_SEC;
-	char *title, *fitted, *state;
-	unsigned int length;
-	char time[32] = "";
+	char time[32] = "", interval[32] = "";
 	struct tm tm;
-	va_list args;
+	char *text;
 
 	localtime_r(&seconds, &tm);
 	if (view->replayed)
-		strftime(time, sizeof(time), "%Y-%m-%d %H:%M:%S, ", &tm);
-	state = xasprintf(" %s%severy %g s", time, view->paused ? "paused, " : "",
-			  (double)view->interval_ns / NSEC_PER_SEC);
-	length = at_most(strlen(state), screen->columns);
+		strftime(time, sizeof(time), time_format, &tm);
+	if (with_interval)
+		snprintf(interval, sizeof(interval), "every %g s, ",
+			 (double)view->interval_ns / NSEC_PER_SEC);
+	text = xasprintf(" %s%s%s", time, view->paused ? "paused, " : "", interval);
+	if (text[1])
+		text[strlen(text) - 2] = '\0';
+	return text;
+}
+
+/*
+ * On the right that, in what is left of the line the title: if there is no room for both the
+ * interval says least, then the date.
+ */
+__printf(3, 4)
+static void put_title(struct screen *screen, const struct view *view, const char *format, ...)
+{
+	static const struct {
+		const char *time;
+		bool interval;
+	} levels[] = {
+		{ "%Y-%m-%d %H:%M:%S, ", true, },
+		{ "%Y-%m-%d %H:%M:%S, ", false, },
+		{ "%H:%M:%S, ", false, },
+	};
+	char *title, *fitted, *state = NULL;
+	unsigned int length;
+	va_list args;
+	size_t i;
+
 	va_start(args, format);
 	title = xvasprintf(format, args);
 	va_end(args);
+	for (i = 0; i < ARRAY_SIZE(levels); i++) {
+		free(state);
+		state = describe_view(view, levels[i].time, levels[i].interval);
+		if (text_width(title) + strlen(state) <= screen->columns)
+			break;
+	}
+	length = at_most(strlen(state), screen->columns);
 	fitted = text_fit(title, screen->columns - length);
 	screen_print(screen, 0, 0, STYLE_TITLE, "%s", fitted);
 	screen_print(screen, 0, screen->columns - length,
@@ -342,6 +397,23 @@ static void put_title(struct screen *screen, const struct view *view, const char
 	free(fitted);
 	free(title);
 	free(state);
+}
+
+static char *describe_bar(const struct view *view)
+{
+	const struct bar *bar = view->bar + view_selected_line(view);
+	char number[BUCKET_SIZE];
+	const char *name, *help;
+
+	if (view_selected_line(view) >= view->bar_list.count)
+		return NULL;
+	name = bar->desc->name;
+	help = describe_name(name);
+	if (bar->is_bucket && has_parts(bar->desc)) {
+		name = bucket_name(number, bar->desc, bar->bucket);
+		help = describe_reason(name);
+	}
+	return help ? xasprintf("%s: %s", name, help) : NULL;
 }
 
 /* What is selected counts, or which reason of exits it is; NULL if that is not known. */
@@ -352,6 +424,8 @@ static char *describe_selected(const struct view *view)
 	const char *name, *help;
 	char number[BUCKET_SIZE];
 
+	if (view->bars)
+		return describe_bar(view);
 	if (view->level < VIEW_VCPU || line >= view->list[view->level].count)
 		return NULL;
 	name = view->level == VIEW_VCPU ? view->rows.row[line].desc->name : desc->name;
@@ -370,7 +444,7 @@ static char *message_of(const struct screen *screen, const struct view *view,
 	const struct inventory *inventory = view->tracker->inventory;
 
 	*style = STYLE_TITLE;
-	if (view->filter[0] && view->level == VIEW_HOST && !view->typing)
+	if (view->filter[0] && view->level == VIEW_HOST && !view->bars && !view->typing)
 		return xasprintf("only with '%s', Esc shows all", view->filter);
 	if (view_num_messages(view) <= view->num_messages_read)
 		return screen->lines < LOW_SCREEN ? NULL : describe_selected(view);
@@ -439,7 +513,7 @@ static unsigned int list_lines(const struct screen *screen, const struct view *v
 
 static unsigned int longest_vm_name(const struct view *view)
 {
-	unsigned int longest = strlen(column_titles[VIEW_NAME]), width;
+	unsigned int longest = strlen(column_titles[COLUMN_NAME]), width;
 	size_t i;
 
 	for (i = 0; i < view->list[VIEW_HOST].count; i++) {
@@ -458,7 +532,7 @@ static void render_host(struct screen *screen, struct view *view)
 	for (i = 0; i < view->list[VIEW_HOST].count; i++)
 		note_most(&layout, &view->vm[i]->exits, view->tracker->sampled_ns);
 	put_host_title(screen, view);
-	put_header(screen, 1, view, &layout, column_titles[VIEW_PID]);
+	put_header(screen, 1, view, &layout, column_titles[COLUMN_PID]);
 	for (i = 0; i < lines && first + i < view->list[VIEW_HOST].count; i++) {
 		put_vm(screen, 2 + i, view, &layout, view->vm[first + i]);
 		if (first + i == view_selected_line(view))
@@ -508,10 +582,22 @@ static unsigned int put_statistics(struct screen *screen, unsigned int line, uns
 
 static void put_vm_title(struct screen *screen, const struct view *view, const char *what)
 {
-	const struct tracked_vm *inside = view->inside;
+	const struct tracked_vm *tracked = view->inside ? view->inside : view->selected;
 
-	put_title(screen, view, "%s, pid %d, %s, %s%s", inside->name, inside->pid, inside->id,
-		  what, inside->ended ? ", ended" : "");
+	put_title(screen, view, "%s, pid %d, %s, %s%s", tracked->name, tracked->pid, tracked->id,
+		  what, tracked->ended ? ", ended" : "");
+}
+
+static bool has_unknown_threads(const struct tracked_vm *inside)
+{
+	const struct tracked_vcpu *vcpu = &inside->vcpu[inside->num_tracked_vcpus];
+	size_t i;
+
+	for (i = 0; i < inside->num_tracked_threads; i++) {
+		if (vcpu[i].number >= TRACKED_THREAD)
+			return true;
+	}
+	return false;
 }
 
 static void render_vm(struct screen *screen, struct view *view)
@@ -524,7 +610,7 @@ static void render_vm(struct screen *screen, struct view *view)
 	size_t first;
 
 	/* At least half of it is left for the statistics. */
-	lines = at_most(inside->num_tracked_vcpus, (lines + 1) / 2);
+	lines = at_most(view->list[VIEW_VM].count, (lines + 1) / 2);
 	first = view_scroll(view, lines);
 	snprintf(vcpus, sizeof(vcpus), "%zu vCPU%s", inside->num_vcpus,
 		 PLURAL(inside->num_vcpus));
@@ -537,6 +623,9 @@ static void render_vm(struct screen *screen, struct view *view)
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, line, STYLE_SELECTED);
 	}
+	if (has_unknown_threads(inside) && line < end)
+		screen_print(screen, line++, 0, STYLE_FAINT, "%s",
+			     "t1234 is a thread: which vCPU it runs is not known.");
 	if (!inside->has_statistics) {
 		screen_print(screen, line, 0, STYLE_PLAIN, "Its statistics cannot be had.");
 	} else if (line < end) {
@@ -646,10 +735,10 @@ static void render_vcpu(struct screen *screen, struct view *view)
 	};
 	unsigned int lines = list_lines(screen, view), i;
 	size_t first = view_scroll(view, lines);
-	char vcpu[32];
+	char vcpu[VCPU_NAME_SIZE];
 
 	fit_columns(columns, ARRAY_SIZE(columns), screen->columns);
-	snprintf(vcpu, sizeof(vcpu), "vCPU %u", view_vcpu(view)->number);
+	format_vcpu(vcpu, view_vcpu(view), "vCPU ");
 	put_vm_title(screen, view, vcpu);
 	put_row(screen, 1, columns, titles, ARRAY_SIZE(columns));
 	screen_set_style(screen, 1, STYLE_HEADER);
@@ -740,37 +829,204 @@ static void render_buckets(struct screen *screen, struct view *view)
 	put_footer(screen, view, histogram_keys);
 }
 
-static void render_help(struct screen *screen)
-{
-	static const char * const lines[] = {
-		"Enter              look into a VM: its vCPUs, and the statistics that move;",
-		"                   into a vCPU: all that it counts; into a histogram",
-		"Esc, Backspace, q  back; q on the list of VMs quits",
-		"Up, Down, k, j     select; also Page Up, Page Down, Home, End",
-		"Left, Right, < >   sort by another column",
-		"r                  sort the other way round",
-		"/                  only VMs whose name, pid or top reason has this text",
-		"+ -                longer or shorter intervals",
-		"p, space           pause, and go on",
-		"[ ] { } ( )        of a recording: a sample or a minute back or on, begin, end",
-		"?                  this help, and back",
-		"",
-		"GUEST%       of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,",
-		"READY%       waiting for a CPU, IDLE% with nothing to do: together 100 %",
-		"EXITS/s      exits from the guest to the host",
-		"HALTS/s      times that a vCPU had nothing to do and gave its CPU back",
-		"INJ/s        interrupts injected into the guest",
-		"TOP REASON   what most of the exits were for, and its share",
-		"no counter   most exits, so many, were for what the kernel does not count",
-		"OF EXITS     of a statistic that counts exits: its share in all of them",
-		"-            not counted on this architecture, or not known yet",
-		"LAST MINUTE  exits per second, all lines in the same scale: its top is named",
-	};
-	unsigned int i;
+/* All histograms at once: of the interval, and of the last minute. */
+enum bar_column {
+	BAR_NAME,
+	BAR_NOW,
+	BAR_NOW_BAR,
+	BAR_MINUTE,
+	BAR_MINUTE_BAR,
+	NUM_BAR_COLUMNS,
+};
 
-	screen_print(screen, 0, 0, STYLE_TITLE, "kvmstat top: keys and columns");
-	for (i = 0; i < ARRAY_SIZE(lines); i++)
-		screen_print(screen, 2 + i, 1, STYLE_PLAIN, "%s", lines[i]);
+static char *name_of_bar(const struct bar *bar)
+{
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
+
+	if (!bar->is_bucket)
+		return xasprintf("%s", bar->desc->name);
+	if (has_parts(bar->desc))
+		return xasprintf("  %s", bucket_name(number, bar->desc, bar->bucket));
+	format_bounds(lower, upper, bar->desc, bar->bucket);
+	return xasprintf("  %8s %8s", lower, upper);
+}
+
+static void put_bar(struct screen *screen, unsigned int line, const struct bar *bar,
+		    const struct column *columns)
+{
+	char *name = name_of_bar(bar), *now_bar, *minute_bar;
+	char now[FORMAT_SIZE], minute[FORMAT_SIZE];
+
+	format_value(now, bar->desc, bar->now);
+	format_value(minute, bar->desc, bar->minute);
+	now_bar = format_bar(bar->is_bucket ? bar->now : 0, bar->most_now,
+			     columns[BAR_NOW_BAR].width);
+	minute_bar = format_bar(bar->is_bucket ? bar->minute : 0, bar->most_minute,
+				columns[BAR_MINUTE_BAR].width);
+	put_row(screen, line, columns,
+		(const char * const []) { name, now, now_bar, minute, minute_bar, },
+		NUM_BAR_COLUMNS);
+	if (!bar->is_bucket)
+		screen_set_style(screen, line, STYLE_TITLE);
+	free(name);
+	free(now_bar);
+	free(minute_bar);
+}
+
+static unsigned int longest_bar_name(const struct view *view)
+{
+	unsigned int longest = strlen("HISTOGRAM");
+	size_t i, length;
+	char *name;
+
+	for (i = 0; i < view->bar_list.count; i++) {
+		name = name_of_bar(&view->bar[i]);
+		length = strlen(name);
+		longest = length > longest ? length : longest;
+		free(name);
+	}
+	return longest;
+}
+
+/* How long the counts were counted for. */
+static void format_span(char text[FORMAT_SIZE], uint64_t ns)
+{
+	double seconds = (double)ns / NSEC_PER_SEC;
+
+	snprintf(text, FORMAT_SIZE, seconds < 9.95 ? "IN %.1f s" : "IN %.0f s", seconds);
+}
+
+static void put_bars_title(struct screen *screen, const struct view *view)
+{
+	size_t vcpus = view_bars_of(view)->num_vcpus;
+	char what[64];
+
+	if (view->inside)
+		format_vcpu(what, view_vcpu(view), "vCPU ");
+	else
+		snprintf(what, sizeof(what), "sum of %zu vCPU%s", vcpus, PLURAL(vcpus));
+	put_vm_title(screen, view, what);
+}
+
+static const char *describe_no_bars(const struct view *view)
+{
+	const struct model *model = &view_bars_of(view)->model;
+	const struct statsfile_schema *schema = model->group[SCOPE_VCPU].schema;
+	size_t i;
+
+	for (i = 0; schema && i < schema->num_desc; i++) {
+		if (!is_histogram(&schema->desc[i]))
+			continue;
+		return view->minute_ns ? "Nothing was counted in histograms." :
+					 "What histograms count from now on will be here.";
+	}
+	return "There are no histograms of it.";
+}
+
+static void render_bars(struct screen *screen, struct view *view)
+{
+	char now[FORMAT_SIZE], minute[FORMAT_SIZE];
+	const char * const titles[NUM_BAR_COLUMNS] = { "HISTOGRAM", now, "", minute, "", };
+	/* Both the same: on 80 columns there is room for as much. */
+	const unsigned int bar_width = screen->columns > 28 ? screen->columns / 4 - 1 : 6;
+	struct column columns[NUM_BAR_COLUMNS] = {
+		[BAR_NAME] = { .least = longest_bar_name(view), .left = true, },
+		[BAR_NOW] = { .least = 9, },
+		[BAR_NOW_BAR] = { .least = 6, .most = bar_width, .drop = 2, .left = true, },
+		[BAR_MINUTE] = { .least = 9, .drop = 1, },
+		[BAR_MINUTE_BAR] = { .least = 6, .most = bar_width, .drop = 3, .left = true, },
+	};
+	unsigned int lines = list_lines(screen, view), i;
+	size_t first = view_scroll(view, lines);
+
+	fit_columns(columns, ARRAY_SIZE(columns), screen->columns);
+	format_span(now, view_bars_of(view)->model.elapsed_ns);
+	format_span(minute, view->minute_ns);
+	put_bars_title(screen, view);
+	put_row(screen, 1, columns, titles, ARRAY_SIZE(columns));
+	screen_set_style(screen, 1, STYLE_HEADER);
+	for (i = 0; i < lines && first + i < view->bar_list.count; i++) {
+		put_bar(screen, 2 + i, &view->bar[first + i], columns);
+		if (first + i == view_selected_line(view))
+			screen_set_style(screen, 2 + i, STYLE_SELECTED);
+	}
+	if (!view->bar_list.count)
+		screen_print(screen, 2, 0, STYLE_PLAIN, "%s", describe_no_bars(view));
+	put_footer(screen, view, histogram_keys);
+}
+
+/* Keys, and what they do; behind an empty one columns, and what stands there. */
+static const char * const help[][2] = {
+	{ "Enter", "look into a VM: its vCPUs, and the statistics that move;", },
+	{ "", "into a vCPU: all that it counts; into a histogram", },
+	{ "Esc, Backspace, q", "back; q on the list of VMs quits", },
+	{ "Up, Down, k, j", "select; also Page Up, Page Down, Home, End", },
+	{ "Left, Right, < >", "sort by another column; r: the other way round", },
+	{ "/", "only VMs whose name, pid or top reason has this text", },
+	{ "d", "all histograms: of the interval, and of the last minute", },
+	{ "+ -", "longer or shorter intervals; p, space: pause, and go on", },
+	{ "[ ] { } ( )", "of a recording: a sample or a minute back or on, begin, end", },
+	{ "?", "this help, and back", },
+	{},
+	{ "GUEST%", "of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,", },
+	{ "READY%", "waiting for a CPU, IDLE% with nothing to do: together 100 %", },
+	{ "EXITS/s", "exits from the guest to the host", },
+	{ "HALTS/s", "times that a vCPU had nothing to do and gave its CPU back", },
+	{ "INJ/s", "interrupts injected into the guest", },
+	{ "READY50 99", "half, and 99 of 100, waits for a CPU were below; EXIT50 99: exits", },
+	{ "TOP REASON", "what most of the exits were for, and its share", },
+	{ "no counter", "most exits, so many, were for what the kernel does not count", },
+	{ "OF EXITS", "of a statistic that counts exits: its share in all of them", },
+	{ "-", "not counted on this architecture, or not known yet", },
+	{ "LAST MINUTE", "exits per second, all lines in the same scale: its top is named", },
+};
+
+/* In lines of that width, with what is said beside the keys, or below those that are longer. */
+static char *wrap_help(unsigned int width)
+{
+	unsigned int indent = width < 60 ? 13 : 19;
+	char *text = NULL;
+	FILE *out;
+	size_t i, size;
+
+	out = open_memstream(&text, &size);
+	if (!out)
+		abort();
+	for (i = 0; i < ARRAY_SIZE(help); i++) {
+		if (!help[i][0]) {
+			indent = 13;
+			fputc('\n', out);
+			continue;
+		}
+		fprintf(out, "%-*s", (int)indent, help[i][0]);
+		if (strlen(help[i][0]) >= indent)
+			fprintf(out, "\n%*s", (int)indent, "");
+		print_wrapped(out, help[i][1], width > indent ? width - indent : 1, indent);
+		fputc('\n', out);
+	}
+	fclose(out);
+	return text;
+}
+
+static void render_help(struct screen *screen, struct view *view)
+{
+	char *text = wrap_help(screen->columns - at_most(1, screen->columns));
+	size_t page = screen->lines > 2 ? screen->lines - 2 : 0, lines = 0, line = 0;
+	char *rest = text, *next;
+
+	for (next = text; *next; next++)
+		lines += *next == '\n';
+	if (view->help_top + page > lines)
+		view->help_top = lines > page ? lines - page : 0;
+	view->page = page;
+	screen_print(screen, 0, 0, STYLE_TITLE, "kvmstat top: %s",
+		     lines > page ? "help, Up and Down" : "keys and columns");
+	while ((next = strsep(&rest, "\n")) && rest) {
+		if (line >= view->help_top && line - view->help_top < page)
+			screen_print(screen, 2 + line - view->help_top, 1, STYLE_PLAIN, "%s", next);
+		line++;
+	}
+	free(text);
 }
 
 void render_screen(struct screen *screen, struct view *view)
@@ -784,7 +1040,9 @@ void render_screen(struct screen *screen, struct view *view)
 
 	screen_clear(screen, screen->lines, screen->columns);
 	if (view->help)
-		render_help(screen);
+		render_help(screen, view);
+	else if (view->bars)
+		render_bars(screen, view);
 	else
 		render_level[view->level](screen, view);
 }

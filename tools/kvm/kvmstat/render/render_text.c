@@ -37,70 +37,197 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
-static void render_vms(struct output *output, const struct inventory *inventory)
+static double seconds(uint64_t ns)
 {
-	struct column columns[] = {
-		{ .title = "PID", .least = 7, .drop = 1, },
-		{ .title = "VM", .least = 12, .left = true, .drop = 2, },
-		{ .title = "VCPUS", },
-		{ .title = "VM STATS", .drop = 3, },
-		{ .title = "VCPU STATS", .drop = 4, },
-		{ .title = "NAME", .left = true, .shortens = true, },
-	};
-	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
-	const struct vm *vm;
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		table_add(&table, "%d", vm->process->pid);
-		if (vm_has_statistics(vm)) {
-			table_add(&table, "%s", vm->file.id);
-			table_add(&table, "%zu", vm->num_vcpus);
-			table_add(&table, "%u", num_statistics(vm->file.schema));
-			table_add(&table, "%u", num_statistics(vm_vcpu_schema(vm)));
-		} else {
-			table_add(&table, "-");
-			table_add(&table, "%zu", vm->num_vcpus_counted);
-			table_add(&table, "-");
-			table_add(&table, "-");
-		}
-		table_add(&table, "%s", vm->process->name);
-	}
-	table_fit(&table, output->width);
-	if (inventory->num_vms)
-		table_print(&table, output->file);
-	table_free(&table);
+	return (double)ns / NSEC_PER_SEC;
 }
-
-/* The first column of them. One that nothing is known of is empty, and not there. */
-#define SHARES 3
 
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
-static void add_overview(struct table *table, const char *time, const bool known[NUM_SHARES],
+/* What nothing is known of is empty, and has no column. */
+static void add_numbers(struct table *table, const bool known[NUM_COLUMNS],
+			const struct rates *rates)
+{
+	char text[FORMAT_SIZE];
+	enum column_id i;
+
+	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
+		overview_format(text, rates, i);
+		table_add(table, "%s", known[i] ? text : "");
+	}
+}
+
+/* Shares, rates and quantiles stand next to each other; titles of those that are known. */
+static void set_titles(struct column *first, const bool known[NUM_COLUMNS])
+{
+	enum quantile quantile;
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++)
+		first[share].title = known[COLUMN_SHARES + share] ? share_titles[share] : "";
+	first += COLUMN_QUANTILES - COLUMN_SHARES;
+	for (quantile = 0; quantile < NUM_QUANTILES; quantile++)
+		first[quantile].title = known[COLUMN_QUANTILES + quantile] ?
+					quantile_titles[quantile] : "";
+}
+
+/* The longest times say most. */
+static void set_quantile_drops(struct column *first, unsigned int drop)
+{
+	first[QUANTILE_READY_P99].drop = drop;
+	first[QUANTILE_EXIT_P99].drop = drop + 1;
+	first[QUANTILE_READY_P50].drop = drop + 2;
+	first[QUANTILE_EXIT_P50].drop = drop + 3;
+}
+
+static void note_known(bool known[NUM_COLUMNS], const struct overviews *overviews)
+{
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++)
+		overview_note_known(known, &overviews->vm[i]->rates);
+}
+
+/* In the list of VMs, of which there are no rates. */
+enum {
+	LIST_PID,
+	LIST_ID,
+	LIST_VCPUS,
+	LIST_NUMBERS,
+	LIST_STATISTICS = LIST_NUMBERS + COLUMN_TOP - COLUMN_SHARES,
+	LIST_VCPU_STATISTICS,
+	LIST_SOURCE,
+	LIST_NAME,
+	NUM_LIST_COLUMNS,
+};
+
+static unsigned int list_column(enum column_id column)
+{
+	switch (column) {
+	case COLUMN_PID:
+		return LIST_PID;
+	case COLUMN_VCPUS:
+		return LIST_VCPUS;
+	case COLUMN_NAME:
+	case COLUMN_TOP:
+		return LIST_NAME;
+	default:
+		return LIST_NUMBERS + column - COLUMN_SHARES;
+	}
+}
+
+static void add_vm(struct table *table, const bool known[NUM_COLUMNS],
+		   const struct tracked_vm *vm)
+{
+	const struct group *group = vm->model.group;
+
+	table_add(table, "%d", vm->pid);
+	table_add(table, "%s", vm->id);
+	table_add(table, "%zu", vm->num_vcpus);
+	add_numbers(table, known, &vm->rates);
+	if (vm->has_statistics) {
+		table_add(table, "%u", num_statistics(group[SCOPE_VM].schema));
+		table_add(table, "%u", num_statistics(group[SCOPE_VCPU].schema));
+	} else {
+		table_add(table, "-");
+		table_add(table, "-");
+	}
+	table_add(table, "%s", vm->source);
+	table_add(table, "%s", vm->name);
+}
+
+/* What is of a while is not what else stands there. */
+static void render_length(struct output *output, const struct overviews *overviews,
+			  const struct column *columns)
+{
+	char text[128];
+	size_t i;
+
+	for (i = LIST_NUMBERS; i < LIST_STATISTICS && !columns[i].width; i++)
+		;
+	if (i == LIST_STATISTICS || !overviews->elapsed_ns)
+		return;
+	snprintf(text, sizeof(text), "What the time was spent with: of %.2g s.",
+		 seconds(overviews->elapsed_ns));
+	print_wrapped(output->file, text, output->width ? output->width : UINT_MAX, 0);
+	fputc('\n', output->file);
+}
+
+static void render_vms(struct output *output, const struct overviews *overviews)
+{
+	struct column columns[NUM_LIST_COLUMNS] = {
+		[LIST_PID] = { .title = "PID", .least = 7, .drop = 1, },
+		[LIST_ID] = { .title = "VM", .least = 12, .left = true, .drop = 7, },
+		[LIST_VCPUS] = { .title = "VCPUS", },
+		[LIST_NUMBERS + SHARE_GUEST] = { .drop = 2, },
+		[LIST_NUMBERS + SHARE_KVM] = { .drop = 4, },
+		[LIST_NUMBERS + SHARE_VMM] = { .drop = 4, },
+		[LIST_NUMBERS + SHARE_READY] = { .drop = 3, },
+		[LIST_NUMBERS + SHARE_IDLE] = { .drop = 5, },
+		[LIST_STATISTICS] = { .title = "VM STATS", .drop = 12, },
+		[LIST_VCPU_STATISTICS] = { .title = "VCPU STATS", .drop = 13, },
+		[LIST_SOURCE] = { .title = "SOURCE", .left = true, .drop = 6, },
+		[LIST_NAME] = { .title = "NAME", .left = true, .shortens = true, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	bool known[NUM_COLUMNS] = {};
+	size_t i;
+
+	note_known(known, overviews);
+	for (i = 0; i < NUM_RATES; i++)
+		columns[list_column(COLUMN_RATES + i)].title = "";
+	set_quantile_drops(&columns[list_column(COLUMN_QUANTILES)], 8);
+	set_titles(&columns[LIST_NUMBERS], known);
+	if (overviews->sorted)
+		columns[list_column(overviews->sorted_by)].drop = 0;
+	for (i = 0; i < overviews->num_vms; i++)
+		add_vm(&table, known, overviews->vm[i]);
+	table_fit(&table, output->width);
+	if (overviews->num_vms) {
+		table_print(&table, output->file);
+		render_length(output, overviews, columns);
+	}
+	table_free(&table);
+}
+
+/* What each VM does. */
+enum {
+	LINE_TIME,
+	LINE_PID,
+	LINE_VCPUS,
+	LINE_NUMBERS,
+	LINE_TOP = LINE_NUMBERS + COLUMN_TOP - COLUMN_SHARES,
+	LINE_SHARE,
+	LINE_NAME,
+	NUM_LINE_COLUMNS,
+};
+
+static unsigned int line_column(enum column_id column)
+{
+	switch (column) {
+	case COLUMN_PID:
+		return LINE_PID;
+	case COLUMN_VCPUS:
+		return LINE_VCPUS;
+	case COLUMN_NAME:
+		return LINE_NAME;
+	default:
+		return LINE_NUMBERS + column - COLUMN_SHARES;
+	}
+}
+
+static void add_overview(struct table *table, const char *time, const bool known[NUM_COLUMNS],
 			 const struct tracked_vm *vm)
 {
-	static const enum rate rates[] = { RATE_EXITS, RATE_HALTS, RATE_INJECTIONS, };
-	double share = overview_share(&vm->rates);
-	char text[FORMAT_SIZE];
-	enum share part;
-	size_t i;
+	double share = rates_share(&vm->rates);
 
 	table_add(table, "%s", time);
 	table_add(table, "%d", vm->pid);
 	table_add(table, "%zu", vm->num_vcpus);
-	for (part = 0; part < NUM_SHARES; part++) {
-		overview_format_share(text, &vm->rates, part);
-		table_add(table, "%s", known[part] ? text : "");
-	}
-	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		overview_format_rate(text, &vm->rates, rates[i]);
-		table_add(table, "%s", text);
-	}
+	add_numbers(table, known, &vm->rates);
 	/* In the place of the top reason stands that there is no more to come. */
-	table_add(table, "%s", vm->ended ? "ended" : overview_reason(&vm->rates));
+	table_add(table, "%s", vm->ended ? "ended" : rates_reason(&vm->rates));
 	if (share >= 0 && !vm->ended)
 		table_add(table, "%.0f%%", 100 * share);
 	else
@@ -122,36 +249,38 @@ static unsigned int header_number(const struct table *table, const struct tm *tm
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
-	bool known[NUM_SHARES] = {};
+	bool known[NUM_COLUMNS] = {};
 	char date[16], time[32];
 	/* What is idle is what the others leave. */
-	struct column columns[] = {
-		{ .title = date, .least = 8, .left = true, .drop = 4, },
-		{ .title = "PID", .least = 6, .drop = 8, },
-		{ .title = "VCPU", .drop = 10, },
-		[SHARES + SHARE_GUEST] = { .drop = 1, },
-		[SHARES + SHARE_KVM] = { .drop = 5, },
-		[SHARES + SHARE_VMM] = { .drop = 5, },
-		[SHARES + SHARE_READY] = { .drop = 2, },
-		[SHARES + SHARE_IDLE] = { .drop = 6, },
-		{ .title = "EXITS/S", .least = 8, },
+	struct column columns[NUM_LINE_COLUMNS] = {
+		[LINE_TIME] = { .title = date, .least = 8, .left = true, .drop = 4, },
+		[LINE_PID] = { .title = "PID", .least = 6, .drop = 8, },
+		[LINE_VCPUS] = { .title = "VCPU", .drop = 10, },
+		[LINE_NUMBERS + SHARE_GUEST] = { .drop = 1, },
+		[LINE_NUMBERS + SHARE_KVM] = { .drop = 5, },
+		[LINE_NUMBERS + SHARE_VMM] = { .drop = 5, },
+		[LINE_NUMBERS + SHARE_READY] = { .drop = 2, },
+		[LINE_NUMBERS + SHARE_IDLE] = { .drop = 6, },
+		[LINE_NUMBERS + NUM_SHARES] = { .title = "EXITS/S", .least = 8, },
 		{ .title = "HALTS/S", .least = 8, .drop = 9, },
 		{ .title = "INJECT/S", .least = 8, .drop = 11, },
-		{ .title = "TOP REASON", .least = top_width, .most = top_width, .left = true,
-		  .drop = 3, },
-		{ .title = "SHARE", .drop = 7, },
-		{ .title = "NAME", .left = true, .shortens = true, },
+		[LINE_TOP] = { .title = "TOP REASON", .least = top_width, .most = top_width,
+			       .left = true, .drop = 3, },
+		[LINE_SHARE] = { .title = "SHARE", .drop = 7, },
+		[LINE_NAME] = { .title = "NAME", .left = true, .shortens = true, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	unsigned int header;
-	enum share share;
 	struct tm tm;
 	size_t i;
 
-	for (i = 0; i < overviews->num_vms; i++)
-		overview_note_known(known, &overviews->vm[i]->rates);
-	for (share = 0; share < NUM_SHARES; share++)
-		columns[SHARES + share].title = known[share] ? share_titles[share] : "";
+	note_known(known, overviews);
+	for (i = 0; i < NUM_RATES; i++)
+		known[COLUMN_RATES + i] = true;
+	set_quantile_drops(&columns[line_column(COLUMN_QUANTILES)], 12);
+	set_titles(&columns[LINE_NUMBERS], known);
+	if (overviews->sorted)
+		columns[line_column(overviews->sorted_by)].drop = 0;
 	/* Where it costs nothing, each line has the date, and else the header. */
 	localtime_r(&overviews->time.tv_sec, &tm);
 	strftime(date, sizeof(date), output->width ? "%Y-%m-%d" : "TIME", &tm);
@@ -231,11 +360,6 @@ static char *title_of(const struct tracked_vm *vm)
 {
 	return xasprintf("%s, pid %d, %s, %zu vCPU%s", vm->name, vm->pid, vm->id,
 			 vm->num_vcpus, PLURAL(vm->num_vcpus));
-}
-
-static double seconds(uint64_t ns)
-{
-	return (double)ns / NSEC_PER_SEC;
 }
 
 static void render_sample(struct output *output, const struct tracked_vm *vm)
@@ -395,7 +519,8 @@ static char *subject_name(const struct subject *subject)
 	else if (subject->vcpu)
 		what = xasprintf("VM %s, vCPU %u", subject->id, subject->vcpu->number);
 	else
-		what = xasprintf("sum of %zu vCPU%s", vm->num_vcpus, PLURAL(vm->num_vcpus));
+		what = xasprintf("sum of %zu vCPU%s", vm_count_vcpus(vm),
+				 PLURAL(vm_count_vcpus(vm)));
 	name = xasprintf("%s, pid %d, %s", vm->process->name, vm->process->pid, what);
 	free(what);
 	return name;

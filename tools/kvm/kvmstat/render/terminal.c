@@ -67,11 +67,21 @@ static void print_after_screen(const char *text)
 	print_line(text);
 }
 
+static void have_none(int number)
+{
+	(void)number;
+}
+
 int terminal_open(void)
 {
 	/* What is drawn is wide characters, all else stays as it is. */
 	setlocale(LC_CTYPE, "");
 	unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	/*
+	 * Where nobody handles it curses does, and ignores it while it draws: one that waits
+	 * to be read from top's file descriptor would be lost then.
+	 */
+	signal(SIGTSTP, have_none);
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -1;

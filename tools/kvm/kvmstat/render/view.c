@@ -15,7 +15,7 @@ void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns)
 {
 	*view = (struct view) {
 		.tracker = tracker,
-		.sort = VIEW_EXITS,
+		.sort = COLUMN_RATES + RATE_EXITS,
 		.selected_vcpu = -1,
 		.interval_ns = interval_ns,
 	};
@@ -27,52 +27,9 @@ void view_free(struct view *view)
 	free(view->vcpu);
 	free(view->rows.row);
 	free(view->bucket);
-}
-
-static int compare_numbers(double left, double right)
-{
-	return (left > right) - (left < right);
-}
-
-static bool is_share(int column)
-{
-	return column >= VIEW_SHARES && column < VIEW_SHARES + NUM_SHARES;
-}
-
-static int compare_rates(const struct rates *left, const struct rates *right,
-			 enum view_column sort)
-{
-	if (is_share(sort))
-		return compare_numbers(left->shares.part[sort - VIEW_SHARES],
-				       right->shares.part[sort - VIEW_SHARES]);
-	switch (sort) {
-	case VIEW_EXITS:
-		return compare_numbers(left->per_second[RATE_EXITS], right->per_second[RATE_EXITS]);
-	case VIEW_HALTS:
-		return compare_numbers(left->per_second[RATE_HALTS], right->per_second[RATE_HALTS]);
-	case VIEW_INJECTIONS:
-		return compare_numbers(left->per_second[RATE_INJECTIONS],
-				       right->per_second[RATE_INJECTIONS]);
-	case VIEW_TOP:
-		return strcmp(overview_reason(left), overview_reason(right));
-	default:
-		return 0;
-	}
-}
-
-static int compare_by_column(const struct tracked_vm *left, const struct tracked_vm *right,
-			     enum view_column sort)
-{
-	switch (sort) {
-	case VIEW_PID:
-		return compare_numbers(left->pid, right->pid);
-	case VIEW_NAME:
-		return strcmp(left->name, right->name);
-	case VIEW_VCPUS:
-		return compare_numbers(left->num_vcpus, right->num_vcpus);
-	default:
-		return compare_rates(&left->rates, &right->rates, sort);
-	}
+	free(view->bar);
+	free(view->delta);
+	minute_free(&view->minute);
 }
 
 static int compare_vms(const void *a, const void *b, void *argument)
@@ -80,26 +37,25 @@ static int compare_vms(const void *a, const void *b, void *argument)
 	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
 	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
 	const struct view *view = argument;
-	int order = compare_by_column(left, right, view->sort);
+	int order = compare_tracked(left, right, view->sort);
 
 	if (order)
 		return view->ascending ? order : -order;
 	/* Those that are the same in this column keep their places. */
-	order = compare_numbers(left->pid, right->pid);
+	order = compare_tracked(left, right, COLUMN_PID);
 	return order ? order : strcmp(left->id, right->id);
 }
 
-static int compare_vcpus(const void *a, const void *b, void *argument)
+static int compare_vcpu_lines(const void *a, const void *b, void *argument)
 {
 	const struct tracked_vcpu *left = *(const struct tracked_vcpu * const *)a;
 	const struct tracked_vcpu *right = *(const struct tracked_vcpu * const *)b;
 	const struct view *view = argument;
-	int order = view->sort == VIEW_PID ? compare_numbers(left->number, right->number) :
-		    compare_rates(&left->rates, &right->rates, view->sort);
+	int order = compare_vcpus(left, right, view->sort);
 
 	if (order)
 		return view->ascending ? order : -order;
-	return compare_numbers(left->number, right->number);
+	return compare_vcpus(left, right, COLUMN_PID);
 }
 
 /* A name, a pid or a top reason that contains the text. */
@@ -109,7 +65,7 @@ static bool passes(const struct view *view, const struct tracked_vm *tracked)
 
 	snprintf(pid, sizeof(pid), "%d", tracked->pid);
 	return strcasestr(tracked->name, view->filter) || strstr(pid, view->filter) ||
-	       strcasestr(overview_reason(&tracked->rates), view->filter);
+	       strcasestr(rates_reason(&tracked->rates), view->filter);
 }
 
 static size_t last_of(size_t count)
@@ -131,7 +87,7 @@ static void list_vms(struct view *view)
 	size_t i, count = 0;
 
 	for (i = 0; i < tracker->num_vms; i++)
-		overview_note_known(view->knows_share, &tracker->vm[i]->rates);
+		overview_note_known(view->knows, &tracker->vm[i]->rates);
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
@@ -150,13 +106,13 @@ static void list_vcpus(struct view *view)
 {
 	const struct tracked_vm *inside = view->inside;
 	struct view_list *list = &view->list[VIEW_VM];
-	size_t i, count = inside->num_tracked_vcpus;
+	size_t i, count = inside->num_tracked_vcpus + inside->num_tracked_threads;
 
 	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
 	for (i = 0; i < count; i++)
 		view->vcpu[i] = &inside->vcpu[i];
 	if (count)
-		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpus, view);
+		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpu_lines, view);
 	for (i = 0; i < count; i++) {
 		if ((int)view->vcpu[i]->number == view->selected_vcpu)
 			list->at = i;
@@ -213,6 +169,84 @@ static void list_buckets(struct view *view)
 	set_count(&view->list[VIEW_HISTOGRAM], count);
 }
 
+/* What is in the focus, as long as it is the same vCPU. */
+static void keep_minute(struct view *view)
+{
+	const struct tracked_vm *inside = view->inside;
+	const struct group *focus = inside ? &inside->model.focus : NULL;
+	unsigned int number;
+
+	if (!focus || !focus->schema) {
+		minute_free(&view->minute);
+		return;
+	}
+	number = inside->vcpu[inside->model.focus_index].number;
+	if (view->minute_of != inside->serial || view->minute_vcpu != number)
+		minute_free(&view->minute);
+	view->minute_of = inside->serial;
+	view->minute_vcpu = number;
+	minute_add(&view->minute, inside->model.last_ns, focus->value,
+		   focus->schema->num_values);
+}
+
+const struct tracked_vm *view_bars_of(const struct view *view)
+{
+	return view->inside ? view->inside : view->selected;
+}
+
+static void add_bars(struct view *view, const struct statsfile_desc *desc, const uint64_t *now,
+		     const uint64_t *minute)
+{
+	struct histogram histogram = histogram_of(desc, minute);
+	const struct histogram latest = histogram_of(desc, now);
+	struct view_list *list = &view->bar_list;
+	unsigned int *bucket;
+	struct bar bar = {
+		.desc = desc,
+		.now = latest.total,
+		.minute = histogram.total,
+		.most_now = highest_count(&latest),
+		.most_minute = highest_count(&histogram),
+	};
+	size_t i, count;
+
+	if (!histogram.total)
+		return;
+	bucket = histogram_rows(&histogram, &count);
+	view->bar = xreallocarray(view->bar, list->count + 1 + count, sizeof(*view->bar));
+	view->bar[list->count++] = bar;
+	bar.is_bucket = true;
+	for (i = 0; i < count; i++) {
+		bar.bucket = bucket[i];
+		bar.now = latest.count[bucket[i]];
+		bar.minute = histogram.count[bucket[i]];
+		view->bar[list->count++] = bar;
+	}
+	free(bucket);
+}
+
+static void list_bars(struct view *view)
+{
+	const struct model *model = &view_bars_of(view)->model;
+	const struct group *group = view->inside ? &model->focus : &model->group[SCOPE_VCPU];
+	const struct minute *minute = view->inside ? &view->minute : &view_bars_of(view)->minute;
+	const uint64_t *value = view->inside ? group->value : group->watched;
+	const struct statsfile_desc *desc;
+
+	view->bar_list.count = 0;
+	view->minute_ns = 0;
+	if (group->schema && minute->num_values == group->schema->num_values) {
+		view->delta = xreallocarray(view->delta, minute->num_values, sizeof(*view->delta));
+		view->minute_ns = minute_delta(minute, model->last_ns, value, view->delta);
+		for (desc = group->schema->desc;
+		     desc < group->schema->desc + group->schema->num_desc; desc++) {
+			if (is_histogram(desc))
+				add_bars(view, desc, group->delta, view->delta);
+		}
+	}
+	set_count(&view->bar_list, view->bar_list.count);
+}
+
 static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
 	size_t i;
@@ -240,9 +274,31 @@ static void go_down(struct view *view)
 
 static void go_up_to(struct view *view, enum view_level level)
 {
+	view->bars = false;
 	view->level = level;
 	if (level == VIEW_HOST)
 		view->inside = NULL;
+}
+
+/* The vCPU that is selected: of others there is nothing to be seen but how busy they are. */
+static bool has_statistics(const struct view *view)
+{
+	return (size_t)(view_vcpu(view) - view->inside->vcpu) < view->inside->num_tracked_vcpus;
+}
+
+/* What it looks into, if that is gone: a process' threads come and go as it likes. */
+static void leave_what_is_gone(struct view *view)
+{
+	if (view->level >= VIEW_VM && (!view->list[VIEW_VM].count || !has_statistics(view)))
+		go_up_to(view, VIEW_VM);
+}
+
+static void focus(struct view *view)
+{
+	bool one_vcpu = view->level >= VIEW_VCPU || (view->level == VIEW_VM && view->bars);
+
+	tracker_focus(view->tracker, one_vcpu ? view->inside : NULL,
+		      one_vcpu ? view_vcpu(view) - view->inside->vcpu : 0);
 }
 
 void view_update(struct view *view)
@@ -256,22 +312,31 @@ void view_update(struct view *view)
 	list_vms(view);
 	if (view->level >= VIEW_VM)
 		list_vcpus(view);
-	tracker_focus(view->tracker, view->level >= VIEW_VCPU ? view->inside : NULL,
-		      view->level >= VIEW_VCPU ? view_vcpu(view) - view->inside->vcpu : 0);
+	leave_what_is_gone(view);
+	focus(view);
+	keep_minute(view);
 	if (view->level >= VIEW_VCPU)
 		list_statistics(view);
 	if (view->level >= VIEW_HISTOGRAM)
 		list_buckets(view);
+	view->bars &= !!view_bars_of(view);
+	if (view->bars)
+		list_bars(view);
+}
+
+static struct view_list *list_of(struct view *view)
+{
+	return view->bars ? &view->bar_list : &view->list[view->level];
 }
 
 size_t view_selected_line(const struct view *view)
 {
-	return view->list[view->level].at;
+	return view->bars ? view->bar_list.at : view->list[view->level].at;
 }
 
 size_t view_scroll(struct view *view, size_t lines)
 {
-	struct view_list *list = &view->list[view->level];
+	struct view_list *list = list_of(view);
 
 	view->page = lines ? lines : 1;
 	if (list->first > list->at)
@@ -286,10 +351,10 @@ size_t view_scroll(struct view *view, size_t lines)
 
 static void select_line(struct view *view, size_t line)
 {
-	struct view_list *list = &view->list[view->level];
+	struct view_list *list = list_of(view);
 
 	list->at = line < list->count ? line : last_of(list->count);
-	if (!list->count)
+	if (!list->count || view->bars)
 		return;
 	if (view->level == VIEW_HOST)
 		view->selected = view->vm[list->at];
@@ -309,41 +374,56 @@ static void move_selection(struct view *view, ssize_t lines)
 /* The columns that there are: a list of vCPUs has not all of them. */
 static bool has_column(const struct view *view, int column)
 {
-	if (is_share(column))
-		return view->knows_share[column - VIEW_SHARES];
-	return !view->inside || (column != VIEW_NAME && column != VIEW_VCPUS);
+	if (column_is_share(column) || column_is_quantile(column))
+		return view->knows[column];
+	return !view->inside || (column != COLUMN_NAME && column != COLUMN_VCPUS);
 }
 
 static void move_sort(struct view *view, int step)
 {
 	int column = view->sort;
 
-	if (view->level > VIEW_VM)
+	if (view->level > VIEW_VM || view->bars)
 		return;
 	do
-		column = (column + step + NUM_VIEW_COLUMNS) % NUM_VIEW_COLUMNS;
+		column = (column + step + NUM_COLUMNS) % NUM_COLUMNS;
 	while (!has_column(view, column));
 	view->sort = column;
-	/* Of numbers the large ones are looked for, of all else the first. */
-	view->ascending = column == VIEW_PID || column == VIEW_NAME || column == VIEW_TOP;
+	view->ascending = column_begins_low(column);
 }
 
 static void enter(struct view *view)
 {
-	if (!view->list[view->level].count)
+	if (view->bars || !view->list[view->level].count)
 		return;
 	select_line(view, view_selected_line(view));
 	if (view->level == VIEW_HOST) {
 		view->inside = view->selected;
 		if (!has_column(view, view->sort))
-			view->sort = VIEW_EXITS;
-	} else if (view->level == VIEW_HISTOGRAM ||
+			view->sort = COLUMN_RATES + RATE_EXITS;
+	} else if ((view->level == VIEW_VM && !has_statistics(view)) ||
+		   view->level == VIEW_HISTOGRAM ||
 		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic) &&
 		    !is_array(view->selected_statistic))) {
 		return;
 	}
 	go_down(view);
 	view_update(view);
+}
+
+/* And back. What is selected stays so, whatever comes first by then. */
+static void show_bars(struct view *view)
+{
+	if (view->bars) {
+		view->bars = false;
+		return;
+	}
+	if (!view->list[view->level].count ||
+	    (view->level == VIEW_VM && !has_statistics(view)))
+		return;
+	select_line(view, view_selected_line(view));
+	view->bars = true;
+	view->bar_list = (struct view_list) {};
 }
 
 void view_forget(struct view *view)
@@ -354,6 +434,7 @@ void view_forget(struct view *view)
 		strcpy(view->kept_id, view->selected->id);
 	}
 	view->kept_inside = view->level != VIEW_HOST;
+	view->kept_bars = view->bars && !view->kept_inside;
 	go_up_to(view, VIEW_HOST);
 	view->selected = NULL;
 }
@@ -368,6 +449,7 @@ void view_find(struct view *view)
 		if (tracked->pid == view->kept_pid && !strcmp(tracked->id, view->kept_id))
 			view->selected = tracked;
 	}
+	view->bars = view->selected && view->kept_bars;
 	view_update(view);
 	if (!view->selected || !view->kept_inside)
 		return;
@@ -399,6 +481,8 @@ static void leave(struct view *view, bool quits)
 {
 	if (view->help)
 		view->help = false;
+	else if (view->bars)
+		view->bars = false;
 	else if (view->level != VIEW_HOST)
 		go_up_to(view, view->level - 1);
 	else if (view->filter[0] && !quits)
@@ -443,8 +527,40 @@ static void press_filter(struct view *view, unsigned int press)
 	}
 }
 
+/* True if that was for it, and not for what it stands in front of. */
+static bool press_help(struct view *view, unsigned int press)
+{
+	size_t page = view->page, *top = &view->help_top;
+
+	switch (press) {
+	case PRESS_UP:
+	case 'k':
+		*top -= !!*top;
+		return true;
+	case PRESS_DOWN:
+	case 'j':
+		++*top;
+		return true;
+	case PRESS_PAGE_UP:
+		*top -= *top < page ? *top : page;
+		return true;
+	case PRESS_PAGE_DOWN:
+		*top += page;
+		return true;
+	case PRESS_HOME:
+		*top = 0;
+		return true;
+	case PRESS_END:
+		*top = SIZE_MAX / 2;
+		return true;
+	}
+	return press == PRESS_ENTER;
+}
+
 static void press_command(struct view *view, unsigned int press)
 {
+	if (view->help && press_help(view, press))
+		return;
 	press_move(view, press);
 	switch (press) {
 	case 'q':
@@ -457,6 +573,7 @@ static void press_command(struct view *view, unsigned int press)
 	case '?':
 	case 'h':
 		view->help = !view->help;
+		view->help_top = 0;
 		break;
 	case 'p':
 	case ' ':
@@ -483,6 +600,9 @@ static void press_command(struct view *view, unsigned int press)
 	case PRESS_RIGHT:
 	case '>':
 		move_sort(view, 1);
+		break;
+	case 'd':
+		show_bars(view);
 		break;
 	case PRESS_ENTER:
 		enter(view);

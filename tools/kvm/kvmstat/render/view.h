@@ -10,23 +10,12 @@
 #include <stdint.h>
 
 #include "model/histogram.h"
+#include "model/order.h"
 #include "model/tracker.h"
 #include "render/movement.h"
 
 #define VIEW_MIN_INTERVAL_NS (NSEC_PER_SEC / 10)
 #define VIEW_MAX_INTERVAL_NS (60 * NSEC_PER_SEC)
-
-enum view_column {
-	VIEW_PID,			/* of a vCPU its id */
-	VIEW_NAME,
-	VIEW_VCPUS,
-	VIEW_SHARES,			/* and the next: each enum share */
-	VIEW_EXITS = VIEW_SHARES + NUM_SHARES,
-	VIEW_HALTS,
-	VIEW_INJECTIONS,
-	VIEW_TOP,
-	NUM_VIEW_COLUMNS,
-};
 
 /* Keys; those that print are their own character. */
 enum press {
@@ -64,6 +53,15 @@ enum view_move {
 	MOVE_END,
 };
 
+/* A line of what is seen with all histograms: the name of one, or a bucket of it. */
+struct bar {
+	const struct statsfile_desc *desc;
+	bool is_bucket;
+	unsigned int bucket;
+	uint64_t now, minute;		/* what it counted; of a name in all buckets */
+	uint64_t most_now, most_minute;	/* what the fullest bucket has counted */
+};
+
 /* The lines of a level. */
 struct view_list {
 	size_t count;
@@ -73,11 +71,12 @@ struct view_list {
 
 struct view {
 	struct tracker *tracker;
-	enum view_column sort;
+	enum column_id sort;
 	bool ascending;
 	char filter[32];
 	bool typing;			/* the filter */
 	bool help;
+	size_t help_top;		/* the line of it that comes first */
 	bool paused;
 	bool quit;
 	uint64_t interval_ns;
@@ -91,7 +90,7 @@ struct view {
 	const struct tracked_vm **vm;
 	const struct tracked_vm *selected;
 
-	bool knows_share[NUM_SHARES];	/* of any VM: others have no column */
+	bool knows[NUM_COLUMNS];	/* shares and quantiles, of any VM: else without a column */
 
 	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
 	const struct tracked_vm *inside;
@@ -110,10 +109,25 @@ struct view {
 	pid_t kept_pid;
 	char kept_id[64];
 	bool kept_inside;
+	bool kept_bars;
 
 	/* VIEW_HISTOGRAM */
 	struct histogram histogram;
 	unsigned int *bucket;		/* of each line of it */
+
+	/*
+	 * In the place of any level all histograms: of the selected VM, or from VIEW_VM on of
+	 * the selected vCPU. Of the last minute of a vCPU there is what came since then.
+	 */
+	bool bars;
+	struct view_list bar_list;
+	struct bar *bar;
+	uint64_t minute_ns;		/* how much of the last minute */
+	/* private: of the vCPU that the tracker has in its focus */
+	struct minute minute;
+	uint64_t minute_of;		/* serial of its VM, */
+	unsigned int minute_vcpu;	/* its id */
+	uint64_t *delta;
 };
 
 void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);
@@ -137,6 +151,9 @@ void view_press(struct view *view, unsigned int press);
 
 /* So many lines of the list fit: the selected one is among them. Returns the first. */
 size_t view_scroll(struct view *view, size_t lines);
+
+/* What the bars are of: its VM. */
+const struct tracked_vm *view_bars_of(const struct view *view);
 
 /* Which line of the list is selected. */
 size_t view_selected_line(const struct view *view);

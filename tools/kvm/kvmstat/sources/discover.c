@@ -16,6 +16,7 @@
 
 #include "sources/discover.h"
 #include "sources/held.h"
+#include "sources/sums.h"
 #include "util/util.h"
 
 void discover_listen(struct inventory *inventory)
@@ -81,8 +82,24 @@ static struct vm *find_closed_vm(const struct inventory *inventory,
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		if (vm->process == process && !vm->dead &&
+		if (vm->process == process && !vm->dead && !vm->sums &&
 		    (vm->refusal.err || !vm_has_statistics(vm)))
+			return vm;
+	}
+	return NULL;
+}
+
+/* One of the process' VMs of which there are sums: any, or the one that is this @fd. */
+static struct vm *find_sums(const struct inventory *inventory, const struct process *process,
+			    const struct proc_fd *fd)
+{
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (vm->process == process && !vm->dead && vm->sums &&
+		    (!fd || vm->sums->fd == fd->fd))
 			return vm;
 	}
 	return NULL;
@@ -249,7 +266,12 @@ static void look_at(struct inventory *inventory, struct process *process,
 	uint64_t number;
 	int stats;
 
-	/* What its VM refuses, a vCPU refuses too. */
+	/* What one VM refuses, the others and vCPUs refuse too. */
+	if (find_sums(inventory, process, NULL)) {
+		fd->seen = true;
+		process->has_new_vms |= fd->link == LINK_VM;
+		return;
+	}
 	if (closed) {
 		fd->seen = true;
 		closed->num_vcpus_counted += fd->link != LINK_VM && !vm_has_statistics(closed);
@@ -352,11 +374,195 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 	}
 }
 
+/* vCPUs have directories in debugfs, or else it is known only that the process has them. */
+static void count_vcpus(struct vm *vm, const struct debugfs_vm *values)
+{
+	const struct proc_fds *fds = &vm->process->fds;
+
+	if (values->num_vcpus)
+		vm->num_vcpus_counted = values->num_vcpus;
+	else if (held_vms(fds) == 1)
+		vm->num_vcpus_counted = held_vcpus(fds);
+}
+
+/* That the process is not gone after the answer shows that it was asked, and no other. */
+static int read_debugfs(const struct inventory *inventory, const struct process *process,
+			pid_t pid, int fd, struct debugfs_vm *values)
+{
+	const struct host *host = inventory->host;
+	int ret;
+
+	if (!host->read_debugfs)
+		return -ENOTSUP;
+	ret = host->read_debugfs(host, pid, fd, values);
+	if (ret || !host->is_gone(process->pidfd))
+		return ret;
+	free(values->value);
+	return -ESRCH;
+}
+
+static void take_sums(struct inventory *inventory, struct vm *vm, int fd,
+		      const struct debugfs_vm *values)
+{
+	struct statsfile_error error;
+
+	if (sums_open(vm, &inventory->known, fd, values, &error)) {
+		inventory_blame(inventory, vm->process, "debugfs: %s", error.text);
+		return;
+	}
+	/* What was missing then is another thing now. */
+	vm->refusal_said = false;
+	count_vcpus(vm, values);
+	remember_schema(&inventory->known.vm, vm->file.schema);
+	remember_schema(&inventory->known.vcpu, vm->file.vcpu_schema);
+}
+
+static bool has_vm(const struct proc_fds *fds, int fd)
+{
+	const struct proc_fd *found = proc_find_fd(fds, fd);
+
+	return found && found->link == LINK_VM && !found->is_stats;
+}
+
+/*
+ * What debugfs has of one of the process' VMs: 0, or why nothing. *@vm is what shall have it,
+ * NULL if that is another one.
+ */
+static int look_at_dir(struct inventory *inventory, struct process *process,
+		       struct debugfs_dir *dir, const struct host_error *refusal, struct vm **vm)
+{
+	const struct proc_fd fd = { .fd = dir->fd, };
+	struct debugfs_vm values;
+	int ret;
+
+	if (find_sums(inventory, process, &fd))
+		return 0;
+	ret = read_debugfs(inventory, process, dir->pid, dir->fd, &values);
+	/* What is locked down stays so. */
+	dir->seen = !ret || ret == -EPERM || ret == -E2BIG;
+	if (ret)
+		return ret;
+	if (!*vm) {
+		*vm = inventory_add_vm(inventory, process);
+		(*vm)->refusal = *refusal;
+	}
+	take_sums(inventory, *vm, dir->fd, &values);
+	free(values.value);
+	*vm = NULL;
+	return 0;
+}
+
+/* All other errors may be over the next time. */
+static bool is_end(int ret)
+{
+	return ret == -ENOENT || ret == -ESRCH || ret == -ENODEV;
+}
+
+/* What debugfs has of the process' VMs, see look_at_dir(): 0 or the last error. */
+static int look_at_dirs(struct inventory *inventory, struct process *process,
+			const struct host_error *refusal, struct vm **vm)
+{
+	struct debugfs_dir *dir = NULL;
+	int ret, failed = 0;
+
+	ret = sums_list(inventory, process);
+	if (ret)
+		return ret;
+	while ((dir = sums_next_dir(inventory, process, dir))) {
+		if (dir->seen || !has_vm(&process->fds, dir->fd))
+			continue;
+		ret = look_at_dir(inventory, process, dir, refusal, vm);
+		if (ret)
+			failed = ret;
+	}
+	return failed;
+}
+
+/*
+ * Of a process that holds no statistics files, as it does once it has vCPUs: each of its VMs
+ * by itself. What stood for all of them becomes the first.
+ *
+ * A file descriptor that debugfs does not have is taken for a copy of one that it has, which
+ * VMMs make: that it is of another VM cannot be seen without kcmp(), and for each pair of them.
+ */
+static void look_for_sums(struct inventory *inventory, struct process *process)
+{
+	struct vm *closed = find_closed_vm(inventory, process), *vm = closed;
+	const struct vm *refused = closed;
+	int ret;
+
+	if (!closed && process->has_new_vms)
+		refused = find_sums(inventory, process, NULL);
+	if (!refused || (closed && vm_has_statistics(closed)) || !refused->refusal.err ||
+	    !held_vcpus(&process->fds))
+		return;
+	ret = look_at_dirs(inventory, process, &refused->refusal, &vm);
+	process->has_new_vms = ret;
+	/* If it has none of them that is said in another way. */
+	if (vm)
+		vm->refusal.debugfs = ret ?: -ENOENT;
+	else if (ret && !is_end(ret))
+		inventory_blame(inventory, process, "debugfs: %s", strerror(-ret));
+}
+
+/* Its file descriptors are closed: their numbers may stand for others soon. */
+static void mark_end(const struct inventory *inventory, struct vm *vm)
+{
+	struct debugfs_dir *dir = NULL;
+
+	vm->dead = true;
+	vm->process->fds.count = 0;
+	while (vm->sums && (dir = sums_next_dir(inventory, vm->process, dir)))
+		dir->seen = false;
+}
+
+static void update(struct inventory *inventory, struct vm *vm)
+{
+	struct debugfs_vm values;
+	int ret;
+
+	if (!vm->sums) {
+		see_vcpus(inventory, vm);
+		return;
+	}
+	if (vm->dead)
+		return;
+	ret = read_debugfs(inventory, vm->process, vm->sums->pid, vm->sums->fd, &values);
+	/* Not if it is locked down: that is for good. */
+	if (ret && !is_end(ret) && ret != -EPERM)
+		inventory_blame(inventory, vm->process, "debugfs: %s", strerror(-ret));
+	else if (ret || !sums_update(vm, &values))
+		mark_end(inventory, vm);
+	else
+		count_vcpus(vm, &values);
+	if (!ret)
+		free(values.value);
+}
+
+/* A VMM may open its files right after it was looked at: they have more. */
+static void prefer_held(struct inventory *inventory, const struct process *process,
+			struct proc_fds *fds)
+{
+	bool any_held = false;
+	struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < fds->count; i++)
+		any_held |= fds->entry[i].is_stats && !fds->entry[i].seen;
+	while (any_held && (vm = find_sums(inventory, process, NULL))) {
+		vm->dead = true;
+		for (i = 0; i < fds->count; i++)
+			fds->entry[i].seen = false;
+	}
+}
+
 /* What is missing of a VM whose KVM gives its files to nobody else. */
 static enum refusal_kind refusal_kind_of(const struct vm *vm)
 {
 	if (!vm_has_statistics(vm))
 		return REFUSED_ALL;
+	if (vm->sums)
+		return REFUSED_EACH;
 	if (held_misses_vcpus(vm))
 		return REFUSED_VCPUS;
 	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
@@ -368,10 +574,28 @@ static void report_several_vms(struct inventory *inventory, const struct vm *vm)
 {
 	unsigned int num_vms = held_vms(&vm->process->fds);
 
-	if (!vm_has_statistics(vm) || num_vms <= 1)
+	if (!vm_has_statistics(vm) || vm->sums || num_vms <= 1)
 		return;
 	inventory_add_note(inventory, xasprintf(SHOWN_AS_ONE, vm->process->pid, vm->process->name,
 						num_vms));
+}
+
+#define SUMS "its statistics are debugfs' sums of all vCPUs"
+
+/* The caller frees it. */
+static char *explain_refusal(const struct vm *vm, enum refusal_kind kind)
+{
+	if (kind == REFUSED_EACH && vm->sums->num_denied)
+		return xasprintf(SUMS ", without %u that may not be read (lockdown)",
+				 vm->sums->num_denied);
+	if (kind == REFUSED_EACH)
+		return xasprintf(SUMS);
+	return kind == REFUSED_ALL ? host_explain(&vm->refusal) : held_missing(vm);
+}
+
+static bool is_incomplete(const struct vm *vm, enum refusal_kind kind)
+{
+	return kind > REFUSED_VM || (kind == REFUSED_EACH && vm->sums->num_denied);
 }
 
 /*
@@ -400,12 +624,11 @@ static void report_refusals(struct inventory *inventory)
 			first[kind] = vm;
 	}
 	for (kind = REFUSED_NOTHING + 1; kind < NUM_REFUSALS; kind++) {
-		inventory->incomplete |= count[kind] && kind != REFUSED_VM;
+		inventory->incomplete |= count[kind] && is_incomplete(first[kind], kind);
 		if (!count[kind] || inventory->refusal_said[kind])
 			continue;
 		inventory->refusal_said[kind] = true;
-		reason = kind == REFUSED_ALL ? host_explain(&first[kind]->refusal) :
-					       held_missing(first[kind]);
+		reason = explain_refusal(first[kind], kind);
 		others = count[kind] > 1 ? xasprintf(" and %zu more", count[kind] - 1) :
 					   xasprintf("%s", "");
 		inventory_add_note(inventory,
@@ -416,19 +639,55 @@ static void report_refusals(struct inventory *inventory)
 	}
 }
 
+static void set_seen(struct proc_fds *fds, bool seen)
+{
+	size_t i;
+
+	for (i = 0; i < fds->count; i++)
+		fds->entry[i].seen = seen;
+}
+
+static bool has_new_vm(const struct proc_fds *fds)
+{
+	size_t i;
+
+	for (i = 0; i < fds->count; i++) {
+		if (fds->entry[i].link == LINK_VM && !fds->entry[i].seen)
+			return true;
+	}
+	return false;
+}
+
+/* With its VMs, and for good, whatever it is called later. */
+static bool is_chosen(const struct inventory *inventory, struct process *process)
+{
+	if (!inventory->choice || process->chosen)
+		return true;
+	/* As in look_at(). */
+	if (has_new_vm(&process->fds))
+		identify(inventory->host, process);
+	process->chosen = choice_has(inventory->choice, process->pid, process->name);
+	set_seen(&process->fds, !process->chosen);
+	return process->chosen;
+}
+
 /* Takes over the list. */
 static void look_at_all(struct inventory *inventory, struct process *process,
 			struct proc_fds fds)
 {
 	keep_seen(&process->fds, &fds);
+	prefer_held(inventory, process, &fds);
 	free(process->fds.entry);
 	process->fds = fds;
+	if (!is_chosen(inventory, process))
+		return;
 
 	/* A vCPU needs its VM. */
 	look_at_new(inventory, process, true);
 	if (needs_vcpu_files(process))
 		look_at_new(inventory, process, false);
 	look_at_all_held(inventory, process);
+	look_for_sums(inventory, process);
 }
 
 /* NULL and @error on failure. */
@@ -487,6 +746,8 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
 	struct process *process;
 
+	if (!choice_may_have(inventory->choice, listed->pid))
+		return;
 	if (listed->err == EACCES || listed->err == EPERM) {
 		inventory->num_denied++;
 		return;
@@ -536,6 +797,9 @@ static void mark_gone(struct inventory *inventory, const struct proc_list *list)
  */
 static bool has_ended(const struct inventory *inventory, const struct vm *vm)
 {
+	/* More than that is known when it is read. */
+	if (vm->sums)
+		return inventory->host->is_gone(vm->process->pidfd);
 	if (vm_has_statistics(vm) && !vm->refusal.err)
 		return inventory->host->is_dead(vm->file.source.fd);
 	return inventory->host->is_gone(vm->process->pidfd) || !held_vms(&vm->process->fds);
@@ -543,11 +807,8 @@ static bool has_ended(const struct inventory *inventory, const struct vm *vm)
 
 static bool see_end(const struct inventory *inventory, struct vm *vm)
 {
-	if (!vm->dead && has_ended(inventory, vm)) {
-		vm->dead = true;
-		/* Its file descriptors are closed: their numbers may stand for others soon. */
-		vm->process->fds.count = 0;
-	}
+	if (!vm->dead && has_ended(inventory, vm))
+		mark_end(inventory, vm);
 	return vm->dead;
 }
 
@@ -610,6 +871,7 @@ static int look(struct inventory *inventory, struct process *process)
 	size_t i;
 	int ret;
 
+	inventory->debugfs_listed = false;
 	if (!process)
 		return look_at_host(inventory);
 	for (i = 0; i < inventory->num_vms; i++)
@@ -664,6 +926,8 @@ static void look_at_maker(struct inventory *inventory, pid_t pid)
 	struct process *process = inventory_find_process(inventory, pid);
 	struct host_error error;
 
+	if (!choice_may_have(inventory->choice, pid))
+		return;
 	if (!process)
 		process = open_process(inventory, pid, &error);
 	/* What cannot be seen is said when all are looked at. */
@@ -679,6 +943,7 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	bool pending = false;
 	size_t i;
 
+	inventory->debugfs_listed = false;
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) > 0)
 		read_uevents(inventory);
 	for (i = 0; i < INVENTORY_MAKERS; i++) {
@@ -697,14 +962,21 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	return pending;
 }
 
-static int read_times(const struct inventory *inventory, const struct process *process,
-		      struct proc_times *times)
+static int read_threads(const struct inventory *inventory, const struct process *process,
+			struct proc_threads *threads)
 {
 	const struct host *host = inventory->host;
-	int ret = host->read_times(host, process->pid, times);
+	size_t num_vcpus;
+	int ret;
 
+	/* One may have many file descriptors. */
+	free(proc_vcpus(&process->fds, &num_vcpus));
+	ret = host->read_threads(host, process->pid, num_vcpus, threads);
 	/* It may be another one's already. */
-	return !ret && host->is_gone(process->pidfd) ? -ESRCH : ret;
+	if (ret || !host->is_gone(process->pidfd))
+		return ret;
+	free(threads->thread);
+	return -ESRCH;
 }
 
 static const struct source processes = {
@@ -712,9 +984,9 @@ static const struct source processes = {
 	.look = look,
 	.find = find,
 	.see_events = see_events,
-	.see_vcpus = see_vcpus,
+	.update = update,
 	.see_end = see_end,
-	.read_times = read_times,
+	.read_threads = read_threads,
 };
 
 void discover_init(struct inventory *inventory, const struct host *host)

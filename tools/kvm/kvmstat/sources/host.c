@@ -16,6 +16,7 @@
 
 #include "sources/host.h"
 #include "sources/proc.h"
+#include "util/file.h"
 #include "util/util.h"
 
 /*
@@ -54,9 +55,20 @@ pid_t host_thread_group(const struct host *host, pid_t pid)
 	return proc_thread_group(host->proc, pid);
 }
 
-int host_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+		      struct proc_threads *threads)
 {
-	return proc_read_times(host->proc, pid, times);
+	return proc_read_threads(host->proc, pid, num_vcpus, threads);
+}
+
+int host_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	return debugfs_list(host->debugfs, host->proc, dirs);
+}
+
+int host_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
+{
+	return debugfs_read(host->debugfs, pid, fd, vm);
 }
 
 static int open_process(const struct host *host, pid_t pid, struct host_error *error)
@@ -84,14 +96,11 @@ static bool is_same_file(int taken, const struct proc_fd *fd)
 {
 	char path[64];
 	char target[64];
-	ssize_t length;
 	bool is_stats;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", taken);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
+	if (!read_link(AT_FDCWD, path, target, sizeof(target)))
 		return false;
-	target[length] = '\0';
 	return parse_kvm_link(target, &is_stats) == fd->link && is_stats == fd->is_stats;
 }
 
@@ -163,11 +172,14 @@ static bool is_dead(int stats)
 const struct host this_host = {
 	.proc = "/proc",
 	.run = "/run",
+	.debugfs = "/sys/kernel/debug/kvm",
 	.list = host_list,
 	.list_fds = host_list_fds,
 	.identify = host_identify,
 	.thread_group = host_thread_group,
-	.read_times = host_read_times,
+	.read_threads = host_read_threads,
+	.list_debugfs = host_list_debugfs,
+	.read_debugfs = host_read_debugfs,
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = fd_is_readable,
@@ -176,20 +188,42 @@ const struct host this_host = {
 	.access = STATSFILE_AUTO,
 };
 
+/* Why there are not even sums, or what gives them. */
+static const char *explain_debugfs(int err)
+{
+	switch (-err) {
+	case 0:
+	case ENOENT:
+	case ENOTSUP:
+		return "";
+	case ENODEV:
+		return "; debugfs has sums, where it is mounted";
+	case EPERM:
+		return "; debugfs has sums, but is locked down";
+	case EACCES:
+		return "; debugfs has sums, for root";
+	default:
+		return "; debugfs has sums, but cannot be read";
+	}
+}
+
 /*
  * EIO is how KVM without this series refuses any ioctl from outside of the VMM,
  * whether it knows it or not.
  */
-static char *explain_missing_ioctl(int capability)
+static char *explain_missing_ioctl(const struct host_error *error)
 {
 	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
 	static const char closed[] = VMM_ONLY ", which has none open";
+	const char *debugfs = explain_debugfs(error->debugfs);
+	int capability = error->capability;
 
 	if (capability > 0)
-		return xasprintf("%s; QEMU 8.1 or newer has", closed);
+		return xasprintf("%s; QEMU 8.1 or newer has%s", closed, debugfs);
 	if (capability < 0)
-		return xasprintf("%s, or %s (/dev/kvm: %s)", none, closed, strerror(-capability));
-	return xasprintf("%s; " NEEDED_KERNEL, none);
+		return xasprintf("%s, or %s (/dev/kvm: %s)%s", none, closed,
+				 strerror(-capability), debugfs);
+	return xasprintf("%s; " NEEDED_KERNEL "%s", none, debugfs);
 }
 
 char *host_explain(const struct host_error *error)
@@ -203,7 +237,7 @@ char *host_explain(const struct host_error *error)
 	const char *step = steps[error->step];
 
 	if (host_refuses(error))
-		return explain_missing_ioctl(error->capability);
+		return explain_missing_ioctl(error);
 	switch (error->err) {
 	case EPERM:
 	case EACCES:

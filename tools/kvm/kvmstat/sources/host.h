@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "sources/debugfs.h"
 #include "sources/identity.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
@@ -32,11 +33,13 @@ struct host_error {
 	enum host_step step;
 	int err;
 	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno */
+	int debugfs;		/* HOST_STATS: -errno of debugfs, 0: it was not asked */
 };
 
 struct host {
 	const char *proc;
 	const char *run;	/* NULL: there is nothing to be known from /run */
+	const char *debugfs;	/* KVM's directory of it */
 
 	/* All processes that have KVM file descriptors or hide theirs: see proc_list(). */
 	int (*list)(const struct host *host, struct proc_list *list);
@@ -50,8 +53,15 @@ struct host {
 	/* See proc_thread_group(). */
 	pid_t (*thread_group)(const struct host *host, pid_t pid);
 
-	/* See proc_read_times(). */
-	int (*read_times)(const struct host *host, pid_t pid, struct proc_times *times);
+	/* See proc_read_threads(). */
+	int (*read_threads)(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			    struct proc_threads *threads);
+
+	/* See debugfs_list(). NULL: only what processes themselves would have made is asked for. */
+	int (*list_debugfs)(const struct host *host, struct debugfs_dirs *dirs);
+
+	/* See debugfs_read(). NULL: there is none. */
+	int (*read_debugfs)(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm);
 
 	/*
 	 * Returns a statistics file for a file descriptor of the process, or -1, and in
@@ -92,7 +102,10 @@ int host_list(const struct host *host, struct proc_list *list);
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds);
 void host_identify(const struct host *host, pid_t pid, struct identity *identity);
 pid_t host_thread_group(const struct host *host, pid_t pid);
-int host_read_times(const struct host *host, pid_t pid, struct proc_times *times);
+int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+		      struct proc_threads *threads);
+int host_list_debugfs(const struct host *host, struct debugfs_dirs *dirs);
+int host_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm);
 
 /* What is missing. */
 #define VMM_ONLY "its KVM gives statistics files to the VMM only"

@@ -4,7 +4,6 @@
  * its process, so that none of it is believed to be well-formed, short or true.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "sources/identity.h"
+#include "util/file.h"
 #include "util/util.h"
 
 #define ALPHANUMERIC "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,38 +66,6 @@ static void set(struct identity *identity, enum identity_field field,
 static bool is_known(const struct identity *identity, enum identity_field field)
 {
 	return identity->source[field] != IDENTITY_NONE;
-}
-
-/* As much as fits, terminated; the number of bytes, 0 if there is nothing. */
-static size_t read_bytes(int fd, char *text, size_t size)
-{
-	size_t length = 0;
-	ssize_t count;
-
-	while (length < size - 1) {
-		count = read(fd, text + length, size - 1 - length);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			break;
-		length += count;
-	}
-	text[length] = '\0';
-	return length;
-}
-
-static size_t read_file(int dir, const char *path, char *text, size_t size)
-{
-	size_t length;
-	int fd;
-
-	text[0] = '\0';
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	length = read_bytes(fd, text, size);
-	close(fd);
-	return length;
 }
 
 /* The line at *@rest, without its end, or NULL. One without an end was cut off. */
@@ -583,7 +551,7 @@ static size_t read_trusted(const struct subject *subject, int dir, const char *n
 	text[0] = '\0';
 	if (fd < 0)
 		return 0;
-	length = read_bytes(fd, text, size);
+	length = read_text(fd, text, size);
 	close(fd);
 	return length;
 }
@@ -615,16 +583,12 @@ static void read_machined(struct subject *subject)
 {
 	char *link = xasprintf("unit:%s", subject->identity->text[IDENTITY_SCOPE]);
 	char name[MACHINE_LENGTH + 1];
-	ssize_t length;
 	int dir;
 
 	dir = open_trusted(subject, subject->run, "systemd/machines", S_IFDIR);
 	if (dir >= 0) {
-		length = readlinkat(dir, link, name, sizeof(name));
-		if (length > 0 && length < (ssize_t)sizeof(name)) {
-			name[length] = '\0';
+		if (read_link(dir, link, name, sizeof(name)))
 			read_machine_file(subject, dir, name);
-		}
 		close(dir);
 	}
 	free(link);

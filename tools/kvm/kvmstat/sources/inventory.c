@@ -41,6 +41,7 @@ static void free_vm(const struct inventory *inventory, struct vm *vm)
 		statsfile_close(&vm->file);
 	}
 	free(vm->values);
+	free(vm->sums);
 	free(vm);
 }
 
@@ -70,6 +71,7 @@ void inventory_free(struct inventory *inventory)
 	free(inventory->vm);
 	free(inventory->process);
 	free(inventory->problem);
+	free(inventory->debugfs.dir);
 	if (inventory->uevents >= 0)
 		close(inventory->uevents);
 	if (inventory->events >= 0)
@@ -155,6 +157,28 @@ struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
 			return &vm->vcpu[i];
 	}
 	return NULL;
+}
+
+/* Of those that have statistics files none but the series shows this one of the VM. */
+static bool is_of_series(const struct vm *vm)
+{
+	const struct statsfile_schema *schema = vm->file.schema;
+	unsigned int i;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		if (!strcmp(schema->desc[i].name, "online_vcpus"))
+			return true;
+	}
+	return false;
+}
+
+const char *vm_source(const struct vm *vm)
+{
+	if (!vm_has_statistics(vm))
+		return "proc";
+	if (vm_has_sums(vm))
+		return "debugfs";
+	return is_of_series(vm) ? "series" : "vmm";
 }
 
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)

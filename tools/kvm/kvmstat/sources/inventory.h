@@ -7,16 +7,21 @@
 #ifndef KVMSTAT_INVENTORY_H
 #define KVMSTAT_INVENTORY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sources/choice.h"
 #include "sources/host.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
 #include "util/text.h"
 #include "util/util.h"
+
+/* In the place of a number, and of all vCPUs: see sums.h. No vCPU has it. */
+#define VCPU_SUM INT_MAX
 
 struct vcpu {
 	unsigned int number;
@@ -31,10 +36,11 @@ struct vm {
 	struct process *process;
 	struct statsfile file;
 	uint64_t number;		/* that the source knows it by */
-	uint64_t *values;		/* of a recording: the file is a view of these */
+	uint64_t *values;		/* of which the file is a view, if it is none */
+	struct sums *sums;		/* from where they come; or NULL, as in a recording */
 	struct vcpu *vcpu;		/* only ever added to, at the end */
 	size_t num_vcpus;
-	size_t num_vcpus_counted;
+	size_t num_vcpus_counted;	/* where they have no statistics each */
 	bool dead;
 	bool hides_vcpus;		/* those to come: their ids cannot be read */
 	struct host_error refusal;	/* err is not 0: see held.h */
@@ -48,14 +54,17 @@ struct process {
 	struct identity identity;	/* of which a recording has none */
 	struct proc_fds fds;		/* at the last look */
 	bool gone;
+	bool chosen;			/* see struct choice */
 	bool has_whole_vm;		/* one whose file shows its vCPUs */
 	bool has_split_vm;		/* one whose file does not */
+	bool has_new_vms;		/* of which debugfs may have sums */
 	struct host_error reported;
 };
 
 /* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */
 enum refusal_kind {
 	REFUSED_NOTHING,
+	REFUSED_EACH,			/* those of each vCPU: there are sums */
 	REFUSED_VM,			/* the statistics of the VM itself */
 	REFUSED_VCPUS,			/* those of vCPUs */
 	REFUSED_ALL,
@@ -70,11 +79,11 @@ struct source {
 	int (*look)(struct inventory *inventory, struct process *process);
 	struct process *(*find)(struct inventory *inventory, pid_t pid);
 	bool (*see_events)(struct inventory *inventory, const struct process *only);
-	void (*see_vcpus)(struct inventory *inventory, struct vm *vm);
+	void (*update)(struct inventory *inventory, struct vm *vm);
 	bool (*see_end)(const struct inventory *inventory, struct vm *vm);
 	/* NULL: nothing is known of them. */
-	int (*read_times)(const struct inventory *inventory, const struct process *process,
-			  struct proc_times *times);
+	int (*read_threads)(const struct inventory *inventory, const struct process *process,
+			    struct proc_threads *threads);
 };
 
 /* Of so many processes at a time it is known that they make a VM. */
@@ -82,6 +91,7 @@ struct source {
 
 struct inventory {
 	const struct source *source;
+	const struct choice *choice;	/* which of them are looked for; NULL: all */
 	struct process **process;
 	size_t num_processes;
 	struct vm **vm;			/* pointers stay valid until a function frees them */
@@ -101,6 +111,9 @@ struct inventory {
 	const struct host *host;
 	bool refusal_said[NUM_REFUSALS];
 	struct statsfile_known known;	/* the latest ones: most files have the same */
+	struct debugfs_dirs debugfs;	/* see sums_list() */
+	bool debugfs_listed;		/* in this look, */
+	int debugfs_err;		/* or why not */
 	int uevents;			/* of KVM, or -1 */
 	struct {
 		pid_t pid;		/* which is to be looked into more than once, */
@@ -113,9 +126,9 @@ void inventory_init(struct inventory *inventory, const struct source *source);
 void inventory_free(struct inventory *inventory);
 
 /*
- * All processes of the host, or one, and the next time whatever is new since: VMs come at
- * the end, those that are gone are marked dead. 0 or -errno: there are none to be read at
- * all, the one is gone (-ESRCH) or may not be looked into.
+ * All processes of the host that are chosen, or one, and the next time whatever is new since:
+ * VMs come at the end, those that are gone are marked dead. 0 or -errno: there are none to be
+ * read at all, the one is gone (-ESRCH) or may not be looked into.
  */
 static inline int inventory_look(struct inventory *inventory, struct process *process)
 {
@@ -142,12 +155,13 @@ static inline bool inventory_see_events(struct inventory *inventory, const struc
 }
 
 /*
- * Looks for vCPUs in the VM's file, if that shows them: a load if there are no new
- * ones. inventory_look() does it, too.
+ * Before the VM is read: looks for vCPUs in its file, if that shows them, which is a load if
+ * there are no new ones; or, if it has none, for its values, and marks it dead if these are
+ * gone. inventory_look() looks for vCPUs, too.
  */
-static inline void inventory_see_vcpus(struct inventory *inventory, struct vm *vm)
+static inline void inventory_update(struct inventory *inventory, struct vm *vm)
 {
-	inventory->source->see_vcpus(inventory, vm);
+	inventory->source->update(inventory, vm);
 }
 
 /* Whether the VM is gone; the last values of its statistics stay readable. */
@@ -156,13 +170,14 @@ static inline bool inventory_see_end(const struct inventory *inventory, struct v
 	return inventory->source->see_end(inventory, vm);
 }
 
-/* What the threads do that run the process' VMs: 0 or -errno. */
-static inline int inventory_read_times(const struct inventory *inventory,
-				       const struct process *process, struct proc_times *times)
+/* The threads that run the process' VMs: see proc_read_threads(). */
+static inline int inventory_read_threads(const struct inventory *inventory,
+					 const struct process *process,
+					 struct proc_threads *threads)
 {
-	if (!inventory->source->read_times)
+	if (!inventory->source->read_threads)
 		return -ENOTSUP;
-	return inventory->source->read_times(inventory, process, times);
+	return inventory->source->read_threads(inventory, process, threads);
 }
 
 /* Frees the VMs that are dead, and processes that are gone. */
@@ -191,6 +206,20 @@ static inline bool vm_has_statistics(const struct vm *vm)
 }
 
 struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number);
+
+/* Whether there are sums over its vCPUs in the place of these, and how many it has. */
+static inline bool vm_has_sums(const struct vm *vm)
+{
+	return vm->num_vcpus && vm->vcpu[0].number == VCPU_SUM;
+}
+
+static inline size_t vm_count_vcpus(const struct vm *vm)
+{
+	return vm_has_statistics(vm) && !vm_has_sums(vm) ? vm->num_vcpus : vm->num_vcpus_counted;
+}
+
+/* Where what is known of it comes from: "series", "vmm", "debugfs" or "proc". */
+const char *vm_source(const struct vm *vm);
 
 /* What is described of the vCPUs; NULL if nothing is, before there is one. */
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);

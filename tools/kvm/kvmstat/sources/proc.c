@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "sources/proc.h"
+#include "util/file.h"
 #include "util/util.h"
 
 int parse_kvm_link(const char *target, bool *is_stats)
@@ -45,13 +46,10 @@ int parse_kvm_link(const char *target, bool *is_stats)
 static int link_at(int dir, const char *path, bool *is_stats)
 {
 	char target[64];
-	ssize_t length;
 
-	/* A longer target is cut off, and is none of KVM's. */
-	length = readlinkat(dir, path, target, sizeof(target) - 1);
-	if (length < 0)
+	/* A longer one is none of KVM's. */
+	if (!read_link(dir, path, target, sizeof(target)))
 		return LINK_OTHER;
-	target[length] = '\0';
 	return parse_kvm_link(target, is_stats);
 }
 
@@ -97,6 +95,55 @@ void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
 {
 	fds->entry = make_room(fds->entry, fds->count, sizeof(*fds->entry));
 	fds->entry[fds->count++] = *fd;
+}
+
+const struct proc_fd *proc_find_fd(const struct proc_fds *fds, int fd)
+{
+	const struct proc_fd wanted = { .fd = fd, };
+
+	if (!fds->count)
+		return NULL;
+	return bsearch(&wanted, fds->entry, fds->count, sizeof(wanted), compare_fds);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int left = *(const int *)a, right = *(const int *)b;
+
+	return (left > right) - (left < right);
+}
+
+size_t proc_sort_numbers(int *number, size_t count)
+{
+	size_t i, kept = 0;
+
+	if (count)
+		qsort(number, count, sizeof(*number), compare_numbers);
+	for (i = 0; i < count; i++) {
+		if (!kept || number[i] != number[kept - 1])
+			number[kept++] = number[i];
+	}
+	return kept;
+}
+
+const int *proc_find_number(const int *number, size_t count, int wanted)
+{
+	if (!count)
+		return NULL;
+	return bsearch(&wanted, number, count, sizeof(*number), compare_numbers);
+}
+
+int *proc_vcpus(const struct proc_fds *fds, size_t *count)
+{
+	int *number = xcalloc(fds->count, sizeof(*number));
+	size_t i, found = 0;
+
+	for (i = 0; i < fds->count; i++) {
+		if (fds->entry[i].link >= 0)
+			number[found++] = fds->entry[i].link;
+	}
+	*count = proc_sort_numbers(number, found);
+	return number;
 }
 
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
@@ -292,30 +339,6 @@ int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *li
 	return 0;
 }
 
-/* As much as fits, terminated; the number of bytes, 0 if there is nothing. */
-static size_t read_file(int dir, const char *path, char *text, size_t size)
-{
-	size_t length = 0;
-	ssize_t count;
-	int fd;
-
-	text[0] = '\0';
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	while (length < size - 1) {
-		count = read(fd, text + length, size - 1 - length);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			break;
-		length += count;
-	}
-	close(fd);
-	text[length] = '\0';
-	return length;
-}
-
 /* The number that follows @key in a file of such lines, 0 if there is none. */
 static uint64_t field_number(const char *text, const char *key)
 {
@@ -363,63 +386,176 @@ static bool parse_stat(const char *text, uint64_t *field, size_t count)
 /* As in proc(5), less those that are not parsed. */
 enum { STAT_USER = 14 - 3, STAT_KERNEL = 15 - 3, STAT_GUEST = 43 - 3, NUM_STAT_FIELDS, };
 
-/* Nothing of threads that run no guest, or are gone. */
-static void add_thread(int task, const char *tid, struct proc_times *times)
+/*
+ * The vCPU's number that VMMs give in the names of threads: QEMU's with debug-threads=on,
+ * Firecracker's, cloud-hypervisor's, crosvm's. -1 of another name.
+ */
+static int parse_thread_name(const char *stat)
+{
+	static const struct {
+		const char *begin, *end;
+	} names[] = {
+		{ "CPU ", "/KVM", },
+		{ "fc_vcpu ", "", },
+		{ "vcpu", "", },
+		{ "crosvm_vcpu", "", },
+	};
+	const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
+	ssize_t first, last, length;
+	char digits[16];
+	uint64_t number;
+	size_t i;
+
+	for (i = 0; name && end && i < ARRAY_SIZE(names); i++) {
+		first = strlen(names[i].begin);
+		last = strlen(names[i].end);
+		length = end - name - 1 - first - last;
+		if (length < 1 || length >= (ssize_t)sizeof(digits) ||
+		    strncmp(name + 1, names[i].begin, first) ||
+		    strncmp(end - last, names[i].end, last))
+			continue;
+		snprintf(digits, sizeof(digits), "%.*s", (int)length, name + 1 + first);
+		if (!parse_number(digits, 0, INT_MAX, &number))
+			return number;
+	}
+	return -1;
+}
+
+/* False of one that runs no guest, or is gone. */
+static bool read_thread(int task, struct proc_thread *thread)
 {
 	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	struct proc_times *times = &thread->times;
 	unsigned long long run_ns, ready_ns;
 	uint64_t field[NUM_STAT_FIELDS];
 	char path[64], text[1024];
 
-	snprintf(path, sizeof(path), "%.20s/stat", tid);
+	snprintf(path, sizeof(path), "%d/stat", thread->tid);
 	if (!read_file(task, path, text, sizeof(text)) ||
-	    !parse_stat(text, field, NUM_STAT_FIELDS) || !field[STAT_GUEST])
-		return;
-	times->num_threads++;
-	times->guest_ns += field[STAT_GUEST] * tick_ns;
-	times->kernel_ns += field[STAT_KERNEL] * tick_ns;
+	    !parse_stat(text, field, NUM_STAT_FIELDS))
+		return false;
+	thread->vcpu = parse_thread_name(text);
+	if (!field[STAT_GUEST] && thread->vcpu < 0)
+		return false;
+	*times = (struct proc_times) {
+		.guest_ns = field[STAT_GUEST] * tick_ns,
+		.kernel_ns = field[STAT_KERNEL] * tick_ns,
+		.num_threads = 1,
+	};
 	/* The time of the user has the guest's in it, but counts otherwise. */
 	if (field[STAT_USER] > field[STAT_GUEST])
-		times->user_ns += (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
-	snprintf(path, sizeof(path), "%.20s/schedstat", tid);
-	if (read_file(task, path, text, sizeof(text)) &&
-	    sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2)
-		times->ready_ns += ready_ns;
-	else
-		times->has_ready = false;
+		times->user_ns = (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
+	snprintf(path, sizeof(path), "%d/schedstat", thread->tid);
+	times->has_ready = read_file(task, path, text, sizeof(text)) &&
+			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2;
+	if (times->has_ready)
+		times->ready_ns = ready_ns;
+	return true;
 }
 
-int proc_read_times(const char *proc, pid_t pid, struct proc_times *times)
+void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread)
 {
+	threads->thread = make_room(threads->thread, threads->count, sizeof(*threads->thread));
+	threads->thread[threads->count++] = *thread;
+}
+
+struct proc_times proc_sum_times(const struct proc_threads *threads)
+{
+	struct proc_times sum = { .has_ready = true, };
+	const struct proc_times *times;
+	size_t i;
+
+	for (i = 0; i < threads->count; i++) {
+		times = &threads->thread[i].times;
+		sum.guest_ns += times->guest_ns;
+		sum.kernel_ns += times->kernel_ns;
+		sum.user_ns += times->user_ns;
+		sum.ready_ns += times->ready_ns;
+		sum.num_threads += times->num_threads;
+		sum.has_ready &= times->has_ready;
+	}
+	return sum;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct proc_thread *left = a, *right = b;
+
+	return (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid)
+{
+	const struct proc_thread wanted = { .tid = tid, };
+
+	if (!threads->count)
+		return NULL;
+	return bsearch(&wanted, threads->thread, threads->count, sizeof(wanted), compare_threads);
+}
+
+/* 0 or -E2BIG. */
+static int read_all_threads(DIR *task, unsigned int num_vcpus, struct proc_threads *threads)
+{
+	unsigned int num_threads = 0, num_named = 0;
+	struct proc_thread thread = {};
 	const struct dirent *entry;
+	uint64_t tid;
+
+	while ((entry = readdir(task))) {
+		if (parse_number(entry->d_name, 1, INT_MAX, &tid))
+			continue;
+		if (++num_threads > num_vcpus + PROC_OTHER_THREADS)
+			return -E2BIG;
+		thread.tid = tid;
+		if (!read_thread(dirfd(task), &thread))
+			continue;
+		num_named += thread.vcpu >= 0;
+		if (num_named > num_vcpus)
+			return -E2BIG;
+		proc_threads_add(threads, &thread);
+	}
+	return 0;
+}
+
+/* Before any of them is read: /proc counts the directories of threads as links. */
+static bool has_too_many(int task, unsigned int num_vcpus)
+{
+	struct stat info;
+
+	return !fstat(task, &info) && info.st_nlink > num_vcpus + PROC_OTHER_THREADS + 2;
+}
+
+int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
+		      struct proc_threads *threads)
+{
 	char path[PATH_MAX];
+	int ret = -E2BIG;
 	DIR *task;
 
-	*times = (struct proc_times) { .has_ready = true, };
+	*threads = (struct proc_threads) {};
 	snprintf(path, sizeof(path), "%s/%d/task", proc, pid);
 	task = opendir(path);
 	if (!task)
 		return -errno;
-	while ((entry = readdir(task))) {
-		if (entry->d_name[0] != '.')
-			add_thread(dirfd(task), entry->d_name, times);
-	}
+	if (!has_too_many(dirfd(task), num_vcpus))
+		ret = read_all_threads(task, num_vcpus, threads);
 	closedir(task);
-	return 0;
+	if (ret)
+		free(threads->thread);
+	else if (threads->count)
+		qsort(threads->thread, threads->count, sizeof(*threads->thread), compare_threads);
+	return ret;
 }
 
 bool proc_is_ours(const char *proc)
 {
 	char path[PATH_MAX];
 	char target[16];
-	ssize_t length;
 	uint64_t pid;
 
 	snprintf(path, sizeof(path), "%s/self", proc);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
+	if (!read_link(AT_FDCWD, path, target, sizeof(target)))
 		return false;
-	target[length] = '\0';
 	return !parse_number(target, 1, INT_MAX, &pid) && (pid_t)pid == getpid();
 }
 
@@ -437,12 +573,10 @@ bool proc_is_namespace(const char *proc)
 	/* The number of the first one is ABI: PROC_PID_INIT_INO. */
 	static const char first[] = "pid:[4026531836]";
 	char path[PATH_MAX];
-	char target[sizeof(first) + 1];
-	ssize_t length;
+	char target[64];
 
 	snprintf(path, sizeof(path), "%s/self/ns/pid", proc);
-	length = readlink(path, target, sizeof(target));
-	return length >= 0 && (length != sizeof(first) - 1 || memcmp(target, first, length));
+	return read_link(AT_FDCWD, path, target, sizeof(target)) && strcmp(target, first);
 }
 
 uint64_t proc_vm_number(const char *proc, int fd)

@@ -50,6 +50,16 @@ struct proc_list {
 
 void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
 
+/* Or NULL. */
+const struct proc_fd *proc_find_fd(const struct proc_fds *fds, int fd);
+
+/* The numbers of its vCPUs, each once, lowest first; the caller frees them. */
+int *proc_vcpus(const struct proc_fds *fds, size_t *count);
+/* Sorts them and leaves each once; how many there are. */
+size_t proc_sort_numbers(int *number, size_t count);
+/* One that is among them, or NULL. */
+const int *proc_find_number(const int *number, size_t count, int wanted);
+
 /* 0 or -errno; the caller frees fds->entry. */
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 
@@ -97,8 +107,8 @@ static inline bool proc_is_gone(int err)
 pid_t proc_thread_group(const char *proc, pid_t pid);
 
 /*
- * What the threads of a process that have ever run a guest did until now, together. That of
- * a guest is counted by the tick where the kernel is not built to do better.
+ * What threads did until now, together. That of a guest is counted by the tick where the
+ * kernel is not built to do better.
  */
 struct proc_times {
 	uint64_t guest_ns;
@@ -109,8 +119,39 @@ struct proc_times {
 	uint32_t has_ready;		/* or the kernel does not say so of all of them */
 };
 
-/* 0 or -errno. */
-int proc_read_times(const char *proc, pid_t pid, struct proc_times *times);
+/* A thread that runs a vCPU: it has run a guest, or is called like one that will. */
+struct proc_thread {
+	pid_t tid;
+	int32_t vcpu;			/* by its name: which one of its VMM's; -1: not known */
+	struct proc_times times;
+};
+
+/* Those of a process, lowest tid first. */
+struct proc_threads {
+	struct proc_thread *thread;
+	size_t count;
+};
+
+void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread);
+
+/* What all of them did. */
+struct proc_times proc_sum_times(const struct proc_threads *threads);
+
+/*
+ * Anybody can have thousands of threads, with any names, and each costs two files. One with so
+ * many others than its vCPUs', or with more that are called like those of vCPUs, is not read.
+ */
+#define PROC_OTHER_THREADS 1000
+
+/*
+ * Of a process that has so many vCPUs. 0 or -errno: -E2BIG if it is not read for that. After 0
+ * the caller frees threads->thread.
+ */
+int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
+		      struct proc_threads *threads);
+
+/* Or NULL. */
+const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid);
 
 /* False if the pids in @proc are not those that system calls of this process take. */
 bool proc_is_ours(const char *proc);

@@ -61,16 +61,28 @@ static void follow_vm(struct vm *vm, const struct recorded_vm *recorded)
 		vm_add_vcpu(vm, &none, recorded->vcpu[vm->num_vcpus]);
 }
 
-/* With the last of its VMs: nothing more is known of it. */
-static bool is_there(pid_t pid)
+static bool is_chosen(const struct choice *choice, const struct recorded_vm *recorded)
+{
+	return !recorded->ended && choice_has(choice, recorded->pid, recorded->name);
+}
+
+static bool has_chosen(const struct choice *choice)
 {
 	size_t i;
 
 	for (i = 0; i < now()->num_vms; i++) {
-		if (now()->vm[i].pid == pid && !now()->vm[i].ended)
+		if (is_chosen(choice, &now()->vm[i]))
 			return true;
 	}
 	return false;
+}
+
+/* With the last of its VMs: nothing more is known of it. */
+static bool is_there(pid_t pid)
+{
+	const struct choice choice = { .pid = { pid, }, .num_pids = 1, };
+
+	return has_chosen(&choice);
 }
 
 static void follow(struct inventory *inventory)
@@ -138,19 +150,50 @@ bool replay_jump(size_t position)
 	return seek(position);
 }
 
+/* Without them following, who have found VMs. */
+static size_t find_sample(const struct choice *choice, size_t first, bool latest)
+{
+	struct recording *recording = &replay.recording;
+	size_t i, found = SIZE_MAX;
+	struct statsfile_error error;
+
+	for (i = first; i < recording->num_samples && !recording_seek(recording, i, &error); i++) {
+		if (!has_chosen(choice))
+			continue;
+		found = i;
+		if (!latest)
+			break;
+	}
+	return found;
+}
+
+bool replay_go_to_chosen(const struct choice *choice)
+{
+	size_t position = replay.recording.position;
+	size_t found = find_sample(choice, replay.is_latest ? 0 : position, replay.is_latest);
+
+	return found != SIZE_MAX && replay_jump(found);
+}
+
+bool replay_may_have(const struct choice *choice)
+{
+	return !replay.is_latest || has_chosen(choice);
+}
+
+bool replay_has(const struct choice *choice)
+{
+	size_t position = replay.recording.position;
+	size_t found = find_sample(choice, replay.is_latest ? 0 : position, false);
+
+	return replay_jump(position) && found != SIZE_MAX;
+}
+
 /* To the last sample in which the process had a VM. False if there is none. */
 static bool jump_to_last_of(pid_t pid)
 {
-	struct recording *recording = &replay.recording;
-	size_t i, last = recording->num_samples;
-	struct statsfile_error error;
+	const struct choice choice = { .pid = { pid, }, .num_pids = 1, };
 
-	for (i = 0; i < recording->num_samples && !recording_seek(recording, i, &error); i++) {
-		if (is_there(pid))
-			last = i;
-	}
-	return replay_jump(last < recording->num_samples ? last : i - 1) &&
-	       last < recording->num_samples;
+	return replay_go_to_chosen(&choice);
 }
 
 bool replay_jump_to_latest(void)
@@ -279,14 +322,25 @@ static void take_vm(struct inventory *inventory, const struct recorded_vm *recor
 		inventory_blame(inventory, process, "the recording has no statistics of it");
 }
 
+/* A process is chosen for good, whatever it is called later. */
+static bool is_wanted(const struct inventory *inventory, const struct process *process,
+		      const struct recorded_vm *recorded)
+{
+	if (recorded->ended || is_known(inventory, recorded))
+		return false;
+	if (process)
+		return process->pid == recorded->pid;
+	return is_chosen(inventory->choice, recorded) ||
+	       inventory_find_process(inventory, recorded->pid);
+}
+
 static int look(struct inventory *inventory, struct process *process)
 {
 	const struct recorded_vm **vm = xcalloc(now()->num_vms, sizeof(*vm));
 	size_t i, count = 0;
 
 	for (i = 0; i < now()->num_vms; i++) {
-		if ((!process || process->pid == now()->vm[i].pid) && !now()->vm[i].ended &&
-		    !is_known(inventory, &now()->vm[i]))
+		if (is_wanted(inventory, process, &now()->vm[i]))
 			vm[count++] = &now()->vm[i];
 	}
 	if (count)
@@ -316,7 +370,7 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	return false;
 }
 
-static void see_vcpus(struct inventory *inventory, struct vm *vm)
+static void update(struct inventory *inventory, struct vm *vm)
 {
 	(void)inventory;
 	(void)vm;
@@ -333,7 +387,7 @@ static const struct source recording_source = {
 	.look = look,
 	.find = find,
 	.see_events = see_events,
-	.see_vcpus = see_vcpus,
+	.update = update,
 	.see_end = see_end,
 };
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sources/choice.h"
 #include "sources/inventory.h"
 #include "sources/recording.h"
 #include "util/clock.h"
@@ -44,5 +45,15 @@ bool replay_jump(size_t position);
  * before, too, and if the recording is of one only, it is where that still was.
  */
 bool replay_jump_to_latest(void);
+
+/*
+ * Whether what is chosen is there, now or later, or after replay_jump_to_latest() ever; and
+ * makes the first sample in which it is, or then the last, the present.
+ */
+bool replay_has(const struct choice *choice);
+bool replay_go_to_chosen(const struct choice *choice);
+
+/* Whether that is there now, or can still come: not after replay_jump_to_latest(). */
+bool replay_may_have(const struct choice *choice);
 
 #endif /* KVMSTAT_REPLAY_H */

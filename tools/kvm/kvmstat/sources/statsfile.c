@@ -492,16 +492,12 @@ static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_e
 
 static int find_online_vcpus(struct statsfile *file, struct statsfile_error *error)
 {
-	const struct statsfile_schema *schema = file->schema;
-	unsigned int i;
+	const struct statsfile_desc *desc = statsfile_find(file->schema, "online_vcpus");
 
-	for (i = 0; i < schema->num_desc; i++) {
-		if (!strcmp(schema->desc[i].name, "online_vcpus") && schema->desc[i].size == 1) {
-			file->online_vcpus = schema->desc[i].first;
-			return 0;
-		}
-	}
-	return fail(error, -EINVAL, "windows of vCPUs, but no statistic online_vcpus");
+	if (!desc || desc->size != 1)
+		return fail(error, -EINVAL, "windows of vCPUs, but no statistic online_vcpus");
+	file->online_vcpus = desc->first;
+	return 0;
 }
 
 enum {
@@ -907,6 +903,18 @@ void statsfile_close(struct statsfile *file)
 	if (file->source.fd >= 0)
 		close(file->source.fd);
 	*file = (struct statsfile) { .source.fd = -1 };
+}
+
+const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
+					    const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; schema && i < schema->num_desc; i++) {
+		if (!strcmp(schema->desc[i].name, name))
+			return &schema->desc[i];
+	}
+	return NULL;
 }
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema)

@@ -297,6 +297,10 @@ void statsfile_close(struct statsfile *file);
 /* Of a value, by its index, of a scalar by what it says; NULL if it has none. */
 const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
 
+/* The first statistic of that name, NULL if there is none, or no schema. */
+const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
+					    const char *name);
+
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);
 

@@ -23,17 +23,21 @@ void fixture_set_up(struct fixture *fixture, const char *process_name,
 		.vcpu = &fixture->vcpu,
 		.num_vcpus = 1,
 	};
-	fixture->closed_vm = (struct vm) {
-		.process = &fixture->process,
-		.num_vcpus_counted = 3,
-	};
 	fixture->tracked = (struct tracked_vm) {
 		.pid = fixture->process.pid,
 		.id = "kvm-312",
+		.source = "vmm",
 		.has_statistics = true,
 		.num_vcpus = 1,
 	};
 	strcpy(fixture->tracked.name, fixture->process.name);
+	fixture->closed = (struct tracked_vm) {
+		.source = "proc",
+		.pid = fixture->process.pid,
+		.id = "-",
+		.num_vcpus = 3,
+	};
+	strcpy(fixture->closed.name, fixture->process.name);
 	model_init(&fixture->tracked.model, &fixture->vm);
 	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
 }

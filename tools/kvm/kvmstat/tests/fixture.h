@@ -18,8 +18,8 @@ struct fixture {
 	struct image vm_image, vcpu_image;
 	struct process process;
 	struct vcpu vcpu;
-	struct vm vm, closed_vm;
-	struct tracked_vm tracked;
+	struct vm vm;
+	struct tracked_vm tracked, closed;	/* the other one has no statistics */
 	char *text;		/* that was rendered, up to the last flush of the output */
 	size_t size;
 	struct output output;

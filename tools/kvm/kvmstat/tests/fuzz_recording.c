@@ -30,10 +30,13 @@ static void promise(bool kept, const char *what)
 	abort();
 }
 
+/* Controls are none, in UTF-8 neither. */
 static bool is_printable(const char *text)
 {
-	for (; *text; text++) {
-		if (*text < ' ' || *text > '~')
+	const unsigned char *byte;
+
+	for (byte = (const unsigned char *)text; *byte; byte++) {
+		if (*byte < ' ' || *byte == 0x7f || (byte[0] == 0xc2 && byte[1] < 0xa0))
 			return false;
 	}
 	return true;

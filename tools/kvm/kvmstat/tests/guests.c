@@ -59,10 +59,16 @@ uint64_t *guest_vcpu_values(const struct guest *guest, unsigned int index)
 	return image_vcpu_values(&guest->image, index);
 }
 
-static void add_fd(struct proc_fds *fds, int fd)
+static void add_fds(struct proc_fds *fds, int index)
 {
-	fds->entry = xreallocarray(fds->entry, fds->count + 1, sizeof(*fds->entry));
-	fds->entry[fds->count++] = (struct proc_fd) { .fd = fd, .link = LINK_VM, };
+	struct proc_fd fd = { .fd = index, .link = LINK_VM, };
+
+	proc_fds_add(fds, &fd);
+	/* Who finds a VM by its own file asks for no other. */
+	for (fd.link = 0; guests[index].sum && fd.link < (int)guests[index].vcpus; fd.link++) {
+		fd.fd = MAX_GUESTS + fd.link;
+		proc_fds_add(fds, &fd);
+	}
 }
 
 static int list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
@@ -73,7 +79,7 @@ static int list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 	*fds = (struct proc_fds) {};
 	for (i = 0; guests[i].name; i++) {
 		if (guests[i].pid == pid && !guests[i].dead)
-			add_fd(fds, i);
+			add_fds(fds, i);
 	}
 	return 0;
 }
@@ -130,7 +136,21 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	(void)pid;
 	*vm = fd->fd + 1;
 	*error = (struct host_error) { .step = HOST_TAKE, .err = guest->refused, };
-	return guest->refused ? -1 : dup(guest->fd);
+	if (guest->sum)
+		*error = (struct host_error) { .step = HOST_STATS, .err = EIO, };
+	return error->err ? -1 : dup(guest->fd);
+}
+
+static int read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
+{
+	const struct debugfs_value exits = { .file = "exits", .value = guests[fd].sum, };
+
+	(void)host;
+	*vm = (struct debugfs_vm) { .pid = pid, .num_vcpus = guests[fd].vcpus, };
+	if (guests[fd].dead)
+		return -ENOENT;
+	debugfs_add(vm, &exits);
+	return 0;
 }
 
 /* Each has to be a file of its own. */
@@ -175,6 +195,7 @@ const struct host guests_host = {
 	.list_fds = list_fds,
 	.identify = identify,
 	.thread_group = thread_group,
+	.read_debugfs = read_debugfs,
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = is_gone,

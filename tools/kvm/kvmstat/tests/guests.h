@@ -23,6 +23,7 @@ struct guest {
 	unsigned int vcpus;
 	bool denied;			/* the process may not be looked into */
 	int refused;			/* errno with which the statistics file is refused */
+	uint64_t sum;			/* not 0: by KVM, and debugfs has so many exits */
 	bool dead;
 	/* private */
 	struct image image;

@@ -272,11 +272,13 @@ static pid_t scene_thread_group(const struct host *host, pid_t pid)
 }
 
 /* No files of threads. */
-static int scene_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+static int scene_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			      struct proc_threads *threads)
 {
 	(void)host;
 	(void)pid;
-	*times = (struct proc_times) {};
+	(void)num_vcpus;
+	(void)threads;
 	return -ENOENT;
 }
 
@@ -337,7 +339,7 @@ const struct host scene_host = {
 	.list_fds = scene_list_fds,
 	.identify = scene_identify,
 	.thread_group = scene_thread_group,
-	.read_times = scene_read_times,
+	.read_threads = scene_read_threads,
 	.get_stats = scene_get_stats,
 	.open_process = scene_open_process,
 	.is_gone = scene_is_gone,

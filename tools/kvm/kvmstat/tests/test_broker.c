@@ -30,6 +30,7 @@
 /* A host of the test's own. */
 
 static unsigned int num_fds;		/* of process 10 */
+static bool fds_are_sorted = true;
 
 static void add_fds(struct proc_fds *fds)
 {
@@ -40,6 +41,8 @@ static void add_fds(struct proc_fds *fds)
 		fd.is_stats = fd.fd % 3 == 1;
 		proc_fds_add(fds, &fd);
 	}
+	if (!fds_are_sorted)
+		fds->entry[500].fd = 500 - 2;
 }
 
 static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
@@ -115,14 +118,69 @@ static bool fake_is_stats(int fd)
 	       sscanf(text, "%d %d %d", &numbers[0], &numbers[1], &numbers[2]) == 3;
 }
 
-static int fake_read_times(const struct host *host, pid_t pid, struct proc_times *times)
+static bool threads_are_sorted = true;
+
+static int fake_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			     struct proc_threads *threads)
 {
-	(void)host;
-	*times = (struct proc_times) {
-		.guest_ns = 1, .kernel_ns = 2, .user_ns = 3, .ready_ns = UINT64_MAX,
-		.num_threads = 5, .has_ready = true,
+	struct proc_thread thread = {
+		.vcpu = -1,
+		.times = {
+			.guest_ns = 1, .kernel_ns = 2, .user_ns = 3, .ready_ns = UINT64_MAX,
+			.num_threads = 1, .has_ready = true,
+		},
 	};
-	return pid == 42 ? 0 : -ESRCH;
+
+	(void)host;
+	if (pid != 42 || num_vcpus != 7)
+		return -ESRCH;
+	*threads = (struct proc_threads) {};
+	/* More than fit into one message. */
+	for (thread.tid = 1; thread.tid <= 200; thread.tid++, thread.vcpu++)
+		proc_threads_add(threads, &thread);
+	/* The first one of a message. */
+	if (!threads_are_sorted)
+		threads->thread[128].tid = 128;
+	return 0;
+}
+
+static unsigned int num_dirs;
+static bool dirs_are_sorted = true;
+
+static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	struct debugfs_dir dir = { .pid = 1, };
+
+	(void)host;
+	if (!num_dirs)
+		return -EACCES;
+	*dirs = (struct debugfs_dirs) {};
+	while (dirs->count < num_dirs) {
+		dir.fd = dirs->count % 3;
+		dir.pid += dirs_are_sorted && !dir.fd;
+		dir.ino = UINT64_MAX - dirs->count;
+		debugfs_dirs_add(dirs, &dir);
+	}
+	return 0;
+}
+
+static unsigned int num_values;		/* of process 10 */
+
+static int fake_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
+{
+	struct debugfs_value value = {};
+
+	(void)host;
+	if (pid != 10)
+		return -EPERM;
+	*vm = (struct debugfs_vm) { .pid = pid + fd, .num_vcpus = 3, .num_denied = 4, };
+	vm->ino = UINT64_MAX - 5;
+	for (value.value = 0; value.value < num_values; value.value++) {
+		snprintf(value.file, sizeof(value.file), "%047u", (unsigned int)value.value);
+		if (!debugfs_add(vm, &value))
+			abort();
+	}
+	return 0;
 }
 
 static const struct host fake_host = {
@@ -131,7 +189,9 @@ static const struct host fake_host = {
 	.list_fds = fake_list_fds,
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
-	.read_times = fake_read_times,
+	.read_threads = fake_read_threads,
+	.list_debugfs = fake_list_debugfs,
+	.read_debugfs = fake_read_debugfs,
 	.get_stats = fake_get_stats,
 	.is_stats = fake_is_stats,
 };
@@ -236,13 +296,165 @@ static void test_lists(void)
 	}
 }
 
+static bool same_debugfs(const struct host *host)
+{
+	struct debugfs_vm expected, vm;
+	bool same;
+
+	if (fake_read_debugfs(&fake_host, 10, 7, &expected))
+		abort();
+	same = !host->read_debugfs(host, 10, 7, &vm) && vm.pid == 17 && vm.num_vcpus == 3 &&
+	       vm.num_denied == 4 && vm.ino == UINT64_MAX - 5 && vm.count == expected.count &&
+	       (!vm.count || !memcmp(vm.value, expected.value, vm.count * sizeof(*vm.value)));
+	free(vm.value);
+	free(expected.value);
+	return same;
+}
+
+static void test_debugfs(void)
+{
+	/* As many as fit into one message, and as many as there may be. */
+	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, DEBUGFS_MAX_VALUES, };
+	struct debugfs_vm vm;
+	struct broker broker;
+	int socket;
+	pid_t child;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		num_values = counts[i];
+		child = start(serve_fake, &socket);
+		broker_connect(&broker, socket, &fake_host);
+		check(same_debugfs(&broker.host) && same_debugfs(&broker.host),
+		      "%u values of debugfs", num_values);
+		check_number(broker.host.read_debugfs(&broker.host, 11, 7, &vm), -EPERM,
+			     "values of debugfs that cannot be had");
+		broker_close(&broker);
+		status_of(child);
+	}
+}
+
+static bool same_dirs(const struct host *host)
+{
+	struct debugfs_dirs expected, dirs;
+	bool same;
+	size_t i;
+
+	if (fake_list_debugfs(&fake_host, &expected))
+		abort();
+	same = !host->list_debugfs(host, &dirs) && dirs.count == expected.count;
+	for (i = 0; same && i < dirs.count; i++)
+		same = dirs.dir[i].ino == expected.dir[i].ino && !dirs.dir[i].process &&
+		       !debugfs_compare_dirs(&dirs.dir[i], &expected.dir[i]);
+	free(dirs.dir);
+	free(expected.dir);
+	return same;
+}
+
+static void ask_for_dirs(const struct host *host)
+{
+	struct debugfs_dirs dirs;
+
+	host->list_debugfs(host, &dirs);
+}
+
+static void test_debugfs_list(void)
+{
+	static const unsigned int counts[] = { 1, 127, 128, 129, 256, 1000, };
+	struct debugfs_dirs dirs;
+	struct broker broker;
+	int socket;
+	pid_t child;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		num_dirs = counts[i];
+		child = start(serve_fake, &socket);
+		broker_connect(&broker, socket, &fake_host);
+		check(same_dirs(&broker.host) && same_dirs(&broker.host),
+		      "%u directories of debugfs", num_dirs);
+		broker_close(&broker);
+		status_of(child);
+	}
+	num_dirs = 0;
+	child = start(serve_fake, &socket);
+	broker_connect(&broker, socket, &fake_host);
+	check_number(broker.host.list_debugfs(&broker.host, &dirs), -EACCES,
+		     "directories of debugfs that cannot be listed");
+	broker_close(&broker);
+	status_of(child);
+}
+
+static void ask_for_threads(const struct host *host)
+{
+	struct proc_threads threads;
+
+	host->read_threads(host, 42, 7, &threads);
+}
+
+static void ask_for_fds(const struct host *host)
+{
+	struct proc_fds fds;
+
+	host->list_fds(host, 10, &fds);
+}
+
+static void ask_for_list(const struct host *host)
+{
+	struct proc_list list;
+
+	host->list(host, &list);
+}
+
+/* Whether what asks that is content with what the broker of the test's own host answers. */
+static bool believes(void (*ask)(const struct host *host))
+{
+	struct broker broker;
+	int socket, status;
+	pid_t child, asking;
+
+	child = start(serve_fake, &socket);
+	asking = fork();
+	if (!asking) {
+		if (!freopen("/dev/null", "w", stderr))
+			abort();
+		broker_connect(&broker, socket, &fake_host);
+		ask(&broker.host);
+		_exit(STATUS_OK);
+	}
+	close(socket);
+	status = status_of(asking);
+	status_of(child);
+	return status == STATUS_OK;
+}
+
+static void test_order(void)
+{
+	num_dirs = 1000;
+	check(believes(ask_for_dirs), "directories in their order are believed");
+	dirs_are_sorted = false;
+	num_dirs = 4;
+	check(!believes(ask_for_dirs), "directories that come twice are not");
+	dirs_are_sorted = true;
+	check(believes(ask_for_threads), "threads in their order are believed");
+	threads_are_sorted = false;
+	check(!believes(ask_for_threads), "threads that come twice are not");
+	threads_are_sorted = true;
+	num_fds = 1000;
+	check(believes(ask_for_fds) && believes(ask_for_list),
+	      "file descriptors in their order are believed");
+	fds_are_sorted = false;
+	check(!believes(ask_for_fds) && !believes(ask_for_list), "those in another one are not");
+	fds_are_sorted = true;
+}
+
 static void test_answers(void)
 {
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
 	struct broker broker;
 	struct identity identity, expected;
-	struct proc_times times;
+	struct proc_threads threads, expected_threads;
 	char text[64] = "";
 	uint64_t vm = 0;
 	int socket, stats;
@@ -254,10 +466,14 @@ static void test_answers(void)
 	fake_identify(&fake_host, 42, &expected);
 	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
-	check(!broker.host.read_times(&broker.host, 42, &times) && times.guest_ns == 1 &&
-	      times.kernel_ns == 2 && times.user_ns == 3 && times.ready_ns == UINT64_MAX &&
-	      times.num_threads == 5 && times.has_ready, "times of threads");
-	check_number(broker.host.read_times(&broker.host, 43, &times), -ESRCH,
+	fake_read_threads(&fake_host, 42, 7, &expected_threads);
+	check(!broker.host.read_threads(&broker.host, 42, 7, &threads) &&
+	      threads.count == expected_threads.count &&
+	      !memcmp(threads.thread, expected_threads.thread,
+		      threads.count * sizeof(*threads.thread)), "times of threads");
+	free(threads.thread);
+	free(expected_threads.thread);
+	check_number(broker.host.read_threads(&broker.host, 43, 7, &threads), -ESRCH,
 		     "times of threads that are gone");
 
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
@@ -370,14 +586,14 @@ static void test_hostile_requests(void)
 		if (write(socket, bytes, size) != (ssize_t)size)
 			abort();
 		status = status_of(child);
-		if (status != STATUS_ERROR || size == 20 || size == sizeof(bytes))
+		if (status != STATUS_ERROR || size == 24 || size == sizeof(bytes))
 			check(status == STATUS_ERROR, "%zu bytes of nonsense are refused", size);
 		close(socket);
 	}
 }
 
 /* Of one without a process. */
-#define ANSWER_SIZE 2904
+#define ANSWER_SIZE 2896
 
 static size_t answer_size;
 static char answer_byte;
@@ -733,6 +949,9 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	test_lists();
+	test_debugfs();
+	test_debugfs_list();
+	test_order();
 	test_answers();
 	test_too_many_files();
 	test_hostile_requests();

@@ -86,6 +86,27 @@ static const struct image_stat other_stats[] = {
 	{},
 };
 
+#define HIST(stat, buckets, scale) { \
+	.name = stat, \
+	.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS, \
+	.exponent = scale, \
+	.size = buckets, \
+}
+
+static const struct image_stat duration_stats[] = {
+	{ .name = "exits", },
+	HIST("ready_hist", 4, -9),
+	HIST("exit_hist", 3, -9),
+	{},
+};
+
+/* The names, and not what is meant by them. */
+static const struct image_stat strange_durations[] = {
+	HIST("ready_hist", 4, -6),
+	{ .name = "exit_hist", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{},
+};
+
 struct result {
 	struct rates rates;
 	char top[IMAGE_NAME_SIZE];	/* the name is the schema's */
@@ -187,6 +208,38 @@ static void test_powerpc(void)
 	check(is_rate(&result, RATE_HALTS, 20), "powerpc: halts that polled, halts that blocked");
 }
 
+static bool is_quantile(const struct result *result, enum quantile quantile, unsigned int bucket)
+{
+	const struct quantile_of *found = &result->rates.quantile[quantile];
+
+	return found->known && found->bucket == bucket;
+}
+
+static void test_quantiles(void)
+{
+	struct result result = rates_of(duration_stats, (const uint64_t[MAX_VALUES]) {
+		9, 0, 50, 48, 2, 0, 0, 0,
+	});
+	const struct rates *rates = &result.rates;
+	struct quantile_of other = { .known = true, };
+
+	check(is_quantile(&result, QUANTILE_READY_P50, 1), "quantiles: half of all waits");
+	check(is_quantile(&result, QUANTILE_READY_P99, 3), "quantiles: 99 of 100 waits");
+	check(!rates->quantile[QUANTILE_EXIT_P99].known, "quantiles: there was no exit");
+	check(quantile_rank(&other) > quantile_rank(&rates->quantile[QUANTILE_EXIT_P99]) &&
+	      quantile_rank(&rates->quantile[QUANTILE_READY_P99]) >
+	      quantile_rank(&rates->quantile[QUANTILE_READY_P50]), "quantiles: in their order");
+	result = rates_of(duration_stats, (const uint64_t[MAX_VALUES]) {
+		9, 0, 0, 0, 0, 1, 98, 1,
+	});
+	check(is_quantile(&result, QUANTILE_EXIT_P50, 1) &&
+	      is_quantile(&result, QUANTILE_EXIT_P99, 1), "quantiles: of exits");
+	result = rates_of(strange_durations, (const uint64_t[MAX_VALUES]) { 1, 1, 1, 1, 1, });
+	check(!rates->quantile[QUANTILE_READY_P50].desc &&
+	      !rates->quantile[QUANTILE_EXIT_P50].desc &&
+	      !rates->quantile[QUANTILE_READY_P50].known, "quantiles: of nothing else");
+}
+
 static void test_unknown(void)
 {
 	struct result result = rates_of(other_stats, (const uint64_t[MAX_VALUES]) { 1, 1, });
@@ -213,6 +266,7 @@ int main(void)
 	test_arm64();
 	test_s390();
 	test_powerpc();
+	test_quantiles();
 	test_unknown();
 	return tap_end();
 }

@@ -315,7 +315,7 @@ static const struct host fake_host = {
 	.list_fds = host_list_fds,
 	.identify = host_identify,
 	.thread_group = host_thread_group,
-	.read_times = host_read_times,
+	.read_threads = host_read_threads,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
 	.is_gone = fake_is_gone,
@@ -535,7 +535,7 @@ static void test_whole_vm(void)
 	close_fd(100, 8);
 	close_fd(100, 9);
 	add_windows(vm, 1);
-	inventory_see_vcpus(&inventory, vm);
+	inventory_update(&inventory, vm);
 	check(vm->num_vcpus == 3 && vm->vcpu[2].number == 20 && fake.num_asked == 1,
 	      "whole VM: a vCPU appears in the file");
 	add_windows(vm, 2);
@@ -617,8 +617,8 @@ static void test_unreadable_ids(void)
 	vm = inventory.vm[0];
 	add_windows(vm, 1);
 	vm->file.vcpu_id_offset = 1 << 30;
-	inventory_see_vcpus(&inventory, vm);
-	inventory_see_vcpus(&inventory, vm);
+	inventory_update(&inventory, vm);
+	inventory_update(&inventory, vm);
 	check(vm->num_vcpus == 1 && inventory.num_problems == 1, "unreadable ids: said once");
 	check_contains(inventory.problem[0], "pid 100 (vmm): new vCPUs are left out: the file ends",
 		       "unreadable ids: why");

@@ -122,14 +122,14 @@ static void expect_head(struct fixture *fixture, const char *type)
 static void test_document(void)
 {
 	struct fixture fixture;
-	struct vm *vm[] = { &fixture.vm, &fixture.closed_vm, };
-	struct inventory inventory = { .vm = vm, };
+	const struct tracked_vm *vm[] = { &fixture.tracked, &fixture.closed, };
+	struct overviews vms = { .vm = vm, };
 	char *end;
 
 	set_up(&fixture);
-	for (inventory.num_vms = 0; inventory.num_vms <= 2; inventory.num_vms++) {
+	for (vms.num_vms = 0; vms.num_vms <= 2; vms.num_vms++) {
 		json_renderer.begin(&fixture.output);
-		json_renderer.vms(&fixture.output, &inventory);
+		json_renderer.vms(&fixture.output, &vms);
 		json_renderer.end(&fixture.output);
 		fflush(fixture.output.file);
 		end = strrchr(fixture.text, '\n');
@@ -137,8 +137,8 @@ static void test_document(void)
 		parsed = json_tokener_parse(fixture.text);
 		check(parsed && end && !end[1] &&
 		      json_object_is_type(parsed, json_type_array) &&
-		      json_object_array_length(parsed) == inventory.num_vms,
-		      "a document of %zu VMs is an array of these", inventory.num_vms);
+		      json_object_array_length(parsed) == vms.num_vms,
+		      "a document of %zu VMs is an array of these", vms.num_vms);
 		fixture_rewind(&fixture);
 	}
 	expect("0/id", "\"kvm-312\"");
@@ -149,11 +149,16 @@ static void test_document(void)
 static void test_list(void)
 {
 	struct fixture fixture;
-	struct vm *vm[] = { &fixture.vm, };
-	struct inventory inventory = { .vm = vm, .num_vms = 1, };
+	const struct tracked_vm *vm[] = { &fixture.tracked, };
+	struct overviews vms = { .vm = vm, .num_vms = 1, .elapsed_ns = 250000000, };
 
 	set_up(&fixture);
-	json_renderer.vms(&fixture.output, &inventory);
+	fixture_sample(&fixture, 1);
+	fixture.tracked.rates.shares = (struct shares) {
+		.known = { [SHARE_READY] = true, },
+		.part = { [SHARE_READY] = 0.25, },
+	};
+	json_renderer.vms(&fixture.output, &vms);
 	expect_head(&fixture, "vm");
 	expect("pid", "312");
 	expect("name", "\"a \\\"b\\\"\\\\\\/\"");
@@ -161,8 +166,11 @@ static void test_list(void)
 	expect("vcpus", "1");
 	expect("vm_statistics", "1");
 	expect("vcpu_statistics", "10");
-	vm[0] = &fixture.closed_vm;
-	json_renderer.vms(&fixture.output, &inventory);
+	expect("interval/value", "250000000");
+	expect("shares/ready", "0.250");
+	expect("ready_times", "null");
+	vm[0] = &fixture.closed;
+	json_renderer.vms(&fixture.output, &vms);
 	expect_head(&fixture, "vm");
 	expect("id", "null");
 	expect("vcpus", "3");
@@ -170,6 +178,13 @@ static void test_list(void)
 	expect("vcpu_statistics", "null");
 	tear_down(&fixture);
 }
+
+static const struct statsfile_desc ready_hist = {
+	.name = "ready_hist",
+	.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+	.exponent = -9,
+	.size = 32,
+};
 
 static void test_activity(void)
 {
@@ -232,6 +247,14 @@ static void test_activity(void)
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");
 	expect("shares/source", "\"proc\"");
+	vm.rates.quantile[QUANTILE_READY_P50] = (struct quantile_of) { &ready_hist, true, 20, };
+	vm.rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { .desc = &ready_hist, };
+	json_renderer.overviews(&fixture.output, &overviews);
+	expect_head(&fixture, "activity");
+	expect("ready_times/unit", "\"seconds\"");
+	expect("ready_times/p50", "{\"from\":524288,\"to\":1048576}");
+	expect("ready_times/p99", "null");
+	expect("exit_times", "null");
 	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
 	expect_head(&fixture, "activity");

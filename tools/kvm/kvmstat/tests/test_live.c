@@ -130,13 +130,9 @@ static bool add_memory(int vm)
 static uint64_t value_of(const struct statsfile_schema *schema, const uint64_t *values,
 			 const char *name)
 {
-	unsigned int i;
+	const struct statsfile_desc *desc = statsfile_find(schema, name);
 
-	for (i = 0; i < schema->num_desc; i++) {
-		if (!strcmp(schema->desc[i].name, name))
-			return values[schema->desc[i].first];
-	}
-	return -1;
+	return desc ? values[desc->first] : (uint64_t)-1;
 }
 
 /* Whether its statistics say that it has not been left once. */
@@ -355,20 +351,16 @@ static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
 /* Of a vCPU that does not run now. */
 static bool reasons_add_up(const struct vm *vm, size_t index)
 {
-	const struct statsfile_desc *desc, *end;
+	const struct statsfile_desc *desc;
 	struct statsfile_error error;
 	struct group group;
-	bool add_up = false;
+	bool add_up;
 
 	if (group_of_vcpu(&group, vm, index, &error))
 		return false;
-	end = group.schema->desc + group.schema->num_desc;
-	for (desc = group.schema->desc; desc < end; desc++) {
-		if (!strcmp(desc->name, "exit_reasons"))
-			add_up = desc->num_value_names == desc->size &&
-				 group_total(desc, group.value) ==
-				 value_of(group.schema, group.value, "exits");
-	}
+	desc = statsfile_find(group.schema, "exit_reasons");
+	add_up = desc && desc->num_value_names == desc->size &&
+		 group_total(desc, group.value) == value_of(group.schema, group.value, "exits");
 	group_free(&group);
 	return add_up;
 }
@@ -423,7 +415,7 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 	      statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: no third vCPU yet");
 	tell_vmm(vmm, ADD_VCPU);
 	check(!statsfile_read_vcpu(&vm->file, 2, values, &error), "mapping: a vCPU appears there");
-	inventory_see_vcpus(inventory, vm);
+	inventory_update(inventory, vm);
 	check(vm->num_vcpus == 3 && vm->vcpu[2].number == ADDED_VCPU, "mapping: its id");
 	check(take_sample(&model) && model.group[SCOPE_VCPU].num_members == 3,
 	      "mapping: its values are in the next sample");
@@ -537,6 +529,7 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	char id[32];
 
 	host.get_stats = give_held_only;
+	host.read_debugfs = NULL;
 	host.access = STATSFILE_PREAD;
 	discover_init(&inventory, &host);
 	process = inventory_find(&inventory, vmm->pid);
@@ -564,6 +557,43 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	check(take_sample(&model) && with_system_calls(take_sample, &model),
 	      "held: a sample makes system calls");
 	model_free(&model);
+	inventory_free(&inventory);
+}
+
+/* How many statistics of its vCPUs, none of which runs, add up to what @sums says of them. */
+static size_t num_that_add_up(const struct vm *vm, const struct vm *sums)
+{
+	const struct statsfile_schema *schema = vm_vcpu_schema(sums);
+	size_t i, vcpu, count = 0;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		const char *name = schema->desc[i].name;
+		uint64_t sum = 0;
+
+		for (vcpu = 0; vcpu < vm->num_vcpus; vcpu++)
+			sum += vcpu_value(vm, vcpu, name);
+		count += sum == vcpu_value(sums, 0, name);
+	}
+	return count;
+}
+
+/* What debugfs has of the same VMs, on a kernel that gives no files. */
+static void test_sums(const struct inventory *given, const struct vmm *vmm)
+{
+	const struct vm *vm = given->vm[0], *sums;
+	struct host host = this_host;
+	struct inventory inventory;
+
+	host.get_stats = give_held_only;
+	discover_init(&inventory, &host);
+	inventory_look(&inventory, inventory_find(&inventory, vmm->pid));
+	sums = inventory.vm[0];
+	check(inventory.num_vms == 2 && vm_has_sums(sums) && !strcmp(vm_source(sums), "debugfs"),
+	      "sums: of both VMs");
+	check(vcpu_value(sums, 0, "exits") && vm_vcpu_schema(sums)->num_desc > 10,
+	      "sums: there are some");
+	check_number(num_that_add_up(vm, sums), vm_vcpu_schema(sums)->num_desc,
+		     "sums: are those of the vCPUs' files");
 	inventory_free(&inventory);
 }
 
@@ -668,6 +698,7 @@ int main(void)
 	if (inventory.num_vms == 2) {
 		test_mapping(&inventory, &vmm);
 		test_files(&vmm);
+		test_sums(&inventory, &vmm);
 		test_held_and_given(&inventory, &vmm);
 		test_lives(&inventory, &vmm);
 	} else {

@@ -338,6 +338,34 @@ static void test_per_vcpu(void)
 	tear_down();
 }
 
+/* In the place of each vCPU: what is not known of it is not said. */
+static void test_sums(void)
+{
+	set_up(true);
+	set_guest(1, 101, "b", 3);
+	guests[1].sum = 700;
+	guests_start();
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"10\"} 1\n"
+		     "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"11\"} 2\n"
+		     "kvm_vcpu_exits_total{vm=\"b\"} 700\n", "sums: have no vCPU");
+	expect_lines("kvmstat_vm_", "kvmstat_vm_up{vm=\"a\"} 1\n"
+		     "kvmstat_vm_up{vm=\"b\"} 1\n"
+		     "kvmstat_vm_vcpus{vm=\"a\"} 2\n"
+		     "kvmstat_vm_vcpus{vm=\"b\"} 3\n", "sums: of so many vCPUs");
+	expect_lines("kvm_vm_info{vm=\"b\"",
+		     "kvm_vm_info{vm=\"b\",pid=\"101\",id=\"debugfs/101-1\",name=\"b\"} 1\n",
+		     "sums: the id says where they come from");
+	guests[1].sum = 800;
+	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 800\n",
+		     "sums: are those of now");
+	guests[1].dead = true;
+	free(scrape(FORMAT_PROMETHEUS, 4096));
+	now_ns += 2 * NSEC_PER_SEC;
+	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"a\"} 1\n", "sums: until it ends");
+	tear_down();
+}
+
 static void test_labels(void)
 {
 	set_up(false);
@@ -377,6 +405,42 @@ static void test_coming_and_going(void)
 	now_ns += NSEC_PER_SEC;
 	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"b\"} 1\n",
 		     "one that has ended is gone");
+	tear_down();
+}
+
+/* Those that are chosen, also what comes later, and with a new VM what was called otherwise. */
+static void test_choice(void)
+{
+	struct choice choice = {};
+
+	set_up(false);
+	choice_add(&choice, "w*");
+	choice_add(&choice, "102");
+	inventory.choice = &choice;
+	set_guest(1, 101, "web", 1);
+	set_guest(2, 102, "db", 1);
+	guests_start();
+	expect_lines("kvmstat_vm_up",
+		     "kvmstat_vm_up{vm=\"web\"} 1\nkvmstat_vm_up{vm=\"db\"} 1\n",
+		     "chosen by name and by pid");
+	guests[0].name = "was-a";
+	guests[1].name = "renamed";
+	set_guest(3, 103, "web", 1);
+	guests_start();
+	now_ns += NSEC_PER_SEC;
+	expect_lines("kvmstat_vms ", "kvmstat_vms 3\n",
+		     "one that comes later; and one that is called otherwise stays");
+	set_guest(4, 104, "b", 1);
+	guests_start();
+	now_ns += NSEC_PER_SEC;
+	expect_lines("kvmstat_vms ", "kvmstat_vms 3\n", "not one of another name");
+	/* Of a process one after the other. */
+	set_guest(5, 104, "w", 1);
+	guests[4].name = "w";
+	guests_start();
+	now_ns += NSEC_PER_SEC;
+	expect_lines("kvmstat_vms ", "kvmstat_vms 5\n",
+		     "a process that makes one more and is called so by then: both of its VMs");
 	tear_down();
 }
 
@@ -854,8 +918,10 @@ int main(void)
 	test_openmetrics();
 	test_prometheus();
 	test_per_vcpu();
+	test_sums();
 	test_labels();
 	test_coming_and_going();
+	test_choice();
 	test_restart();
 	test_identity();
 	test_values_are_fresh();

@@ -70,6 +70,16 @@ static void rename_process(pid_t from, pid_t to)
 	free(new);
 }
 
+static void remove_process(pid_t pid)
+{
+	char *path = path_of(pid, ""), *command = xasprintf("rm -r %s", path);
+
+	if (system(command))
+		abort();
+	free(command);
+	free(path);
+}
+
 /* How many are listed for the process; 0 without it. */
 static size_t count_fds(pid_t pid)
 {
@@ -183,38 +193,171 @@ static void add_thread(pid_t pid, pid_t tid, const char *name, const char *times
 	free(rest);
 }
 
+/* Of process 500. */
+static int read_times(struct proc_threads *threads, struct proc_times *sum)
+{
+	int ret = proc_read_threads(proc, 500, 3, threads);
+
+	*sum = proc_sum_times(threads);
+	free(threads->thread);
+	return ret;
+}
+
 static void test_times(void)
 {
 	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	struct proc_threads threads;
 	struct proc_times times;
 
 	make_dir(500, "");
-	check_number(proc_read_times(proc, 501, &times), -ENOENT, "times: no such process");
+	check_number(proc_read_threads(proc, 501, 3, &threads), -ENOENT, "times: no such process");
 	make_dir(500, "/task");
 	add_thread(500, 500, "qemu) R 1 (", "70 30", "0");
-	check(!proc_read_times(proc, 500, &times) && !times.num_threads && !times.guest_ns &&
+	check(!read_times(&threads, &times) && !times.num_threads && !times.guest_ns &&
 	      !times.user_ns, "times: a thread that runs no guest is left out");
 	add_thread(500, 501, "CPU 0) 9 9 (KVM", "100 20", "90");
 	write_file(500, "/task/501/schedstat", "1200000000 345 678\n");
-	check(!proc_read_times(proc, 500, &times) && times.num_threads == 1 &&
+	check(!read_times(&threads, &times) && times.num_threads == 1 &&
 	      times.guest_ns == 90 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 20 * tick_ns && times.ready_ns == 345 && times.has_ready,
 	      "times: each is in its place, whatever the name of the thread is");
 	add_thread(500, 502, "CPU 1/KVM", "49 1", "50");
 	write_file(500, "/task/502/schedstat", "1 5 1\n");
-	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2 &&
+	check(!read_times(&threads, &times) && times.num_threads == 2 &&
 	      times.guest_ns == 140 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 21 * tick_ns && times.ready_ns == 350 && times.has_ready,
 	      "times: of two they are added; none is less than 0");
 	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
-	check(!proc_read_times(proc, 500, &times) && times.num_threads == 3 && !times.has_ready,
+	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
 	      "times: a kernel that does not say how long it waited");
 	write_file(500, "/task/503/stat", "503 (CPU 2/KVM) S 1 2 3\n");
-	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2,
+	check(!read_times(&threads, &times) && times.num_threads == 2,
 	      "times: a file that is too short");
 	write_file(500, "/task/503/stat", "");
-	check(!proc_read_times(proc, 500, &times) && times.num_threads == 2,
+	check(!read_times(&threads, &times) && times.num_threads == 2,
 	      "times: a thread that ends");
+}
+
+/* Which vCPU it is, -1 of one without a number, -2 of a thread of something else. */
+static int vcpu_of(const char *name, const char *guest)
+{
+	struct proc_threads threads;
+	int vcpu = -2;
+
+	make_dir(600, "");
+	make_dir(600, "/task");
+	add_thread(600, 600, name, "1 1", guest);
+	if (proc_read_threads(proc, 600, 1, &threads) || threads.count > 1)
+		abort();
+	if (threads.count)
+		vcpu = threads.thread[0].tid == 600 ? threads.thread[0].vcpu : -3;
+	free(threads.thread);
+	remove_process(600);
+	return vcpu;
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *name, *guest;
+		int vcpu;
+	} cases[] = {
+		{ "CPU 0/KVM", "0", 0, },
+		{ "CPU 127/KVM", "0", 127, },
+		{ "CPU /KVM", "0", -2, },
+		{ "CPU 1/TCG", "0", -2, },
+		{ "CPU -1/KVM", "0", -2, },
+		{ "CPU 1x/KVM", "1", -1, },
+		{ "CPU 4294967296/KVM", "1", -1, },
+		{ "fc_vcpu 3", "0", 3, },
+		{ "vcpu12", "0", 12, },
+		{ "vcpu", "0", -2, },
+		{ "vcpu1 ", "1", -1, },
+		{ "crosvm_vcpu1", "0", 1, },
+		{ "x) R (vcpu1", "0", -2, },
+		{ "", "1", -1, },
+		{ "qemu", "1", -1, },
+		{ "qemu", "0", -2, },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_number(vcpu_of(cases[i].name, cases[i].guest), cases[i].vcpu, cases[i].name);
+}
+
+static int read_700(unsigned int num_vcpus, size_t expected)
+{
+	struct proc_threads threads;
+	int ret = proc_read_threads(proc, 700, num_vcpus, &threads);
+
+	if (ret)
+		return ret;
+	free(threads.thread);
+	return threads.count == expected ? 0 : -ENODATA;
+}
+
+/* Which of them run vCPUs cannot be known, and to read them all takes long. */
+static void test_too_many_threads(void)
+{
+	char *rest;
+	int tid;
+
+	make_dir(700, "");
+	make_dir(700, "/task");
+	for (tid = 700; tid < 703; tid++)
+		add_thread(700, tid, "vcpu0", "1 1", "0");
+	add_thread(700, 703, "qemu", "1 1", "1");
+	check_number(read_700(3, 4), 0, "too many threads: as many of them as vCPUs");
+	check_number(read_700(2, 4), -E2BIG, "too many threads: one more");
+	for (; tid < 703 + PROC_OTHER_THREADS; tid++) {
+		rest = xasprintf("/task/%d", tid);
+		if (tid > 703)
+			make_dir(700, rest);
+		free(rest);
+	}
+	check_number(read_700(3, 4), 0, "too many threads: and others");
+	make_dir(700, "/task/9999");
+	check_number(read_700(3, 4), -E2BIG, "too many threads: too many of those");
+	check_number(read_700(4, 4), 0, "too many threads: more vCPUs have more");
+}
+
+static void test_find(void)
+{
+	struct proc_threads threads = {};
+	struct proc_thread thread = {};
+	size_t i, found = 0;
+
+	check(!proc_find_thread(&threads, 0), "find: nothing in nothing");
+	for (thread.tid = 1; thread.tid < 20; thread.tid += 2)
+		proc_threads_add(&threads, &thread);
+	for (i = 0; i < threads.count; i++)
+		found += proc_find_thread(&threads, 2 * i + 1) == &threads.thread[i];
+	check(found == 10 && !proc_find_thread(&threads, 4) && !proc_find_thread(&threads, 21),
+	      "find: a thread");
+	free(threads.thread);
+}
+
+/* Copies of a file descriptor are no more of them. */
+static void test_vcpus(void)
+{
+	struct proc_fds fds = {};
+	struct proc_fd fd = { .link = LINK_VM, };
+	size_t count;
+	int *vcpu;
+
+	free(proc_vcpus(&fds, &count));
+	check_number(count, 0, "vCPUs: none");
+	proc_fds_add(&fds, &fd);
+	for (fd.fd = 1; fd.fd < 100; fd.fd++) {
+		fd.link = 7 - fd.fd % 3;
+		proc_fds_add(&fds, &fd);
+	}
+	vcpu = proc_vcpus(&fds, &count);
+	check(count == 3 && vcpu[0] == 5 && vcpu[1] == 6 && vcpu[2] == 7, "vCPUs: each once");
+	check(proc_find_fd(&fds, 0)->link == LINK_VM && proc_find_fd(&fds, 99)->fd == 99 &&
+	      !proc_find_fd(&fds, 100), "vCPUs: and the file descriptors are found");
+	free(vcpu);
+	free(fds.entry);
 }
 
 static void clean_up(void)
@@ -238,6 +381,10 @@ int main(void)
 	test_others();
 	test_foreign();
 	test_times();
+	test_names();
+	test_too_many_threads();
+	test_find();
+	test_vcpus();
 	clean_up();
 	return tap_end();
 }

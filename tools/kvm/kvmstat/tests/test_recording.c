@@ -4,8 +4,8 @@
  * command, in text and JSON. They are cut off at every byte and every bit of them is
  * turned over: then there is an error, or the samples are the same as before.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "commands/command.h"
+#include "output.h"
 #include "render/render.h"
 #include "scene.h"
 #include "sources/recording.h"
@@ -57,41 +58,8 @@ static void write_whole(const char *path, const void *content, size_t size)
 	close(fd);
 }
 
-typedef int run_command(int argc, char **argv);
-
-/* A command line, words separated by blanks; what it prints, and its exit status. */
-static char *output_of(run_command *run, const char *line, int *status)
-{
-	char *words = xasprintf("%s", line), *path = path_of("output"), *rest = words;
-	char *argv[16], *output;
-	int before[2], argc = 0, fd;
-	size_t size;
-
-	while (argc < 15 && (argv[argc] = strsep(&rest, " ")))
-		argc++;
-	argv[argc] = NULL;
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	fflush(stdout);
-	before[0] = dup(STDOUT_FILENO);
-	before[1] = dup(STDERR_FILENO);
-	dup2(fd, STDOUT_FILENO);
-	dup2(fd, STDERR_FILENO);
-	optind = 0;
-	*status = run(argc, argv);
-	fflush(stdout);
-	dup2(before[0], STDOUT_FILENO);
-	dup2(before[1], STDERR_FILENO);
-	close(before[0]);
-	close(before[1]);
-	close(fd);
-	output = read_whole(path, &size);
-	free(path);
-	free(words);
-	return output;
-}
-
 /* The command of the line that is replayed. */
-static run_command *replayed;
+static int (*replayed)(int argc, char **argv);
 
 static int run_replayed(int argc, char **argv)
 {
@@ -105,11 +73,13 @@ static int run_replay(int argc, char **argv)
 	return command_replay(argc, argv, run_replayed);
 }
 
+static const struct host *live_host = &scene_host;
+
 static char *live(run_command *run, const char *line, unsigned int second, int *status)
 {
 	char *output;
 
-	command_host = &scene_host;
+	command_host = live_host;
 	time_source = &scene_time;
 	scene_start(second);
 	output = output_of(run, line, status);
@@ -153,6 +123,96 @@ static void test_order(void)
 	sorted("--sort exits", "15 20 10 30 10 ");
 	sorted("--sort exits --limit 2", "15 20 ");
 	sorted("--sort vcpus --limit 1", "10 ");
+	sorted("-p 20 -p 10 --sort pid", "10 10 20 ");
+	sorted("-p db --pid 15 --sort name", "20 15 ");
+	sorted("-p [dw]* --sort pid --limit 2", "10 10 ");
+	sorted("-p d* -p closed", "20 30 ");
+}
+
+/* What @line prints is what @same prints. */
+static void check_alike(run_command *run, const char *line, const char *same, unsigned int second)
+{
+	char *name = xasprintf("%s: as %s", line, same);
+	int first_status, second_status;
+	char *first = live(run, line, second, &first_status);
+	char *expected = live(run, same, second, &second_status);
+
+	check_text(first, expected, name);
+	check(*first && first_status == second_status, "%s: exit status", line);
+	free(first);
+	free(expected);
+	free(name);
+}
+
+/* Which of the scene's VMs a command has shown, and whether it complained. */
+static void check_chosen(run_command *run, const char *line, unsigned int second,
+			 const char *expected)
+{
+	static const char * const names[] = { "web", "db", "short", "closed", };
+	char *found = xasprintf("%s", ""), *longer;
+	int status;
+	char *output = live(run, line, second, &status);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strstr(output, names[i]))
+			continue;
+		longer = xasprintf("%s%s ", found, names[i]);
+		free(found);
+		found = longer;
+	}
+	check_text(found, expected, line);
+	check_number(status, STATUS_OK, line);
+	free(output);
+	free(found);
+}
+
+static int failing_list(const struct host *host, struct proc_list *list)
+{
+	*list = (struct proc_list) {};
+	return time_source->now_ns() % (1000 * NSEC_PER_SEC) / NSEC_PER_SEC < 403 ?
+	       scene_host.list(host, list) : -EIO;
+}
+
+/* Shows nothing of the interval before. */
+static void test_failed_sample(void)
+{
+	struct host failing = scene_host;
+	int status;
+	char *expected = live(command_hist, "hist -p w* 1 2", 0, &status), *longer, *found;
+
+	check(strstr(expected, "halt_wait_hist"), "hist: there is something to be seen");
+	failing.list = failing_list;
+	live_host = &failing;
+	found = live(command_hist, "hist -p w* 1", 0, &status);
+	live_host = &scene_host;
+	longer = xasprintf("%skvmstat: /proc: Input/output error\n", expected);
+	check_text(found, longer, "hist: nothing of a sample that failed");
+	check_number(status, STATUS_ERROR, "hist: an error");
+	free(found);
+	free(longer);
+	free(expected);
+}
+
+static void test_choice(void)
+{
+	check_alike(command_watch, "kvmstat -p db 1", "kvmstat -p 20 1", 0);
+	check_alike(command_show, "show -p db", "show -p 20", 1);
+	check_alike(command_show, "show -p d* -p 20", "show -p 20", 1);
+	check_alike(command_hist, "hist -p web", "hist -p 10", 1);
+	check_alike(command_hist, "hist -p db 1", "hist -p 20 1", 0);
+	check_chosen(command_list, "list -p db", 3, "db ");
+	check_chosen(command_list, "list -p 20 -p 15", 3, "db short ");
+	check_chosen(command_list, "list --sort name --limit 1 -p [wd]*", 3, "db ");
+	/* What ends during the look is not there any more, nor does it count. */
+	check_chosen(command_list, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
+	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
+	/* Those that come later are taken; nothing is said of the others. */
+	check_chosen(command_watch, "kvmstat -p [ws]* 1", 2, "web short ");
+	check_chosen(command_watch, "kvmstat -p w* 1", 0, "web ");
+	check_chosen(command_watch, "kvmstat -w -p s* 1", 0, "short ");
+	check_chosen(command_watch, "kvmstat -w -p [ws]* 1", 0, "web short ");
+	check_chosen(command_watch, "kvmstat -w -p [ds]* 1", 0, "db short ");
 }
 
 static void record_scene(const char *arguments)
@@ -222,11 +282,11 @@ static void check_commands(void)
 	check_same(command_watch, "kvmstat -p 10 1", 0, "-p 10");
 	check_same(command_watch, "kvmstat -p 20 1", 0, "-p 20");
 	check_same(command_watch, "kvmstat -p 15 1", 2, "-p 15");
+	check_same(command_watch, "kvmstat -p web 1", 0, "-p web");
+	check_same(command_watch, "kvmstat -p 20 -p web 1", 0, "-p 20 -p web");
+	check_same(command_watch, "kvmstat -p s* 1", 2, "-p s*");
 	check_same(command_watch, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
 	for (second = 0; second < SCENE_SECONDS; second++) {
-		arguments = xasprintf("--at +%u list", second);
-		check_same(command_list, "list", second, arguments);
-		free(arguments);
 		for (i = 0; i < ARRAY_SIZE(of_pid); i++) {
 			line = xasprintf("%s -p 10", of_pid[i]);
 			arguments = xasprintf("--at +%u %s", second, line);
@@ -235,8 +295,18 @@ static void check_commands(void)
 			free(line);
 		}
 	}
-	check_same(command_list, "list", SCENE_SECONDS, "list");
+	/* Live a look begins then; in a recording it ends with that sample. */
+	for (second = 1; second < SCENE_SECONDS; second++) {
+		arguments = xasprintf("--at +%u list", second);
+		check_same(command_list, "list", second - 1, arguments);
+		free(arguments);
+		arguments = xasprintf("--at +%u list --sort exits -p w* -p 30", second);
+		check_same(command_list, "list --sort exits -p w* -p 30", second - 1, arguments);
+		free(arguments);
+	}
 	check_same(command_show, "show -p 15", 4, "show -p 15");
+	check_same(command_show, "show -p s*", 4, "show -p s*");
+	check_same(command_show, "show -p w* -p d*", 8, "show -p w* -p d*");
 	check_same(command_show, "show -p 20 -c 7", 5, "--at +5 show -p 20 -c 7");
 	check_same(command_show, "show -p 15", 4, "--at 23:31:34 show -p 15");
 	check_same(command_show, "show -p 15", 4, "--at=2009-02-13T23:31:34 show -p 15");
@@ -782,6 +852,19 @@ static void test_process(void)
 	check_number(recording.host.pid, 20, "-p: the pid");
 	recording_close(&recording);
 	free(content.data);
+
+	record_scene("-p 20 -p 10 1 6");
+	read_content(&content);
+	if (open_memory(&recording, content.data, content.size, &error) ||
+	    recording_seek(&recording, 3, &error))
+		abort();
+	check(recording.now.num_vms == 2 && recording.now.vm[0].pid == 20 &&
+	      recording.now.vm[1].pid == 10, "-p -p: their VMs only");
+	check_number(recording.host.pid, 0, "-p -p: no single pid");
+	recording_close(&recording);
+	free(content.data);
+	record_scene("-p 20 -p 15 1");
+	check(access(file, F_OK), "-p -p: one that is not there, no file");
 }
 
 static void test_damaged(void)
@@ -816,14 +899,10 @@ static void test_damaged(void)
 
 static void remove_directory(void)
 {
-	char *output = path_of("output");
-
 	scene_start(0);
-	unlink(output);
 	unlink(file);
 	rmdir(directory);
 	free(directory);
-	free(output);
 	free(file);
 }
 
@@ -842,6 +921,8 @@ int main(void)
 		abort();
 	file = path_of("recording");
 	test_order();
+	test_choice();
+	test_failed_sample();
 	test_round_trip();
 	test_truncated();
 	test_flipped();

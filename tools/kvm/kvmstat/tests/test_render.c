@@ -159,15 +159,18 @@ static void move_values(struct fixture *fixture)
 static void test_list(void)
 {
 	struct fixture fixture;
-	struct vm *vms[] = { &fixture.vm, &fixture.closed_vm, };
-	struct inventory inventory = { .vm = vms, .num_vms = 2, };
+	const struct tracked_vm *vm[] = { &fixture.tracked, &fixture.closed, };
+	struct overviews vms = {
+		.vm = vm, .num_vms = 2, .elapsed_ns = 250000000,
+	};
 
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
-	text_renderer.vms(&fixture.output, &inventory);
+	fixture_sample(&fixture, 1);
+	text_renderer.vms(&fixture.output, &vms);
 	expect(&fixture,
-	       "    PID VM           VCPUS VM STATS VCPU STATS NAME\n"
-	       "    312 kvm-312          1        2          5 guest\n"
-	       "    312 -                3        -          - guest\n",
+	       "    PID VM           VCPUS VM STATS VCPU STATS SOURCE NAME\n"
+	       "    312 kvm-312          1        2          5 vmm    guest\n"
+	       "    312 -                3        -          - proc   guest\n",
 	       "list: with and without statistics");
 	fixture_tear_down(&fixture);
 }
@@ -341,6 +344,82 @@ static void test_names(void)
 	fixture_tear_down(&fixture);
 }
 
+static const struct statsfile_desc ready_hist = {
+	.name = "ready_hist",
+	.flags = KVM_STATS_TYPE_LOG_HIST | SECONDS,
+	.exponent = -9,
+	.size = 32,
+};
+
+/* Where there is room, or they are sorted by. */
+static void test_quantiles(void)
+{
+	struct tracked_vm waiting = {
+		.pid = 312, .name = "instance-0000002a", .id = "kvm-312", .num_vcpus = 2,
+		.source = "series",
+		.rates = {
+			.known[RATE_EXITS] = true,
+			.per_second[RATE_EXITS] = 500,
+			.quantile = {
+				[QUANTILE_READY_P50] = { &ready_hist, true, 20, },
+				[QUANTILE_READY_P99] = { &ready_hist, true, 31, },
+			},
+			.shares = {
+				.known = { true, true, true, true, true, },
+				.part[SHARE_READY] = 1,
+			},
+		},
+	};
+	struct tracked_vm idle = {
+		.source = "proc",
+		.pid = 8, .name = "b", .id = "kvm-8", .num_vcpus = 1,
+		.rates.quantile = {
+			[QUANTILE_READY_P50] = { .desc = &ready_hist, },
+			[QUANTILE_READY_P99] = { .desc = &ready_hist, },
+		},
+	};
+	const struct tracked_vm *vm[] = { &waiting, &idle, };
+	struct overviews overviews = {
+		.time = { .tv_sec = 7384, }, .elapsed_ns = 250000000, .vm = vm, .num_vms = 2,
+	};
+	struct fixture fixture;
+
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
+	fixture.output.width = 160;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01    PID VCPU GUEST% KVM% VMM% READY% IDLE%  EXITS/S  HALTS/S INJECT/S READY50 READY99 TOP REASON        SHARE NAME\n"
+	       "02:03:04      312    2      0    0    0    100     0      500        -        -    <1ms   >1.1s -                     - instance-0000002a\n"
+	       "02:03:04        8    1      -    -    -      -     -        -        -        -       -       - -                     - b\n",
+	       "quantiles: with room for them");
+	overviews.sorted = true;
+	overviews.sorted_by = COLUMN_QUANTILES + QUANTILE_READY_P99;
+	fixture.output.width = 80;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01 GUEST% READY%  EXITS/S READY99 TOP REASON        NAME\n"
+	       "02:03:04        0    100      500   >1.1s -                 instance-0000002a\n"
+	       "02:03:04        -      -        -       - -                 b\n",
+	       "quantiles: in 80 columns if it is sorted by them");
+	text_renderer.vms(&fixture.output, &overviews);
+	expect(&fixture,
+	       "    PID VCPUS GUEST% KVM% VMM% READY% IDLE% READY99 SOURCE NAME\n"
+	       "    312     2      0    0    0    100     0   >1.1s series instance-0000002a\n"
+	       "      8     1      -    -    -      -     -       - proc   b\n"
+	       "What the time was spent with: of 0.25 s.\n",
+	       "list: what the time is spent with, and how long that was looked at");
+	overviews.sorted = false;
+	fixture.output.width = 40;
+	text_renderer.vms(&fixture.output, &overviews);
+	expect(&fixture,
+	       "    PID VCPUS GUEST% NAME\n"
+	       "    312     2      0 instance-0000002a\n"
+	       "      8     1      - b\n"
+	       "What the time was spent with: of 0.25 s.\n",
+	       "list: 40 columns");
+	fixture_tear_down(&fixture);
+}
+
 static void test_overviews(void)
 {
 	struct tracked_vm running = {
@@ -465,6 +544,7 @@ int main(void)
 	test_group();
 	test_names();
 	test_overviews();
+	test_quantiles();
 	test_words();
 	return tap_end();
 }

@@ -110,13 +110,14 @@ static void test_keys(void)
 	check_contains(line_of(5), "db", "reversed");
 	press("<<<");
 	draw(10, 80);
-	check(view.sort == VIEW_PID && view.ascending, "by pid");
+	check(view.sort == COLUMN_PID && view.ascending, "by pid");
 	check_contains(line_of(2), "  7 db", "smallest pid first");
 	press("jj");
 	check(view.selected == &vms[0], "down twice: the third line");
 	press(">");
 	draw(10, 80);
-	check(view.sort == VIEW_NAME && view.selected == &vms[0] && view_selected_line(&view) == 3,
+	check(view.sort == COLUMN_NAME && view.selected == &vms[0] &&
+	      view_selected_line(&view) == 3,
 	      "what is selected stays selected when the order changes");
 	press("/WEb\r");
 	check(view.list[VIEW_HOST].count == 1 && view.vm[0] == &vms[0], "filter by name");
@@ -204,6 +205,31 @@ static void test_names(void)
 	strcpy(vms[1].name, "db");
 }
 
+static const struct statsfile_desc ready_hist = {
+	.name = "ready_hist",
+	.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+	.exponent = -9,
+	.size = 32,
+};
+
+/* With the shares of test_shares(). */
+static void test_quantiles(void)
+{
+	vms[0].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { &ready_hist, true, 31, };
+	vms[1].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { &ready_hist, true, 20, };
+	set_up();
+	press("<<<<<<");
+	check(view.sort == COLUMN_VCPUS, "what is not known of any VM is no column");
+	press(">>>>>>>>>");
+	check(view.sort == COLUMN_QUANTILES + QUANTILE_READY_P99, "sorted by the longest waits");
+	draw(10, 80);
+	check_contains(line_of(1), " READY99v ", "they are seen then");
+	check_contains(line_of(2), " >1.1s ", "in the last bucket");
+	check_contains(line_of(3), " <1ms ", "below a bound");
+	vms[0].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) {};
+	vms[1].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) {};
+}
+
 static void test_shares(void)
 {
 	const struct shares starved = {
@@ -252,11 +278,41 @@ static void test_shares(void)
 	press("<");
 	draw(10, 80);
 	check(view.vm[0] == &vms[0], "sorted by the time that is waited");
+	test_quantiles();
+	draw(24, 80);
+	press("?");
+	draw(24, 80);
+	check_contains(line_of(23), "LAST MINUTE", "the help fits");
+	check_contains(line_of(18), "EXIT50 99: exits", "and its longest line");
+	draw(12, 40);
+	check_text(line_of(0), "kvmstat top: help, Up and Down",
+		   "40 columns: not all of the help");
+	check_text(line_of(2), " Enter        look into a VM: its vCPUs,",
+		   "40 columns: it is wrapped");
+	check_text(line_of(7), " Esc, Backspace, q", "40 columns: a key that is long");
+	check_text(line_of(8), "              back; q on the list of VMs",
+		   "40 columns: and what it does");
+	view_press(&view, PRESS_END);
+	draw(12, 40);
+	check_text(line_of(11), "              scale: its top is named",
+		   "End: the end of the help");
+	press("kk");
+	view_press(&view, PRESS_PAGE_UP);
+	view_press(&view, PRESS_ENTER);
+	press("j");
+	draw(12, 40);
+	check(view.level == VIEW_HOST && view.help_top > 10,
+	      "k, j, Page Up: of the help, not of what is behind it");
+	view_press(&view, PRESS_HOME);
+	view_press(&view, PRESS_UP);
+	draw(12, 40);
+	check_contains(line_of(2), "Enter", "Home: its begin");
 	vms[0] = without[0];
 	vms[1] = without[1];
 	set_up();
 	press("<");
-	check(view.sort == VIEW_VCPUS, "where they are not known there is nothing to be sorted by");
+	check(view.sort == COLUMN_VCPUS,
+	      "where they are not known there is nothing to be sorted by");
 }
 
 static void test_messages(void)
@@ -472,7 +528,142 @@ static void test_vcpu(void)
 	*web = saved;
 }
 
+/* As the tracker does it. */
+static void sample_minute(struct tracked_vm *vm, const struct image *image, uint64_t second)
+{
+	const struct group *group = &vm->model.group[SCOPE_VCPU];
+
+	sample(&vm->model, image, second);
+	minute_add(&vm->minute, second * NSEC_PER_SEC, group->watched, group->schema->num_values);
+	view_update(&view);
+}
+
+static void test_bars(void)
+{
+	struct tracked_vcpu vcpu = { .number = 3, };
+	struct tracked_vm *web = &vms[0];
+	struct tracked_vm saved = *web;
+	struct fixture fixture;
+	struct image *image = &fixture.vcpu_image;
+	unsigned int second, columns;
+
+	fixture_set_up(&fixture, "web", no_stats, vcpu_stats);
+	model_init(&web->model, &fixture.vm);
+	web->vcpu = &vcpu;
+	web->num_tracked_vcpus = 1;
+	set_up();
+	for (second = 1; second <= 100; second++)
+		sample_minute(web, image, second);
+	press("jd");
+	check(view.bars && view.level == VIEW_HOST, "d: histograms of the selected VM");
+	draw(24, 80);
+	check_contains(line_of(0), "web, pid 10, kvm-10, sum of 2 vCPUs  ", "bars: title");
+	check_text(line_of(1), "HISTOGRAM            IN 1.0 s                       IN 59 s",
+		   "bars: how long");
+	check_text(line_of(2), "halt_wait_hist              4                           236",
+		   "bars: the name of a histogram");
+	check_text(line_of(3), "      0 ns     1 ns         1 ######                     59 ######",
+		   "bars: its first bucket");
+	check_text(line_of(5),
+		   "      2 ns     4 ns         3 ###################       177 ###################",
+		   "bars: its fullest bucket");
+	check_text(line_of(6), "exit_reasons                3                           177",
+		   "bars: the next one");
+	check_text(line_of(7),
+		   "  io                        2 ###################       118 ###################",
+		   "bars: with names, the fullest first");
+	check_text(line_of(9), "", "bars: no more");
+	check_contains(line_of(22), "halt_wait_hist: ", "bars: what the selected one is");
+	for (columns = 1; columns < 130; columns++)
+		draw(columns % 30 + 1, columns);
+	draw(12, 40);
+	check_text(line_of(1), "HISTOGRAM            IN 1.0 s   IN 59 s", "bars: 40 columns");
+	check_text(line_of(3), "      0 ns     1 ns         1        59", "bars: both counts");
+	view_press(&view, PRESS_END);
+	draw(6, 80);
+	check_contains(line_of(4), "interrupt", "bars: it is scrolled");
+	view_press(&view, PRESS_ENTER);
+	press(">r");
+	check(view.bars && view.level == VIEW_HOST, "bars: there is nothing to look into");
+	view_forget(&view);
+	check(!view.bars, "bars: forgotten with what they are of");
+	view_find(&view);
+	check(view.bars && view_bars_of(&view) == web, "bars: and found again");
+	press("d");
+	check(!view.bars, "d: back");
+
+	view_press(&view, PRESS_ENTER);
+	press("d");
+	check(view.bars && view.level == VIEW_VM, "d: of the selected vCPU");
+	draw(12, 80);
+	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "bars: of a vCPU");
+	check_text(line_of(2), "What histograms count from now on will be here.",
+		   "bars: its minute begins now");
+	sample_minute(web, image, 101);
+	sample_minute(web, image, 102);
+	draw(12, 80);
+	check_text(line_of(1), "HISTOGRAM            IN 1.0 s                      IN 2.0 s",
+		   "bars: how long it was looked at");
+	check_text(line_of(2), "halt_wait_hist              4                             8",
+		   "bars: what it has counted since then");
+	press("q");
+	check(!view.bars && view.level == VIEW_VM && !web->model.focus.schema, "q: back");
+	press("d/");
+	check(!view.bars && view.typing, "/: all VMs");
+	view_press(&view, PRESS_ESCAPE);
+	press("d");
+	tracker.num_vms = 0;
+	view_update(&view);
+	draw(12, 80);
+	check(!view.bars, "a VM that is forgotten while its bars are looked at");
+	tracker.num_vms = ARRAY_SIZE(tracked);
+	minute_free(&web->minute);
+	model_free(&web->model);
+	fixture_tear_down(&fixture);
+	*web = saved;
+}
+
 /* Of a recording: the time is shown, and keys lead to another. */
+/* Threads of which only /proc tells: there is nothing to be looked into. */
+static void test_threads(void)
+{
+	struct tracked_vcpu threads[] = {
+		{ .number = TRACKED_THREAD + 311, }, { .number = TRACKED_THREAD + 312, },
+	};
+	struct tracked_vm *web = &vms[0];
+	struct tracked_vm saved = *web;
+
+	web->has_statistics = false;
+	web->vcpu = threads;
+	web->num_tracked_threads = 2;
+	set_up();
+	press("jd");
+	draw(12, 80);
+	check_text(line_of(2), "There are no histograms of it.", "threads: d shows none");
+	press("d");
+	view_press(&view, PRESS_ENTER);
+	draw(12, 80);
+	check(view.level == VIEW_VM && strstr(line_of(2), "t311"), "threads: they have lines");
+	press("d");
+	check(!view.bars, "threads: d is for vCPUs");
+	view_press(&view, PRESS_ENTER);
+	check(view.level == VIEW_VM, "threads: and so is Enter");
+	/* As when they were vCPUs with statistics before. */
+	web->num_tracked_vcpus = 1;
+	web->num_tracked_threads = 1;
+	view_update(&view);
+	press("d");
+	check(view.bars, "threads: not all of them");
+	web->num_tracked_vcpus = 0;
+	web->num_tracked_threads = 0;
+	web->vcpu = NULL;
+	view_update(&view);
+	draw(12, 80);
+	check(!view.bars && view.level == VIEW_VM, "threads: they are gone");
+	set_up();
+	*web = saved;
+}
+
 static void test_replay(void)
 {
 	static const char keys[] = "[]{}()";
@@ -524,6 +715,8 @@ int main(void)
 	test_scale();
 	test_sparkline();
 	test_vcpu();
+	test_bars();
+	test_threads();
 	test_replay();
 	view_free(&view);
 	screen_free(&screen);

@@ -140,6 +140,8 @@ static void test_shares(void)
 	uint64_t on[] = { 1, 1, };
 	struct shares shares;
 
+	check(!accounting_is_off(accounting.time, on) && !accounting_is_off(NULL, on),
+	      "accounting: is not off");
 	shares = shares_of(&accounting, on, &passed, 999);
 	check(has_parts(&shares, (const double[]) { 0.4, 0.2, 0.1, 0.2, 0.1, }),
 	      "all is accounted for: they add up to 1, whatever the samples' clock says");
@@ -151,6 +153,8 @@ static void test_shares(void)
 	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_IDLE] &&
 	      shares.known[SHARE_READY] && shares.part[SHARE_READY] == 0.2,
 	      "only waits are: their part in the time");
+	check(accounting_is_off(accounting.time, on) && !accounting_is_off(accounting.ready, on),
+	      "accounting: one of them is off");
 	shares = shares_of(&accounting, on, &passed, 100);
 	check(shares.part[SHARE_READY] == 1, "which is not more than all of it");
 	shares = shares_of(&accounting, on, &nothing, 0);

@@ -96,6 +96,8 @@ static void check_file(const struct statsfile *file, const char *name)
 	check(!strcmp(hist->name, "size_hist") && hist->first == 34 && hist->size == 4 &&
 	      hist->bucket_size == 64 && statsfile_type(hist) == KVM_STATS_TYPE_LINEAR_HIST &&
 	      statsfile_unit(hist) == KVM_STATS_UNIT_BYTES, "%s: last descriptor", name);
+	check(statsfile_find(schema, "size_hist") == hist && !statsfile_find(schema, "size_his") &&
+	      !statsfile_find(NULL, "exits"), "%s: by name", name);
 	check(!statsfile_read(file, values, &error) && values[0] == 1 && values[37] == 38,
 	      "%s: values", name);
 }

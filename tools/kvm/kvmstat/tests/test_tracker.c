@@ -168,19 +168,30 @@ static void test_process(void)
 }
 
 static uint64_t idle_from_ns;
+static unsigned int num_vcpus_of[100];	/* by pid: that were said to be there */
 
 /* In each second the threads of each process are half of it in the guest, until then. */
-static int read_times(const struct host *host, pid_t pid, struct proc_times *times)
+static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			struct proc_threads *threads)
 {
 	uint64_t now_ns = scene_time.now_ns();
+	const struct proc_thread thread = {
+		.tid = pid + 1,
+		.vcpu = -1,
+		.times = {
+			.guest_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
+			.num_threads = 1,
+			.has_ready = true,
+		},
+	};
 
 	(void)host;
-	*times = (struct proc_times) {
-		.guest_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
-		.num_threads = 1,
-		.has_ready = true,
-	};
-	return pid == SCENE_SPLIT_PID ? -ESRCH : 0;
+	num_vcpus_of[pid] = num_vcpus;
+	*threads = (struct proc_threads) {};
+	if (pid == SCENE_SPLIT_PID)
+		return -ESRCH;
+	proc_threads_add(threads, &thread);
+	return 0;
 }
 
 static bool is_half(const struct tracked_vm *vm)
@@ -203,7 +214,7 @@ static void test_threads(void)
 
 	time_source = &scene_time;
 	scene_start(1);
-	host.read_times = read_times;
+	host.read_threads = read_threads;
 	idle_from_ns = UINT64_MAX;
 	discover_init(&inventory, &host);
 	tracker_init(&tracker, &inventory);
@@ -214,6 +225,7 @@ static void test_threads(void)
 	next();
 	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: nothing is known of one sample");
 	next();
+	check_number(num_vcpus_of[SCENE_SPLIT_PID], 2, "threads: of so many vCPUs");
 	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: a VM without statistics");
 	check(is_half(find(SCENE_SHORT_PID, 0)), "threads: a VM whose files have no times");
 	check(!is_known(find(SCENE_SPLIT_PID, 0)), "threads: which cannot be read");

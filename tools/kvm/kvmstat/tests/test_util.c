@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Numbers from a command line.
+ * Numbers from a command line; small files and links.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tap.h"
+#include "util/file.h"
 #include "util/util.h"
 
 struct number_case {
@@ -85,8 +91,47 @@ static void test_seconds(void)
 	}
 }
 
+static void test_links(void)
+{
+	char path[] = "/tmp/kvmstat-util-XXXXXX";
+	char text[4] = "xxx";
+	int dir;
+
+	if (!mkdtemp(path))
+		abort();
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	if (symlinkat("abc", dir, "short") || symlinkat("abcd", dir, "long"))
+		abort();
+	check(!read_link(dir, "none", text, sizeof(text)) && !*text, "link: there is none");
+	check(read_link(dir, "short", text, sizeof(text)) && !strcmp(text, "abc"),
+	      "link: it just fits");
+	check(!read_link(dir, "long", text, sizeof(text)) && !*text,
+	      "link: one that does not fit is not cut off");
+	if (unlinkat(dir, "short", 0) || unlinkat(dir, "long", 0) || rmdir(path))
+		abort();
+	close(dir);
+}
+
+static void test_files(void)
+{
+	int file = memfd_create("test", 0);
+	char path[64], text[4] = "xxx";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	check(!read_file(AT_FDCWD, path, text, sizeof(text)) && !*text, "file: it is empty");
+	if (write(file, "abcd", 4) != 4)
+		abort();
+	check(read_file(AT_FDCWD, path, text, sizeof(text)) == 3 && !strcmp(text, "abc"),
+	      "file: as much as fits");
+	check(!read_file(AT_FDCWD, "/proc/self/none", text, sizeof(text)) && !*text,
+	      "file: there is none");
+	close(file);
+}
+
 int main(void)
 {
+	test_links();
+	test_files();
 	test_numbers();
 	test_seconds();
 	return tap_end();

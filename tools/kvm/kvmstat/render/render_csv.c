@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model as comma-separated values (RFC 4180): a header, once, and a line per VM, statistic or
+ * bucket. Numbers are those of the file, what is not known is empty.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/format.h"
+#include "render/render.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+/* A line that is being written. */
+struct line {
+	FILE *file;
+	bool begun;
+};
+
+static void add(struct line *line, const char *text)
+{
+	if (line->begun)
+		fputc(',', line->file);
+	line->begun = true;
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, line->file);
+		return;
+	}
+	fputc('"', line->file);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', line->file);
+		fputc(*text, line->file);
+	}
+	fputc('"', line->file);
+}
+
+static void add_nothing(struct line *line, unsigned int count)
+{
+	while (count--)
+		add(line, "");
+}
+
+static void add_number(struct line *line, uint64_t number)
+{
+	char text[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	add(line, text);
+}
+
+static void add_integer(struct line *line, int number)
+{
+	char text[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%d", number);
+	add(line, text);
+}
+
+/* Rates and shares, as in JSON. */
+static void add_decimal(struct line *line, double number, bool known)
+{
+	char text[FORMAT_SIZE] = "";
+
+	if (known)
+		snprintf(text, sizeof(text), "%.3f", number);
+	add(line, text);
+}
+
+static void add_seconds(struct line *line, uint64_t ns)
+{
+	char text[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%llu.%09llu", (unsigned long long)(ns / NSEC_PER_SEC),
+		 (unsigned long long)(ns % NSEC_PER_SEC));
+	add(line, text);
+}
+
+/* ISO 8601, of no time zone but UTC. */
+static void add_time(struct line *line, struct timespec time)
+{
+	char date[32], text[64];
+	struct tm tm;
+
+	gmtime_r(&time.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%06ldZ", date, time.tv_nsec / 1000);
+	add(line, text);
+}
+
+static void end_line(struct line *line)
+{
+	fputs("\r\n", line->file);
+	line->begun = false;
+}
+
+/* In front of the first line. */
+static struct line begin_lines(struct output *output, const char *header)
+{
+	if (!output->num_shown++)
+		fprintf(output->file, "%s\r\n", header);
+	return (struct line) { .file = output->file, };
+}
+
+static const char *known_id(const char *id)
+{
+	return strcmp(id, "-") ? id : "";
+}
+
+#define VM_HEADER "pid,id,name,vcpus"
+
+static void add_tracked(struct line *line, const struct tracked_vm *vm)
+{
+	add_integer(line, vm->pid);
+	add(line, known_id(vm->id));
+	add(line, vm->name);
+	add_number(line, vm->num_vcpus);
+}
+
+#define TIMES_HEADER "guest,kvm,vmm,ready,idle,source,ready50_ns,ready99_ns,exit50_ns,exit99_ns"
+
+/* Of quantiles the upper bounds; the last bucket has none. */
+static void add_times(struct line *line, const struct rates *rates)
+{
+	const struct quantile_of *quantile;
+	bool any = false;
+	enum share share;
+	size_t i;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		add_decimal(line, rates->shares.part[share], rates->shares.known[share]);
+		any |= rates->shares.known[share];
+	}
+	add(line, !any ? "" : rates->shares.by_cpu ? "proc" : "kvm");
+	for (i = 0; i < NUM_QUANTILES; i++) {
+		quantile = &rates->quantile[i];
+		if (!quantile->known)
+			add_nothing(line, 1);
+		else if (bucket_is_open(quantile->desc, quantile->bucket))
+			add(line, "inf");
+		else
+			add_number(line, bucket_upper(quantile->desc, quantile->bucket));
+	}
+}
+
+#define LIST_HEADER \
+	VM_HEADER ",vm_statistics,vcpu_statistics,statistics_source,interval_s," TIMES_HEADER
+
+static void render_vms(struct output *output, const struct overviews *overviews)
+{
+	struct line line = begin_lines(output, LIST_HEADER);
+	const struct statsfile_schema *schema;
+	const struct tracked_vm *vm;
+	enum scope scope;
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		vm = overviews->vm[i];
+		add_tracked(&line, vm);
+		for (scope = 0; scope < NUM_SCOPES; scope++) {
+			schema = vm->model.group[scope].schema;
+			if (schema)
+				add_number(&line, schema->num_desc);
+			else
+				add_nothing(&line, 1);
+		}
+		add(&line, vm->source);
+		add_seconds(&line, overviews->elapsed_ns);
+		add_times(&line, &vm->rates);
+		end_line(&line);
+	}
+}
+
+#define RATES_HEADER "state,exits_per_s,halts_per_s,injections_per_s"
+#define REASON_HEADER "top_reason,top_reason_share"
+#define ACTIVITY_HEADER VM_HEADER "," RATES_HEADER "," TIMES_HEADER "," REASON_HEADER
+
+static void render_overviews(struct output *output, const struct overviews *overviews)
+{
+	struct line line = begin_lines(output, "time,interval_s," ACTIVITY_HEADER);
+	const struct rates *rates;
+	enum rate rate;
+	double share;
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		rates = &overviews->vm[i]->rates;
+		share = rates_share(rates);
+		add_time(&line, overviews->time);
+		add_seconds(&line, overviews->elapsed_ns);
+		add_tracked(&line, overviews->vm[i]);
+		add(&line, overviews->vm[i]->ended ? "ended" : "running");
+		for (rate = 0; rate < NUM_RATES; rate++)
+			add_decimal(&line, rates->per_second[rate], rates->known[rate]);
+		add_times(&line, rates);
+		add(&line, rates->top ? rates->top : "");
+		add_decimal(&line, share, share >= 0);
+		end_line(&line);
+	}
+}
+
+#define SCALE_HEADER "unit,base,exponent"
+
+static void add_scale(struct line *line, const struct statsfile_desc *desc)
+{
+	char text[FORMAT_SIZE];
+
+	format_unit_name(text, desc);
+	add(line, strcmp(text, "-") ? text : "");
+	if (statsfile_base(desc) <= KVM_STATS_BASE_MAX)
+		add_integer(line, statsfile_base(desc) == KVM_STATS_BASE_POW2 ? 2 : 10);
+	else
+		add_nothing(line, 1);
+	add_integer(line, desc->exponent);
+}
+
+static void add_moved(struct line *line, const struct tracked_vm *vm, enum scope scope,
+		      struct timespec time)
+{
+	const struct model *model = &vm->model;
+	const struct group *group = &model->group[scope];
+	const struct statsfile_desc *desc;
+	uint64_t count;
+	unsigned int i;
+
+	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		count = group_total(desc, group->delta);
+		if (!count || !group_shows(group, desc))
+			continue;
+		add_time(line, time);
+		add_seconds(line, model->elapsed_ns);
+		add_tracked(line, vm);
+		add(line, scope == SCOPE_VM ? "vm" : "vcpus");
+		add(line, desc->name);
+		add_scale(line, desc);
+		add_number(line, group_total(desc, group->value));
+		if (is_counter(desc)) {
+			add_number(line, count);
+			add_decimal(line, rate_per_second(count, model->elapsed_ns), true);
+		} else {
+			add_nothing(line, 2);
+		}
+		end_line(line);
+	}
+}
+
+static void render_sample(struct output *output, const struct tracked_vm *vm)
+{
+	struct line line = begin_lines(output, "time,interval_s," VM_HEADER ",scope,statistic,"
+				       SCALE_HEADER ",value,delta,per_s");
+	struct timespec time = time_source->real();
+	enum scope scope;
+
+	for (scope = 0; scope < NUM_SCOPES; scope++)
+		add_moved(&line, vm, scope, time);
+}
+
+/* It would be another table. */
+static void render_summary(struct output *output, const struct tracked_vm *vm,
+			   const char *ending)
+{
+	(void)output;
+	(void)vm;
+	(void)ending;
+}
+
+#define SUBJECT_HEADER VM_HEADER ",scope,vcpu,statistic," SCALE_HEADER
+
+static void add_subject(struct line *line, const struct subject *subject,
+			const struct statsfile_desc *desc)
+{
+	const struct vm *vm = subject->vm;
+
+	if (vm) {
+		add_integer(line, vm->process->pid);
+		add(line, known_id(subject->id));
+		add(line, vm->process->name);
+		add_number(line, vm_count_vcpus(vm));
+		add(line, subject->vcpu ? "vcpu" : subject->scope == SCOPE_VM ? "vm" : "vcpus");
+	} else {
+		add_nothing(line, 1);
+		add(line, subject->id);
+		add_nothing(line, 2);
+		add(line, "file");
+	}
+	if (subject->vcpu)
+		add_number(line, subject->vcpu->number);
+	else
+		add_nothing(line, 1);
+	add(line, desc->name);
+	add_scale(line, desc);
+}
+
+/* Of histograms the number of values, of arrays their sum. */
+static void render_group(struct output *output, const struct subject *subject,
+			 const struct group *group)
+{
+	struct line line = begin_lines(output, SUBJECT_HEADER ",type,value,value_name");
+	const struct statsfile_desc *desc;
+	char type[FORMAT_SIZE];
+	const char *name;
+	uint64_t total;
+	unsigned int i;
+
+	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		if (!output_shows(output, group, desc))
+			continue;
+		total = group_total(desc, group->value);
+		name = enumerated_name(desc, total);
+		format_type(type, desc);
+		add_subject(&line, subject, desc);
+		add(&line, type);
+		add_number(&line, total);
+		add(&line, name ? name : "");
+		end_line(&line);
+	}
+}
+
+/* By the name of the bucket or by its bounds. */
+static void add_bucket(struct line *line, const struct statsfile_desc *desc, unsigned int bucket)
+{
+	const char *name = statsfile_value_name(desc, bucket);
+
+	add(line, name ? name : "");
+	if (has_named_buckets(desc)) {
+		add_nothing(line, 2);
+		return;
+	}
+	add_number(line, bucket_lower(desc, bucket));
+	if (bucket_is_open(desc, bucket))
+		add_nothing(line, 1);
+	else
+		add_number(line, bucket_upper(desc, bucket));
+}
+
+static struct line begin_buckets(struct output *output)
+{
+	return begin_lines(output, "time,interval_s," SUBJECT_HEADER ",bucket,from,to,count");
+}
+
+static void begin_histograms(struct output *output)
+{
+	begin_buckets(output);
+}
+
+static void render_histogram(struct output *output, const struct subject *subject,
+			     const struct histogram *histogram)
+{
+	struct line line = begin_buckets(output);
+	unsigned int i;
+
+	for (i = 0; i < histogram->desc->size; i++) {
+		if (subject->elapsed_ns) {
+			add_time(&line, subject->time);
+			add_seconds(&line, subject->elapsed_ns);
+		} else {
+			add_nothing(&line, 2);
+		}
+		add_subject(&line, subject, histogram->desc);
+		add_bucket(&line, histogram->desc, i);
+		add_number(&line, histogram->count[i]);
+		end_line(&line);
+	}
+}
+
+#define HOST_HEADER "host,release,machine,version,pid,interval_s"
+
+static struct timespec time_of(uint64_t real_ns)
+{
+	return (struct timespec) {
+		.tv_sec = real_ns / NSEC_PER_SEC,
+		.tv_nsec = real_ns % NSEC_PER_SEC,
+	};
+}
+
+static void render_recording(struct output *output, const struct recording *recording)
+{
+	struct line line = begin_lines(output, HOST_HEADER ",first,last,length_s,samples");
+	const struct recording_sample *first = recording->sample;
+	const struct recording_sample *last = first + recording->num_samples - 1;
+	const struct recording_host *host = &recording->host;
+
+	add(&line, host->name);
+	add(&line, host->release);
+	add(&line, host->machine);
+	add(&line, host->version);
+	if (host->pid)
+		add_integer(&line, host->pid);
+	else
+		add_nothing(&line, 1);
+	add_seconds(&line, host->interval_ns);
+	add_time(&line, time_of(first->real_ns));
+	add_time(&line, time_of(last->real_ns));
+	add_seconds(&line, last->monotonic_ns - first->monotonic_ns);
+	add_number(&line, recording->num_samples);
+	end_line(&line);
+}
+
+static void render_nothing(struct output *output)
+{
+	(void)output;
+}
+
+const struct renderer csv_renderer = {
+	.begin = render_nothing,
+	.end = render_nothing,
+	.vms = render_vms,
+	.overviews = render_overviews,
+	.sample = render_sample,
+	.summary = render_summary,
+	.group = render_group,
+	.begin_histograms = begin_histograms,
+	.histogram = render_histogram,
+	.recording = render_recording,
+};

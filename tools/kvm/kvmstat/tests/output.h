@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Runs a command as main() would.
+ */
+#ifndef KVMSTAT_TESTS_OUTPUT_H
+#define KVMSTAT_TESTS_OUTPUT_H
+
+typedef int run_command(int argc, char **argv);
+
+/*
+ * A command line, words separated by blanks; what it prints, errors as well, and its exit
+ * status. The caller frees it.
+ */
+char *output_of(run_command *run, const char *line, int *status);
+
+#endif /* KVMSTAT_TESTS_OUTPUT_H */

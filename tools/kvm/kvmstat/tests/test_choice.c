@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which VMs are chosen: by pid, by name, by pattern.
+ */
+#include "sources/choice.h"
+#include "tap.h"
+#include "util/util.h"
+
+static struct choice choice_of(const char *first, const char *second)
+{
+	struct choice choice = {};
+
+	check(!choice_add(&choice, first), "%s: can be chosen", first);
+	if (second)
+		check(!choice_add(&choice, second), "%s: can be chosen", second);
+	return choice;
+}
+
+static void test_kinds(void)
+{
+	struct choice choice = choice_of("42", NULL);
+
+	check(choice_process(&choice) == 42 && choice_is_single(&choice), "a number is a pid");
+	check(choice_has(&choice, 42, "web") && !choice_has(&choice, 4, "42"), "and no name");
+	choice = choice_of("web", NULL);
+	check(!choice_process(&choice) && choice_is_single(&choice), "a name is a single VM");
+	check(choice_has(&choice, 1, "web") && !choice_has(&choice, 1, "web-2"),
+	      "a name is all of it");
+	choice = choice_of("4[2]", NULL);
+	check(!choice_is_single(&choice) && choice_has(&choice, 1, "42"),
+	      "a VM that is called by a number: by a pattern");
+	choice = choice_of("db-*", NULL);
+	check(!choice_is_single(&choice), "a pattern is not");
+	check(choice_has(&choice, 1, "db-7") && !choice_has(&choice, 1, "mydb-7"),
+	      "a pattern fits all of it");
+	choice = choice_of("42", "db-*");
+	check(!choice_process(&choice) && !choice_is_single(&choice), "nor are two");
+	check(choice_has(&choice, 42, "web") && choice_has(&choice, 1, "db-") &&
+	      !choice_has(&choice, 43, "web"), "either of them");
+}
+
+static void test_before(void)
+{
+	struct choice choice = choice_of("42", "43");
+
+	check(choice_may_have(&choice, 43) && !choice_may_have(&choice, 44),
+	      "by pids it is known of a process without its name");
+	choice = choice_of("42", "db");
+	check(choice_may_have(&choice, 44), "by names it is not");
+	check(choice_may_have(NULL, 1) && choice_has(NULL, 1, ""), "no choice is all");
+}
+
+static void test_parts(void)
+{
+	struct choice choice = choice_of("db", "42"), part;
+
+	check(choice_is_made(&choice), "made");
+	check(choice_part(&choice, 0, &part) && choice_process(&part) == 42, "first part");
+	check(choice_part(&choice, 1, &part) && choice_has(&part, 1, "db") &&
+	      !choice_has(&part, 42, ""), "second part");
+	check(!choice_part(&choice, 2, &part) && !choice_is_made(&part), "no more");
+}
+
+static void test_refused(void)
+{
+	struct choice choice = {};
+	unsigned int i;
+
+	check_text(choice_add(&choice, "0"), "is not a pid", "0");
+	check_text(choice_add(&choice, "2147483648"), "is not a pid", "a pid that is too large");
+	check_text(choice_add(&choice, ""), "is neither a pid nor a name", "nothing");
+	check_text(choice_add(&choice, "-w"), "is neither a pid nor a name", "an option");
+	check(!choice_is_made(&choice), "nothing was chosen");
+	for (i = 0; i < CHOICE_MAX; i++)
+		choice_add(&choice, "1");
+	check_text(choice_add(&choice, "2"), "is one too many", "too many");
+	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""), "the others stay");
+}
+
+int main(void)
+{
+	test_kinds();
+	test_before();
+	test_parts();
+	test_refused();
+	return tap_end();
+}
