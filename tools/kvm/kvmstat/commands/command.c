@@ -221,10 +221,12 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
-int inventory_status(const struct inventory *inventory)
+int inventory_status(struct inventory *inventory)
 {
 	bool denied = inventory->num_denied || inventory->is_hidden;
 
+	/* Of what has come since the last sample as well. */
+	print_problems(inventory);
 	if (inventory->incomplete || (denied && !inventory->found_any))
 		return STATUS_ERROR;
 	return STATUS_OK;

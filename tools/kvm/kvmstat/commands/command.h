@@ -136,9 +136,9 @@ int sample_tracked(struct tracker *tracker);
 
 /*
  * STATUS_ERROR if something that should be shown was not, or if no VM was found and there
- * are processes that may have some but may not be looked into.
+ * are processes that may have some but may not be looked into. Prints the problems first.
  */
-int inventory_status(const struct inventory *inventory);
+int inventory_status(struct inventory *inventory);
 
 /* That processes may not be looked into, or that there is no VM, on stderr. */
 void print_denied(const struct inventory *inventory);

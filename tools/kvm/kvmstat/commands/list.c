@@ -63,7 +63,6 @@ static int list(struct inventory *inventory, const struct line_options *lines)
 		show(&tracker, lines);
 		if (!inventory->choice)
 			print_denied(inventory);
-		print_problems(inventory);
 		status = inventory_status(inventory);
 	}
 	tracker_free(&tracker);

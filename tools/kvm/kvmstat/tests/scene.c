@@ -103,11 +103,14 @@ static pid_t pids[MAX_FDS];		/* by that of a process */
 static unsigned int second;
 
 unsigned int scene_interrupted_at = SCENE_SECONDS;
+unsigned int scene_closed_since;
 void (*scene_on_second)(unsigned int second);
 
 static bool is_there(const struct guest *guest)
 {
-	return guest->first <= second && second < guest->last;
+	unsigned int first = guest->closed ? scene_closed_since : guest->first;
+
+	return first <= second && second < guest->last;
 }
 
 static unsigned int num_vcpus(const struct guest *guest)

@@ -32,6 +32,9 @@ uint64_t scene_exits(pid_t pid, unsigned int second);
 /* As if a signal had come then. */
 extern unsigned int scene_interrupted_at;
 
+/* When the one comes whose statistics cannot be had: 0, it is there from the beginning. */
+extern unsigned int scene_closed_since;
+
 /* Or NULL: called when a second begins. */
 extern void (*scene_on_second)(unsigned int second);
 

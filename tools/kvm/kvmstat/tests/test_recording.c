@@ -794,6 +794,23 @@ static void test_interrupted(void)
 	free(line);
 }
 
+/* What is seen between the last sample and the end is as much a reason for the exit status. */
+static void test_problem_before_the_end(void)
+{
+	char *line = xasprintf("record %s --force 5", file), *output;
+	int status;
+
+	scene_interrupted_at = 3;
+	scene_closed_since = 2;
+	output = live(command_record, line, 0, &status);
+	scene_interrupted_at = SCENE_SECONDS;
+	scene_closed_since = 0;
+	check_number(status, STATUS_ERROR, "a problem after the last sample: exit status");
+	check_contains(output, "pid 30 (closed): ", "a problem after the last sample: is said");
+	free(output);
+	free(line);
+}
+
 static rlim_t file_limit;
 
 /* The host's statistics files are files, too: from then on it makes none. */
@@ -931,6 +948,7 @@ int main(void)
 	test_made();
 	test_serial_used_again();
 	test_interrupted();
+	test_problem_before_the_end();
 	test_full();
 	test_process();
 	test_damaged();
