@@ -12,6 +12,7 @@
 
 #include <linux/jump_label.h>
 #include <linux/kvm_host.h>
+#include <linux/kvm_stats_perf.h>
 
 #ifdef KVM_ARCH_HAS_STATS_TIME
 #ifndef KVM_ARCH_HAS_EXIT_REASONS
@@ -41,6 +42,7 @@ static __always_inline void kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 static __always_inline void kvm_stats_count_reason(struct kvm_vcpu *vcpu,
 						   enum kvm_exit_reason reason)
 {
+	kvm_stats_perf_exit(vcpu);
 	++vcpu->stat->exit_reasons[reason];
 	if (static_branch_unlikely(&kvm_stats_time))
 		vcpu->time.reason = reason;

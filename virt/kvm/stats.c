@@ -6,6 +6,7 @@
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
+#include <linux/kvm_stats_perf.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -221,6 +222,18 @@ static const struct kvm_stats_format kvm_vcpu_stats_format = {
 	.file_size = VCPU_DATA_OFFSET + sizeof(struct kvm_vcpu_stat),
 };
 
+/* The statistic of a vCPU whose values begin at @offset, or NULL. */
+const struct kvm_stats_desc *kvm_vcpu_stats_find(size_t offset)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kvm_vcpu_stats_records); i++) {
+		if (kvm_vcpu_stats_records[i].desc.offset == offset)
+			return &kvm_vcpu_stats_records[i].desc;
+	}
+	return NULL;
+}
+
 /*
  * Values live in a page of their own and not in a slab object: nothing else
  * shares its cache lines, and it can be mapped into user space as it is. For the
@@ -308,6 +321,11 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 
 	if (!stats)
 		return -ENOMEM;
+
+	if (kvm_stats_perf_vcpu_init(vcpu)) {
+		kvm_stats_put(stats);
+		return -ENOMEM;
+	}
 
 	stats->vm_number = vcpu->kvm->stats->vm_number;
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d/vcpu-%d",

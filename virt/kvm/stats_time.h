@@ -6,6 +6,7 @@
 #ifndef __KVM_STATS_TIME_H__
 #define __KVM_STATS_TIME_H__
 
+#include <linux/kvm_stats_perf.h>
 #include <linux/kvm_stats_time.h>
 
 #include "stats_ready.h"
@@ -91,6 +92,7 @@ static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
 	vcpu->in_run = false;
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_end(vcpu);
+	kvm_stats_perf_put(vcpu);
 	preempt_enable();
 }
 

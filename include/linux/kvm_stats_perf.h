@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The statistics of vCPUs as events of perf.
+ *
+ * The functions are for the thread that runs the vCPU. While there is no event of
+ * theirs on the host, each is a jump label.
+ */
+#ifndef _LINUX_KVM_STATS_PERF_H
+#define _LINUX_KVM_STATS_PERF_H
+
+#include <linux/jump_label.h>
+#include <linux/kvm_host.h>
+
+/* Of the architecture: where the guest was left, while that is so. */
+unsigned long kvm_arch_stats_ip(struct kvm_vcpu *vcpu);
+bool kvm_arch_stats_user_mode(struct kvm_vcpu *vcpu);
+
+#ifdef KVM_ARCH_HAS_STATS_PERF
+DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
+DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
+
+int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu);
+void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_put(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
+struct kvm_vcpu *kvm_stats_perf_sampled(void);
+int kvm_stats_perf_register(void);
+void kvm_stats_perf_unregister(void);
+
+/* The vCPU is about to leave this CPU, or its thread KVM_RUN. */
+static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+{
+	if (static_branch_unlikely(&kvm_stats_perf_counts))
+		__kvm_stats_perf_put(vcpu);
+}
+
+/* The guest was left, and nothing was counted since. With interrupts disabled. */
+static __always_inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
+{
+	if (static_branch_unlikely(&kvm_stats_perf_samples))
+		__kvm_stats_perf_exit(vcpu);
+}
+
+/* The exit is handled. */
+static __always_inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+{
+	if (static_branch_unlikely(&kvm_stats_perf_samples))
+		__kvm_stats_perf_handled(vcpu);
+}
+#else
+static inline int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
+{
+	return 0;
+}
+
+static inline void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+{
+}
+
+static inline struct kvm_vcpu *kvm_stats_perf_sampled(void)
+{
+	return NULL;
+}
+
+static inline int kvm_stats_perf_register(void)
+{
+	return 0;
+}
+
+static inline void kvm_stats_perf_unregister(void)
+{
+}
+#endif
+
+#endif /* _LINUX_KVM_STATS_PERF_H */

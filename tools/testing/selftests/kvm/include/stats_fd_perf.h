@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The statistics of vCPUs as events of perf, for the tests of KVM's statistics.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_PERF_H
+#define SELFTEST_KVM_STATS_FD_PERF_H
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+
+#include "stats_fd_guest.h"
+
+#define PERF_KVM		"/sys/bus/event_source/devices/kvm"
+
+/* A line of a file there, without its end; false if there is none. */
+static inline bool perf_sysfs(const char *name, char *line, size_t size)
+{
+	char path[256];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), PERF_KVM "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, line, size - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return true;
+}
+
+/* What perf_event_open() calls KVM's events, or 0. */
+static inline __u32 perf_type(void)
+{
+	char line[32];
+
+	return perf_sysfs("type", line, sizeof(line)) ? atoi(line) : 0;
+}
+
+/* A value of a statistic, as its descriptor says it to perf. */
+static inline __u64 perf_config(struct __test_metadata *_metadata,
+				const struct stats_file *f, const char *name,
+				unsigned int value)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, name);
+
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	return desc->offset / sizeof(__u64) | value << 16;
+}
+
+/* Returns the event, or -errno. */
+static inline int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu,
+			    int group)
+{
+	attr->size = sizeof(*attr);
+	if (!attr->type)
+		attr->type = perf_type();
+	return result(syscall(__NR_perf_event_open, attr, tid, cpu, group,
+			      PERF_FLAG_FD_CLOEXEC));
+}
+
+static inline __u64 perf_read(struct __test_metadata *_metadata, int event)
+{
+	__u64 count;
+
+	ASSERT_EQ((ssize_t)sizeof(count), read(event, &count, sizeof(count)));
+	return count;
+}
+
+/* A sample of PERF_SAMPLES, and what perf says of where it was taken. */
+#define PERF_SAMPLES	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD)
+
+struct perf_sample {
+	struct perf_event_header header;
+	__u64 ip;
+	__u32 pid, tid;
+	__u64 period;
+};
+
+#define PERF_RING_PAGES		16
+
+struct perf_ring {
+	struct perf_event_mmap_page *page;
+	size_t page_size;
+};
+
+static inline void perf_ring_map(struct __test_metadata *_metadata,
+				 struct perf_ring *ring, int event)
+{
+	ring->page_size = sysconf(_SC_PAGESIZE);
+	ring->page = mmap(NULL, (PERF_RING_PAGES + 1) * ring->page_size,
+			  PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+	ASSERT_NE(MAP_FAILED, ring->page) TH_LOG("%s", strerror(errno));
+}
+
+static inline void perf_ring_unmap(struct perf_ring *ring)
+{
+	munmap(ring->page, (PERF_RING_PAGES + 1) * ring->page_size);
+}
+
+static inline void perf_ring_copy(const struct perf_ring *ring, __u64 from,
+				  void *to, size_t size)
+{
+	const char *data = (const char *)ring->page + ring->page_size;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		((char *)to)[i] = data[(from + i) %
+				       (PERF_RING_PAGES * ring->page_size)];
+}
+
+/* The next record, if there is one that is a sample; others are left out. */
+static inline bool perf_ring_next(struct perf_ring *ring,
+				  struct perf_sample *sample)
+{
+	__u64 head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	__u64 tail = ring->page->data_tail;
+	struct perf_event_header header;
+
+	while (tail != head) {
+		perf_ring_copy(ring, tail, &header, sizeof(header));
+		if (header.type == PERF_RECORD_SAMPLE)
+			perf_ring_copy(ring, tail, sample, sizeof(*sample));
+		tail += header.size;
+		__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+		if (header.type == PERF_RECORD_SAMPLE)
+			return true;
+	}
+	return false;
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_PERF_H */

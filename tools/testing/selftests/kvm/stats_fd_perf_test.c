@@ -1,0 +1,957 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The statistics of vCPUs as events of perf: what the statistics file shows between
+ * enable and disable is what perf counts, and samples are where the guest was left.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+#include "stats_fd_perf.h"
+#include "stats_fd_switch.h"
+
+/* How often a guest does what it does. */
+#define TIMES			1000
+
+/* Exits by which guests of all architectures are moved between CPUs. */
+#define MOVE_EVERY		10
+
+/* As many as a vCPU has of values, and more. */
+#define MAX_EVENTS		1024
+
+/*
+ * Has an exit that KVM handles, and one to user space, whose instructions are at
+ * different places: by turns, in each KVM_RUN.
+ */
+#ifdef __x86_64__
+STATS_GUEST_CODE(stats_two_exits,
+		 ".code16\n"
+		 "1:	cpuid\n"
+		 "	mov $0x2f0, %dx\n"
+		 "	out %al, (%dx)\n"
+		 "	jmp 1b\n"
+		 ".code64\n");
+#define KERNEL_EXIT_REASON	"cpuid"
+#define KERNEL_EXIT_IP		(GUEST_CODE & 0xffff)
+#define USER_EXIT_IP		(KERNEL_EXIT_IP + 5)
+#define SPIN_EXIT_REASON	"cpuid"
+#else
+STATS_GUEST_CODE(stats_two_exits,
+		 "1:	mrs x0, id_aa64mmfr0_el1\n"
+		 "	nop\n"
+		 "	str w1, [x2]\n"
+		 "	b 1b\n");
+#define KERNEL_EXIT_REASON	"sysreg"
+#define KERNEL_EXIT_IP		GUEST_CODE
+#define USER_EXIT_IP		(KERNEL_EXIT_IP + 8)
+#define SPIN_EXIT_REASON	"hvc"
+#endif
+
+FIXTURE(perf)
+{
+	int kvm;
+	__u32 type;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+};
+
+FIXTURE_SETUP(perf)
+{
+	struct rlimit files = { 4096, 4096 };
+
+	self->kvm = stats_open_kvm(_metadata);
+	self->type = perf_type();
+	if (!self->type)
+		SKIP_IN_SETUP("KVM has no events");
+	setrlimit(RLIMIT_NOFILE, &files);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	guest_put_code(_metadata, &self->guest, stats_two_exits,
+		       stats_two_exits_end);
+}
+
+FIXTURE_TEARDOWN(perf)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+static unsigned int reason_value(struct __test_metadata *_metadata,
+				 const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
+		    !strncmp(name, v->name, STATS_NAME_SIZE))
+			return v->value;
+	}
+	ASSERT_NE(NULL, v) TH_LOG("no reason %s", name);
+	return 0;
+}
+
+/* Exits of one reason: a bucket of a histogram. */
+static __u64 reason_config(struct __test_metadata *_metadata,
+			   const struct stats_file *f, const char *name)
+{
+	return perf_config(_metadata, f, "exit_reasons",
+			   reason_value(_metadata, f, name));
+}
+
+static __u64 user_exits_config(struct __test_metadata *_metadata,
+			       const struct guest_vcpu *v)
+{
+	return perf_config(_metadata, &v->file, STATS_USER_EXITS, 0);
+}
+
+static bool can_be_counted(const struct kvm_stats_desc *desc)
+{
+	return stats_is_hist(desc) || (desc->flags & KVM_STATS_TYPE_MASK) ==
+				      KVM_STATS_TYPE_CUMULATIVE;
+}
+
+/* What sysfs says */
+
+TEST_F(perf, format_of_config_is_in_sysfs)
+{
+	char line[64];
+
+	ASSERT_TRUE(perf_sysfs("format/event", line, sizeof(line)));
+	EXPECT_STREQ("config:0-15", line);
+	ASSERT_TRUE(perf_sysfs("format/value", line, sizeof(line)));
+	EXPECT_STREQ("config:16-31", line);
+}
+
+static void expect_event_file(struct __test_metadata *_metadata,
+			      const char *name, const char *expected)
+{
+	char path[128], line[64];
+
+	snprintf(path, sizeof(path), "events/%s", name);
+	ASSERT_TRUE(perf_sysfs(path, line, sizeof(line))) TH_LOG("%s", name);
+	EXPECT_STREQ(expected, line) TH_LOG("%s", name);
+}
+
+/* Returns how many files there are to be for it. */
+static unsigned int expect_event(struct __test_metadata *_metadata,
+				 const char *name,
+				 const struct kvm_stats_desc *desc, int value)
+{
+	bool ns = (desc->flags & KVM_STATS_UNIT_MASK) ==
+		  KVM_STATS_UNIT_SECONDS && !stats_is_hist(desc);
+	unsigned int event = desc->offset / sizeof(__u64);
+	char expected[64], unit[128];
+
+	if (value >= 0)
+		snprintf(expected, sizeof(expected), "event=0x%x,value=0x%x",
+			 event, value);
+	else
+		snprintf(expected, sizeof(expected), "event=0x%x%s", event,
+			 desc->size > 1 ? ",value=?" : "");
+	expect_event_file(_metadata, name, expected);
+	if (!ns)
+		return 1;
+	snprintf(unit, sizeof(unit), "%s.unit", name);
+	expect_event_file(_metadata, unit, "ns");
+	return 2;
+}
+
+static unsigned int files_in(struct __test_metadata *_metadata,
+			     const char *path)
+{
+	unsigned int num = 0;
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+
+	ASSERT_NE(NULL, dir);
+	while ((entry = readdir(dir)))
+		num += entry->d_name[0] != '.';
+	closedir(dir);
+	return num;
+}
+
+TEST_F(perf, each_statistic_that_only_grows_is_an_event_and_no_other)
+{
+	const struct stats_file *f = &self->vcpu->file;
+	const struct kvm_stats_value_name *v;
+	const struct kvm_stats_desc *desc;
+	unsigned int i, num = 0;
+	char name[128];
+
+	for (i = 0; (desc = stats_desc(f, i)); i++) {
+		if (can_be_counted(desc))
+			num += expect_event(_metadata, desc->name, desc, -1);
+	}
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		desc = stats_desc(f, v->desc);
+		if (!can_be_counted(desc))
+			continue;
+		snprintf(name, sizeof(name), "%s.%s", desc->name, v->name);
+		num += expect_event(_metadata, name, desc, v->value);
+	}
+	EXPECT_EQ(num, files_in(_metadata, PERF_KVM "/events"));
+}
+
+/* What is refused */
+
+static void expect_refused(struct __test_metadata *_metadata, int error,
+			   struct perf_event_attr attr, const char *what)
+{
+	int event = perf_open(&attr, 0, -1, -1);
+
+	EXPECT_EQ(error, event) TH_LOG("%s", what);
+	if (event >= 0)
+		close(event);
+}
+
+#define EXPECT_REFUSED(error, ...)					\
+	expect_refused(_metadata, error, (struct perf_event_attr){	\
+			.type = self->type, __VA_ARGS__ }, #__VA_ARGS__)
+
+TEST_F(perf, what_is_no_event_of_kvm_is_refused)
+{
+	const struct stats_file *f = &self->vcpu->file;
+	__u64 exits = user_exits_config(_metadata, self->vcpu);
+	__u64 hist = perf_config(_metadata, f, "halt_wait_hist", 0);
+	__u64 size = stats_find(f, "halt_wait_hist")->size;
+
+	EXPECT_REFUSED(-EINVAL, .config = f->data_size / sizeof(__u64));
+	EXPECT_REFUSED(-EINVAL, .config = 0xffff);
+	EXPECT_REFUSED(-EINVAL, .config = exits | 1 << 16);
+	EXPECT_REFUSED(-EINVAL, .config = hist + 1);
+	EXPECT_REFUSED(-EINVAL, .config = hist | size << 16);
+	EXPECT_REFUSED(-EINVAL, .config = exits | 1ULL << 32);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .config1 = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .config2 = 1);
+	EXPECT_REFUSED(-EINVAL, .config = perf_config(_metadata, f, "state", 0));
+	EXPECT_REFUSED(-EINVAL,
+		       .config = perf_config(_metadata, f, "blocking", 0));
+}
+
+TEST_F(perf, what_cannot_be_excluded_is_refused)
+{
+	__u64 exits = user_exits_config(_metadata, self->vcpu);
+
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_kernel = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_user = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_hv = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_idle = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_host = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_guest = 1);
+	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .precise_ip = 1);
+	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .sample_period = 1,
+		       .sample_type = PERF_SAMPLE_BRANCH_STACK,
+		       .branch_sample_type = PERF_SAMPLE_BRANCH_ANY);
+}
+
+/* Counting */
+
+static void run_to_user(struct __test_metadata *_metadata,
+			struct guest_vcpu *v, int times)
+{
+	int i;
+
+	for (i = 0; i < times; i++)
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+}
+
+static void init_two_exits(struct __test_metadata *_metadata,
+			   struct guest_vcpu *v)
+{
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+}
+
+static int open_event(struct __test_metadata *_metadata, __u64 config,
+		      pid_t tid, int cpu)
+{
+	struct perf_event_attr attr = { .config = config };
+	int event = perf_open(&attr, tid, cpu, -1);
+
+	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
+	return event;
+}
+
+/* Every value that can be counted, and what the file shows of it. */
+struct all_events {
+	unsigned int num;
+	int event[MAX_EVENTS];
+	__u64 before[MAX_EVENTS];
+	const struct kvm_stats_desc *desc[MAX_EVENTS];
+	unsigned int value[MAX_EVENTS];
+};
+
+static __u64 file_value(struct __test_metadata *_metadata,
+			const struct stats_file *f,
+			const struct kvm_stats_desc *desc, unsigned int i)
+{
+	__u64 value;
+
+	ASSERT_EQ((ssize_t)sizeof(value),
+		  pread(f->fd, &value, sizeof(value),
+			f->header.data_offset + desc->offset + 8 * i));
+	return value;
+}
+
+static void open_all(struct __test_metadata *_metadata, struct all_events *all,
+		     const struct stats_file *f, pid_t tid)
+{
+	const struct kvm_stats_desc *desc;
+	unsigned int i, value;
+
+	all->num = 0;
+	for (i = 0; (desc = stats_desc(f, i)); i++) {
+		for (value = 0; can_be_counted(desc) && value < desc->size;
+		     value++) {
+			ASSERT_GT(MAX_EVENTS, all->num);
+			all->desc[all->num] = desc;
+			all->value[all->num] = value;
+			all->event[all->num] =
+				open_event(_metadata, desc->offset / 8 |
+					   value << 16, tid, -1);
+			all->before[all->num] =
+				file_value(_metadata, f, desc, value);
+			all->num++;
+		}
+	}
+}
+
+/* Each is to the digit what the file shows. */
+static void close_all(struct __test_metadata *_metadata,
+		      struct all_events *all, const struct stats_file *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < all->num; i++) {
+		EXPECT_EQ(file_value(_metadata, f, all->desc[i],
+				     all->value[i]) - all->before[i],
+			  perf_read(_metadata, all->event[i])) {
+			TH_LOG("%s %u", all->desc[i]->name, all->value[i]);
+		}
+		close(all->event[i]);
+	}
+}
+
+TEST_F(perf, a_thread_that_runs_a_vcpu_counts_what_the_file_shows)
+{
+	struct all_events all;
+
+	init_two_exits(_metadata, self->vcpu);
+	open_all(_metadata, &all, &self->vcpu->file, 0);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	close_all(_metadata, &all, &self->vcpu->file);
+}
+
+TEST_F(perf, a_thread_that_is_preempted_counts_what_the_file_shows)
+{
+	struct busy_thread rival;
+	struct all_events all;
+
+	init_two_exits(_metadata, self->vcpu);
+	open_all(_metadata, &all, &self->vcpu->file, 0);
+	busy_start(_metadata, &rival);
+	run_to_user(_metadata, self->vcpu, 10 * TIMES);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	busy_end(_metadata, &rival);
+	EXPECT_LT(0UL, vcpu_read(_metadata, self->vcpu, "ready_ns"));
+	close_all(_metadata, &all, &self->vcpu->file);
+}
+
+/* Also of what KVM counts before it loads the vCPU, and after it has put it. */
+TEST_F(perf, a_thread_whose_time_is_accounted_for_counts_what_the_file_shows)
+{
+	bool was_on = stats_time_is_on(_metadata);
+	struct busy_thread rival;
+	struct all_events all;
+
+	stats_time_turn_on(_metadata);
+	init_two_exits(_metadata, self->vcpu);
+	open_all(_metadata, &all, &self->vcpu->file, 0);
+	busy_start(_metadata, &rival);
+	run_to_user(_metadata, self->vcpu, 10 * TIMES);
+	busy_end(_metadata, &rival);
+	/* What waits have taken from the time of exits is paid by these. */
+	run_to_user(_metadata, self->vcpu, TIMES);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	EXPECT_LT(0UL, vcpu_read(_metadata, self->vcpu, "time_user_ns"));
+	close_all(_metadata, &all, &self->vcpu->file);
+	if (!was_on)
+		stats_time_turn_off(_metadata);
+}
+
+TEST_F(perf, a_thread_that_changes_cpus_counts_what_the_file_shows)
+{
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct all_events all;
+
+	init_two_exits(_metadata, self->vcpu);
+	open_all(_metadata, &all, &self->vcpu->file, 0);
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % cpus));
+		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
+	}
+	vcpu_complete_exit(_metadata, self->vcpu);
+	close_all(_metadata, &all, &self->vcpu->file);
+}
+
+/* A thread that waits to be looked at, then runs a vCPU. */
+struct worker {
+	struct guest_vcpu *vcpu;
+	pthread_t thread;
+	pid_t tid;
+	int go;
+	int times;
+	long result;
+};
+
+static void *worker_thread(void *arg)
+{
+	struct worker *w = arg;
+	int i;
+
+	__atomic_store_n(&w->tid, stats_tid(), __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&w->go, __ATOMIC_ACQUIRE))
+		sched_yield();
+	for (i = 0; i < w->times && !w->result; i++)
+		w->result = result(ioctl(w->vcpu->fd, KVM_RUN, 0));
+	return NULL;
+}
+
+static void worker_start(struct __test_metadata *_metadata, struct worker *w,
+			 struct guest_vcpu *v, int times)
+{
+	memset(w, 0, sizeof(*w));
+	w->vcpu = v;
+	w->times = times;
+	ASSERT_EQ(0, pthread_create(&w->thread, NULL, worker_thread, w));
+	while (!__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void worker_run(struct __test_metadata *_metadata, struct worker *w)
+{
+	__atomic_store_n(&w->go, 1, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(w->thread, NULL));
+	ASSERT_EQ(0, w->result);
+}
+
+TEST_F(perf, a_vcpu_counts_for_the_thread_that_runs_it_and_for_no_other)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	int mine = open_event(_metadata, config, 0, -1);
+	struct all_events all;
+	struct worker w;
+	int event;
+
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, 1);
+	worker_start(_metadata, &w, self->vcpu, TIMES);
+	event = open_event(_metadata, config, w.tid, -1);
+	open_all(_metadata, &all, &self->vcpu->file, w.tid);
+	worker_run(_metadata, &w);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close_all(_metadata, &all, &self->vcpu->file);
+	EXPECT_EQ(1UL, perf_read(_metadata, mine));
+	run_to_user(_metadata, self->vcpu, 2);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	EXPECT_EQ(3UL, perf_read(_metadata, mine));
+	close(event);
+	close(mine);
+}
+
+TEST_F(perf, a_cpu_counts_what_vcpus_do_on_it)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int event[64];
+
+	ASSERT_LE(2, cpus);
+	ASSERT_GE(64, cpus);
+	for (i = 0; i < cpus; i++)
+		event[i] = open_event(_metadata, config, -1, i);
+	init_two_exits(_metadata, self->vcpu);
+	for (i = 0; i < cpus; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i));
+		run_to_user(_metadata, self->vcpu, TIMES + i);
+	}
+	for (i = 0; i < cpus; i++) {
+		EXPECT_EQ((__u64)TIMES + i, perf_read(_metadata, event[i])) {
+			TH_LOG("CPU %ld", i);
+		}
+		close(event[i]);
+	}
+}
+
+TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
+{
+	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct busy_thread rival;
+	int event[64];
+	__u64 sum = 0;
+
+	ASSERT_GE(64, cpus);
+	for (i = 0; i < cpus; i++)
+		event[i] = open_event(_metadata, config, -1, i);
+	init_two_exits(_metadata, self->vcpu);
+	busy_start(_metadata, &rival);
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % cpus));
+		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
+	}
+	busy_end(_metadata, &rival);
+	for (i = 0; i < cpus; i++) {
+		sum += perf_read(_metadata, event[i]);
+		close(event[i]);
+	}
+	EXPECT_EQ(vcpu_read(_metadata, self->vcpu, STATS_EXITS), sum);
+}
+
+TEST_F(perf, threads_that_inherit_an_event_count_in_it)
+{
+	struct perf_event_attr attr = {
+		.config = user_exits_config(_metadata, self->vcpu),
+		.inherit = 1,
+	};
+	int event = perf_open(&attr, 0, -1, -1);
+	struct worker w;
+	int i;
+
+	ASSERT_LE(0, event);
+	init_two_exits(_metadata, self->vcpu);
+	for (i = 0; i < 3; i++) {
+		worker_start(_metadata, &w, self->vcpu, TIMES);
+		worker_run(_metadata, &w);
+	}
+	run_to_user(_metadata, self->vcpu, 1);
+	EXPECT_EQ(3UL * TIMES + 1, perf_read(_metadata, event));
+	close(event);
+}
+
+TEST_F(perf, events_of_a_group_are_read_together)
+{
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.read_format = PERF_FORMAT_GROUP |
+			       PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+	};
+	struct perf_event_attr exits = {
+		.config = user_exits_config(_metadata, self->vcpu),
+	};
+	struct perf_event_attr reason = {
+		.config = reason_config(_metadata, &self->vcpu->file,
+					KERNEL_EXIT_REASON),
+	};
+	struct {
+		__u64 num, enabled, running, count[3];
+	} group;
+	int leader = perf_open(&clock, 0, -1, -1);
+	int first = perf_open(&exits, 0, -1, leader);
+	int second = perf_open(&reason, 0, -1, leader);
+
+	ASSERT_LE(0, leader);
+	ASSERT_LE(0, first);
+	ASSERT_LE(0, second);
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, 1);
+	ASSERT_EQ(0, ioctl(leader, PERF_EVENT_IOC_ENABLE, 0));
+	run_to_user(_metadata, self->vcpu, TIMES);
+	ASSERT_EQ(0, ioctl(leader, PERF_EVENT_IOC_DISABLE, 0));
+	run_to_user(_metadata, self->vcpu, 1);
+	ASSERT_EQ((ssize_t)sizeof(group), read(leader, &group, sizeof(group)));
+	EXPECT_EQ(3UL, group.num);
+	EXPECT_LT(0UL, group.enabled);
+	EXPECT_EQ(group.enabled, group.running);
+	EXPECT_LT(0UL, group.count[0]);
+	EXPECT_EQ((__u64)TIMES, group.count[1]);
+	EXPECT_EQ((__u64)TIMES, group.count[2]);
+	close(second);
+	close(first);
+	close(leader);
+}
+
+TEST_F(perf, only_what_is_between_enable_and_disable_counts)
+{
+	struct perf_event_attr attr = {
+		.config = user_exits_config(_metadata, self->vcpu),
+		.disabled = 1,
+	};
+	int event = perf_open(&attr, 0, -1, -1);
+	int round;
+
+	ASSERT_LE(0, event);
+	init_two_exits(_metadata, self->vcpu);
+	for (round = 1; round <= 3; round++) {
+		run_to_user(_metadata, self->vcpu, 7);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_ENABLE, 0));
+		run_to_user(_metadata, self->vcpu, TIMES);
+		ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_DISABLE, 0));
+		EXPECT_EQ((__u64)TIMES * round, perf_read(_metadata, event));
+	}
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_RESET, 0));
+	run_to_user(_metadata, self->vcpu, 7);
+	EXPECT_EQ(0UL, perf_read(_metadata, event));
+	close(event);
+}
+
+TEST_F(perf, what_was_before_the_event_does_not_count)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	int event, round;
+
+	init_two_exits(_metadata, self->vcpu);
+	for (round = 0; round < 3; round++) {
+		run_to_user(_metadata, self->vcpu, 7);
+		event = open_event(_metadata, config, 0, -1);
+		run_to_user(_metadata, self->vcpu, TIMES);
+		EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+		close(event);
+	}
+}
+
+/* Not the exits: there are those by the host's interrupts as well. */
+static void wait_for_reason(struct __test_metadata *_metadata,
+			    const struct guest_vcpu *v, const char *reason,
+			    __u64 times)
+{
+	const struct kvm_stats_desc *desc = stats_find(&v->file, "exit_reasons");
+	unsigned int value = reason_value(_metadata, &v->file, reason);
+	int i;
+
+	for (i = 0; i < RUNNER_MAX_LOOKS; i++) {
+		if (file_value(_metadata, &v->file, desc, value) == times)
+			return;
+		sched_yield();
+	}
+	ASSERT_EQ(times, file_value(_metadata, &v->file, desc, value));
+}
+
+/* It never leaves the guest for user space: who reads asks its CPU. */
+TEST_F(perf, a_vcpu_that_runs_elsewhere_is_counted_up_to_now)
+{
+	__u64 config = reason_config(_metadata, &self->vcpu->file,
+				     SPIN_EXIT_REASON);
+	struct perf_event_attr attr = { .config = config, .inherit = 1 };
+	int all, late, event = perf_open(&attr, 0, -1, -1);
+	struct runner runner;
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	__u64 sum = 0;
+
+	ASSERT_LE(0, event);
+	runner_start(_metadata, &runner, self->vcpu, TIMES, 1);
+	wait_for_reason(_metadata, self->vcpu, SPIN_EXIT_REASON, TIMES);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	/* One that comes now has nothing of what was before. */
+	for (i = 0; i < cpus; i++) {
+		late = open_event(_metadata, config, -1, i);
+		all = open_event(_metadata,
+				 perf_config(_metadata, &self->vcpu->file,
+					     STATS_EXITS, 0), -1, i);
+		EXPECT_EQ(0UL, perf_read(_metadata, late));
+		sum += perf_read(_metadata, all);
+		close(late);
+		close(all);
+	}
+	EXPECT_GT((__u64)TIMES, sum);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	runner_stop(_metadata, &runner);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+}
+
+TEST_F(perf, a_thread_that_runs_no_vcpu_counts_nothing)
+{
+	struct guest_vcpu *v = self->vcpu;
+	struct all_events all;
+	struct worker w;
+	unsigned int i;
+
+	stay_on_this_cpu(_metadata);
+	init_two_exits(_metadata, v);
+	worker_start(_metadata, &w, v, 0);
+	open_all(_metadata, &all, &v->file, w.tid);
+	run_to_user(_metadata, v, TIMES);
+	worker_run(_metadata, &w);
+	for (i = 0; i < all.num; i++) {
+		EXPECT_EQ(0UL, perf_read(_metadata, all.event[i])) {
+			TH_LOG("%s", all.desc[i]->name);
+		}
+		close(all.event[i]);
+	}
+}
+
+TEST_F(perf, an_event_outlives_the_vm)
+{
+	int event = open_event(_metadata,
+			       user_exits_config(_metadata, self->vcpu), 0, -1);
+
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	guest_kill(&self->guest);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+}
+
+static int module_users(void)
+{
+	FILE *file = fopen("/sys/module/kvm/refcnt", "r");
+	int num = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &num) != 1)
+		num = -1;
+	fclose(file);
+	return num;
+}
+
+TEST_F(perf, an_open_event_holds_the_module)
+{
+	int event, before = module_users();
+
+	if (before < 0)
+		return;		/* it is none */
+	event = open_event(_metadata,
+			   user_exits_config(_metadata, self->vcpu), 0, -1);
+	EXPECT_EQ(before + 1, module_users());
+	close(event);
+}
+
+/* Samples */
+
+static int open_samples(struct __test_metadata *_metadata, __u64 config,
+			pid_t tid, int cpu, __u64 period,
+			struct perf_ring *ring)
+{
+	struct perf_event_attr attr = {
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLES,
+		.wakeup_events = 1,
+	};
+	int event = perf_open(&attr, tid, cpu, -1);
+
+	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
+	perf_ring_map(_metadata, ring, event);
+	return event;
+}
+
+/* So many samples, all of them there. */
+static void expect_samples(struct __test_metadata *_metadata,
+			   struct perf_ring *ring, __u64 num, __u64 ip,
+			   __u64 period, pid_t tid)
+{
+	struct perf_sample sample;
+	__u64 found = 0;
+
+	while (perf_ring_next(ring, &sample)) {
+		found++;
+		EXPECT_EQ(PERF_RECORD_MISC_GUEST_KERNEL,
+			  sample.header.misc & PERF_RECORD_MISC_CPUMODE_MASK);
+		EXPECT_EQ(ip, sample.ip);
+		EXPECT_EQ((__u32)getpid(), sample.pid);
+		EXPECT_EQ((__u32)tid, sample.tid);
+		EXPECT_EQ(period, sample.period);
+	}
+	EXPECT_EQ(num, found);
+}
+
+/* Two at once: each has its own instruction. */
+TEST_F(perf, a_sample_is_where_the_guest_was_left)
+{
+	const __u64 period = 10;
+	struct perf_ring user_ring, kernel_ring;
+	int user, kernel;
+
+	user = open_samples(_metadata, user_exits_config(_metadata, self->vcpu),
+			    0, -1, period, &user_ring);
+	kernel = open_samples(_metadata,
+			      reason_config(_metadata, &self->vcpu->file,
+					    KERNEL_EXIT_REASON),
+			      0, -1, period, &kernel_ring);
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	expect_samples(_metadata, &user_ring, TIMES / period, USER_EXIT_IP,
+		       period, stats_tid());
+	expect_samples(_metadata, &kernel_ring, TIMES / period, KERNEL_EXIT_IP,
+		       period, stats_tid());
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, user));
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, kernel));
+	perf_ring_unmap(&user_ring);
+	perf_ring_unmap(&kernel_ring);
+	close(user);
+	close(kernel);
+}
+
+TEST_F(perf, a_period_that_is_not_full_has_no_sample)
+{
+	struct perf_ring ring;
+	int event = open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, TIMES, &ring);
+
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES - 1);
+	expect_samples(_metadata, &ring, 0, USER_EXIT_IP, TIMES, stats_tid());
+	run_to_user(_metadata, self->vcpu, 1);
+	expect_samples(_metadata, &ring, 1, USER_EXIT_IP, TIMES, stats_tid());
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+/* A period goes on where it was, on another CPU and after others had this one. */
+TEST_F(perf, periods_go_on_over_migrations_and_preemptions)
+{
+	const __u64 period = 7;
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct busy_thread rival;
+	struct perf_ring ring;
+	int event = open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, period, &ring);
+
+	init_two_exits(_metadata, self->vcpu);
+	busy_start(_metadata, &rival);
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % cpus));
+		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
+	}
+	busy_end(_metadata, &rival);
+	expect_samples(_metadata, &ring, TIMES / period, USER_EXIT_IP, period,
+		       stats_tid());
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
+{
+	const __u64 period = 100;
+	struct perf_ring ring;
+	struct worker w;
+	int event;
+
+	stay_on_this_cpu(_metadata);
+	event = open_samples(_metadata,
+			     user_exits_config(_metadata, self->vcpu),
+			     -1, sched_getcpu(), period, &ring);
+	init_two_exits(_metadata, self->vcpu);
+	worker_start(_metadata, &w, self->vcpu, TIMES);
+	worker_run(_metadata, &w);
+	expect_samples(_metadata, &ring, TIMES / period, USER_EXIT_IP, period,
+		       w.tid);
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+/* Samples that perf adjusts a period for, and exits by which it must have them. */
+#define FREQUENT_SAMPLES	40
+#define FREQUENT_ROUNDS		1000
+
+/* The period becomes more than what is counted from one of the host's ticks to the next. */
+TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
+{
+	struct perf_event_attr attr = {
+		.config = user_exits_config(_metadata, self->vcpu),
+		.freq = 1,
+		.sample_freq = 20,
+		.sample_type = PERF_SAMPLES,
+	};
+	int round, found = 0, event = perf_open(&attr, 0, -1, -1);
+	struct perf_sample sample;
+	struct perf_ring ring;
+
+	ASSERT_LE(0, event);
+	perf_ring_map(_metadata, &ring, event);
+	init_two_exits(_metadata, self->vcpu);
+	for (round = 0; round < FREQUENT_ROUNDS && found < FREQUENT_SAMPLES;
+	     round++) {
+		run_to_user(_metadata, self->vcpu, TIMES);
+		while (perf_ring_next(&ring, &sample)) {
+			found++;
+			EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
+		}
+	}
+	EXPECT_LE(FREQUENT_SAMPLES, found);
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+TEST_F(perf, a_sample_wakes_who_polls)
+{
+	struct perf_ring ring;
+	struct pollfd poll_event = { .events = POLLIN };
+	int event = open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, TIMES, &ring);
+
+	poll_event.fd = event;
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES - 1);
+	EXPECT_EQ(0, poll(&poll_event, 1, 0));
+	run_to_user(_metadata, self->vcpu, 1);
+	EXPECT_EQ(1, poll(&poll_event, 1, 0));
+	EXPECT_EQ(POLLIN, poll_event.revents);
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+/* Enabled for so many samples, it stands when they are taken. */
+TEST_F(perf, refresh_is_for_so_many_samples)
+{
+	struct perf_event_attr attr = {
+		.config = user_exits_config(_metadata, self->vcpu),
+		.sample_period = 10,
+		.sample_type = PERF_SAMPLES,
+		.disabled = 1,
+	};
+	int event = perf_open(&attr, 0, -1, -1);
+	struct perf_ring ring;
+
+	ASSERT_LE(0, event);
+	perf_ring_map(_metadata, &ring, event);
+	init_two_exits(_metadata, self->vcpu);
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_REFRESH, 3));
+	run_to_user(_metadata, self->vcpu, TIMES);
+	expect_samples(_metadata, &ring, 3, USER_EXIT_IP, 10, stats_tid());
+	EXPECT_EQ(30UL, perf_read(_metadata, event));
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+TEST_F(perf, a_new_period_begins_when_it_is_set)
+{
+	struct perf_ring ring;
+	int event = open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, TIMES, &ring);
+	__u64 period = 10;
+
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES - 1);
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_PERIOD, &period));
+	run_to_user(_metadata, self->vcpu, 9);
+	expect_samples(_metadata, &ring, 0, USER_EXIT_IP, 10, stats_tid());
+	run_to_user(_metadata, self->vcpu, 1);
+	expect_samples(_metadata, &ring, 1, USER_EXIT_IP, 10, stats_tid());
+	/* Also while it is not counting. */
+	run_to_user(_metadata, self->vcpu, 5);
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_DISABLE, 0));
+	period = 20;
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_PERIOD, &period));
+	ASSERT_EQ(0, ioctl(event, PERF_EVENT_IOC_ENABLE, 0));
+	run_to_user(_metadata, self->vcpu, 19);
+	expect_samples(_metadata, &ring, 0, USER_EXIT_IP, 20, stats_tid());
+	run_to_user(_metadata, self->vcpu, 1);
+	expect_samples(_metadata, &ring, 1, USER_EXIT_IP, 20, stats_tid());
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+TEST_HARNESS_MAIN

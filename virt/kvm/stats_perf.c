@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KVM statistics: the statistics of vCPUs as events of perf.
+ *
+ * Nothing is done when something is counted. Of each value that has an event KVM
+ * knows how much of it was given to events, or had none to be given to, in
+ * vcpu->perf.given. The rest is given to the events of the CPU that the vCPU is on,
+ * which are those of the CPU and those of the thread that runs it:
+ *
+ *  - before an event comes or goes, and when it is read,
+ *  - when the vCPU leaves the CPU.
+ *
+ * So each is given once. What is counted while the vCPU has no CPU, or by who takes
+ * it away, is given when it has one again:
+ *
+ *	schedule()
+ *	  perf_event_task_sched_out()	events of the thread go
+ *	  kvm_sched_out()		the vCPU leaves, then counts
+ *	  ...				halt_wakeup counts
+ *	  perf_event_task_sched_in()	events of the thread come, there is no vCPU
+ *	  kvm_sched_in()		counts, the vCPU is there: theirs from here on
+ *
+ * The CPU's list of events, and what is given to them, is changed by this CPU with
+ * interrupts disabled, and not by an NMI: there a BPF program that reads an event
+ * finds what was given so far.
+ */
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/bits.h>
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
+#include <linux/jump_label.h>
+#include <linux/kvm_host.h>
+#include <linux/kvm_stats_perf.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "stats.h"
+
+/* Events, by what is in attr.config of perf_event_open(). */
+#define CONFIG_EVENT_BITS	16
+#define CONFIG_EVENT_MASK	GENMASK(CONFIG_EVENT_BITS - 1, 0)
+
+#define NUM_VALUES	(sizeof(struct kvm_vcpu_stat) / sizeof(u64))
+
+DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
+DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
+EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
+
+/* Which values have an event, and how many. The bits are read without the lock. */
+static DEFINE_MUTEX(users_lock);
+static unsigned int users[NUM_VALUES];
+static unsigned int sampling_users;
+static DECLARE_BITMAP(used, NUM_VALUES);
+
+/* What is active on this CPU. */
+static DEFINE_PER_CPU(struct hlist_head, active_events);
+
+/* Whose sample is taken on this CPU, while it is. */
+static DEFINE_PER_CPU(struct kvm_vcpu *, sampled_vcpu);
+
+static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
+{
+	return READ_ONCE(vcpu->stats->values[value]);
+}
+
+#define for_each_active_event(event)					\
+	hlist_for_each_entry(event, this_cpu_ptr(&active_events), hlist_entry)
+
+static void give(struct kvm_vcpu *vcpu, unsigned int value)
+{
+	u64 now = value_of(vcpu, value);
+	u64 given = atomic64_xchg(&vcpu->perf.given[value], now);
+	u64 more = now - given;
+	struct perf_event *event;
+
+	lockdep_assert_irqs_disabled();
+
+	/*
+	 * Cleared through debugfs. On a 32-bit host it may be half of an increment
+	 * as well, which the next look makes up for.
+	 */
+	if (IS_ENABLED(CONFIG_64BIT) && now < given)
+		more = now;
+	if (!more)
+		return;
+
+	for_each_active_event(event) {
+		if (event->hw.config != value ||
+		    event->hw.state & PERF_HES_STOPPED)
+			continue;
+		local64_add(more, &event->count);
+		if (is_sampling_event(event))
+			local64_add(more, &event->hw.period_left);
+	}
+}
+
+static void give_event(struct perf_event *event)
+{
+	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
+
+	if (vcpu && !in_nmi())
+		give(vcpu, event->hw.config);
+}
+
+/*
+ * For a sample perf asks where the guest is. It has gone on since, or the emulator
+ * has: it is told where it was left. Not in an NMI, whose sample is another one.
+ */
+struct kvm_vcpu *kvm_stats_perf_sampled(void)
+{
+	return in_nmi() ? NULL : this_cpu_read(sampled_vcpu);
+}
+
+/* In hw.state: perf wants no more samples until it starts the event again. */
+#define THROTTLED	PERF_HES_ARCH
+
+static void overflow(struct perf_event *event)
+{
+	u64 period = event->hw.last_period;
+	u64 periods = perf_swevent_set_period(event);
+	struct perf_sample_data data;
+	struct pt_regs regs;
+
+	perf_fetch_caller_regs(&regs);
+	for (; periods && !(event->hw.state & THROTTLED); periods--) {
+		perf_sample_data_init(&data, 0, period);
+		if (perf_event_overflow(event, &data, &regs))
+			event->hw.state |= THROTTLED;
+	}
+}
+
+static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
+{
+	if (!is_sampling_event(event) ||
+	    local64_read(&event->hw.period_left) < 0)
+		return;
+
+	/*
+	 * There were no samples yet when the guest was left: the next exit has
+	 * it. So it has if perf stops an event in order to adjust its period.
+	 */
+	if (!vcpu->perf.ip_known || this_cpu_read(sampled_vcpu))
+		return;
+
+	this_cpu_write(sampled_vcpu, vcpu);
+	overflow(event);
+	this_cpu_write(sampled_vcpu, NULL);
+}
+
+/* The samples of all that was counted since the guest was left. */
+static void give_samples(struct kvm_vcpu *vcpu)
+{
+	struct perf_event *event;
+
+	for_each_active_event(event) {
+		if (is_sampling_event(event))
+			give(vcpu, event->hw.config);
+	}
+	for_each_active_event(event)
+		sample(vcpu, event);
+}
+
+void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
+{
+	/*
+	 * Of what was counted on the way into the guest. Where RCU still takes
+	 * the CPU for the guest's, it waits until the exit is handled.
+	 */
+	if (rcu_is_watching())
+		give_samples(vcpu);
+	vcpu->perf.ip = kvm_arch_stats_ip(vcpu);
+	vcpu->perf.user_mode = kvm_arch_stats_user_mode(vcpu);
+	vcpu->perf.ip_known = true;
+}
+EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
+
+void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	give_samples(vcpu);
+	local_irq_restore(flags);
+}
+
+void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+{
+	struct perf_event *event;
+	unsigned long flags;
+	unsigned int value;
+
+	local_irq_save(flags);
+	for_each_set_bit(value, used, NUM_VALUES)
+		give(vcpu, value);
+	for_each_active_event(event)
+		sample(vcpu, event);
+	local_irq_restore(flags);
+}
+
+int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
+{
+	vcpu->perf.given = kcalloc(NUM_VALUES, sizeof(*vcpu->perf.given),
+				   GFP_KERNEL_ACCOUNT);
+	return vcpu->perf.given ? 0 : -ENOMEM;
+}
+
+void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
+{
+	kfree(vcpu->perf.given);
+}
+
+/* What was counted until now is not the event's, or not what it counts again. */
+static void begin_event(struct perf_event *event)
+{
+	struct hw_perf_event *hwc = &event->hw;
+
+	give_event(event);
+
+	/* A period that has begun goes on, unless perf has set another one. */
+	if (is_sampling_event(event) && local64_read(&hwc->period_left) >= 0) {
+		hwc->last_period = hwc->sample_period;
+		local64_set(&hwc->period_left, -(s64)hwc->sample_period);
+	}
+}
+
+/* And what is counted from now on. No sample is left behind. */
+static void end_event(struct perf_event *event)
+{
+	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
+
+	if (vcpu) {
+		give(vcpu, event->hw.config);
+		sample(vcpu, event);
+	}
+}
+
+static int kvm_event_add(struct perf_event *event, int flags)
+{
+	begin_event(event);
+	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
+	hlist_add_head(&event->hlist_entry, this_cpu_ptr(&active_events));
+	perf_event_update_userpage(event);
+	return 0;
+}
+
+static void kvm_event_del(struct perf_event *event, int flags)
+{
+	end_event(event);
+	hlist_del(&event->hlist_entry);
+}
+
+static void kvm_event_start(struct perf_event *event, int flags)
+{
+	begin_event(event);
+	event->hw.state = 0;
+}
+
+static void kvm_event_stop(struct perf_event *event, int flags)
+{
+	end_event(event);
+	event->hw.state = PERF_HES_STOPPED;
+}
+
+/*
+ * The value begins to have events: what was counted until now is not theirs. The
+ * vCPU's CPU may give at the same time, and knows better.
+ */
+static void forget_value(unsigned int value)
+{
+	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
+
+	mutex_lock(&kvm_lock);
+	list_for_each_entry(kvm, &vm_list, vm_list) {
+		kvm_for_each_vcpu(i, vcpu, kvm) {
+			atomic64_t *given = &vcpu->perf.given[value];
+			s64 old = atomic64_read(given);
+
+			atomic64_cmpxchg(given, old, value_of(vcpu, value));
+		}
+	}
+	mutex_unlock(&kvm_lock);
+}
+
+/* Samples begin to be taken: what is known of exits may be long ago. */
+static void forget_ips(void)
+{
+	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
+
+	mutex_lock(&kvm_lock);
+	list_for_each_entry(kvm, &vm_list, vm_list) {
+		kvm_for_each_vcpu(i, vcpu, kvm)
+			WRITE_ONCE(vcpu->perf.ip_known, false);
+	}
+	mutex_unlock(&kvm_lock);
+}
+
+static void get_users(struct perf_event *event)
+{
+	unsigned int value = event->hw.config;
+
+	mutex_lock(&users_lock);
+	/* First, so that no vCPU leaves a CPU unseen from then on. */
+	static_branch_inc(&kvm_stats_perf_counts);
+	if (!users[value]++) {
+		set_bit(value, used);
+		forget_value(value);
+	}
+	if (is_sampling_event(event) && !sampling_users++) {
+		forget_ips();
+		static_branch_enable(&kvm_stats_perf_samples);
+	}
+	mutex_unlock(&users_lock);
+}
+
+static void kvm_event_destroy(struct perf_event *event)
+{
+	unsigned int value = event->hw.config;
+
+	mutex_lock(&users_lock);
+	if (is_sampling_event(event) && !--sampling_users)
+		static_branch_disable(&kvm_stats_perf_samples);
+	if (!--users[value])
+		clear_bit(value, used);
+	static_branch_dec(&kvm_stats_perf_counts);
+	mutex_unlock(&users_lock);
+}
+
+/* A value that can shrink is nothing to count. */
+static bool can_be_counted(const struct kvm_stats_desc *desc)
+{
+	switch (desc->flags & KVM_STATS_TYPE_MASK) {
+	case KVM_STATS_TYPE_CUMULATIVE:
+	case KVM_STATS_TYPE_LINEAR_HIST:
+	case KVM_STATS_TYPE_LOG_HIST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The number of the value that is asked for, or -EINVAL. */
+static int find_value(u64 config)
+{
+	u32 event = config & CONFIG_EVENT_MASK;
+	u64 value = config >> CONFIG_EVENT_BITS;
+	const struct kvm_stats_desc *desc;
+
+	/* Also of bits beyond those of value: no statistic is that large. */
+	desc = kvm_vcpu_stats_find(event * sizeof(u64));
+	if (!desc || value >= desc->size || !can_be_counted(desc))
+		return -EINVAL;
+
+	return event + value;
+}
+
+static struct pmu kvm_pmu;
+
+static int kvm_event_init(struct perf_event *event)
+{
+	int value;
+
+	if (event->attr.type != kvm_pmu.type)
+		return -ENOENT;
+
+	/* A sample is where the guest was left, and has no branches. */
+	if (has_branch_stack(event) || event->attr.precise_ip)
+		return -EOPNOTSUPP;
+
+	if (event->attr.config1 || event->attr.config2)
+		return -EINVAL;
+
+	value = find_value(event->attr.config);
+	if (value < 0)
+		return value;
+
+	event->hw.config = value;
+
+	/* An inherited one holds its parent. */
+	if (event->parent)
+		return 0;
+
+	get_users(event);
+	event->destroy = kvm_event_destroy;
+	return 0;
+}
+
+/* What a file of sysfs' events/ says of values. */
+enum {
+	ALL_VALUES = -1,	/* there is one, or perf asks for its number */
+};
+
+struct event_file {
+	struct device_attribute event_attr;
+	struct device_attribute unit_attr;
+	u16 event;
+	s16 value;
+};
+
+static const struct kvm_stats_desc *desc_of(const struct event_file *file)
+{
+	return kvm_vcpu_stats_find(file->event * sizeof(u64));
+}
+
+static ssize_t show_event(struct device *dev, struct device_attribute *attr,
+			  char *page)
+{
+	struct event_file *file = container_of(attr, struct event_file,
+					       event_attr);
+
+	if (file->value != ALL_VALUES)
+		return sprintf(page, "event=0x%x,value=0x%x\n", file->event,
+			       file->value);
+	if (desc_of(file)->size > 1)
+		return sprintf(page, "event=0x%x,value=?\n", file->event);
+	return sprintf(page, "event=0x%x\n", file->event);
+}
+
+static ssize_t show_unit(struct device *dev, struct device_attribute *attr,
+			 char *page)
+{
+	return sprintf(page, "ns\n");
+}
+
+#define FILE_ATTR(file, show_file) {					\
+	.attr = { .name = file, .mode = 0444 },				\
+	.show = show_file,						\
+}
+
+#define EVENT_FILE(file, stat, number) {				\
+	.event_attr = FILE_ATTR(file, show_event),			\
+	.unit_attr = FILE_ATTR(file ".unit", show_unit),		\
+	.event = offsetof(struct kvm_vcpu_stat, stat) / sizeof(u64),	\
+	.value = number,						\
+},
+
+static struct event_file event_files[] = {
+#define KVM_VM_STAT(...)
+#define KVM_VCPU_STAT(ctype, stat, ...)					\
+	EVENT_FILE(#stat, stat, ALL_VALUES)
+#define KVM_VCPU_HIST(stat, ...)					\
+	EVENT_FILE(#stat, stat, ALL_VALUES)
+#include <linux/kvm_stats_list.h>
+
+#define KVM_EXIT_REASON(reason, ...)					\
+	EVENT_FILE("exit_reasons." #reason, exit_reasons,		\
+		   KVM_EXIT_REASON_##reason)
+#include <asm/kvm_exit_reason_list.h>
+#define KVM_EXIT_REASON(reason, ...)					\
+	EVENT_FILE("exit_reason_ns." #reason, exit_reason_ns,		\
+		   KVM_EXIT_REASON_##reason)
+#include <asm/kvm_exit_reason_list.h>
+};
+
+static struct attribute *event_attrs[2 * ARRAY_SIZE(event_files) + 1];
+
+static const struct attribute_group events_group = {
+	.name = "events",
+	.attrs = event_attrs,
+};
+
+PMU_FORMAT_ATTR(event, "config:0-15");
+PMU_FORMAT_ATTR(value, "config:16-31");
+
+static struct attribute *format_attrs[] = {
+	&format_attr_event.attr,
+	&format_attr_value.attr,
+	NULL,
+};
+
+static const struct attribute_group format_group = {
+	.name = "format",
+	.attrs = format_attrs,
+};
+
+static const struct attribute_group *kvm_pmu_groups[] = {
+	&events_group,
+	&format_group,
+	NULL,
+};
+
+/*
+ * In the context of software events: never short of counters, they go into groups
+ * of all others. What counts is KVM, in the kernel, for a guest: to exclude one of
+ * these is to ask for something else.
+ */
+static struct pmu kvm_pmu = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_sw_context,
+	.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
+	.attr_groups = kvm_pmu_groups,
+	.event_init = kvm_event_init,
+	.add = kvm_event_add,
+	.del = kvm_event_del,
+	.start = kvm_event_start,
+	.stop = kvm_event_stop,
+	.read = give_event,
+};
+
+int kvm_stats_perf_register(void)
+{
+	struct attribute **attr = event_attrs;
+	const struct kvm_stats_desc *desc;
+	struct event_file *file;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(event_files); i++) {
+		file = &event_files[i];
+		desc = desc_of(file);
+		if (!can_be_counted(desc))
+			continue;
+		*attr++ = &file->event_attr.attr;
+		/* Of a histogram it is that of the bounds, values are counts. */
+		if ((desc->flags & KVM_STATS_TYPE_MASK) ==
+		    KVM_STATS_TYPE_CUMULATIVE &&
+		    (desc->flags & KVM_STATS_UNIT_MASK) ==
+		    KVM_STATS_UNIT_SECONDS)
+			*attr++ = &file->unit_attr.attr;
+	}
+
+	return perf_pmu_register(&kvm_pmu, "kvm", -1);
+}
+
+/* Never while an event is open: each holds the module. */
+void kvm_stats_perf_unregister(void)
+{
+	perf_pmu_unregister(&kvm_pmu);
+}
