@@ -19,7 +19,7 @@
 
 /* @argv[0] is the command's name. They return an enum exit_status. */
 int command_list(int argc, char **argv);
-int command_watch(int argc, char **argv);
+int command_stream(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_hist(int argc, char **argv);
 int command_top(int argc, char **argv);

@@ -21,14 +21,14 @@
 /* How long to wait for the first VM. */
 #define LOOK_AGAIN (20 * MSEC)
 
-struct watch_options {
+struct stream_options {
 	struct vm_options vms;
 	bool wait;
 	struct line_options lines;
 	struct interval interval;
 };
 
-struct watch {
+struct stream {
 	bool details;			/* of what moves */
 	bool had_any;
 	struct line_options lines;
@@ -39,7 +39,7 @@ struct watch {
 };
 
 /* @ending: of those that have not ended, NULL: they go on. Whether there are any. */
-static bool show_each(struct watch *watch, const struct tracked_vm **vm, size_t count,
+static bool show_each(struct stream *stream, const struct tracked_vm **vm, size_t count,
 		      const char *ending)
 {
 	bool any = false;
@@ -50,31 +50,31 @@ static bool show_each(struct watch *watch, const struct tracked_vm **vm, size_t 
 			continue;
 		any |= !vm[i]->ended;
 		if (vm[i]->ended || ending)
-			render->summary(&watch->output, vm[i], vm[i]->ended ? "ended" : ending);
+			render->summary(&stream->output, vm[i], vm[i]->ended ? "ended" : ending);
 		else
-			render->sample(&watch->output, vm[i]);
+			render->sample(&stream->output, vm[i]);
 	}
 	return any;
 }
 
 /* Whether there may be more. */
-static bool show(struct watch *watch, const char *ending)
+static bool show(struct stream *stream, const char *ending)
 {
 	struct overviews overviews;
 	bool more = true;
 
-	watch->output.width = standard_output().width;
-	get_overviews(&watch->tracker, &watch->lines, &overviews);
-	watch->had_any |= overviews.num_vms;
-	if (watch->details)
-		more = show_each(watch, overviews.vm, overviews.num_vms, ending);
+	stream->output.width = standard_output().width;
+	get_overviews(&stream->tracker, &stream->lines, &overviews);
+	stream->had_any |= overviews.num_vms;
+	if (stream->details)
+		more = show_each(stream, overviews.vm, overviews.num_vms, ending);
 	else if (!ending)
-		render->overviews(&watch->output, &overviews);
+		render->overviews(&stream->output, &overviews);
 	free(overviews.vm);
-	return (more || !watch->had_any) && !chosen_have_ended(&watch->inventory);
+	return (more || !stream->had_any) && !chosen_have_ended(&stream->inventory);
 }
 
-static int watch_vms(struct watch *watch, const struct interval *interval)
+static int stream_vms(struct stream *stream, const struct interval *interval)
 {
 	uint64_t i, end_ns = time_source->now_ns();
 	enum event event = EVENT_TIME;
@@ -82,59 +82,60 @@ static int watch_vms(struct watch *watch, const struct interval *interval)
 
 	for (i = 0; !interval->count || i < interval->count; i++) {
 		end_ns = next_end(end_ns, interval->ns);
-		event = tracker_wait(&watch->tracker, watch->signals, end_ns);
+		event = tracker_wait(&stream->tracker, stream->signals, end_ns);
 		/* Totals are of all of the time. */
-		if (event != EVENT_TIME && !watch->details)
+		if (event != EVENT_TIME && !stream->details)
 			return STATUS_OK;
-		status = sample_tracked(&watch->tracker);
+		status = sample_tracked(&stream->tracker);
 		if (status != STATUS_OK)
 			return status;
 		if (event != EVENT_TIME)
 			break;
-		if (!show(watch, NULL))
+		if (!show(stream, NULL))
 			return STATUS_OK;
 		if (!flush_output(&status))
 			return status;
 	}
-	show(watch, event == EVENT_READABLE ? "its process ended" : "still runs");
+	show(stream, event == EVENT_READABLE ? "its process ended" : "still runs");
 	return STATUS_OK;
 }
 
-static int begin(struct watch *watch, const struct interval *interval)
+static int begin(struct stream *stream, const struct interval *interval)
 {
 	int status;
 
-	watch->output = standard_output();
-	status = sample_tracked(&watch->tracker);
+	stream->output = standard_output();
+	status = sample_tracked(&stream->tracker);
 	if (status != STATUS_OK)
 		return status;
-	if (!watch->inventory.choice)
-		print_denied(&watch->inventory);
+	if (!stream->inventory.choice)
+		print_denied(&stream->inventory);
 	/* Nothing to wait for, unless asked to. */
-	if (watch->tracker.num_vms || interval->count != 1)
-		status = watch_vms(watch, interval);
-	return status == STATUS_OK ? inventory_status(&watch->inventory) : status;
+	if (stream->tracker.num_vms || interval->count != 1)
+		status = stream_vms(stream, interval);
+	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
 }
 
 /* Until the process has a VM, if that is asked for. */
-static int attach_process(struct watch *watch, const struct watch_options *options, bool *stopped)
+static int attach_process(struct stream *stream, const struct stream_options *options,
+			  bool *stopped)
 {
-	struct tracker *tracker = &watch->tracker;
+	struct tracker *tracker = &stream->tracker;
 	bool none_yet;
 	int status;
 
-	tracker->process = inventory_find(&watch->inventory,
+	tracker->process = inventory_find(&stream->inventory,
 					  choice_process(&options->vms.choice));
-	print_problems(&watch->inventory);
+	print_problems(&stream->inventory);
 	if (!tracker->process)
 		return STATUS_ERROR;
 	for (;;) {
 		none_yet = false;
-		status = look_for_vms(&watch->inventory, tracker->process,
+		status = look_for_vms(&stream->inventory, tracker->process,
 				      options->wait ? &none_yet : NULL);
 		if (!none_yet)
 			return status;
-		switch (pause_until(watch->signals, tracker->process->pidfd,
+		switch (pause_until(stream->signals, tracker->process->pidfd,
 				    time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_READABLE:
 			print_error("pid %d ended without a VM", tracker->process->pid);
@@ -150,22 +151,22 @@ static int attach_process(struct watch *watch, const struct watch_options *optio
 	}
 }
 
-static int attach(struct watch *watch, const struct watch_options *options, bool *stopped)
+static int attach(struct stream *stream, const struct stream_options *options, bool *stopped)
 {
 	int status;
 
 	if (choice_process(&options->vms.choice))
-		return attach_process(watch, options, stopped);
-	status = look_for_chosen(&watch->inventory, options->wait);
+		return attach_process(stream, options, stopped);
+	status = look_for_chosen(&stream->inventory, options->wait);
 	if (status == STATUS_OK && options->wait) {
-		inventory_look(&watch->inventory, NULL);
+		inventory_look(&stream->inventory, NULL);
 		/* What is waited for is new. */
-		watch->tracker.from_zero = !watch->inventory.num_vms;
+		stream->tracker.from_zero = !stream->inventory.num_vms;
 	}
 	return status;
 }
 
-static int parse_options(int argc, char **argv, struct watch_options *options)
+static int parse_options(int argc, char **argv, struct stream_options *options)
 {
 	static const struct option long_options[] = {
 		{ "wait", no_argument, NULL, 'w', },
@@ -206,10 +207,10 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 	return parse_interval(argc - optind, argv + optind, &options->interval);
 }
 
-int command_watch(int argc, char **argv)
+int command_stream(int argc, char **argv)
 {
-	struct watch_options options = { .interval = time_source->interval, };
-	struct watch watch = {};
+	struct stream_options options = { .interval = time_source->interval, };
+	struct stream stream = {};
 	bool stopped = false;
 	int status;
 
@@ -218,21 +219,21 @@ int command_watch(int argc, char **argv)
 		return status;
 	if (options.vms.help)
 		return command_help(1, argv);
-	status = open_inventory(&watch.inventory, &options.vms.choice);
-	tracker_init(&watch.tracker, &watch.inventory);
-	watch.details = choice_is_single(&options.vms.choice);
-	watch.tracker.reads_threads = !watch.details;
-	watch.lines = options.lines;
+	status = open_inventory(&stream.inventory, &options.vms.choice);
+	tracker_init(&stream.tracker, &stream.inventory);
+	stream.details = choice_is_single(&options.vms.choice);
+	stream.tracker.reads_threads = !stream.details;
+	stream.lines = options.lines;
 	if (status == STATUS_OK) {
-		watch.signals = catch_signals();
+		stream.signals = catch_signals();
 		status = confine(USE_OUTPUT);
 		if (status == STATUS_OK)
-			status = attach(&watch, &options, &stopped);
+			status = attach(&stream, &options, &stopped);
 		if (status == STATUS_OK && !stopped)
-			status = begin(&watch, &options.interval);
-		close(watch.signals);
+			status = begin(&stream, &options.interval);
+		close(stream.signals);
 	}
-	tracker_free(&watch.tracker);
-	inventory_free(&watch.inventory);
+	tracker_free(&stream.tracker);
+	inventory_free(&stream.inventory);
 	return status;
 }
