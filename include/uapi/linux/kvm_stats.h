@@ -160,4 +160,66 @@ struct kvm_stats_value_name {
 	char name[];
 };
 
+/**
+ * struct kvm_stats_watch - what a trigger on a statistics file watches
+ * @size: sizeof(struct kvm_stats_watch), as the caller knows it: what the kernel does
+ *	not know has to be 0
+ * @scope: KVM_STATS_WATCH_FILE and the like
+ * @desc: index of the statistic's descriptor
+ * @vcpu: window of the vCPU for KVM_STATS_WATCH_VCPU, else 0
+ * @first_value: first of the statistic's values of which the sum is watched
+ * @num_values: how many, 0: all from @first_value on
+ * @threshold: not 0
+ * @window_ns: from 500 ms to 10 s, with CAP_SYS_RESOURCE from 10 ms on
+ *
+ * A CUMULATIVE value or a histogram has to grow by @threshold within @window_ns. One that
+ * has become smaller, as debugfs lets counters be reset, has not grown. An INSTANT or PEAK
+ * value has to come to be at least @threshold, after it was below that or at the first
+ * look. There is at most one event in a window for each thing that is watched.
+ */
+struct kvm_stats_watch {
+	__u32 size;
+	__u32 scope;
+	__u32 desc;
+	__u32 vcpu;
+	__u32 first_value;
+	__u32 num_values;
+	__u64 threshold;
+	__u64 window_ns;
+};
+
+/* Returns a file descriptor of a trigger, an ioctl on a statistics file. */
+#define KVM_STATS_WATCH			_IOW(KVMIO, 0xf0, struct kvm_stats_watch)
+
+/* What the file is of, by its own descriptors; all others are for the file of a VM. */
+#define KVM_STATS_WATCH_FILE		0
+/* One vCPU, by the vCPUs' descriptors. */
+#define KVM_STATS_WATCH_VCPU		1
+/* Each vCPU by itself, those that come later, too. */
+#define KVM_STATS_WATCH_EACH_VCPU	2
+/* All vCPUs together, those that come later, too. */
+#define KVM_STATS_WATCH_VCPU_SUM	3
+
+/**
+ * struct kvm_stats_event - what read() of a trigger returns, as many as fit
+ * @size: bytes of this event, which may grow
+ * @vcpu: window of the vCPU, or KVM_STATS_EVENT_NO_VCPU
+ * @time_ns: CLOCK_MONOTONIC, when it was seen
+ * @growth: by how much the value grew, or the level
+ * @missed: events of the same thing before this one, that nobody has read in time
+ *
+ * read() never waits: EAGAIN without an event, EINVAL without room for one, 0 once the VM
+ * is gone and all was read. poll() has EPOLLPRI while there are events, and EPOLLHUP once
+ * the VM is gone.
+ */
+struct kvm_stats_event {
+	__u32 size;
+	__u32 vcpu;
+	__u64 time_ns;
+	__u64 growth;
+	__u64 missed;
+};
+
+#define KVM_STATS_EVENT_NO_VCPU		(~0u)
+
 #endif /* _UAPI_LINUX_KVM_STATS_H */

@@ -31,6 +31,7 @@ static const struct command {
 	{ .name = "show", .run = command_show, .formats = true, .replay = true, .latest = true, },
 	{ .name = "hist", .run = command_hist, .formats = true, .replay = true, .latest = true, },
 	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
+	{ .name = "watch", .run = command_watch, .formats = true, .replay = true, },
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .formats = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
