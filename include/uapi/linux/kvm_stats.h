@@ -6,6 +6,7 @@
 #ifndef _UAPI_LINUX_KVM_STATS_H
 #define _UAPI_LINUX_KVM_STATS_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /**
@@ -161,21 +162,36 @@ struct kvm_stats_value_name {
 };
 
 /**
- * struct kvm_stats_watch - what a trigger on a statistics file watches
- * @size: sizeof(struct kvm_stats_watch), as the caller knows it: what the kernel does
- *	not know has to be 0
- * @scope: KVM_STATS_WATCH_FILE and the like
- * @desc: index of the statistic's descriptor
- * @vcpu: window of the vCPU for KVM_STATS_WATCH_VCPU, else 0
- * @first_value: first of the statistic's values of which the sum is watched
- * @num_values: how many, 0: all from @first_value on
- * @threshold: not 0
- * @window_ns: from 500 ms to 10 s, with CAP_SYS_RESOURCE from 10 ms on
+ * struct kvm_stats_watch - what KVM_STATS_WATCH on a statistics file shall watch
+ * @size: of this structure. It can grow at its end: a kernel that does not know what
+ *	comes there wants it to be zero
+ * @scope: KVM_STATS_WATCH_*
+ * @desc: index of the statistic's descriptor; with KVM_STATS_WATCH_FILE of those of
+ *	the file itself, else of those of the vCPUs in the file of a VM
+ * @vcpu: with KVM_STATS_WATCH_VCPU the index of the vCPU's window, else zero
+ * @first_value: index of a value of the statistic, such as a bucket
+ * @num_values: how many values are added up from there on, zero for all that follow
+ * @threshold: not zero; what the values have to grow by within a window, or have to
+ *	be for statistics of the types INSTANT and PEAK
+ * @window_ns: length of a window, from 500 ms to 10 s, with CAP_SYS_RESOURCE from
+ *	10 ms
  *
- * A CUMULATIVE value or a histogram has to grow by @threshold within @window_ns. One that
- * has become smaller, as debugfs lets counters be reset, has not grown. An INSTANT or PEAK
- * value has to come to be at least @threshold, after it was below that or at the first
- * look. There is at most one event in a window for each thing that is watched.
+ * 40 bytes. KVM_STATS_WATCH returns a file descriptor of a trigger:
+ *
+ * poll() of it tells EPOLLPRI when there is an event that was not read, and EPOLLHUP
+ * when the VM is gone. read() returns as many struct kvm_stats_event as there are and
+ * as fit; EINVAL if there is no room for one, EAGAIN if there is none, 0 if there is
+ * none and the VM is gone.
+ *
+ * Errors of KVM_STATS_WATCH:
+ * E2BIG	a structure that is larger than what the kernel knows is not zero
+ *		there, or is larger than a page
+ * EFAULT	it cannot be read
+ * EINVAL	a field is not as described above, or the file of a vCPU has no such
+ *		scope
+ * ENXIO	the VM has no such vCPU yet
+ * EPERM	a window of less than 500 ms without CAP_SYS_RESOURCE
+ * EMFILE, ENFILE, ENOMEM	there is no free file descriptor, file, or memory
  */
 struct kvm_stats_watch {
 	__u32 size;
@@ -188,29 +204,33 @@ struct kvm_stats_watch {
 	__u64 window_ns;
 };
 
-/* Returns a file descriptor of a trigger, an ioctl on a statistics file. */
-#define KVM_STATS_WATCH			_IOW(KVMIO, 0xf0, struct kvm_stats_watch)
+/* On a statistics file. The number has KVM's type, KVMIO of <linux/kvm.h>. */
+#define KVM_STATS_WATCH		_IOW(KVMIO, 0xf0, struct kvm_stats_watch)
 
-/* What the file is of, by its own descriptors; all others are for the file of a VM. */
+/*
+ * What is watched.
+ *
+ * FILE		a statistic of what the file is of
+ * VCPU		of one vCPU, in the file of a VM
+ * EACH_VCPU	of each vCPU of the VM on its own, also of those that come later
+ * VCPU_SUM	of all its vCPUs together, also of those that come later
+ */
 #define KVM_STATS_WATCH_FILE		0
-/* One vCPU, by the vCPUs' descriptors. */
 #define KVM_STATS_WATCH_VCPU		1
-/* Each vCPU by itself, those that come later, too. */
 #define KVM_STATS_WATCH_EACH_VCPU	2
-/* All vCPUs together, those that come later, too. */
 #define KVM_STATS_WATCH_VCPU_SUM	3
 
 /**
- * struct kvm_stats_event - what read() of a trigger returns, as many as fit
- * @size: bytes of this event, which may grow
- * @vcpu: window of the vCPU, or KVM_STATS_EVENT_NO_VCPU
- * @time_ns: CLOCK_MONOTONIC, when it was seen
- * @growth: by how much the value grew, or the level
- * @missed: events of the same thing before this one, that nobody has read in time
+ * struct kvm_stats_event - what read() of a trigger returns
+ * @size: of this event; it can grow at its end
+ * @vcpu: index of the window of the vCPU that it is about, KVM_STATS_EVENT_NO_VCPU
+ *	if it is about no certain one
+ * @time_ns: when it was seen, of CLOCK_MONOTONIC
+ * @growth: what the values had grown by, or what they were
+ * @missed: how many events of the same thing came before this one and after the last
+ *	one that was read
  *
- * read() never waits: EAGAIN without an event, EINVAL without room for one, 0 once the VM
- * is gone and all was read. poll() has EPOLLPRI while there are events, and EPOLLHUP once
- * the VM is gone.
+ * 32 bytes.
  */
 struct kvm_stats_event {
 	__u32 size;
@@ -220,6 +240,6 @@ struct kvm_stats_event {
 	__u64 missed;
 };
 
-#define KVM_STATS_EVENT_NO_VCPU		(~0u)
+#define KVM_STATS_EVENT_NO_VCPU		(~0U)
 
 #endif /* _UAPI_LINUX_KVM_STATS_H */
