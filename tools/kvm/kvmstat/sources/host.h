@@ -81,7 +81,7 @@ struct host {
 	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
 	bool (*is_stats)(int fd);
 
-	/* Returns a trigger on this statistics file, or -errno: see trigger.h. Takes no privileges. */
+	/* A trigger on this statistics file, or -errno: see trigger.h. Takes no privileges. */
 	int (*watch)(int stats, const struct kvm_stats_watch *watch);
 
 	/* Whether the VM of this statistics file is gone. */
