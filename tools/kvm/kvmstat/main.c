@@ -31,6 +31,7 @@ static const struct command {
 	{ .name = "show", .run = command_show, .formats = true, .replay = true, .latest = true, },
 	{ .name = "hist", .run = command_hist, .formats = true, .replay = true, .latest = true, },
 	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
+	{ .name = "watch", .run = command_watch, .formats = true, .replay = true, },
 	{ .name = "record", .run = command_record, },
 	{ .name = "replay", .run = run_replay, .formats = true, },
 	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
@@ -88,18 +89,18 @@ static int choose_format(int *argc, char **argv)
 	return json ? choose_json() : STATUS_OK;
 }
 
-static int run_watch(int argc, char **argv)
+static int run_stream(int argc, char **argv)
 {
-	return replay_begin(false) ? command_watch(argc, argv) : STATUS_ERROR;
+	return replay_begin(false) ? command_stream(argc, argv) : STATUS_ERROR;
 }
 
 static int run_command(int argc, char **argv)
 {
 	const struct command *command;
 
-	/* Watching has no name: an interval or -p PID is enough, or nothing at all. */
+	/* A stream has no name: an interval or -p PID is enough, or nothing at all. */
 	if (argc < 2)
-		return run_watch(argc, argv);
+		return run_stream(argc, argv);
 	for (command = commands; command < commands + ARRAY_SIZE(commands); command++) {
 		if (strcmp(argv[1], command->name))
 			continue;
@@ -114,7 +115,7 @@ static int run_command(int argc, char **argv)
 		return command->run(argc - 1, argv + 1);
 	}
 	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
-		return run_watch(argc, argv);
+		return run_stream(argc, argv);
 	return usage_error("unknown command '%s'", argv[1]);
 }
 

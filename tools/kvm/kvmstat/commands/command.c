@@ -53,7 +53,7 @@ static int option_error(int option, char **argv)
 	if (option == ':')
 		return usage_error("%s needs an argument", name);
 	if (!strcmp(name, "--vcpu") || optopt == 'c')
-		return usage_error("-c N is for show and hist");
+		return usage_error("-c N is for show, hist and watch");
 	/* Of short options that are written together only optopt knows which one it was. */
 	if (optopt && strncmp(name, "--", 2))
 		return usage_error("unknown option -%c", optopt);
@@ -87,6 +87,18 @@ int parse_line_option(int option, struct line_options *options)
 	options->order = column_find(optarg);
 	return options->order == NUM_COLUMNS ?
 		usage_error("'%s' is no column to sort by", optarg) : STATUS_OK;
+}
+
+int parse_vcpu(const char *text, int *vcpu)
+{
+	uint64_t number;
+
+	if (*vcpu >= 0)
+		return usage_error("-c N is there twice");
+	if (parse_number(text, 0, VCPU_SUM - 1, &number))
+		return usage_error("'%s' is not a vCPU's number", text);
+	*vcpu = number;
+	return STATUS_OK;
 }
 
 static int compare_lines(const void *a, const void *b, void *argument)
@@ -403,6 +415,39 @@ int look_for_chosen(struct inventory *inventory, bool may_come)
 	return status;
 }
 
+int look_for_choice(struct inventory *inventory, const struct choice *choice,
+		    struct process **process)
+{
+	pid_t pid = choice_process(choice);
+
+	*process = NULL;
+	if (!pid)
+		return look_for_chosen(inventory, false);
+	*process = inventory_find(inventory, pid);
+	print_problems(inventory);
+	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
+}
+
+/* Where there are only sums, it may have one. */
+int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
+{
+	pid_t pid = choice_process(choice);
+	const char *why = "";
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (vm_has_sums(inventory->vm[i]))
+			why = " by itself, debugfs has sums of all";
+	}
+	if (pid)
+		print_error("pid %d has no vCPU %d%s", pid, vcpu, why);
+	else if (choice_is_made(choice))
+		print_error("no VM that was chosen has a vCPU %d%s", vcpu, why);
+	else
+		print_error("no VM has a vCPU %d%s", vcpu, why);
+	return STATUS_ERROR;
+}
+
 bool chosen_have_ended(const struct inventory *inventory)
 {
 	const struct choice *choice = inventory->choice;
@@ -444,7 +489,10 @@ static int output_error(void)
 		return errno;
 	if (!ferror(stdout))
 		return 0;
-	return poll(&output, 1, 0) > 0 && output.revents & POLLERR ? EPIPE : EIO;
+	if (poll(&output, 1, 0) > 0 && output.revents & POLLERR)
+		return EPIPE;
+	/* What is not open for that says so of nothing as well. */
+	return write(STDOUT_FILENO, "", 0) < 0 ? errno : EIO;
 }
 
 bool flush_output(int *status)

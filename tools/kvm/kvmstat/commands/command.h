@@ -19,6 +19,7 @@
 
 /* @argv[0] is the command's name. They return an enum exit_status. */
 int command_list(int argc, char **argv);
+int command_stream(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_hist(int argc, char **argv);
@@ -101,6 +102,9 @@ int parse_line_option(int option, struct line_options *options);
 void get_overviews(const struct tracker *tracker, const struct line_options *options,
 		   struct overviews *overviews);
 
+/* -c N, once: @vcpu is -1 before. STATUS_OK, or STATUS_USAGE after an error line. */
+int parse_vcpu(const char *text, int *vcpu);
+
 /*
  * From what is left of a command line. What is not there stays as it is in
  * @interval. STATUS_OK, or STATUS_USAGE after an error line.
@@ -159,6 +163,16 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
  */
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
+
+/*
+ * One or the other, and in *@process the process if it is a single one: look_for_vms() was
+ * successful there. NULL of all other choices.
+ */
+int look_for_choice(struct inventory *inventory, const struct choice *choice,
+		    struct process **process);
+
+/* An error line that no VM has this vCPU; returns STATUS_ERROR. */
+int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu);
 
 /* Whether only processes were chosen, and none of them is there any more. */
 bool chosen_have_ended(const struct inventory *inventory);

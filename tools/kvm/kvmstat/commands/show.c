@@ -120,24 +120,6 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	return STATUS_OK;
 }
 
-/* Where there are only sums, it may have one. */
-static int vcpu_error(const struct show *show, const struct inventory *inventory)
-{
-	pid_t pid = choice_process(&show->vms.choice);
-	const char *why = "";
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_sums(inventory->vm[i]))
-			why = " by itself, debugfs has sums of all";
-	}
-	if (pid)
-		print_error("pid %d has no vCPU %d%s", pid, show->vcpu, why);
-	else
-		print_error("no VM that was chosen has a vCPU %d%s", show->vcpu, why);
-	return STATUS_ERROR;
-}
-
 static int show_vms(struct show *show, const struct inventory *inventory)
 {
 	const struct vcpu *found = NULL;
@@ -159,7 +141,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	render->end(&show->output);
 	if (any)
 		return status;
-	return vcpu_error(show, inventory);
+	return vcpu_error(inventory, &show->vms.choice, show->vcpu);
 }
 
 /* What was counted in the last interval stands for the values. */
@@ -246,7 +228,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		if (show->interval.count && i == show->interval.count)
 			break;
 		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i)
-			return vcpu_error(show, tracker->inventory);
+			return vcpu_error(tracker->inventory, &show->vms.choice, show->vcpu);
 		end_ns = next_end(end_ns, show->interval.ns);
 		/* Less than an interval is none. */
 		if (tracker_wait(tracker, signals, end_ns) != EVENT_TIME)
@@ -278,20 +260,6 @@ static int stream_vms(struct show *show, struct inventory *inventory,
 	return status;
 }
 
-/* *@process: NULL, unless it is a single one. */
-static int look_for(const struct show *show, struct inventory *inventory,
-		    struct process **process)
-{
-	pid_t pid = choice_process(&show->vms.choice);
-
-	*process = NULL;
-	if (!pid)
-		return look_for_chosen(inventory, false);
-	*process = inventory_find(inventory, pid);
-	print_problems(inventory);
-	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
-}
-
 static int show_chosen(struct show *show)
 {
 	struct inventory inventory;
@@ -307,7 +275,7 @@ static int show_chosen(struct show *show)
 		status = confine(USE_OUTPUT);
 	if (status != STATUS_OK)
 		return status;
-	status = look_for(show, &inventory, &process);
+	status = look_for_choice(&inventory, &show->vms.choice, &process);
 	if (status == STATUS_OK && show->wanted && render->begin_histograms)
 		render->begin_histograms(&show->output);
 	if (status == STATUS_OK && show->streams)
@@ -360,11 +328,9 @@ static int parse_options(int argc, char **argv, struct show *show)
 				     NULL)) != -1) {
 		switch (option) {
 		case 'c':
-			if (show->vcpu != ALL_VCPUS)
-				return usage_error("-c N is there twice");
-			if (parse_number(optarg, 0, VCPU_SUM - 1, &number))
-				return usage_error("'%s' is not a vCPU's number", optarg);
-			show->vcpu = number;
+			status = parse_vcpu(optarg, &show->vcpu);
+			if (status != STATUS_OK)
+				return status;
 			break;
 		case 'f':
 			if (show->fd >= 0)

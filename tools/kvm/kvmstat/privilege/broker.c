@@ -718,21 +718,29 @@ static int move_up(int fd)
 	return other;
 }
 
+int socketpair_above(int sockets[2])
+{
+	size_t i;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return -1;
+	for (i = 0; i < 2; i++)
+		sockets[i] = move_up(sockets[i]);
+	return 0;
+}
+
 int broker_start(struct broker *broker, const struct host *host)
 {
 	pid_t parent = getpid(), pid;
 	struct answer ready;
 	int sockets[2];
-	size_t i;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
+	if (socketpair_above(sockets)) {
 		print_error("socketpair: %s", strerror(errno));
 		return STATUS_ERROR;
 	}
 	/* What is not written yet is written once. */
 	fflush(stdout);
-	for (i = 0; i < ARRAY_SIZE(sockets); i++)
-		sockets[i] = move_up(sockets[i]);
 	pid = fork();
 	if (!pid)
 		be_broker(sockets[1], host, parent);

@@ -26,6 +26,9 @@ struct broker {
  */
 int broker_start(struct broker *broker, const struct host *host);
 
+/* Messages to a process that is forked; no number up to that of standard error. 0 or -1. */
+int socketpair_above(int sockets[2]);
+
 /* Asks what is at the other end of the socket in @host's place; owns the socket. */
 void broker_connect(struct broker *broker, int socket, const struct host *host);
 /* And waits for who was started. */

@@ -122,6 +122,12 @@ void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 		snprintf(text, FORMAT_SIZE, "%.6g", scale_value(desc, value));
 }
 
+void format_duration(char text[FORMAT_SIZE], uint64_t ns)
+{
+	format_prefixed(text, (double)ns / NSEC_PER_SEC, seconds_prefixes,
+			ARRAY_SIZE(seconds_prefixes));
+}
+
 void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate)
 {
 	if (is_prefixed(desc)) {

@@ -14,6 +14,7 @@
 
 #include "model/histogram.h"
 #include "model/model.h"
+#include "model/watch.h"
 #include "render/overview.h"
 #include "sources/inventory.h"
 #include "sources/recording.h"
@@ -48,6 +49,19 @@ struct subject {
 	struct timespec time;		/* CLOCK_REALTIME */
 };
 
+/* Something that was watched for has happened, or cannot happen any more. */
+struct watch_event {
+	const struct vm *vm;
+	const struct watch_rule *rule;
+	const struct watch_target *target;
+	struct timespec time;		/* CLOCK_REALTIME */
+	int vcpu;			/* or NO_VCPU */
+	uint64_t growth;		/* or the level */
+	uint64_t missed;		/* before this one, of the same */
+	bool by_kernel;			/* it has said so, nobody had to look */
+	bool ended;			/* the VM has, and there is no growth */
+};
+
 struct renderer {
 	/*
 	 * Around all that a command shows which shows it once, in the first three and the
@@ -78,6 +92,13 @@ struct renderer {
 	/* One histogram. */
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
+
+	/* What stands in front of all events, if none comes as well; NULL: nothing. */
+	void (*begin_events)(struct output *output, const struct watch_rule *rule,
+			     const struct watch_target *target);
+
+	/* One event. */
+	void (*event)(struct output *output, const struct watch_event *event);
 
 	/* What was recorded. */
 	void (*recording)(struct output *output, const struct recording *recording);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/threads.h"
 #include "render/format.h"
 #include "render/render.h"
 #include "util/clock.h"
@@ -365,6 +366,76 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	}
 }
 
+static void add_part(struct line *line, const struct watch_target *target)
+{
+	const struct statsfile_desc *desc = target->desc;
+	unsigned int last = target->first + target->count - 1;
+	char number[BUCKET_SIZE];
+
+	if (target->count == desc->size) {
+		add_nothing(line, 3);
+	} else if (has_parts(desc)) {
+		add(line, bucket_name(number, desc, target->first));
+		add_nothing(line, 2);
+	} else {
+		add_nothing(line, 1);
+		add_number(line, bucket_lower(desc, target->first));
+		if (bucket_is_open(desc, last))
+			add_nothing(line, 1);
+		else
+			add_number(line, bucket_upper(desc, last));
+	}
+}
+
+static struct line begin_event_lines(struct output *output)
+{
+	return begin_lines(output, "time," VM_HEADER ",state,scope,vcpu,statistic," SCALE_HEADER
+			   ",part,from,to,threshold,window_s,growth,missed,source");
+}
+
+static void begin_events(struct output *output, const struct watch_rule *rule,
+			 const struct watch_target *target)
+{
+	(void)rule;
+	(void)target;
+	begin_event_lines(output);
+}
+
+static void add_numbers(struct line *line, const struct watch_event *event)
+{
+	add_number(line, event->target->threshold);
+	add_seconds(line, event->rule->window_ns);
+	if (event->ended)
+		add_nothing(line, 1);
+	else
+		add_number(line, event->growth);
+	add_number(line, event->missed);
+	add(line, event->by_kernel ? "trigger" : "poll");
+}
+
+static void render_event(struct output *output, const struct watch_event *event)
+{
+	struct line line = begin_event_lines(output);
+	const struct vm *vm = event->vm;
+
+	add_time(&line, event->time);
+	add_integer(&line, vm->process->pid);
+	add(&line, known_id(vm->file.id));
+	add(&line, vm->process->name);
+	add_number(&line, vm_count_vcpus(vm));
+	add(&line, event->ended ? "ended" : "running");
+	add(&line, event->target->scope == SCOPE_VM ? "vm" : event->rule->sum ? "vcpus" : "vcpu");
+	if (event->vcpu == NO_VCPU)
+		add_nothing(&line, 1);
+	else
+		add_integer(&line, event->vcpu);
+	add(&line, event->target->desc->name);
+	add_scale(&line, event->target->desc);
+	add_part(&line, event->target);
+	add_numbers(&line, event);
+	end_line(&line);
+}
+
 #define HOST_HEADER "host,release,machine,version,pid,interval_s"
 
 static struct timespec time_of(uint64_t real_ns)
@@ -413,5 +484,7 @@ const struct renderer csv_renderer = {
 	.group = render_group,
 	.begin_histograms = begin_histograms,
 	.histogram = render_histogram,
+	.begin_events = begin_events,
+	.event = render_event,
 	.recording = render_recording,
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/descriptions.h"
+#include "model/threads.h"
 #include "render/format.h"
 #include "render/render.h"
 #include "util/util.h"
@@ -486,6 +487,53 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	print_object(output, line);
 }
 
+/* What of the statistic is watched; NULL if it is all of it. */
+static struct json_object *new_part(const struct watch_target *target)
+{
+	const struct statsfile_desc *desc = target->desc;
+	unsigned int last = target->first + target->count - 1;
+	struct json_object *part;
+
+	if (target->count == desc->size)
+		return NULL;
+	if (has_parts(desc))
+		return new_named(desc, target->first);
+	part = new_bounds(desc, last);
+	add_number(part, "from", bucket_lower(desc, target->first));
+	return part;
+}
+
+static void add_rule(struct json_object *line, const struct watch_event *event)
+{
+	const struct watch_target *target = event->target;
+	struct json_object *watched = new_statistic(target->desc);
+
+	add(watched, is_histogram(target->desc) ? "buckets" : "values", new_part(target));
+	add_number(watched, "threshold", target->threshold);
+	if (!event->ended)
+		add_number(watched, watch_is_level(target) ? "level" : "growth", event->growth);
+	add_text(line, "statistic", target->desc->name);
+	add(line, "watched", watched);
+	add_duration(line, "window", event->rule->window_ns);
+}
+
+static void render_event(struct output *output, const struct watch_event *event)
+{
+	struct json_object *line = new_line("event");
+
+	add_time(line, "time", event->time.tv_sec * NSEC_PER_SEC + event->time.tv_nsec);
+	add_vm(line, event->vm);
+	add_text(line, "state", event->ended ? "ended" : "running");
+	add_text(line, "scope", event->target->scope == SCOPE_VM ? "vm" :
+		 event->rule->sum ? "vcpus" : "vcpu");
+	add(line, "vcpu", event->vcpu == NO_VCPU ? NULL :
+	    checked(json_object_new_int(event->vcpu)));
+	add_rule(line, event);
+	add_number(line, "missed", event->missed);
+	add_text(line, "source", event->by_kernel ? "trigger" : "poll");
+	print_object(output, line);
+}
+
 static void render_recording(struct output *output, const struct recording *recording)
 {
 	const struct recording_sample *first = recording->sample;
@@ -525,6 +573,7 @@ const struct renderer json_renderer = {
 	.summary = render_summary,
 	.group = render_group,
 	.histogram = render_histogram,
+	.event = render_event,
 	.recording = render_recording,
 	.error = render_error,
 };

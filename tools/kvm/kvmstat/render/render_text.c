@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/descriptions.h"
+#include "model/threads.h"
 #include "render/format.h"
 #include "render/layout.h"
 #include "render/movement.h"
@@ -246,11 +247,35 @@ static unsigned int header_number(const struct table *table, const struct tm *tm
 	return number;
 }
 
+#define DATE_SIZE 32
+
+/* Where it costs nothing, each line has the date, and else the header. */
+static void format_moment(char date[DATE_SIZE], char time[DATE_SIZE],
+			  const struct output *output, const struct timespec *moment,
+			  struct tm *tm)
+{
+	localtime_r(&moment->tv_sec, tm);
+	strftime(date, DATE_SIZE, output->width ? "%Y-%m-%d" : "TIME", tm);
+	strftime(time, DATE_SIZE, output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", tm);
+}
+
+/* Below a header, which is there again when it is another one, and once on each screen. */
+static void print_line(struct output *output, const struct table *table, size_t row,
+		       unsigned int header)
+{
+	if (header != output->header)
+		output->num_shown = 0;
+	output->header = header;
+	if (output->num_shown++ % HEADER_INTERVAL == 0)
+		table_print_header(table, output->file);
+	table_print_row(table, row, output->file);
+}
+
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
 	bool known[NUM_COLUMNS] = {};
-	char date[16], time[32];
+	char date[DATE_SIZE], time[DATE_SIZE];
 	/* What is idle is what the others leave. */
 	struct column columns[NUM_LINE_COLUMNS] = {
 		[LINE_TIME] = { .title = date, .least = 8, .left = true, .drop = 4, },
@@ -281,22 +306,13 @@ static void render_overviews(struct output *output, const struct overviews *over
 	set_titles(&columns[LINE_NUMBERS], known);
 	if (overviews->sorted)
 		columns[line_column(overviews->sorted_by)].drop = 0;
-	/* Where it costs nothing, each line has the date, and else the header. */
-	localtime_r(&overviews->time.tv_sec, &tm);
-	strftime(date, sizeof(date), output->width ? "%Y-%m-%d" : "TIME", &tm);
-	strftime(time, sizeof(time), output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	format_moment(date, time, output, &overviews->time, &tm);
 	for (i = 0; i < overviews->num_vms; i++)
 		add_overview(&table, time, known, overviews->vm[i]);
 	table_fit(&table, output->width);
 	header = header_number(&table, &tm);
-	for (i = 0; i < overviews->num_vms; i++) {
-		if (header != output->header)
-			output->num_shown = 0;
-		output->header = header;
-		if (output->num_shown++ % HEADER_INTERVAL == 0)
-			table_print_header(&table, output->file);
-		table_print_row(&table, i, output->file);
-	}
+	for (i = 0; i < overviews->num_vms; i++)
+		print_line(output, &table, i, header);
 	table_free(&table);
 }
 
@@ -657,6 +673,93 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	render_buckets(output, histogram);
 }
 
+/* The buckets or the part: "from 8.4 ms on", "hlt"; nothing if it is all of them. */
+static void format_part(char *text, size_t size, const struct watch_target *target)
+{
+	const struct statsfile_desc *desc = target->desc;
+	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
+	unsigned int end = target->first + target->count;
+
+	*text = '\0';
+	if (target->count == desc->size)
+		return;
+	if (has_parts(desc)) {
+		snprintf(text, size, " %s", bucket_name(number, desc, target->first));
+		return;
+	}
+	format_bound(lower, desc, bucket_lower(desc, target->first));
+	format_bound(upper, desc, bucket_upper(desc, end - 1));
+	if (end == desc->size)
+		snprintf(text, size, " from %s on", lower);
+	else
+		snprintf(text, size, " from %s to %s", lower, upper);
+}
+
+/* The bounds of buckets are seldom those that were asked for. */
+static void render_begin_events(struct output *output, const struct watch_rule *rule,
+				const struct watch_target *target)
+{
+	const char *more = rule->or_equal ? "at least" : "more than";
+	char window[FORMAT_SIZE], part[128], whose[32] = "each vCPU";
+
+	format_duration(window, rule->window_ns);
+	format_part(part, sizeof(part), target);
+	if (target->scope == SCOPE_VM)
+		strcpy(whose, "the VM");
+	else if (rule->sum)
+		strcpy(whose, "all vCPUs together");
+	else if (rule->vcpu != EACH_VCPU)
+		snprintf(whose, sizeof(whose), "vCPU %d", rule->vcpu);
+	if (watch_is_level(target))
+		render_title(output, "%s%s of %s: %s %s, once in %s", target->desc->name, part,
+			     whose, more, rule->value, window);
+	else
+		render_title(output, "%s%s of %s: %s %s within %s", target->desc->name, part,
+			     whose, more, rule->value, window);
+}
+
+static void add_event(struct table *table, const char *time, const struct watch_event *event)
+{
+	char growth[FORMAT_SIZE], window[FORMAT_SIZE];
+
+	format_value(growth, event->target->desc, event->growth);
+	format_duration(window, event->rule->window_ns);
+	table_add(table, "%s", time);
+	table_add(table, "%d", event->vm->process->pid);
+	if (event->vcpu == NO_VCPU)
+		table_add(table, "-");
+	else
+		table_add(table, "%d", event->vcpu);
+	table_add(table, "%s", event->ended ? "ended" : growth);
+	table_add(table, "%s", event->ended ? "-" : window);
+	table_add(table, "%llu", (unsigned long long)event->missed);
+	table_add(table, "%s", event->vm->process->name);
+}
+
+static void render_event(struct output *output, const struct watch_event *event)
+{
+	char date[DATE_SIZE], time[DATE_SIZE];
+	struct column columns[] = {
+		{ .title = date, .least = 8, .left = true, },
+		{ .title = "PID", .least = 7, .drop = 1, },
+		{ .title = "VCPU", .least = 5, },
+		{ .title = watch_is_level(event->target) ? "LEVEL" : "GROWTH", .least = 10, },
+		{ .title = "PER", .least = 6, .drop = 2, },
+		{ .title = "MISSED", .drop = 3, },
+		{ .title = "NAME", .left = true, .shortens = true, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	unsigned int header;
+	struct tm tm;
+
+	format_moment(date, time, output, &event->time, &tm);
+	add_event(&table, time, event);
+	table_fit(&table, output->width);
+	header = header_number(&table, &tm);
+	print_line(output, &table, 0, header);
+	table_free(&table);
+}
+
 /* With the date and where that is so. */
 static void format_date(char *text, size_t size, uint64_t real_ns)
 {
@@ -700,5 +803,7 @@ const struct renderer text_renderer = {
 	.summary = render_summary,
 	.group = render_group,
 	.histogram = render_histogram,
+	.begin_events = render_begin_events,
+	.event = render_event,
 	.recording = render_recording,
 };

@@ -16,6 +16,7 @@
 
 #include "sources/host.h"
 #include "sources/proc.h"
+#include "sources/trigger.h"
 #include "util/file.h"
 #include "util/util.h"
 
@@ -184,6 +185,7 @@ const struct host this_host = {
 	.open_process = open_process,
 	.is_gone = fd_is_readable,
 	.is_stats = is_stats,
+	.watch = trigger_open,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,
 };

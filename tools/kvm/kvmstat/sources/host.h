@@ -81,6 +81,9 @@ struct host {
 	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
 	bool (*is_stats)(int fd);
 
+	/* A trigger on this statistics file, or -errno: see trigger.h. Takes no privileges. */
+	int (*watch)(int stats, const struct kvm_stats_watch *watch);
+
 	/* Whether the VM of this statistics file is gone. */
 	bool (*is_dead)(int stats);
 

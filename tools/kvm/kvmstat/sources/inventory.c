@@ -188,12 +188,18 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)
 	return vm->num_vcpus ? vm->vcpu[0].file.schema : NULL;
 }
 
+int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
+			 unsigned int count, uint64_t *values, struct statsfile_error *error)
+{
+	if (statsfile_has_windows(&vm->file))
+		return statsfile_read_some_of_vcpu(&vm->file, index, first, count, values, error);
+	return statsfile_read_some(&vm->vcpu[index].file, first, count, values, error);
+}
+
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error)
 {
-	if (statsfile_has_windows(&vm->file))
-		return statsfile_read_vcpu(&vm->file, index, values, error);
-	return statsfile_read(&vm->vcpu[index].file, values, error);
+	return vm_read_some_of_vcpu(vm, index, 0, vm_vcpu_schema(vm)->num_values, values, error);
 }
 
 void vm_add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number)

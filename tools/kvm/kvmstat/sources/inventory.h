@@ -84,6 +84,9 @@ struct source {
 	/* NULL: nothing is known of them. */
 	int (*read_threads)(const struct inventory *inventory, const struct process *process,
 			    struct proc_threads *threads);
+	/* NULL: there are no triggers. */
+	int (*watch)(const struct inventory *inventory, const struct vm *vm,
+		     const struct kvm_stats_watch *watch);
 };
 
 /* Of so many processes at a time it is known that they make a VM. */
@@ -180,6 +183,14 @@ static inline int inventory_read_threads(const struct inventory *inventory,
 	return inventory->source->read_threads(inventory, process, threads);
 }
 
+/* A trigger for a VM, see trigger.h; or -errno: its values have to be looked at. */
+static inline int inventory_watch(const struct inventory *inventory, const struct vm *vm,
+				  const struct kvm_stats_watch *watch)
+{
+	return inventory->source->watch ? inventory->source->watch(inventory, vm, watch) :
+					  -ENOTSUP;
+}
+
 /* Frees the VMs that are dead, and processes that are gone. */
 void inventory_forget_dead(struct inventory *inventory);
 
@@ -227,5 +238,9 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
 /* All values of the VM's @index-th vCPU: see statsfile_read(). */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);
+
+/* Of @count values from the @first one on: see statsfile_read_some(). */
+int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
+			 unsigned int count, uint64_t *values, struct statsfile_error *error);
 
 #endif /* KVMSTAT_INVENTORY_H */

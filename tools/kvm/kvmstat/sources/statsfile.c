@@ -779,19 +779,25 @@ static void load_values(uint64_t *values, const uint64_t *from, unsigned int cou
 		values[i] = load_value(&from[i]);
 }
 
-int statsfile_read(const struct statsfile *file, uint64_t *values,
-		   struct statsfile_error *error)
+int statsfile_read_some(const struct statsfile *file, unsigned int first, unsigned int count,
+			uint64_t *values, struct statsfile_error *error)
 {
 	struct block data = {
 		.name = "data block",
-		.start = file->data_offset,
-		.size = data_size(file),
+		.start = file->data_offset + first * (uint64_t)VALUE_SIZE,
+		.size = count * (uint64_t)VALUE_SIZE,
 	};
 
 	if (!file->data)
 		return read_block(&file->source, &data, values, error);
-	load_values(values, file->data, file->schema->num_values);
+	load_values(values, file->data + first, count);
 	return 0;
+}
+
+int statsfile_read(const struct statsfile *file, uint64_t *values,
+		   struct statsfile_error *error)
+{
+	return statsfile_read_some(file, 0, file->schema->num_values, values, error);
 }
 
 uint32_t statsfile_online_vcpus(const struct statsfile *file)
@@ -823,15 +829,23 @@ static const uint64_t *find_window(const struct statsfile *file, uint32_t index,
 	return (const uint64_t *)(file->windows + offset);
 }
 
-int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
-			struct statsfile_error *error)
+int statsfile_read_some_of_vcpu(const struct statsfile *file, uint32_t index,
+				unsigned int first, unsigned int count, uint64_t *values,
+				struct statsfile_error *error)
 {
 	const uint64_t *window = find_window(file, index, error);
 
 	if (!window)
 		return -EINVAL;
-	load_values(values, window, file->vcpu_schema->num_values);
+	load_values(values, window + first, count);
 	return 0;
+}
+
+int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
+			struct statsfile_error *error)
+{
+	return statsfile_read_some_of_vcpu(file, index, 0, file->vcpu_schema->num_values,
+					   values, error);
 }
 
 int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,

@@ -210,6 +210,10 @@ int statsfile_open(struct statsfile *file, const struct statsfile_source *source
 int statsfile_read(const struct statsfile *file, uint64_t *values,
 		   struct statsfile_error *error);
 
+/* The same of @count values from the @first one on, which have to be there. */
+int statsfile_read_some(const struct statsfile *file, unsigned int first, unsigned int count,
+			uint64_t *values, struct statsfile_error *error);
+
 /* Whether it is mapped, and whether its vCPUs are, too. */
 static inline bool statsfile_is_mapped(const struct statsfile *file)
 {
@@ -240,6 +244,11 @@ uint32_t statsfile_online_vcpus(const struct statsfile *file);
  */
 int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
 			struct statsfile_error *error);
+
+/* The same of @count values from the @first one on, which have to be there. */
+int statsfile_read_some_of_vcpu(const struct statsfile *file, uint32_t index,
+				unsigned int first, unsigned int count, uint64_t *values,
+				struct statsfile_error *error);
 
 /**
  * statsfile_add_vcpu() - as statsfile_read_vcpu(), but adds to what is there

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "privilege/privilege.h"
+#include "sources/trigger.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -171,6 +172,11 @@ static void call_get_stats(void)
 	ioctl(-1, KVM_GET_STATS_FD, 0);
 }
 
+static void call_watch(void)
+{
+	ioctl(-1, KVM_STATS_WATCH, NULL);
+}
+
 static void call_type_for_user(void)
 {
 	ioctl(STDIN_FILENO, TIOCSTI, "x");
@@ -284,6 +290,7 @@ static void test_calls(void)
 		{ call_epoll, "wait for events", ALL_USES & ~USE_BROKER, },
 		{ call_run, "KVM_RUN", 0, },
 		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
+		{ call_watch, "KVM_STATS_WATCH", USE_TRIGGERS, },
 		{ call_type_for_user, "type for the user", 0, },
 		{ call_set_terminal, "set the terminal", USE_TERMINAL, },
 		{ call_truncate, "cut off a file", USE_RECORDING, },
@@ -301,6 +308,7 @@ static void test_calls(void)
 		{ USE_NETWORK, "network", },
 		{ USE_RECORDING, "recording", },
 		{ USE_BROKER, "broker", },
+		{ USE_TRIGGERS, "triggers", },
 	};
 	bool allowed, refused;
 	size_t i, j;

@@ -63,7 +63,7 @@ static int (*replayed)(int argc, char **argv);
 
 static int run_replayed(int argc, char **argv)
 {
-	bool latest = replayed != command_watch;
+	bool latest = replayed != command_stream;
 
 	return replay_begin(latest) ? replayed(argc - latest, argv + latest) : STATUS_ERROR;
 }
@@ -94,7 +94,7 @@ static void sorted(const char *arguments, const char *expected)
 	char *line = xasprintf("kvmstat %s 1 1", arguments), *found = xasprintf("%s", "");
 	char *name = xasprintf("%s: in that order", arguments), *rest, *row, *longer;
 	int status, pid;
-	char *output = live(command_watch, line, 3, &status);
+	char *output = live(command_stream, line, 3, &status);
 
 	for (rest = output; (row = strsep(&rest, "\n")); ) {
 		if (sscanf(row, "%*d-%*d-%*d %*d:%*d:%*d %d", &pid) != 1)
@@ -196,7 +196,7 @@ static void test_failed_sample(void)
 
 static void test_choice(void)
 {
-	check_alike(command_watch, "kvmstat -p db 1", "kvmstat -p 20 1", 0);
+	check_alike(command_stream, "kvmstat -p db 1", "kvmstat -p 20 1", 0);
 	check_alike(command_show, "show -p db", "show -p 20", 1);
 	check_alike(command_show, "show -p d* -p 20", "show -p 20", 1);
 	check_alike(command_hist, "hist -p web", "hist -p 10", 1);
@@ -208,11 +208,11 @@ static void test_choice(void)
 	check_chosen(command_list, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
 	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
 	/* Those that come later are taken; nothing is said of the others. */
-	check_chosen(command_watch, "kvmstat -p [ws]* 1", 2, "web short ");
-	check_chosen(command_watch, "kvmstat -p w* 1", 0, "web ");
-	check_chosen(command_watch, "kvmstat -w -p s* 1", 0, "short ");
-	check_chosen(command_watch, "kvmstat -w -p [ws]* 1", 0, "web short ");
-	check_chosen(command_watch, "kvmstat -w -p [ds]* 1", 0, "db short ");
+	check_chosen(command_stream, "kvmstat -p [ws]* 1", 2, "web short ");
+	check_chosen(command_stream, "kvmstat -p w* 1", 0, "web ");
+	check_chosen(command_stream, "kvmstat -w -p s* 1", 0, "short ");
+	check_chosen(command_stream, "kvmstat -w -p [ws]* 1", 0, "web short ");
+	check_chosen(command_stream, "kvmstat -w -p [ds]* 1", 0, "db short ");
 }
 
 static void record_scene(const char *arguments)
@@ -276,16 +276,16 @@ static void check_commands(void)
 	char *line, *arguments;
 	unsigned int second, i;
 
-	check_same(command_watch, "kvmstat 1", 0, "");
-	check_same(command_watch, "kvmstat 3", 0, "3");
-	check_same(command_watch, "kvmstat 1 2", 4, "--at +4 1 2");
-	check_same(command_watch, "kvmstat -p 10 1", 0, "-p 10");
-	check_same(command_watch, "kvmstat -p 20 1", 0, "-p 20");
-	check_same(command_watch, "kvmstat -p 15 1", 2, "-p 15");
-	check_same(command_watch, "kvmstat -p web 1", 0, "-p web");
-	check_same(command_watch, "kvmstat -p 20 -p web 1", 0, "-p 20 -p web");
-	check_same(command_watch, "kvmstat -p s* 1", 2, "-p s*");
-	check_same(command_watch, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
+	check_same(command_stream, "kvmstat 1", 0, "");
+	check_same(command_stream, "kvmstat 3", 0, "3");
+	check_same(command_stream, "kvmstat 1 2", 4, "--at +4 1 2");
+	check_same(command_stream, "kvmstat -p 10 1", 0, "-p 10");
+	check_same(command_stream, "kvmstat -p 20 1", 0, "-p 20");
+	check_same(command_stream, "kvmstat -p 15 1", 2, "-p 15");
+	check_same(command_stream, "kvmstat -p web 1", 0, "-p web");
+	check_same(command_stream, "kvmstat -p 20 -p web 1", 0, "-p 20 -p web");
+	check_same(command_stream, "kvmstat -p s* 1", 2, "-p s*");
+	check_same(command_stream, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
 	for (second = 0; second < SCENE_SECONDS; second++) {
 		for (i = 0; i < ARRAY_SIZE(of_pid); i++) {
 			line = xasprintf("%s -p 10", of_pid[i]);
@@ -893,7 +893,7 @@ static void test_damaged(void)
 	record_scene("1 5");
 	read_content(&content);
 	write_whole(file, content.data, content.size - 1);
-	output = output_of_replay(command_watch, "", &status);
+	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
 			     (unsigned long long)content.end[4],
 			     "there are 5 samples before that\n");
@@ -902,7 +902,7 @@ static void test_damaged(void)
 	free(output);
 	content.data[content.end[2] + 20] ^= 1;
 	write_whole(file, content.data, content.size);
-	output = output_of_replay(command_watch, "", &status);
+	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; %s",
 			     (unsigned long long)content.end[2],
 			     "there are 3 samples before that\n");

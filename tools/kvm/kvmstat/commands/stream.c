@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat [INTERVAL [COUNT]]: what all VMs of the host do, or those that are chosen, a line
+ * per VM and interval. With -p of a single one what moves in it, and totals when it ends. VMs
+ * come and go meanwhile.
+ */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "model/tracker.h"
+#include "render/overview.h"
+#include "render/render.h"
+#include "util/clock.h"
+#include "util/util.h"
+
+/* How long to wait for the first VM. */
+#define LOOK_AGAIN (20 * MSEC)
+
+struct stream_options {
+	struct vm_options vms;
+	bool wait;
+	struct line_options lines;
+	struct interval interval;
+};
+
+struct stream {
+	bool details;			/* of what moves */
+	bool had_any;
+	struct line_options lines;
+	struct inventory inventory;
+	struct tracker tracker;
+	struct output output;
+	int signals;
+};
+
+/* @ending: of those that have not ended, NULL: they go on. Whether there are any. */
+static bool show_each(struct stream *stream, const struct tracked_vm **vm, size_t count,
+		      const char *ending)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!vm[i]->has_statistics)
+			continue;
+		any |= !vm[i]->ended;
+		if (vm[i]->ended || ending)
+			render->summary(&stream->output, vm[i], vm[i]->ended ? "ended" : ending);
+		else
+			render->sample(&stream->output, vm[i]);
+	}
+	return any;
+}
+
+/* Whether there may be more. */
+static bool show(struct stream *stream, const char *ending)
+{
+	struct overviews overviews;
+	bool more = true;
+
+	stream->output.width = standard_output().width;
+	get_overviews(&stream->tracker, &stream->lines, &overviews);
+	stream->had_any |= overviews.num_vms;
+	if (stream->details)
+		more = show_each(stream, overviews.vm, overviews.num_vms, ending);
+	else if (!ending)
+		render->overviews(&stream->output, &overviews);
+	free(overviews.vm);
+	return (more || !stream->had_any) && !chosen_have_ended(&stream->inventory);
+}
+
+static int stream_vms(struct stream *stream, const struct interval *interval)
+{
+	uint64_t i, end_ns = time_source->now_ns();
+	enum event event = EVENT_TIME;
+	int status = STATUS_OK;
+
+	for (i = 0; !interval->count || i < interval->count; i++) {
+		end_ns = next_end(end_ns, interval->ns);
+		event = tracker_wait(&stream->tracker, stream->signals, end_ns);
+		/* Totals are of all of the time. */
+		if (event != EVENT_TIME && !stream->details)
+			return STATUS_OK;
+		status = sample_tracked(&stream->tracker);
+		if (status != STATUS_OK)
+			return status;
+		if (event != EVENT_TIME)
+			break;
+		if (!show(stream, NULL))
+			return STATUS_OK;
+		if (!flush_output(&status))
+			return status;
+	}
+	show(stream, event == EVENT_READABLE ? "its process ended" : "still runs");
+	return STATUS_OK;
+}
+
+static int begin(struct stream *stream, const struct interval *interval)
+{
+	int status;
+
+	stream->output = standard_output();
+	status = sample_tracked(&stream->tracker);
+	if (status != STATUS_OK)
+		return status;
+	if (!stream->inventory.choice)
+		print_denied(&stream->inventory);
+	/* Nothing to wait for, unless asked to. */
+	if (stream->tracker.num_vms || interval->count != 1)
+		status = stream_vms(stream, interval);
+	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
+}
+
+/* Until the process has a VM, if that is asked for. */
+static int attach_process(struct stream *stream, const struct stream_options *options,
+			  bool *stopped)
+{
+	struct tracker *tracker = &stream->tracker;
+	bool none_yet;
+	int status;
+
+	tracker->process = inventory_find(&stream->inventory,
+					  choice_process(&options->vms.choice));
+	print_problems(&stream->inventory);
+	if (!tracker->process)
+		return STATUS_ERROR;
+	for (;;) {
+		none_yet = false;
+		status = look_for_vms(&stream->inventory, tracker->process,
+				      options->wait ? &none_yet : NULL);
+		if (!none_yet)
+			return status;
+		switch (pause_until(stream->signals, tracker->process->pidfd,
+				    time_source->now_ns() + LOOK_AGAIN)) {
+		case EVENT_READABLE:
+			print_error("pid %d ended without a VM", tracker->process->pid);
+			return STATUS_ERROR;
+		case EVENT_INTERRUPTED:
+			*stopped = true;
+			return STATUS_OK;
+		case EVENT_TIME:
+			/* It is new: what it has counted was counted since. */
+			tracker->from_zero = true;
+			break;
+		}
+	}
+}
+
+static int attach(struct stream *stream, const struct stream_options *options, bool *stopped)
+{
+	int status;
+
+	if (choice_process(&options->vms.choice))
+		return attach_process(stream, options, stopped);
+	status = look_for_chosen(&stream->inventory, options->wait);
+	if (status == STATUS_OK && options->wait) {
+		inventory_look(&stream->inventory, NULL);
+		/* What is waited for is new. */
+		stream->tracker.from_zero = !stream->inventory.num_vms;
+	}
+	return status;
+}
+
+static int parse_options(int argc, char **argv, struct stream_options *options)
+{
+	static const struct option long_options[] = {
+		{ "wait", no_argument, NULL, 'w', },
+		SORT_OPTION,
+		LIMIT_OPTION,
+		PID_OPTION,
+		HELP_OPTION,
+		{},
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":w" VM_OPTIONS, long_options,
+				     NULL)) != -1) {
+		switch (option) {
+		case 'w':
+			options->wait = true;
+			break;
+		case 's':
+		case 'n':
+			status = parse_line_option(option, &options->lines);
+			if (status != STATUS_OK)
+				return status;
+			break;
+		default:
+			status = parse_vm_option(option, argv, &options->vms);
+			if (status != STATUS_OK || options->vms.help)
+				return status;
+		}
+	}
+	if (!choice_is_made(&options->vms.choice) && options->wait)
+		return usage_error("-p VM is missing");
+	if (choice_is_single(&options->vms.choice) &&
+	    (options->lines.sorted || options->lines.limit))
+		return usage_error("--sort and --limit are for several VMs, not for one");
+	/* Without an interval it is one report, and no stream, but of a recording. */
+	if (!choice_is_made(&options->vms.choice) && optind == argc && time_source == &machine_time)
+		options->interval.count = 1;
+	return parse_interval(argc - optind, argv + optind, &options->interval);
+}
+
+int command_stream(int argc, char **argv)
+{
+	struct stream_options options = { .interval = time_source->interval, };
+	struct stream stream = {};
+	bool stopped = false;
+	int status;
+
+	status = parse_options(argc, argv, &options);
+	if (status != STATUS_OK)
+		return status;
+	if (options.vms.help)
+		return command_help(1, argv);
+	status = open_inventory(&stream.inventory, &options.vms.choice);
+	tracker_init(&stream.tracker, &stream.inventory);
+	stream.details = choice_is_single(&options.vms.choice);
+	stream.tracker.reads_threads = !stream.details;
+	stream.lines = options.lines;
+	if (status == STATUS_OK) {
+		stream.signals = catch_signals();
+		status = confine(USE_OUTPUT);
+		if (status == STATUS_OK)
+			status = attach(&stream, &options, &stopped);
+		if (status == STATUS_OK && !stopped)
+			status = begin(&stream, &options.interval);
+		close(stream.signals);
+	}
+	tracker_free(&stream.tracker);
+	inventory_free(&stream.inventory);
+	return status;
+}

@@ -1,0 +1,687 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat watch: what is asked for and what that is in a file; that it happens when the
+ * threshold is reached, and not one below, once in a window; VMs and vCPUs that come and go;
+ * triggers of a kernel that the test plays; the command that is run, by whom and with what.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands/command.h"
+#include "guests.h"
+#include "image.h"
+#include "model/watch.h"
+#include "output.h"
+#include "privilege/runner.h"
+#include "sources/trigger.h"
+#include "tap.h"
+#include "util/clock.h"
+#include "util/quantity.h"
+#include "util/util.h"
+
+/* Quantities */
+
+static void check_quantity(const char *text, enum quantity_kind kind, int base, int exponent,
+			   uint64_t expected)
+{
+	const struct quantity_scale scale = { .base = base, .exponent = exponent, };
+	uint64_t number = 0;
+	const char *error = parse_quantity(text, kind, &scale, &number);
+
+	check(!error, "'%s' is one: %s", text, error ? error : "");
+	check_number(number, expected, text);
+}
+
+static void check_no_quantity(const char *text, enum quantity_kind kind)
+{
+	const struct quantity_scale scale = { .base = 10, .exponent = -9, };
+	uint64_t number;
+
+	check(parse_quantity(text, kind, &scale, &number), "'%s' is none", text);
+}
+
+static void test_quantities(void)
+{
+	static const char * const wrong[] = {
+		"", " 1", "1 ", "-1", "+1", "1.", ".5", "1..2", "0x10", "1e3", "inf", "1k", "1,5",
+	};
+	size_t i;
+
+	check_quantity("8ms", QUANTITY_TIME, 10, -9, 8000000);
+	check_quantity("8.4ms", QUANTITY_TIME, 10, -9, 8400000);
+	check_quantity("0.1s", QUANTITY_TIME, 10, -9, 100000000);
+	check_quantity("1ns", QUANTITY_TIME, 10, -9, 1);
+	check_quantity("1500us", QUANTITY_TIME, 10, -6, 1500);
+	check_quantity("18446744073709551615ns", QUANTITY_TIME, 10, -9, UINT64_MAX);
+	check_quantity("1.5MiB", QUANTITY_BYTES, 10, 0, 3 << 19);
+	check_quantity("64KiB", QUANTITY_BYTES, 2, 10, 64);
+	check_quantity("12", QUANTITY_BYTES, 2, 2, 3);
+	check_quantity("0", QUANTITY_COUNT, 10, 0, 0);
+	check_quantity("9007199254740993", QUANTITY_COUNT, 10, 0, 9007199254740993);
+	check_quantity("18446744073709551615", QUANTITY_COUNT, 10, 0, UINT64_MAX);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		check_no_quantity(wrong[i], QUANTITY_COUNT);
+	check_no_quantity("1", QUANTITY_TIME);
+	check_no_quantity("1m", QUANTITY_TIME);
+	check_no_quantity("1ms", QUANTITY_BYTES);
+	check_no_quantity("18446744073709551616", QUANTITY_COUNT);
+	check_no_quantity("18446744074s", QUANTITY_TIME);
+}
+
+/* What is asked for */
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "flushes", },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", },
+	{ .name = "level", .flags = KVM_STATS_TYPE_INSTANT, },
+	{
+		.name = "wait_hist",
+		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 32,
+	}, {
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 4,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "hlt", "io", "", "other", NULL, },
+	}, {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) { "guest", "host", NULL, },
+	}, {
+		.name = "size_hist",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES,
+		.size = 4,
+		.bucket_size = 64,
+	},
+	{ .name = "waited_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{},
+};
+
+enum { EXITS, LEVEL, WAIT_HIST, EXIT_REASONS = 34, };
+
+static struct statsfile vm_file, vcpu_file;
+
+static char *find(const char *name, const char *value, bool or_equal, struct watch_target *target)
+{
+	const struct watch_rule rule = {
+		.name = name,
+		.value = value,
+		.or_equal = or_equal,
+		.vcpu = EACH_VCPU,
+	};
+
+	return watch_find(&rule, vm_file.schema, vcpu_file.schema, target);
+}
+
+static void check_found(const char *name, const char *value, unsigned int first,
+			unsigned int count, uint64_t threshold)
+{
+	struct watch_target target;
+	char *error = find(name, value, true, &target);
+
+	check(!error && target.desc, "%s >= %s is known: %s", name, value, error ? error : "");
+	check(!error && target.first == first && target.count == count &&
+	      target.threshold == threshold, "%s >= %s: values %u to %u, threshold %llu", name,
+	      value, target.first, target.first + target.count - 1,
+	      (unsigned long long)target.threshold);
+	free(error);
+}
+
+static void check_not_found(const char *name, const char *value, const char *expected)
+{
+	struct watch_target target;
+	char *error = find(name, value, true, &target);
+
+	check_text(error ? error : "", expected, name);
+	check(!target.desc, "%s: nothing to be watched", name);
+	free(error);
+}
+
+static void test_find(void)
+{
+	struct watch_target target;
+
+	check_found("exits", "5", 0, 1, 5);
+	check_found("flushes", "1", 0, 1, 1);
+	check_found("waited_ns", "8ms", 0, 1, 8000000);
+	check_found("exit_reasons", "5", 0, 4, 5);
+	check_found("exit_reasons:hlt", "5", 0, 1, 5);
+	check_found("exit_reasons:other", "5", 3, 1, 5);
+	check_found("exit_reasons:2", "5", 2, 1, 5);
+	/* 2^23 ns are 8.4 ms, 2^22 are 4.2: nearest, so that both ways to say it are one. */
+	check_found("wait_hist:8ms-", "5", 24, 8, 5);
+	check_found("wait_hist:8.4ms-", "5", 24, 8, 5);
+	check_found("wait_hist:6.2ms-", "5", 23, 9, 5);
+	check_found("wait_hist:6.3ms-", "5", 24, 8, 5);
+	check_found("wait_hist:4.2ms-8.4ms", "5", 23, 1, 5);
+	check_found("wait_hist:-8.4ms", "5", 0, 24, 5);
+	check_found("wait_hist:0ns-", "5", 0, 32, 5);
+	check_found("wait_hist:1.1s-", "5", 31, 1, 5);
+	check_found("size_hist:64-", "5", 1, 3, 5);
+	check_found("size_hist:64B-128B", "5", 1, 1, 5);
+	check_not_found("wait_hist:10s-", "5",
+			"wait_hist has no buckets 10s-: kvmstat hist shows those that it has");
+	check_not_found("wait_hist:8ms-8ms", "5",
+			"wait_hist has no buckets 8ms-8ms: kvmstat hist shows those that it has");
+	check_not_found("wait_hist:x-", "5", "'x' needs a unit: ns, us, ms or s");
+	check_not_found("exit_reasons:4", "5",
+			"exit_reasons has no part '4': kvmstat show has those that it has");
+	check_not_found("exit_reasons:", "5",
+			"exit_reasons has no part '': kvmstat show has those that it has");
+	check_not_found("exits:1", "5", "exits has no parts");
+	check_not_found("state", "1", "state is no quantity");
+	check_not_found("exit", "1", "there is no statistic 'exit'");
+	check_not_found("exits", "0", "everything is '>=' 0");
+	free(find("exits", "5", false, &target));
+	check_number(target.threshold, 6, "more than 5 are 6");
+	free(find("exits", "0", false, &target));
+	check_number(target.threshold, 1, "more than 0 are 1");
+}
+
+/* When it has happened */
+
+#define WINDOW_NS NSEC_PER_SEC
+
+static struct watched watched;
+static struct watch_target what;
+static uint64_t growth;
+
+static void watch_for(const char *name, const char *value)
+{
+	watched = (struct watched) {};
+	free(find(name, value, true, &what));
+}
+
+static bool look(uint64_t ms, uint64_t value)
+{
+	const struct watch_look now = { .time_ns = ms * MSEC, .value = value, };
+
+	return watched_look(&watched, &what, WINDOW_NS, &now, &growth);
+}
+
+static void test_growth(void)
+{
+	unsigned int ms, events = 0;
+
+	watch_for("exits", "10");
+	check(!look(0, 1000), "what was there before is no growth");
+	check(!look(100, 1009), "one below the threshold");
+	check(look(200, 1010) && growth == 10, "the threshold");
+	check(!look(300, 1030), "no other event in the window");
+	check(!look(1100, 1030), "until it is over");
+	check(look(1200, 1030) && growth == 20, "and then what has grown since");
+	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039), "nothing for long");
+	check(!look(3400, 1040), "within more than a window");
+	check(look(3500, 1049) && growth == 10, "within the last one");
+	watch_for("exits", "10");
+	check(!look(0, 50) && !look(100, 3) && !look(200, 12), "what became smaller has not grown");
+	check(look(300, 13) && growth == 10, "but from there on");
+	watch_for("exits", "10");
+	look(0, 0);
+	check(!look(5000, 49), "late by four windows: not in any of them for sure");
+	check(look(10000, 99) && growth == 10, "in one of them");
+	watch_for("exits", "10");
+	for (ms = 0; ms <= 10000; ms += 100)
+		events += look(ms, ms / 10);
+	check_number(events, 10, "ten in each look: one event in each window");
+	watch_for("exits", "10");
+	for (ms = 0, events = 0; ms <= 10000; ms += 100)
+		events += look(ms, ms / 112);
+	check_number(events, 0, "nine in a window at most: none");
+	watched_begin(&watched, 20 * NSEC_PER_SEC, 0);
+	check(look(20500, 10), "what is new begins with 0");
+}
+
+static void test_level(void)
+{
+	watch_for("level", "5");
+	check(look(0, 5) && growth == 5, "it is there at the first look");
+	check(!look(2000, 9), "it stays");
+	check(!look(2100, 4) && look(2200, 6) && growth == 6, "it comes again");
+	check(!look(2300, 1) && !look(2400, 8), "too early for another one");
+	check(look(3200, 7) && growth == 7, "then, as it is still there");
+	check(!look(3300, 0) && !look(3400, 9) && !look(3500, 0) && !look(5000, 0),
+	      "it is gone by then");
+}
+
+/* All of it, with a host and a time of the test's own */
+
+static unsigned int tick;	/* tenths of a second */
+static unsigned int last_tick;
+static void (*on_tick)(void);
+static unsigned int answer_tick;	/* when something has to come, however long it takes */
+
+#define SECONDS_TO_WAIT 300
+
+static uint64_t test_now_ns(void)
+{
+	return NSEC_PER_SEC * 1000 + tick * 100 * MSEC;
+}
+
+static struct timespec test_real(void)
+{
+	return (struct timespec) { .tv_sec = 1234567890 + tick / 10, };
+}
+
+static enum event test_pause_until(int signals, int other, uint64_t end_ns)
+{
+	struct pollfd file = { .fd = other, .events = POLLIN, };
+
+	(void)signals;
+	if (end_ns == UINT64_MAX)
+		return poll(&file, 1, SECONDS_TO_WAIT * 1000) == 1 ? EVENT_READABLE :
+								     EVENT_INTERRUPTED;
+	do {
+		if (tick == last_tick)
+			return EVENT_INTERRUPTED;
+		tick++;
+		if (on_tick)
+			on_tick();
+		if (tick == answer_tick)
+			poll(&file, 1, SECONDS_TO_WAIT * 1000);
+	} while (test_now_ns() < end_ns);
+	return EVENT_TIME;
+}
+
+static const struct time_source test_time = {
+	.now_ns = test_now_ns,
+	.real = test_real,
+	.pause_until = test_pause_until,
+	.interval.ns = NSEC_PER_SEC,
+};
+
+static int keep_privileges(unsigned int uses)
+{
+	(void)uses;
+	return STATUS_OK;
+}
+
+/* Without the header lines, and blanks that are more than one. */
+static char *lines_of(const char *output)
+{
+	char *lines = xasprintf("%s", output), *to = lines;
+	const char *from;
+
+	for (from = output; *from; from++) {
+		if (*from != ' ' || (to > lines && to[-1] != ' '))
+			*to++ = *from;
+	}
+	*to = '\0';
+	return lines;
+}
+
+static int status;
+
+static void check_events(const struct host *host, const char *line, const char *expected,
+			 const char *name)
+{
+	char *output, *lines;
+
+	tick = 0;
+	command_host = host;
+	time_source = &test_time;
+	drop_privileges = keep_privileges;
+	output = output_of(command_watch, line, &status);
+	lines = lines_of(output);
+	check_text(lines, expected, name);
+	free(lines);
+	free(output);
+	command_host = &this_host;
+	time_source = &machine_time;
+}
+
+static void start_guests(void)
+{
+	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, };
+	guests[1] = (struct guest) { .pid = 20, .name = "$(reboot)", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 1, };
+	guests_start();
+	last_tick = 30;
+}
+
+#define TITLE "exits of each vCPU: at least 10 within 1 s\n"
+#define HEADER "TIME PID VCPU GROWTH PER MISSED NAME\n"
+#define AT "2009-02-13 23:31:3"
+
+static void count_exits(void)
+{
+	if (tick == 3)
+		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
+	if (tick == 5)
+		guest_vcpu_values(&guests[1], 0)[EXITS] += 9;
+	if (tick == 16)
+		guest_vcpu_values(&guests[1], 0)[EXITS] += 9;
+	if (tick == 22)
+		guests[0].dead = true;
+}
+
+static void test_polling(void)
+{
+	start_guests();
+	on_tick = count_exits;
+	check_events(&guests_host, "watch exits >= 10", TITLE HEADER
+		     AT "0 10 11 10 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "each vCPU");
+	check_number(status, STATUS_OK, "each vCPU: status");
+	guests[0].dead = false;
+	check_events(&guests_host, "watch exits >= 10 -c 11",
+		     "exits of vCPU 11: at least 10 within 1 s\n" HEADER
+		     AT "0 10 11 10 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "one vCPU");
+	guests[0].dead = false;
+	check_events(&guests_host, "watch exits >= 9 --sum -p 20",
+		     "exits of all vCPUs together: at least 9 within 1 s\n" HEADER
+		     AT "0 20 - 9 1 s 0 $(reboot)\n" AT "1 20 - 9 1 s 0 $(reboot)\n", "the sum");
+	guests[0].dead = false;
+	check_events(&guests_host, "watch exits >= 9 per 3s -n 1 -p 20",
+		     "exits of each vCPU: at least 9 within 3 s\n" HEADER
+		     AT "0 20 10 9 3 s 0 $(reboot)\n", "so many events");
+	guests[0].dead = false;
+	check_events(&guests_host, "watch online_vcpus >= 2",
+		     "online_vcpus of the VM: at least 2, once in 1 s\n"
+		     "TIME PID VCPU LEVEL PER MISSED NAME\n"
+		     AT "0 10 - 2 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "a level of the VM");
+	guests[0].dead = false;
+	last_tick = 1000;
+	check_events(&guests_host, "watch exits > 1000 -p 10",
+		     "exits of each vCPU: more than 1000 within 1 s\n" HEADER
+		     AT "2 10 - ended - 0 web\n", "until the VM has ended");
+	check(tick < 40, "it has not gone on");
+	check_events(&guests_host, "watch nothing > 1",
+		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n", "no such");
+	check_number(status, STATUS_USAGE, "no such: status");
+	guests_free();
+}
+
+/* The kernel's part of a trigger: what is written here is what read() returns. */
+
+static int kernel[2] = { -1, -1, };
+static struct kvm_stats_watch asked;
+
+static int test_watch(int stats, const struct kvm_stats_watch *watch)
+{
+	(void)stats;
+	if (kernel[1] >= 0)
+		return -EMFILE;
+	asked = *watch;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, kernel))
+		return -errno;
+	return kernel[0];
+}
+
+static void send_event(uint32_t vcpu, uint64_t by, uint64_t missed)
+{
+	const struct kvm_stats_event event = {
+		.size = sizeof(event),
+		.vcpu = vcpu,
+		.time_ns = test_now_ns() - NSEC_PER_SEC,
+		.growth = by,
+		.missed = missed,
+	};
+
+	if (write(kernel[1], &event, sizeof(event)) != sizeof(event))
+		abort();
+}
+
+static void play_kernel(void)
+{
+	if (tick == 12) {
+		send_event(1, 77, 0);
+		send_event(0, 78, 3);
+	}
+	/* All this is the kernel's to see. */
+	guest_vcpu_values(&guests[0], 1)[EXITS] += 100;
+	if (tick == 21) {
+		send_event(0, 79, 0);
+		guests[0].dead = true;
+	}
+}
+
+static void play_broken_kernel(void)
+{
+	if (tick == 5 && write(kernel[1], "x", 1) != 1)
+		abort();
+	if (tick == 14)
+		guest_vcpu_values(&guests[0], 0)[EXITS] += 10;
+}
+
+static void end_kernel(void)
+{
+	if (kernel[1] >= 0)
+		close(kernel[1]);
+	kernel[1] = -1;
+}
+
+static void test_triggers(void)
+{
+	struct host host = guests_host;
+
+	host.watch = test_watch;
+	start_guests();
+	on_tick = play_kernel;
+	check_events(&host, "watch exits >= 10 per 2s -p 10",
+		     "exits of each vCPU: at least 10 within 2 s\n" HEADER
+		     AT "0 10 11 77 2 s 0 web\n" AT "0 10 10 78 2 s 3 web\n"
+		     AT "1 10 10 79 2 s 0 web\n" AT "3 10 - ended - 0 web\n",
+		     "what the kernel says, and nothing else");
+	end_kernel();
+	check(asked.size == sizeof(asked) && asked.scope == KVM_STATS_WATCH_EACH_VCPU &&
+	      !asked.desc && !asked.first_value && asked.num_values == 1 &&
+	      asked.threshold == 10 && asked.window_ns == 2 * NSEC_PER_SEC && !asked.vcpu,
+	      "it was asked for each vCPU");
+	guests[0].dead = false;
+	on_tick = NULL;
+	check_events(&host, "watch exit_reasons:io > 4 -c 11 -p 10",
+		     "exit_reasons io of vCPU 11: more than 4 within 1 s\n", "one vCPU: waits");
+	check(asked.scope == KVM_STATS_WATCH_VCPU && asked.vcpu == 1 && asked.desc == 3 &&
+	      asked.first_value == 1 && asked.num_values == 1 && asked.threshold == 5,
+	      "it was asked for one vCPU");
+	end_kernel();
+	check_events(&host, "watch wait_hist:8ms- > 4 --sum -p 10",
+		     "wait_hist from 8.4 ms on of all vCPUs together: more than 4 within 1 s\n",
+		     "the sum: waits");
+	check(asked.scope == KVM_STATS_WATCH_VCPU_SUM && asked.first_value == 24 &&
+	      asked.num_values == 8, "it was asked for the sum");
+	end_kernel();
+	check_events(&host, "watch flushes > 4 -p 10",
+		     "flushes of the VM: more than 4 within 1 s\n", "the VM: waits");
+	check(asked.scope == KVM_STATS_WATCH_FILE && asked.desc == 1, "it was asked for the VM");
+	end_kernel();
+	on_tick = play_broken_kernel;
+	check_events(&host, "watch exits >= 10 -p 10", TITLE HEADER AT "1 10 10 10 1 s 0 web\n",
+		     "what makes no sense is not believed: the values are looked at");
+	end_kernel();
+	guests_free();
+}
+
+static void test_trigger_read(void)
+{
+	struct kvm_stats_event events[4], sent[2] = {};
+	char longer[2 * sizeof(events[0]) + 8] = {};
+	uint32_t size = sizeof(events[0]) + 8;
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fds))
+		abort();
+	check_number(trigger_read(fds[0], events, 4), (uint64_t)-EAGAIN, "no event");
+	memcpy(longer, &size, sizeof(size));
+	sent[0].size = sizeof(sent[0]);
+	sent[0].growth = 5;
+	memcpy(longer + size, sent, sizeof(sent[0]));
+	check(write(fds[1], longer, sizeof(longer)) == sizeof(longer), "one that has grown");
+	check(trigger_read(fds[0], events, 4) == 2 && events[1].growth == 5, "the one behind it");
+	sent[0].size = 8;
+	check(write(fds[1], sent, sizeof(sent)) > 0 && trigger_read(fds[0], events, 4) == -EINVAL,
+	      "too short");
+	sent[0].size = sizeof(sent) + 1;
+	check(write(fds[1], sent, sizeof(sent)) > 0 && trigger_read(fds[0], events, 4) == -EINVAL,
+	      "longer than what was read");
+	check(trigger_open(fds[0], &(struct kvm_stats_watch) {}) < 0, "no statistics file");
+	close(fds[1]);
+	check_number(trigger_read(fds[0], events, 4), 0, "the end");
+	close(fds[0]);
+}
+
+/* Commands */
+
+static char *directory;
+
+static char *content_of(const char *name)
+{
+	char *path = xasprintf("%s/%s", directory, name), text[4096];
+	int fd = open(path, O_RDONLY);
+	ssize_t length = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	unlink(path);
+	free(path);
+	text[length < 0 ? 0 : length] = '\0';
+	return xasprintf("%s", text);
+}
+
+static void check_command(const char *format, const struct runner_event *event,
+			  const char *expected, int end)
+{
+	char *command = xasprintf(format, directory), *found;
+	struct runner runner;
+	int ended = -1;
+
+	check(runner_start(&runner, command, "exits:\"'$(x)") == STATUS_OK, "the runner");
+	check(runner_run(&runner, event) && runner.is_busy && runner_finish(&runner, &ended) &&
+	      !runner.is_busy, "it runs %s", command);
+	found = content_of("out");
+	check_text(found, expected, command);
+	check_number(ended, end, "its end");
+	runner_close(&runner);
+	free(found);
+	free(command);
+}
+
+static void test_runner(void)
+{
+	struct runner_event event = { .growth = UINT64_MAX, .missed = 7, .pid = 12, .vcpu = 3,
+				      .name = "$(reboot); `x` \"'\n\033[m", };
+
+	check_command("env | sed -n 's/^KVMSTAT_//p' | sort >%s/out", &event,
+		      "GROWTH=18446744073709551615\nMISSED=7\nNAME=$(reboot); `x` \"'??[m\n"
+		      "PID=12\nSTAT=exits:\"'$(x)\nVCPU=3\n", 0);
+	event.vcpu = -1;
+	memset(event.name, 'x', sizeof(event.name));
+	check_command("echo \"<$KVMSTAT_VCPU> ${#KVMSTAT_NAME}\" >%s/out; exit 3", &event,
+		      "<> 255\n", 3 << 8);
+	check_command("readlink /proc/self/fd/0 >%s/out", &event, "/dev/null\n", 0);
+	check_command("sed -n 's/^Sig\\(Blk\\|Ign\\):.*[1-9a-f].*/&/p' /proc/self/status >%s/out",
+		      &event, "", 0);
+	/* Neither what it is asked by nor anything else of the runner's. */
+	check_command("ls -l /proc/$$/fd | grep -c 'socket:' >%s/out || :", &event, "0\n", 0);
+	check_command("kill -9 $$ >%s/out", &event, "", 9);
+	check_command("exec >%s/out; nonesuch 2>/dev/null", &event, "", 127 << 8);
+}
+
+static void test_lost_runner(void)
+{
+	struct runner runner;
+	int ended;
+
+	check(runner_start(&runner, "kill -9 $PPID", "exits") == STATUS_OK, "one that is killed");
+	check(runner_run(&runner, &(struct runner_event) {}) && !runner_finish(&runner, &ended),
+	      "that is seen");
+	runner_close(&runner);
+}
+
+/* It waits for the test, so that events come while it runs. */
+static void release_command(void)
+{
+	char *path;
+
+	count_exits();
+	if (tick == 16)
+		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
+	if (tick == 27)
+		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
+	guests[0].dead = false;
+	if (tick != 20)
+		return;
+	path = xasprintf("%s/go", directory);
+	close(open(path, O_WRONLY));
+	free(path);
+}
+
+static void test_exec(void)
+{
+	char *script = xasprintf("%s/script", directory), *go = xasprintf("%s/go", directory);
+	char *line = xasprintf("watch exits >= 10 -p 10 -n 3 --exec %s", script);
+	char *expected = xasprintf(TITLE HEADER AT "0 10 11 10 1 s 0 web\n"
+				   AT "1 10 11 10 1 s 0 web\n"
+				   "kvmstat: '%s' ended with exit status 5\n"
+				   AT "2 10 11 10 1 s 0 web\n", script);
+	char *found;
+	FILE *file = fopen(script, "w");
+
+	fprintf(file, "#!/bin/sh\necho \"$KVMSTAT_PID $KVMSTAT_VCPU $KVMSTAT_MISSED\" >>%s/out\n"
+		"[ ! -e %s/go ] || { cat <%s/go; rm %s/go; exit 5; }\n", directory, directory,
+		directory, directory);
+	fclose(file);
+	chmod(script, 0755);
+	if (mkfifo(go, 0600))
+		abort();
+	start_guests();
+	on_tick = release_command;
+	answer_tick = 20;
+	check_events(&guests_host, line, expected, "a command that takes its time");
+	check_number(status, STATUS_OK, "a command: status");
+	/* The last one was waited for. */
+	found = content_of("out");
+	check_text(found, "10 11 0\n10 11 1\n", "one at a time, the others are counted");
+	free(found);
+	guests_free();
+	unlink(script);
+	unlink(go);
+	free(script);
+	free(go);
+	free(line);
+	free(expected);
+}
+
+int main(void)
+{
+	char template[] = "/tmp/kvmstat-watch-XXXXXX";
+	struct image vm = image_build("kvm-1", vm_stats);
+	struct image vcpu = image_build_ext("kvm-1/vcpu-0", vcpu_stats, NULL, 0);
+
+	setenv("TZ", "UTC", true);
+	unsetenv("COLUMNS");
+	directory = mkdtemp(template);
+	vm_file = image_open(&vm);
+	vcpu_file = image_open(&vcpu);
+	test_quantities();
+	test_find();
+	test_growth();
+	test_level();
+	test_polling();
+	test_triggers();
+	test_trigger_read();
+	test_runner();
+	test_lost_runner();
+	test_exec();
+	statsfile_close(&vm_file);
+	statsfile_close(&vcpu_file);
+	image_free(&vm);
+	image_free(&vcpu);
+	rmdir(directory);
+	return tap_end();
+}
