@@ -590,6 +590,12 @@ static void test_runner(void)
 	check_command("ls -l /proc/$$/fd | grep -c 'socket:' >%s/out || :", &event, "0\n", 0);
 	check_command("kill -9 $$ >%s/out", &event, "", 9);
 	check_command("exec >%s/out; nonesuch 2>/dev/null", &event, "", 127 << 8);
+	/* What is typed at the terminal of who is asked for is not for the command. */
+	check_command("cut -d' ' -f6 /proc/self/stat | grep -c \"^$PPID$\" >%s/out || :", &event,
+		      "1\n", 0);
+	signal(SIGCHLD, SIG_IGN);
+	check_command("exec >%s/out; exit 3", &event, "", 3 << 8);
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static void test_lost_runner(void)
