@@ -233,8 +233,10 @@ static void test_growth(void)
 	check(look(300, 13) && growth == 10, "but from there on");
 	watch_for("exits", "10");
 	look(0, 0);
-	check(!look(5000, 49), "late by four windows: not in any of them for sure");
-	check(look(10000, 99) && growth == 10, "in one of them");
+	check(!look(5000, 45), "late by four windows: not in any of them for sure");
+	check(look(10000, 91) && growth == 10, "in one of them");
+	watch_for("exits", "1");
+	check(!look(0, 0) && look(1500, 1) && growth == 1, "the only one is in one of two");
 	watch_for("exits", "10");
 	for (ms = 0; ms <= 10000; ms += 100)
 		events += look(ms, ms / 10);
