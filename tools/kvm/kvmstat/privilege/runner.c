@@ -137,10 +137,8 @@ static bool lose_runner(void)
 
 bool runner_run(struct runner *runner, const struct runner_event *event)
 {
-	runner->is_busy = true;
-	if (write(runner->socket, event, sizeof(*event)) != sizeof(*event))
-		return lose_runner();
-	return true;
+	runner->is_busy = write(runner->socket, event, sizeof(*event)) == sizeof(*event);
+	return runner->is_busy || lose_runner();
 }
 
 bool runner_finish(struct runner *runner, int *status)

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -266,6 +268,7 @@ static void test_level(void)
 static unsigned int tick;	/* tenths of a second */
 static unsigned int last_tick;
 static void (*on_tick)(void);
+static bool waited_for_end;		/* of a command */
 static unsigned int answer_tick;	/* when something has to come, however long it takes */
 
 #define SECONDS_TO_WAIT 300
@@ -285,6 +288,7 @@ static enum event test_pause_until(int signals, int other, uint64_t end_ns)
 	struct pollfd file = { .fd = other, .events = POLLIN, };
 
 	(void)signals;
+	waited_for_end |= end_ns == UINT64_MAX;
 	if (end_ns == UINT64_MAX)
 		return poll(&file, 1, SECONDS_TO_WAIT * 1000) == 1 ? EVENT_READABLE :
 								     EVENT_INTERRUPTED;
@@ -608,7 +612,40 @@ static void test_lost_runner(void)
 	check(runner_start(&runner, "kill -9 $PPID", "exits") == STATUS_OK, "one that is killed");
 	check(runner_run(&runner, &(struct runner_event) {}) && !runner_finish(&runner, &ended),
 	      "that is seen");
+	check(!runner_run(&runner, &(struct runner_event) {}) && !runner.is_busy,
+	      "nothing is run, and nothing waited for");
 	runner_close(&runner);
+}
+
+/* As that of "| head -1". */
+static void close_output(void)
+{
+	int ends[2];
+
+	count_exits();
+	if (tick != 3)
+		return;
+	if (pipe(ends))
+		abort();
+	dup2(ends[1], STDOUT_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_unread(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	start_guests();
+	on_tick = close_output;
+	waited_for_end = false;
+	check_events(&guests_host, "watch exits >= 10 -p 10 --exec sleep${IFS}1", TITLE,
+		     "nobody reads");
+	__fpurge(stdout);
+	clearerr(stdout);
+	check_number(status, STATUS_OK, "nobody reads: status");
+	check(!waited_for_end && tick < last_tick, "nobody waits for the command");
+	guests_free();
+	signal(SIGPIPE, SIG_DFL);
 }
 
 /* It waits for the test, so that events come while it runs. */
@@ -686,6 +723,7 @@ int main(void)
 	test_runner();
 	test_lost_runner();
 	test_exec();
+	test_unread();
 	statsfile_close(&vm_file);
 	statsfile_close(&vcpu_file);
 	image_free(&vm);
