@@ -54,6 +54,7 @@ static void test_quantities(void)
 {
 	static const char * const wrong[] = {
 		"", " 1", "1 ", "-1", "+1", "1.", ".5", "1..2", "0x10", "1e3", "inf", "1k", "1,5",
+		"1.5",
 	};
 	size_t i;
 
