@@ -779,6 +779,10 @@ static int open_events(struct watch *watch)
 
 	watch->signals = catch_signals();
 	watch->events = epoll_create1(EPOLL_CLOEXEC);
+	if (watch->events < 0) {
+		print_error("epoll: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
 	status = add_to_events(watch, watch->inventory.events, &watch->inventory);
 	if (status == STATUS_OK)
 		status = add_to_events(watch, watch->runner.socket, &watch->runner);
