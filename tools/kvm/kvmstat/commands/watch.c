@@ -71,6 +71,7 @@ struct watch {
 	uint64_t seen_ns;		/* what has come or ended */
 	bool pending;			/* VMs are being made */
 	bool is_over;
+	bool is_unread;			/* nobody reads what is printed */
 	int status;
 	int events;			/* readable when there is something to be done */
 	int signals;
@@ -595,13 +596,15 @@ static void end_step(struct watch *watch)
 	forget_dead(watch);
 	blame(watch);
 	print_problems(&watch->inventory);
-	if (!flush_output(&status))
+	if (!flush_output(&status)) {
+		watch->is_unread = true;
 		end_watch(watch, status);
+	}
 	if (have_ended(watch))
 		end_watch(watch, STATUS_OK);
 }
 
-/* True if the user wants an end. */
+/* True if the user wants an end, or has gone. */
 static bool wait_for_events(struct watch *watch)
 {
 	uint64_t now_ns;
@@ -619,7 +622,7 @@ static bool wait_for_events(struct watch *watch)
 			look(watch);
 		end_step(watch);
 	}
-	return false;
+	return watch->is_unread;
 }
 
 /* The last one is waited for, unless that takes the user too long. */
@@ -776,6 +779,10 @@ static int open_events(struct watch *watch)
 
 	watch->signals = catch_signals();
 	watch->events = epoll_create1(EPOLL_CLOEXEC);
+	if (watch->events < 0) {
+		print_error("epoll: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
 	status = add_to_events(watch, watch->inventory.events, &watch->inventory);
 	if (status == STATUS_OK)
 		status = add_to_events(watch, watch->runner.socket, &watch->runner);

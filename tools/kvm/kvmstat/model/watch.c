@@ -208,7 +208,12 @@ static void forget_looks(struct watched *watched, uint64_t window_ns, uint64_t n
 		watched->num_looks * sizeof(*watched->look));
 }
 
-/* Since the oldest look, in one window. */
+static uint64_t divide_up(uint64_t number, uint64_t by)
+{
+	return number / by + !!(number % by);
+}
+
+/* Since the oldest look, in one window: in one of them it was no less than this. */
 static uint64_t growth_of(const struct watched *watched, uint64_t window_ns,
 			  const struct watch_look *now)
 {
@@ -217,7 +222,7 @@ static uint64_t growth_of(const struct watched *watched, uint64_t window_ns,
 
 	if (passed_ns <= window_ns + tolerance(window_ns))
 		return growth;
-	return growth / (passed_ns / window_ns + !!(passed_ns % window_ns));
+	return divide_up(growth, divide_up(passed_ns, window_ns));
 }
 
 static bool look_at_counter(struct watched *watched, const struct watch_target *target,

@@ -66,8 +66,8 @@ void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*
  * Whether it has happened, and by how much: @growth of a level is the level itself. Of looks
- * that are more than a window apart it is what came in the average one: so much, or more, came
- * in one of them.
+ * that are more than a window apart it is what came in the average one, rounded up: so much, or
+ * more, came in one of them.
  */
 bool watched_look(struct watched *watched, const struct watch_target *target,
 		  uint64_t window_ns, const struct watch_look *now, uint64_t *growth);

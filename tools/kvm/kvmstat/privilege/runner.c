@@ -78,7 +78,10 @@ static int run(const char *command, struct runner_event *event, const sigset_t *
 	return pid < 0 ? NOT_RUN << 8 : status;
 }
 
-/* Nothing that is typed at the terminal ends it: it ends when nobody asks any more. */
+/*
+ * Nothing that is typed at the terminal ends it or the command, which has no terminal: it ends
+ * when nobody asks any more.
+ */
 __attribute__((__noreturn__))
 static void be_runner(int socket, const char *command)
 {
@@ -89,6 +92,9 @@ static void be_runner(int socket, const char *command)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	/* It may have been ignored: nobody would know how commands end. */
+	signal(SIGCHLD, SIG_DFL);
+	setsid();
 	prctl(PR_SET_NAME, "kvmstat-runner");
 	while ((length = read(socket, &event, sizeof(event))) == sizeof(event)) {
 		status = run(command, &event, &before);
@@ -131,10 +137,8 @@ static bool lose_runner(void)
 
 bool runner_run(struct runner *runner, const struct runner_event *event)
 {
-	runner->is_busy = true;
-	if (write(runner->socket, event, sizeof(*event)) != sizeof(*event))
-		return lose_runner();
-	return true;
+	runner->is_busy = write(runner->socket, event, sizeof(*event)) == sizeof(*event);
+	return runner->is_busy || lose_runner();
 }
 
 bool runner_finish(struct runner *runner, int *status)

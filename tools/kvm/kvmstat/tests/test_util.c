@@ -4,13 +4,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tap.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/util.h"
 
@@ -128,8 +131,26 @@ static void test_files(void)
 	close(file);
 }
 
+/* What nobody can read must not be kept back. */
+static void test_signals(void)
+{
+	struct rlimit before, none;
+	sigset_t blocked;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	check(catch_signals() < 0, "signals cannot be read");
+	setrlimit(RLIMIT_NOFILE, &before);
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	check(!sigismember(&blocked, SIGINT) && !sigismember(&blocked, SIGTERM),
+	      "they end the process then");
+}
+
 int main(void)
 {
+	test_signals();
 	test_links();
 	test_files();
 	test_numbers();

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -52,6 +54,7 @@ static void test_quantities(void)
 {
 	static const char * const wrong[] = {
 		"", " 1", "1 ", "-1", "+1", "1.", ".5", "1..2", "0x10", "1e3", "inf", "1k", "1,5",
+		"1.5",
 	};
 	size_t i;
 
@@ -233,8 +236,10 @@ static void test_growth(void)
 	check(look(300, 13) && growth == 10, "but from there on");
 	watch_for("exits", "10");
 	look(0, 0);
-	check(!look(5000, 49), "late by four windows: not in any of them for sure");
-	check(look(10000, 99) && growth == 10, "in one of them");
+	check(!look(5000, 45), "late by four windows: not in any of them for sure");
+	check(look(10000, 91) && growth == 10, "in one of them");
+	watch_for("exits", "1");
+	check(!look(0, 0) && look(1500, 1) && growth == 1, "the only one is in one of two");
 	watch_for("exits", "10");
 	for (ms = 0; ms <= 10000; ms += 100)
 		events += look(ms, ms / 10);
@@ -264,6 +269,7 @@ static void test_level(void)
 static unsigned int tick;	/* tenths of a second */
 static unsigned int last_tick;
 static void (*on_tick)(void);
+static bool waited_for_end;		/* of a command */
 static unsigned int answer_tick;	/* when something has to come, however long it takes */
 
 #define SECONDS_TO_WAIT 300
@@ -283,6 +289,7 @@ static enum event test_pause_until(int signals, int other, uint64_t end_ns)
 	struct pollfd file = { .fd = other, .events = POLLIN, };
 
 	(void)signals;
+	waited_for_end |= end_ns == UINT64_MAX;
 	if (end_ns == UINT64_MAX)
 		return poll(&file, 1, SECONDS_TO_WAIT * 1000) == 1 ? EVENT_READABLE :
 								     EVENT_INTERRUPTED;
@@ -590,6 +597,12 @@ static void test_runner(void)
 	check_command("ls -l /proc/$$/fd | grep -c 'socket:' >%s/out || :", &event, "0\n", 0);
 	check_command("kill -9 $$ >%s/out", &event, "", 9);
 	check_command("exec >%s/out; nonesuch 2>/dev/null", &event, "", 127 << 8);
+	/* What is typed at the terminal of who is asked for is not for the command. */
+	check_command("cut -d' ' -f6 /proc/self/stat | grep -c \"^$PPID$\" >%s/out || :", &event,
+		      "1\n", 0);
+	signal(SIGCHLD, SIG_IGN);
+	check_command("exec >%s/out; exit 3", &event, "", 3 << 8);
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static void test_lost_runner(void)
@@ -600,7 +613,40 @@ static void test_lost_runner(void)
 	check(runner_start(&runner, "kill -9 $PPID", "exits") == STATUS_OK, "one that is killed");
 	check(runner_run(&runner, &(struct runner_event) {}) && !runner_finish(&runner, &ended),
 	      "that is seen");
+	check(!runner_run(&runner, &(struct runner_event) {}) && !runner.is_busy,
+	      "nothing is run, and nothing waited for");
 	runner_close(&runner);
+}
+
+/* As that of "| head -1". */
+static void close_output(void)
+{
+	int ends[2];
+
+	count_exits();
+	if (tick != 3)
+		return;
+	if (pipe(ends))
+		abort();
+	dup2(ends[1], STDOUT_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_unread(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	start_guests();
+	on_tick = close_output;
+	waited_for_end = false;
+	check_events(&guests_host, "watch exits >= 10 -p 10 --exec sleep${IFS}1", TITLE,
+		     "nobody reads");
+	__fpurge(stdout);
+	clearerr(stdout);
+	check_number(status, STATUS_OK, "nobody reads: status");
+	check(!waited_for_end && tick < last_tick, "nobody waits for the command");
+	guests_free();
+	signal(SIGPIPE, SIG_DFL);
 }
 
 /* It waits for the test, so that events come while it runs. */
@@ -678,6 +724,7 @@ int main(void)
 	test_runner();
 	test_lost_runner();
 	test_exec();
+	test_unread();
 	statsfile_close(&vm_file);
 	statsfile_close(&vcpu_file);
 	image_free(&vm);

@@ -15,12 +15,16 @@
 int catch_signals(void)
 {
 	sigset_t set;
+	int signals;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	/* Without it they end the process as ever. */
+	if (signals >= 0)
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	return signals;
 }
 
 static enum event pause_machine(int signals, int other, uint64_t end_ns)

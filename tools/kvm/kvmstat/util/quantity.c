@@ -9,7 +9,7 @@
 #include "util/util.h"
 
 #define DIGITS "0123456789"
-#define NO_NUMBER "is not a number"
+#define NO_NUMBER "is not a whole number"
 #define NEEDS_TIME "needs a unit: ns, us, ms or s"
 #define NEEDS_BYTES "is not a number of bytes, KiB, MiB, GiB or TiB"
 
@@ -61,7 +61,8 @@ const char *parse_quantity(const char *text, enum quantity_kind kind,
 
 	if (!length)
 		return kinds[kind].error;
-	if (text[length] == '.' && strspn(text + length + 1, DIGITS))
+	/* What is counted is whole: of "more than 1.5" the nearest would be another one. */
+	if (kind != QUANTITY_COUNT && text[length] == '.' && strspn(text + length + 1, DIGITS))
 		length += 1 + strspn(text + length + 1, DIGITS);
 	while (unit->name && strcmp(unit->name, text + length))
 		unit++;

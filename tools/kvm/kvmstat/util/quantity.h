@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum quantity_kind {
-	QUANTITY_COUNT,
+	QUANTITY_COUNT,			/* whole */
 	QUANTITY_BYTES,
 	QUANTITY_TIME,			/* a unit has to be there */
 };
