@@ -359,6 +359,8 @@ static bool arrange_files(int socket)
 	do {
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 	return dup2(socket, BROKER_SOCKET) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
@@ -742,8 +744,11 @@ int broker_start(struct broker *broker, const struct host *host)
 	/* What is not written yet is written once. */
 	fflush(stdout);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		/* It sees its end by that; and close_files() needs a number that is free. */
+		close(sockets[0]);
 		be_broker(sockets[1], host, parent);
+	}
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
