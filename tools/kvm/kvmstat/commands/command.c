@@ -486,25 +486,25 @@ static int output_error(void)
 	struct pollfd output = { .fd = STDOUT_FILENO, };
 
 	if (fflush(stdout))
-		return errno;
+		return -errno;
 	if (!ferror(stdout))
 		return 0;
 	if (poll(&output, 1, 0) > 0 && output.revents & POLLERR)
-		return EPIPE;
+		return -EPIPE;
 	/* What is not open for that says so of nothing as well. */
-	return write(STDOUT_FILENO, "", 0) < 0 ? errno : EIO;
+	return write(STDOUT_FILENO, "", 0) < 0 ? -errno : -EIO;
 }
 
 bool flush_output(int *status)
 {
-	int err = output_error();
+	int ret = output_error();
 
-	if (!err)
+	if (!ret)
 		return true;
-	if (err == EPIPE) {
+	if (ret == -EPIPE) {
 		*status = STATUS_OK;
 	} else {
-		print_error("cannot write the output: %s", strerror(err));
+		print_error("cannot write the output: %s", strerror(-ret));
 		*status = STATUS_ERROR;
 	}
 	return false;

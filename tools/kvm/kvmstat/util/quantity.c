@@ -55,9 +55,9 @@ static long double scale_by(long double number, unsigned int base, int exponent)
 const char *parse_quantity(const char *text, enum quantity_kind kind,
 			   const struct quantity_scale *scale, uint64_t *number)
 {
+	long double value = 0;
 	size_t length = strspn(text, DIGITS);
 	const struct unit *unit = kinds[kind].units;
-	long double value = 0;
 
 	if (!length)
 		return kinds[kind].error;
