@@ -595,7 +595,8 @@ static void test_runner(void)
 	check_command("echo \"<$KVMSTAT_VCPU> ${#KVMSTAT_NAME}\" >%s/out; exit 3", &event,
 		      "<> 255\n", 3 << 8);
 	check_command("readlink /proc/self/fd/0 >%s/out", &event, "/dev/null\n", 0);
-	check_command("sed -n 's/^Sig\\(Blk\\|Ign\\):.*[1-9a-f].*/&/p' /proc/self/status >%s/out",
+	/* Of those that have names: the C library has some that signal() does not reach. */
+	check_command("grep '^Sig[BI].*[1-9a-f].\\{0,6\\}$' /proc/self/status >%s/out || :",
 		      &event, "", 0);
 	/* Neither what it is asked by nor anything else of the runner's. */
 	check_command("ls -l /proc/$$/fd | grep -c 'socket:' >%s/out || :", &event, "0\n", 0);
