@@ -47,9 +47,11 @@
 /*
  * Looks per window, and how many of them are remembered. Growth is measured from
  * one of them to the next ones, so never over more than a window unless looks are
- * late, and what happens within a window less the time of two looks is seen whole.
+ * late. What happens within one in BURST_PART of a window is seen whole, however late
+ * they are, and within a window less the time of two looks if they are not.
  */
 #define LOOKS			8
+#define BURST_PART		2
 
 /*
  * Looks of all triggers of an object are at multiples of these times, so that it is
@@ -186,23 +188,27 @@ static u64 value_of(const struct trigger *t, const struct watched *w)
 
 /*
  * The look that growth up to now is measured from: the oldest one within the window.
- * If this look is so late that there is none, it is the last one: nothing is lost, and
- * what has grown meanwhile may have done so in a longer time.
+ * If looks are so late that this is not BURST_PART of a window before the last one, an
+ * older one: the last look may have come in the middle of what has grown since then.
+ * So nothing is lost, and what has grown may have done so in a longer time.
  */
-static unsigned int look_to_compare(const struct trigger *t, u64 now)
+static u64 look_to_compare(const struct trigger *t, u64 now)
 {
+	u64 burst = t->watch.window_ns / BURST_PART;
 	u64 look = t->looks - 1;
+	u64 last = t->times[look % LOOKS];
 	u64 oldest = t->looks - min_t(u64, t->looks, LOOKS);
 
 	while (look > oldest &&
-	       now - t->times[(look - 1) % LOOKS] <= t->watch.window_ns)
+	       (now - t->times[(look - 1) % LOOKS] <= t->watch.window_ns ||
+		last - t->times[look % LOOKS] < burst))
 		look--;
-	return look % LOOKS;
+	return look;
 }
 
-/* How much it has grown since, in the order of looks of its trigger. */
+/* How much it has grown since that look of its trigger. */
 static u64 growth_of(const struct trigger *t, struct watched *w, u64 value,
-		     unsigned int since)
+		     u64 since)
 {
 	unsigned int i;
 
@@ -211,7 +217,11 @@ static u64 growth_of(const struct trigger *t, struct watched *w, u64 value,
 		for (i = 0; i < LOOKS; i++)
 			w->values[i] = value;
 	}
-	return value - w->values[since];
+
+	/* What was told is not told again. */
+	while (t->times[since % LOOKS] < w->event_ns)
+		since++;
+	return value - w->values[since % LOOKS];
 }
 
 /* Have an event, in the place of one that nobody has read. */
@@ -224,7 +234,7 @@ static void add_event(struct trigger *t, struct watched *w, u64 now, u64 growth)
 }
 
 static void look_at_watched(struct trigger *t, struct watched *w, u64 now,
-			    unsigned int since)
+			    u64 since)
 {
 	u64 value = value_of(t, w);
 	u64 growth = value;
@@ -253,7 +263,7 @@ static void look(struct trigger *t)
 {
 	bool had_events = !list_empty(&t->unread);
 	u64 now = ktime_get_ns();
-	unsigned int since = look_to_compare(t, now);
+	u64 since = look_to_compare(t, now);
 	struct watched *w;
 
 	lockdep_assert_held(&t->looker->lock);

@@ -218,15 +218,6 @@ static int begin(struct record *record, const struct record_options *options)
 	return write_block(record);
 }
 
-static int look_for_process(struct record *record, pid_t pid)
-{
-	record->tracker.process = inventory_find(&record->inventory, pid);
-	print_problems(&record->inventory);
-	if (!record->tracker.process)
-		return STATUS_ERROR;
-	return look_for_vms(&record->inventory, record->tracker.process, NULL);
-}
-
 static int run_record(struct record *record, const struct record_options *options)
 {
 	int status;
@@ -268,10 +259,9 @@ static int open_file(const struct record_options *options)
 /* A file without anything in it is left by nothing that can be known before. */
 static int open_record(struct record *record, const struct record_options *options)
 {
-	pid_t pid = choice_process(&options->vms.choice);
-	int status;
+	int status = look_for_choice(&record->inventory, &options->vms.choice,
+				     &record->tracker.process);
 
-	status = pid ? look_for_process(record, pid) : look_for_chosen(&record->inventory, false);
 	if (status != STATUS_OK)
 		return status;
 	record->path = options->path;

@@ -31,9 +31,6 @@
 /* More often than that would be a load by itself. */
 #define MIN_STEP (10 * MSEC)
 
-/* As in tracker.c. */
-#define SCAN_NS (NSEC_PER_SEC / 10 * 9)
-
 /* How many are taken at once. */
 #define EVENTS_READ 64
 

@@ -11,12 +11,6 @@
 #include "model/tracker.h"
 #include "util/util.h"
 
-/*
- * A scan of all processes costs more than a sample. Once a second: a bit less, so that
- * none is left out of an interval of a second that was a bit shorter.
- */
-#define SCAN_NS (NSEC_PER_SEC / 10 * 9)
-
 void tracker_init(struct tracker *tracker, struct inventory *inventory)
 {
 	*tracker = (struct tracker) { .inventory = inventory, };

@@ -162,14 +162,7 @@ struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
 /* Of those that have statistics files none but the series shows this one of the VM. */
 static bool is_of_series(const struct vm *vm)
 {
-	const struct statsfile_schema *schema = vm->file.schema;
-	unsigned int i;
-
-	for (i = 0; i < schema->num_desc; i++) {
-		if (!strcmp(schema->desc[i].name, "online_vcpus"))
-			return true;
-	}
-	return false;
+	return statsfile_find(vm->file.schema, "online_vcpus");
 }
 
 const char *vm_source(const struct vm *vm)

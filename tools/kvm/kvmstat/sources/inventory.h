@@ -129,6 +129,12 @@ void inventory_init(struct inventory *inventory, const struct source *source);
 void inventory_free(struct inventory *inventory);
 
 /*
+ * A look at all processes of the host costs more than a sample. Once a second: a bit less, so
+ * that none is left out of an interval of a second that was a bit shorter.
+ */
+#define SCAN_NS (NSEC_PER_SEC / 10 * 9)
+
+/*
  * All processes of the host that are chosen, or one, and the next time whatever is new since:
  * VMs come at the end, those that are gone are marked dead. 0 or -errno: there are none to be
  * read at all, the one is gone (-ESRCH) or may not be looked into.
