@@ -318,14 +318,10 @@ int kvm_vm_stats_create(struct kvm *kvm)
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 {
 	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vcpu_stats_format);
+	int r;
 
 	if (!stats)
 		return -ENOMEM;
-
-	if (kvm_stats_perf_vcpu_init(vcpu)) {
-		kvm_stats_put(stats);
-		return -ENOMEM;
-	}
 
 	stats->vm_number = vcpu->kvm->stats->vm_number;
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d/vcpu-%d",
@@ -334,7 +330,11 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	vcpu->stats = stats;
 	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
 	kvm_stats_time_vcpu_init(vcpu);
-	return 0;
+
+	r = kvm_stats_perf_vcpu_init(vcpu);
+	if (r)
+		kvm_stats_put(stats);
+	return r;
 }
 
 /*

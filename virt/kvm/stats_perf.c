@@ -53,10 +53,14 @@ DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 
-/* Which values have an event, and how many. The bits are read without the lock. */
+/* All vCPUs, and how many events there are. */
 static DEFINE_MUTEX(users_lock);
-static unsigned int users[NUM_VALUES];
+static LIST_HEAD(vcpus);
+static unsigned int all_users;
 static unsigned int sampling_users;
+
+/* Of each value, and which ones have any: these bits are read without the lock. */
+static unsigned int users[NUM_VALUES];
 static DECLARE_BITMAP(used, NUM_VALUES);
 
 /* What is active on this CPU. */
@@ -75,12 +79,19 @@ static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 
 static void give(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	u64 now = value_of(vcpu, value);
-	u64 given = atomic64_xchg(&vcpu->perf.given[value], now);
-	u64 more = now - given;
+	atomic64_t *all_given = READ_ONCE(vcpu->perf.given);
 	struct perf_event *event;
+	u64 now, given, more;
 
 	lockdep_assert_irqs_disabled();
+
+	/* The last event has gone just now. */
+	if (!all_given)
+		return;
+
+	now = value_of(vcpu, value);
+	given = atomic64_xchg(&all_given[value], now);
+	more = now - given;
 
 	/*
 	 * Cleared through debugfs. On a 32-bit host it may be half of an increment
@@ -204,15 +215,65 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	local_irq_restore(flags);
 }
 
+/* A vCPU has memory for what was given only while there are events. */
+static int alloc_given(struct kvm_vcpu *vcpu)
+{
+	atomic64_t *given = kcalloc(NUM_VALUES, sizeof(*given),
+				    GFP_KERNEL_ACCOUNT);
+
+	WRITE_ONCE(vcpu->perf.given, given);
+	return given ? 0 : -ENOMEM;
+}
+
+/* Its CPU may give right now. */
+static void free_given(struct kvm_vcpu *vcpu)
+{
+	atomic64_t *given = vcpu->perf.given;
+
+	WRITE_ONCE(vcpu->perf.given, NULL);
+	if (given)
+		kvfree_rcu(given);
+}
+
+static void free_all_given(void)
+{
+	struct kvm_vcpu *vcpu;
+
+	list_for_each_entry(vcpu, &vcpus, perf.node)
+		free_given(vcpu);
+}
+
+static int alloc_all_given(void)
+{
+	struct kvm_vcpu *vcpu;
+
+	list_for_each_entry(vcpu, &vcpus, perf.node) {
+		if (alloc_given(vcpu)) {
+			free_all_given();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
 {
-	vcpu->perf.given = kcalloc(NUM_VALUES, sizeof(*vcpu->perf.given),
-				   GFP_KERNEL_ACCOUNT);
-	return vcpu->perf.given ? 0 : -ENOMEM;
+	int r = 0;
+
+	mutex_lock(&users_lock);
+	if (all_users)
+		r = alloc_given(vcpu);
+	if (!r)
+		list_add_tail(&vcpu->perf.node, &vcpus);
+	mutex_unlock(&users_lock);
+	return r;
 }
 
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
 {
+	mutex_lock(&users_lock);
+	list_del(&vcpu->perf.node);
+	mutex_unlock(&users_lock);
 	kfree(vcpu->perf.given);
 }
 
@@ -275,41 +336,36 @@ static void kvm_event_stop(struct perf_event *event, int flags)
 static void forget_value(unsigned int value)
 {
 	struct kvm_vcpu *vcpu;
-	struct kvm *kvm;
-	int i;
 
-	mutex_lock(&kvm_lock);
-	list_for_each_entry(kvm, &vm_list, vm_list) {
-		kvm_for_each_vcpu(i, vcpu, kvm) {
-			atomic64_t *given = &vcpu->perf.given[value];
-			s64 old = atomic64_read(given);
+	list_for_each_entry(vcpu, &vcpus, perf.node) {
+		atomic64_t *given = &vcpu->perf.given[value];
+		s64 old = atomic64_read(given);
 
-			atomic64_cmpxchg(given, old, value_of(vcpu, value));
-		}
+		atomic64_cmpxchg(given, old, value_of(vcpu, value));
 	}
-	mutex_unlock(&kvm_lock);
 }
 
 /* Samples begin to be taken: what is known of exits may be long ago. */
 static void forget_ips(void)
 {
 	struct kvm_vcpu *vcpu;
-	struct kvm *kvm;
-	int i;
 
-	mutex_lock(&kvm_lock);
-	list_for_each_entry(kvm, &vm_list, vm_list) {
-		kvm_for_each_vcpu(i, vcpu, kvm)
-			WRITE_ONCE(vcpu->perf.ip_known, false);
-	}
-	mutex_unlock(&kvm_lock);
+	list_for_each_entry(vcpu, &vcpus, perf.node)
+		WRITE_ONCE(vcpu->perf.ip_known, false);
 }
 
-static void get_users(struct perf_event *event)
+static int get_users(struct perf_event *event)
 {
 	unsigned int value = event->hw.config;
+	int r = 0;
 
 	mutex_lock(&users_lock);
+	if (!all_users)
+		r = alloc_all_given();
+	if (r)
+		goto out;
+
+	all_users++;
 	/* First, so that no vCPU leaves a CPU unseen from then on. */
 	static_branch_inc(&kvm_stats_perf_counts);
 	if (!users[value]++) {
@@ -320,7 +376,9 @@ static void get_users(struct perf_event *event)
 		forget_ips();
 		static_branch_enable(&kvm_stats_perf_samples);
 	}
+out:
 	mutex_unlock(&users_lock);
+	return r;
 }
 
 static void kvm_event_destroy(struct perf_event *event)
@@ -333,6 +391,8 @@ static void kvm_event_destroy(struct perf_event *event)
 	if (!--users[value])
 		clear_bit(value, used);
 	static_branch_dec(&kvm_stats_perf_counts);
+	if (!--all_users)
+		free_all_given();
 	mutex_unlock(&users_lock);
 }
 
@@ -368,7 +428,7 @@ static struct pmu kvm_pmu;
 
 static int kvm_event_init(struct perf_event *event)
 {
-	int value;
+	int value, r;
 
 	if (event->attr.type != kvm_pmu.type)
 		return -ENOENT;
@@ -390,7 +450,10 @@ static int kvm_event_init(struct perf_event *event)
 	if (event->parent)
 		return 0;
 
-	get_users(event);
+	r = get_users(event);
+	if (r)
+		return r;
+
 	event->destroy = kvm_event_destroy;
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,6 +22,10 @@
  */
 #define LONG_RUN	40000
 #define LONG_RUNS	5
+
+/* Of events that sample: how often they do, hardly ever or at each exit. */
+#define HARDLY_EVER	(1ULL << 40)
+#define ALWAYS		1
 
 /* A guest's memory is one page, aligned to arm64's largest. */
 #define GUEST_MEMORY	0x10000UL
@@ -201,9 +206,54 @@ static void nothing(int signal)
 	(void)signal;
 }
 
+/* The number that a file of KVM's directory among perf's has behind this text. */
+static unsigned long perf_number(const char *name, const char *text)
+{
+	char path[128], line[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/kvm/%s", name);
+	file = fopen(path, "r");
+	if (!file || !fgets(line, sizeof(line), file) || strncmp(line, text, strlen(text)))
+		fail("%s", path);
+	fclose(file);
+	return strtoul(line + strlen(text), NULL, 0);
+}
+
+static int open_event(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	return sure(syscall(SYS_perf_event_open, attr, 0, -1, -1, 0), "perf_event_open()");
+}
+
+/* The exits of this thread, in a file descriptor; with a sample after each @period of them. */
+static int count_exits(uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.type = perf_number("type", ""),
+		.config = perf_number("events/exits", "event="),
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+	};
+
+	return open_event(&attr);
+}
+
+/* What counts nothing, but has perf look for events when threads change. */
+static int count_nothing(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+
+	return open_event(&attr);
+}
+
 /* A vCPU that halts, and its thread. */
 struct halted {
 	struct guest guest;
+	int (*open_event)(void);	/* which the thread has, if it has one */
 	pthread_t thread;
 	atomic_int interrupts;
 	atomic_bool stops;
@@ -214,6 +264,7 @@ static void *run_halted(void *arg)
 {
 	struct sched_param first = { .sched_priority = 1 };
 	struct halted *h = arg;
+	int event = h->open_event ? h->open_event() : -1;
 
 	errno = pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 	if (errno)
@@ -223,6 +274,8 @@ static void *run_halted(void *arg)
 			fail("KVM_RUN of a vCPU that halts");
 		atomic_fetch_add(&h->interrupts, 1);
 	}
+	if (event >= 0)
+		close(event);
 	return NULL;
 }
 
@@ -233,25 +286,30 @@ static void do_interrupt(void *arg)
 	pthread_kill(h->thread, SIGUSR1);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	int fd = sure(open(path, O_WRONLY), path);
+
+	if (write(fd, text, strlen(text)) < 0)
+		fail("%s", path);
+	close(fd);
+}
+
 static void set_parameter(const char *name, const char *value)
 {
 	char path[128];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/module/kvm/parameters/%s", name);
-	fd = sure(open(path, O_WRONLY), path);
-	if (write(fd, value, strlen(value)) < 0)
-		fail("%s", path);
-	close(fd);
+	write_file(path, value);
 }
 
 /*
  * After all that is measured of system calls: those of a process that has two threads,
  * and reads of one that ever had, take longer.
  */
-static void measure_halt(const char *row)
+static void measure_halt(const char *row, int (*open_event)(void))
 {
-	struct halted h = { };
+	struct halted h = { .open_event = open_event };
 
 	/* VMs take it over when they are created. */
 	set_parameter("halt_poll_ns", "0");
@@ -493,6 +551,49 @@ static void measure_readers(struct guest *g, struct read *all, struct values *va
 	measure_reader(g, "exit-with-mapping", load_all, values);
 }
 
+static int count_all_exits(void)
+{
+	return count_exits(0);
+}
+
+static int sample_exits(void)
+{
+	return count_exits(HARDLY_EVER);
+}
+
+/* A buffer that is written over again and again. */
+static void measure_samples(struct guest *g)
+{
+	size_t size = 9 * sysconf(_SC_PAGESIZE);
+	int event = count_exits(ALWAYS);
+	void *buffer = mmap(NULL, size, PROT_READ, MAP_SHARED, event, 0);
+	int n = 208;
+
+	if (buffer == MAP_FAILED)
+		fail("mmap");
+	print("kernel-exit-sample",
+	      (double)(kernel_exits(g, 2 * n) - kernel_exits(g, n)) / n, 0);
+	munmap(buffer, size);
+	close(event);
+}
+
+/* A statistic that is an event of perf: nobody's, counted, and with samples. */
+static void measure_events(struct guest *g)
+{
+	int event = count_exits(0);
+
+	measure_exits(g, "kernel-exit-counted", "user-exit-counted");
+	close(event);
+	event = count_exits(HARDLY_EVER);
+	measure_exits(g, "kernel-exit-sampled", "user-exit-sampled");
+	close(event);
+	write_file("/proc/sys/kernel/perf_event_max_sample_rate", "1000000000");
+	measure_samples(g);
+	measure_halt("halt-nothing", count_nothing);
+	measure_halt("halt-counted", count_all_exits);
+	measure_halt("halt-sampled", sample_exits);
+}
+
 int main(void)
 {
 	struct values values;
@@ -514,11 +615,13 @@ int main(void)
 		measure_mapping(all.fd, &values);
 		measure_readers(&g, &all, &values);
 	}
-	measure_halt("halt");
+	measure_halt("halt", NULL);
+	if (has_stats)
+		measure_events(&g);
 	if (has_stats) {
 		set_parameter("stats_time", "1");
 		measure_exits(&g, "kernel-exit-timed", "user-exit-timed");
-		measure_halt("halt-timed");
+		measure_halt("halt-timed", NULL);
 	}
 	return 0;
 }

@@ -88,6 +88,15 @@ function instructions(    x86) {
 		"kernel-exit")
 	compare("exit to user space, time by state on", "user-exit-timed", "", "user-exit")
 	compare("signal to a blocked vCPU, time by state on", "halt-timed", "", "halt")
+	compare("exit that KVM handles, an event counts it", "kernel-exit-counted", x86 ? 1 : 2,
+		"kernel-exit")
+	compare("... and samples, but not yet", "kernel-exit-sampled", "", "kernel-exit")
+	compare("... and samples each one", "kernel-exit-sample", "", "kernel-exit")
+	compare("exit to user space, an event counts it", "user-exit-counted", "", "user-exit")
+	compare("... and samples, but not yet", "user-exit-sampled", "", "user-exit")
+	compare("signal to a blocked vCPU, an event of nothing", "halt-nothing", "", "halt")
+	compare("... an event counts exits", "halt-counted", "", "halt")
+	compare("... and samples, but not yet", "halt-sampled", "", "halt")
 	show("one statistic by pread()", "pread-one", 400)
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))

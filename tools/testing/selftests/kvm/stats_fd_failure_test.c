@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What becomes of a VM when there is no fd or no memory for it, for a vCPU, for
- * a statistics file or a trigger: the right errno, nothing left behind, and a VM that
- * goes on. Memory fails at each allocation of a call, one after the other, by
+ * a statistics file, a trigger or an event of perf: the right errno, nothing left
+ * behind, and a VM that goes on. Memory fails at each allocation of a call, one after the other, by
  * the kernel's fault injection, or ends at each page that the cgroup may have.
  */
 #define _GNU_SOURCE
@@ -13,10 +13,13 @@
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
 #include "stats_fd_memory.h"
+#include "stats_fd_perf.h"
 #include "stats_fd_watch.h"
 
 /* The calls that may fail. */
-enum call { CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS, WATCH };
+enum call {
+	CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS, WATCH, OPEN_EVENT,
+};
 
 /* A VM with one vCPU, and what the call is made on. */
 struct site {
@@ -25,7 +28,16 @@ struct site {
 	int vcpu_id;		/* of the vCPU to be */
 	struct guest guest;
 	struct stats_file vm_file;
+	struct perf_event_attr attr;
+	int event;		/* for which a vCPU to be takes memory, or -1 */
 };
+
+static int site_event(const struct site *s)
+{
+	struct perf_event_attr attr = s->attr;
+
+	return perf_open(&attr, 0, -1, -1);
+}
 
 static void site_create(struct __test_metadata *_metadata, struct site *s)
 {
@@ -33,10 +45,22 @@ static void site_create(struct __test_metadata *_metadata, struct site *s)
 	s->vcpu_id = 1;
 	stats_load(_metadata, stats_get_fd(_metadata, s->guest.vm),
 		   &s->vm_file);
+	s->attr = (struct perf_event_attr) {
+		.type = perf_type(),
+		.config = perf_config(_metadata, &s->guest.vcpu[0].file,
+				      STATS_USER_EXITS, 0),
+	};
+	s->event = -1;
+	if (s->attr.type && s->call == CREATE_VCPU) {
+		s->event = site_event(s);
+		ASSERT_LE(0, s->event);
+	}
 }
 
 static void site_destroy(struct site *s)
 {
+	if (s->event >= 0)
+		close(s->event);
 	stats_unload(&s->vm_file);
 	guest_destroy(&s->guest);
 }
@@ -68,6 +92,8 @@ static int site_call(const struct site *s)
 		return result(ioctl(s->guest.vcpu[0].fd, KVM_GET_STATS_FD, 0));
 	case WATCH:
 		return site_watch(s);
+	case OPEN_EVENT:
+		return site_event(s);
 	}
 	return -EINVAL;
 }
@@ -126,6 +152,12 @@ static void expect_trigger_works(struct __test_metadata *_metadata, int fd)
 	ASSERT_EQ(-EAGAIN, result(read(fd, event, sizeof(event))));
 }
 
+/* This thread has not run a vCPU since. */
+static void expect_event_works(struct __test_metadata *_metadata, int fd)
+{
+	ASSERT_EQ(0UL, perf_read(_metadata, fd));
+}
+
 /* What a call has made, in whatever way, is all right. */
 static void expect_result_works(struct __test_metadata *_metadata,
 				const struct site *s, int fd)
@@ -144,6 +176,9 @@ static void expect_result_works(struct __test_metadata *_metadata,
 		break;
 	case WATCH:
 		expect_trigger_works(_metadata, fd);
+		break;
+	case OPEN_EVENT:
+		expect_event_works(_metadata, fd);
 		break;
 	}
 	close(fd);
@@ -484,6 +519,13 @@ FIXTURE_VARIANT_ADD(no_memory_for, a_trigger)
 	.rounds = 1000,
 };
 
+FIXTURE_VARIANT_ADD(no_memory_for, an_event)
+{
+	.call = OPEN_EVENT,
+	.least_failures = 4,
+	.rounds = 1000,
+};
+
 FIXTURE_SETUP(no_memory_for)
 {
 	struct stats_setting settings[] = {
@@ -498,6 +540,8 @@ FIXTURE_SETUP(no_memory_for)
 	if (access(FAIL_NTH, W_OK) || access(settings[0].dir, X_OK) ||
 	    access(settings[2].dir, X_OK))
 		SKIP_IN_SETUP("this kernel has no fault injection");
+	if (variant->call == OPEN_EVENT && !perf_type())
+		SKIP_IN_SETUP("KVM has no events");
 	self->exact = stats_count_memory(_metadata, self->cgroup);
 	stats_change_settings(_metadata, settings, &self->keeper);
 	sweep_init(_metadata, &self->sweep, variant->call, self->cgroup);

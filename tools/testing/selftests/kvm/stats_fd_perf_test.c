@@ -6,10 +6,12 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
+#include "stats_fd_memory.h"
 #include "stats_fd_perf.h"
 #include "stats_fd_switch.h"
 
@@ -18,6 +20,15 @@
 
 /* Exits by which guests of all architectures are moved between CPUs. */
 #define MOVE_EVERY		10
+
+/* Memory that was freed may be needed for so long by who does not know that yet. */
+#define FREED_SECONDS		60
+
+/* vCPUs that take more memory than a cgroup is charged in advance. */
+#define VMS			32
+#define VCPUS_OF_VM		8
+
+#define MAX_CPUS		64
 
 /* As many as a vCPU has of values, and more. */
 #define MAX_EVENTS		1024
@@ -467,10 +478,10 @@ TEST_F(perf, a_cpu_counts_what_vcpus_do_on_it)
 {
 	__u64 config = user_exits_config(_metadata, self->vcpu);
 	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	int event[64];
+	int event[MAX_CPUS];
 
 	ASSERT_LE(2, cpus);
-	ASSERT_GE(64, cpus);
+	ASSERT_GE(MAX_CPUS, cpus);
 	for (i = 0; i < cpus; i++)
 		event[i] = open_event(_metadata, config, -1, i);
 	init_two_exits(_metadata, self->vcpu);
@@ -491,10 +502,10 @@ TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
 	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
 	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct busy_thread rival;
-	int event[64];
+	int event[MAX_CPUS];
 	__u64 sum = 0;
 
-	ASSERT_GE(64, cpus);
+	ASSERT_GE(MAX_CPUS, cpus);
 	for (i = 0; i < cpus; i++)
 		event[i] = open_event(_metadata, config, -1, i);
 	init_two_exits(_metadata, self->vcpu);
@@ -509,6 +520,94 @@ TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
 		close(event[i]);
 	}
 	EXPECT_EQ(vcpu_read(_metadata, self->vcpu, STATS_EXITS), sum);
+}
+
+/* The event of a cgroup, one on each CPU. */
+struct cgroup_event {
+	int event[MAX_CPUS];
+	long cpus;
+};
+
+/* False if the kernel has none. */
+static bool open_cgroup_event(struct __test_metadata *_metadata,
+			      struct cgroup_event *e, __u64 config, int cgroup)
+{
+	struct perf_event_attr attr = { .config = config };
+	long i;
+
+	e->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	ASSERT_GE(MAX_CPUS, e->cpus);
+	for (i = 0; i < e->cpus; i++) {
+		e->event[i] = perf_open_flags(&attr, cgroup, i, -1,
+					      PERF_FLAG_PID_CGROUP);
+		if (e->event[i] == -EINVAL)
+			return false;
+		ASSERT_LE(0, e->event[i]) {
+			TH_LOG("CPU %ld: %s", i, strerror(-e->event[i]));
+		}
+	}
+	return true;
+}
+
+static __u64 close_cgroup_event(struct __test_metadata *_metadata,
+				struct cgroup_event *e)
+{
+	__u64 sum = 0;
+	long i;
+
+	for (i = 0; i < e->cpus; i++) {
+		sum += perf_read(_metadata, e->event[i]);
+		close(e->event[i]);
+	}
+	return sum;
+}
+
+/* What its threads do counts, on each CPU, and what they do in another one does not. */
+TEST_F(perf, a_cgroup_counts_what_the_file_shows_of_its_time)
+{
+	struct cgroup_event user_exits, exits;
+	char own[PATH_MAX], name[STATS_CGROUP_SIZE];
+	struct busy_thread rival;
+	int i, cgroup, enter, leave, ret = stats_cgroup_create(name);
+	__u64 before;
+
+	if (ret)
+		SKIP(return, "no cgroup: %s", strerror(-ret));
+	stats_own_cgroup(_metadata, own);
+	enter = stats_open_procs(_metadata, name);
+	leave = stats_open_procs(_metadata, own);
+	cgroup = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ASSERT_LE(0, cgroup);
+
+	init_two_exits(_metadata, self->vcpu);
+	if (!open_cgroup_event(_metadata, &user_exits,
+			       user_exits_config(_metadata, self->vcpu),
+			       cgroup))
+		SKIP(return, "no events of cgroups");
+	open_cgroup_event(_metadata, &exits,
+			  perf_config(_metadata, &self->vcpu->file,
+				      STATS_EXITS, 0), cgroup);
+	run_to_user(_metadata, self->vcpu, 7);
+
+	before = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
+	ASSERT_EQ(1, write(enter, "0", 1));
+	busy_start(_metadata, &rival);
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % exits.cpus));
+		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
+	}
+	before = vcpu_read(_metadata, self->vcpu, STATS_EXITS) - before;
+	ASSERT_EQ(1, write(leave, "0", 1));
+	/* A thread that ends stays in its cgroup for a moment. */
+	busy_end(_metadata, &rival);
+
+	run_to_user(_metadata, self->vcpu, 7);
+	EXPECT_EQ((__u64)TIMES, close_cgroup_event(_metadata, &user_exits));
+	EXPECT_EQ(before, close_cgroup_event(_metadata, &exits));
+	close(enter);
+	close(leave);
+	close(cgroup);
+	EXPECT_EQ(0, result(rmdir(name)));
 }
 
 TEST_F(perf, threads_that_inherit_an_event_count_in_it)
@@ -697,6 +796,117 @@ TEST_F(perf, an_event_outlives_the_vm)
 	guest_kill(&self->guest);
 	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
 	close(event);
+}
+
+/* When there is an event, and when there is none, it began with nothing else. */
+TEST_F(perf, a_vcpu_that_comes_later_is_counted_from_its_beginning)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	int event = open_event(_metadata, config, 0, -1);
+	struct guest_vcpu *v;
+
+	guest_add_vcpu(_metadata, &self->guest, 1);
+	v = &self->guest.vcpu[1];
+	init_two_exits(_metadata, v);
+	run_to_user(_metadata, v, TIMES);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+
+	run_to_user(_metadata, v, 7);
+	event = open_event(_metadata, config, 0, -1);
+	run_to_user(_metadata, v, TIMES);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+}
+
+/* The first event on the host and the last one, while a vCPU leaves its CPU. */
+TEST_F(perf, events_may_come_and_go_while_a_vcpu_runs)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	struct worker w;
+	int event, times = 0;
+
+	init_two_exits(_metadata, self->vcpu);
+	worker_start(_metadata, &w, self->vcpu, 20 * TIMES);
+	__atomic_store_n(&w.go, 1, __ATOMIC_RELEASE);
+	while (pthread_tryjoin_np(w.thread, NULL)) {
+		event = open_event(_metadata, config, times % 2 ? w.tid : 0, -1);
+		sched_yield();
+		close(event);
+		times++;
+	}
+	EXPECT_EQ(0, w.result);
+	TH_LOG("%d events came and went", times);
+
+	event = open_event(_metadata, config, 0, -1);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+}
+
+struct charge {
+	__u64 config;
+	__u64 bytes;		/* of all values */
+	char cgroup[STATS_CGROUP_SIZE];
+};
+
+static long charged(struct __test_metadata *_metadata, const struct charge *c)
+{
+	return stats_read_number(_metadata, c->cgroup, "memory.current", "");
+}
+
+static void open_in_cgroup(struct __test_metadata *_metadata, void *arg)
+{
+	const struct charge *c = arg;
+	long before, more;
+	int event, i;
+
+	stats_cgroup_enter(_metadata, c->cgroup);
+	before = charged(_metadata, c);
+	event = open_event(_metadata, c->config, 0, -1);
+	more = charged(_metadata, c) - before;
+	TH_LOG("%ld bytes for the first event, %llu for values", more, c->bytes);
+	/* Some of it was charged before, in advance. */
+	EXPECT_LE(c->bytes / 2, more);
+
+	close(event);
+	if (!stats_memory_is_exact())
+		return;
+	/* It takes some time. */
+	for (i = 0; i < FREED_SECONDS * 10; i++) {
+		if (charged(_metadata, c) - before < more / 2)
+			return;
+		poll(NULL, 0, 100);
+	}
+	EXPECT_GT(more / 2, charged(_metadata, c) - before);
+}
+
+TEST_F(perf, memory_is_taken_by_who_opens_events_and_while_they_are_open)
+{
+	struct charge charge = {
+		.config = user_exits_config(_metadata, self->vcpu),
+	};
+	int ret = stats_cgroup_create(charge.cgroup);
+	int vm[VMS], vcpu[VMS][VCPUS_OF_VM], i, j;
+
+	if (ret)
+		SKIP(return, "no cgroup to count memory: %s", strerror(-ret));
+	for (i = 0; i < VMS; i++) {
+		vm[i] = result(ioctl(self->kvm, KVM_CREATE_VM, 0));
+		ASSERT_LE(0, vm[i]);
+		for (j = 0; j < VCPUS_OF_VM; j++) {
+			vcpu[i][j] = result(ioctl(vm[i], KVM_CREATE_VCPU, j));
+			ASSERT_LE(0, vcpu[i][j]);
+		}
+	}
+	charge.bytes = VMS * VCPUS_OF_VM * self->vcpu->file.data_size;
+	stats_wait(_metadata, stats_fork(_metadata, open_in_cgroup, &charge));
+	EXPECT_EQ(0, result(rmdir(charge.cgroup)));
+	for (i = 0; i < VMS; i++) {
+		for (j = 0; j < VCPUS_OF_VM; j++)
+			close(vcpu[i][j]);
+		close(vm[i]);
+	}
 }
 
 static int module_users(void)
@@ -898,6 +1108,34 @@ TEST_F(perf, a_sample_wakes_who_polls)
 	run_to_user(_metadata, self->vcpu, 1);
 	EXPECT_EQ(1, poll(&poll_event, 1, 0));
 	EXPECT_EQ(POLLIN, poll_event.revents);
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+/* With a descriptor's own signal: by default it is SIGIO, which tells less. */
+TEST_F(perf, a_sample_sends_a_signal)
+{
+	struct timespec none = { 0 };
+	struct perf_ring ring;
+	siginfo_t info;
+	sigset_t set;
+	int event = open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, TIMES, &ring);
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	ASSERT_EQ(0, sigprocmask(SIG_BLOCK, &set, NULL));
+	ASSERT_EQ(0, fcntl(event, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(event, F_SETSIG, SIGIO));
+	ASSERT_EQ(0, fcntl(event, F_SETFL, O_ASYNC));
+
+	init_two_exits(_metadata, self->vcpu);
+	run_to_user(_metadata, self->vcpu, TIMES - 1);
+	EXPECT_EQ(-EAGAIN, result(sigtimedwait(&set, &info, &none)));
+	run_to_user(_metadata, self->vcpu, 1);
+	EXPECT_EQ(SIGIO, result(sigtimedwait(&set, &info, &none)));
+	EXPECT_EQ(event, info.si_fd);
 	perf_ring_unmap(&ring);
 	close(event);
 }

@@ -50,14 +50,20 @@ static inline __u64 perf_config(struct __test_metadata *_metadata,
 }
 
 /* Returns the event, or -errno. */
-static inline int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu,
-			    int group)
+static inline int perf_open_flags(struct perf_event_attr *attr, pid_t tid,
+				  int cpu, int group, unsigned long flags)
 {
 	attr->size = sizeof(*attr);
 	if (!attr->type)
 		attr->type = perf_type();
 	return result(syscall(__NR_perf_event_open, attr, tid, cpu, group,
-			      PERF_FLAG_FD_CLOEXEC));
+			      flags | PERF_FLAG_FD_CLOEXEC));
+}
+
+static inline int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu,
+			    int group)
+{
+	return perf_open_flags(attr, tid, cpu, group, 0);
 }
 
 static inline __u64 perf_read(struct __test_metadata *_metadata, int event)
