@@ -4,6 +4,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
@@ -79,6 +80,21 @@ void check_number(uint64_t found, uint64_t expected, const char *name)
 	if (found != expected)
 		printf("# expected %llu, found %llu\n", (unsigned long long)expected,
 		       (unsigned long long)found);
+}
+
+void shell(const char *format, ...)
+{
+	va_list args;
+	char *command;
+
+	va_start(args, format);
+	command = xvasprintf(format, args);
+	va_end(args);
+	if (system(command)) {
+		printf("Bail out! failed: %s\n", command);
+		exit(1);
+	}
+	free(command);
 }
 
 int tap_end(void)

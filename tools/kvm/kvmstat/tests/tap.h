@@ -20,6 +20,10 @@ void check_text(const char *found, const char *expected, const char *name);
 void check_contains(const char *found, const char *expected, const char *name);
 void check_number(uint64_t found, uint64_t expected, const char *name);
 
+/* What sets a test up, or cleans up after it: a shell's command, without which no test goes on. */
+__printf(1, 2)
+void shell(const char *format, ...);
+
 /* The plan; returns the exit status. */
 int tap_end(void);
 

@@ -918,18 +918,15 @@ static void test_identity(void)
 	struct identity identity = {};
 	struct host host = this_host;
 	struct broker broker;
-	char *command;
 
 	if (!mkdtemp(dir))
 		abort();
-	command = xasprintf("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
-			    "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
-			    "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
-			    "ln -s a systemd/machines/unit:machine-a.scope;"
-			    "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
-			    "echo 7 >libvirt/qemu/web.pid", dir);
-	if (system(command))
-		abort();
+	shell("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
+	      "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
+	      "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
+	      "ln -s a systemd/machines/unit:machine-a.scope;"
+	      "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
+	      "echo 7 >libvirt/qemu/web.pid", dir);
 	host.proc = dir;
 	host.run = dir;
 	if (broker_start(&broker, &host) == STATUS_OK) {
@@ -938,11 +935,7 @@ static void test_identity(void)
 	}
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
 	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "and those of machined");
-	free(command);
-	command = xasprintf("rm -r %s", dir);
-	if (system(command))
-		abort();
-	free(command);
+	shell("rm -r %s", dir);
 }
 
 int main(void)

@@ -62,22 +62,6 @@ static struct {
 } fake;
 
 __printf(1, 2)
-static void run(const char *format, ...)
-{
-	va_list args;
-	char *command;
-
-	va_start(args, format);
-	command = xvasprintf(format, args);
-	va_end(args);
-	if (system(command)) {
-		printf("Bail out! cannot set up the test\n");
-		exit(1);
-	}
-	free(command);
-}
-
-__printf(1, 2)
 static char *path_of(const char *format, ...)
 {
 	va_list args;
@@ -117,7 +101,7 @@ static void add_process(pid_t pid, const char *comm)
 
 static void remove_process(pid_t pid)
 {
-	run("rm -r %s/%d", fake.proc, pid);
+	shell("rm -r %s/%d", fake.proc, pid);
 }
 
 static void add_link(pid_t pid, int fd, const char *target)
@@ -348,7 +332,7 @@ static unsigned int count_own_fds(void)
 static void tear_down(struct inventory *inventory)
 {
 	inventory_free(inventory);
-	run("rm -r %s", fake.proc);
+	shell("rm -r %s", fake.proc);
 }
 
 static void test_links(void)

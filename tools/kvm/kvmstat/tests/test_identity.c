@@ -60,11 +60,7 @@ static void make_link(const char *path, const char *target)
 
 static void remove_tree(void)
 {
-	char *command = xasprintf("rm -rf %s/*", root);
-
-	if (system(command))
-		abort();
-	free(command);
+	shell("rm -rf %s/*", root);
 }
 
 /* A host with one process, in a cgroup that says nothing, and no files in /run. */

@@ -72,11 +72,9 @@ static void rename_process(pid_t from, pid_t to)
 
 static void remove_process(pid_t pid)
 {
-	char *path = path_of(pid, ""), *command = xasprintf("rm -r %s", path);
+	char *path = path_of(pid, "");
 
-	if (system(command))
-		abort();
-	free(command);
+	shell("rm -r %s", path);
 	free(path);
 }
 
@@ -362,11 +360,7 @@ static void test_vcpus(void)
 
 static void clean_up(void)
 {
-	char *command = xasprintf("rm -rf %s", proc);
-
-	if (system(command))
-		abort();
-	free(command);
+	shell("rm -rf %s", proc);
 	free(proc);
 	proc_memory_free(&memory);
 }

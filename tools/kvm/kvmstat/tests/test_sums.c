@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,46 +28,30 @@ static char *proc;
 static char *debugfs;
 static bool vmm_opens_files;
 
-__printf(1, 2)
-static void run(const char *format, ...)
-{
-	va_list args;
-	char *command;
-
-	va_start(args, format);
-	command = xvasprintf(format, args);
-	va_end(args);
-	if (system(command)) {
-		printf("Bail out! cannot set up the test\n");
-		exit(1);
-	}
-	free(command);
-}
-
 /* A process with one VM, @fd, of so many vCPUs. */
 static void add_process(pid_t pid, const char *comm, int fd, int vcpus)
 {
 	int i;
 
-	run("mkdir -p %s/%d/fd %s/%d/task/%d", proc, pid, proc, pid, pid);
-	run("echo '%s' >%s/%d/comm", comm, proc, pid);
-	run("printf 'Tgid:\\t%d\\n' >%s/%d/status", pid, proc, pid);
-	run("ln -s anon_inode:kvm-vm %s/%d/fd/%d", proc, pid, fd);
+	shell("mkdir -p %s/%d/fd %s/%d/task/%d", proc, pid, proc, pid, pid);
+	shell("echo '%s' >%s/%d/comm", comm, proc, pid);
+	shell("printf 'Tgid:\\t%d\\n' >%s/%d/status", pid, proc, pid);
+	shell("ln -s anon_inode:kvm-vm %s/%d/fd/%d", proc, pid, fd);
 	for (i = 0; i < vcpus; i++)
-		run("ln -s anon_inode:kvm-vcpu:%d %s/%d/fd/%d", i, proc, pid, 100 + i);
+		shell("ln -s anon_inode:kvm-vcpu:%d %s/%d/fd/%d", i, proc, pid, 100 + i);
 }
 
 static void set_value(const char *vm, const char *name, const char *value)
 {
-	run("mkdir -p %s/%s && echo '%s' >'%s/%s/%s'", debugfs, vm, value, debugfs, vm, name);
+	shell("mkdir -p %s/%s && echo '%s' >'%s/%s/%s'", debugfs, vm, value, debugfs, vm, name);
 }
 
 /* As Linux 5.10 has it on x86, and more. */
 static void add_debugfs(const char *vm)
 {
-	run("mkdir -p %s/%s/vcpu0 %s/%s/vcpu1 %s/%s/others", debugfs, vm, debugfs, vm, debugfs,
+	shell("mkdir -p %s/%s/vcpu0 %s/%s/vcpu1 %s/%s/others", debugfs, vm, debugfs, vm, debugfs,
 	    vm);
-	run("echo -5 >%s/%s/vcpu0/tsc-offset", debugfs, vm);
+	shell("echo -5 >%s/%s/vcpu0/tsc-offset", debugfs, vm);
 	set_value(vm, "exits", "1000");
 	set_value(vm, "halt_exits", "70");
 	set_value(vm, "irq_window", "30");
@@ -85,7 +68,7 @@ static void add_debugfs(const char *vm)
 	set_value(vm, "hex", "0x10");
 	set_value(vm, "several", "1\n2");
 	set_value(vm, "table", "level 4K 2M");
-	run(": >%s/%s/empty", debugfs, vm);
+	shell(": >%s/%s/empty", debugfs, vm);
 }
 
 static int own_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
@@ -150,14 +133,14 @@ static void set_up(void)
 		abort();
 	proc = xasprintf("%s/proc", directory);
 	debugfs = xasprintf("%s/debugfs", directory);
-	run("mkdir -p %s/self/ns %s/1 %s", proc, proc, debugfs);
+	shell("mkdir -p %s/self/ns %s/1 %s", proc, proc, debugfs);
 	own_host.proc = proc;
 	own_host.debugfs = debugfs;
 }
 
 static void tear_down(void)
 {
-	run("rm -r %s", directory);
+	shell("rm -r %s", directory);
 	free(directory);
 	free(proc);
 	free(debugfs);
@@ -201,21 +184,21 @@ static void test_list(void)
 
 	set_up();
 	check(!list(&dirs) && !dirs.count, "list: no VMs");
-	run("cd %s && mkdir 100-11 99-12 100-9 1234567-0 && echo 1 >exits", debugfs);
-	run("cd %s && mkdir 5 -- -5 5- 0-5 5--1 5-1x 5-1-1 x-1 12345678901234567-1", debugfs);
-	run("echo 1 >%s/5-5", debugfs);
+	shell("cd %s && mkdir 100-11 99-12 100-9 1234567-0 && echo 1 >exits", debugfs);
+	shell("cd %s && mkdir 5 -- -5 5- 0-5 5--1 5-1x 5-1-1 x-1 12345678901234567-1", debugfs);
+	shell("echo 1 >%s/5-5", debugfs);
 	check(!list(&dirs) && dirs.count == 4, "list: directories of VMs, and nothing else");
 	check(dirs.dir[0].pid == 99 && dirs.dir[0].fd == 12 && dirs.dir[1].fd == 9 &&
 	      dirs.dir[2].fd == 11 && dirs.dir[3].pid == 1234567, "list: in their order");
 	check(dirs.dir[1].ino != dirs.dir[2].ino && !dirs.dir[1].process && !dirs.dir[1].seen,
 	      "list: each is another one");
 	free(dirs.dir);
-	run("ln -s 'pid:[4026532000]' %s/self/ns/pid", proc);
+	shell("ln -s 'pid:[4026532000]' %s/self/ns/pid", proc);
 	check_number(list(&dirs), -ENOTSUP, "list: pids of another namespace");
-	run("ln -sf 'pid:[4026531836]' %s/self/ns/pid", proc);
+	shell("ln -sf 'pid:[4026531836]' %s/self/ns/pid", proc);
 	check(!list(&dirs), "list: pids of the first one");
 	free(dirs.dir);
-	run("mv %s %s/away", debugfs, directory);
+	shell("mv %s %s/away", debugfs, directory);
 	check_number(list(&dirs), -ENODEV, "list: KVM has nothing in debugfs");
 	tear_down();
 }
@@ -225,7 +208,7 @@ static void test_too_many(void)
 	struct debugfs_vm vm;
 
 	set_up();
-	run("mkdir %s/1-1 && cd %s/1-1 && for i in $(seq %u); do echo $i >s$i; done", debugfs,
+	shell("mkdir %s/1-1 && cd %s/1-1 && for i in $(seq %u); do echo $i >s$i; done", debugfs,
 	    debugfs, DEBUGFS_MAX_VALUES);
 	check(!read_vm(1, 1, &vm) && vm.count == DEBUGFS_MAX_VALUES, "many: as many as possible");
 	free(vm.value);
@@ -355,15 +338,15 @@ static void test_time(void)
 	check(tracker.num_vms == 1 && tracker.vm[0]->rates.known[RATE_EXITS] &&
 	      tracker.vm[0]->rates.per_second[RATE_EXITS] == 300, "time: exits per second");
 	check_number(tracker.vm[0]->num_vcpus, 2, "time: of two vCPUs");
-	run("mkdir %s/100-11/vcpu2", debugfs);
+	shell("mkdir %s/100-11/vcpu2", debugfs);
 	sample(&tracker, 14);
 	check_number(tracker.vm[0]->num_vcpus, 3, "time: and of a third one");
 	set_value("100-11", "exits", "1700");
-	run("rm %s/100-11/zebra", debugfs);
+	shell("rm %s/100-11/zebra", debugfs);
 	sample(&tracker, 16);
 	check(tracker.num_vms == 1 && tracker.vm[0]->ended && !inventory.num_vms,
 	      "time: if it ends while it is read it has ended");
-	run("rm %s/100/fd/*", proc);
+	shell("rm %s/100/fd/*", proc);
 	sample(&tracker, 18);
 	check(!inventory.num_vms && inventory.num_problems == 1, "time: and nothing is wrong");
 	tracker_free(&tracker);
@@ -445,12 +428,12 @@ static void test_later(void)
 	set_up();
 	add_process(100, "qemu", 11, 2);
 	add_debugfs("100-11");
-	run("mv %s %s/away", debugfs, directory);
+	shell("mv %s %s/away", debugfs, directory);
 	discover_init(&inventory, &own_host);
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 &&
 	      !vm_has_statistics(inventory.vm[0]) && inventory.incomplete &&
 	      strstr(inventory.problem[0], "where it is mounted"), "later: not there yet");
-	run("mv %s/away %s", directory, debugfs);
+	shell("mv %s/away %s", directory, debugfs);
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 &&
 	      vm_has_sums(inventory.vm[0]), "later: it is there");
 	check(inventory.num_problems == 2 && strstr(inventory.problem[1], "debugfs' sums"),
@@ -466,12 +449,12 @@ static void test_several(void)
 
 	set_up();
 	add_process(100, "vmm", 11, 2);
-	run("ln -s anon_inode:kvm-vm %s/100/fd/12", proc);
+	shell("ln -s anon_inode:kvm-vm %s/100/fd/12", proc);
 	add_debugfs("100-11");
 	discover_init(&inventory, &own_host);
 	add_debugfs("100-12");
 	set_value("100-12", "exits", "5");
-	run("rmdir %s/100-12/vcpu1", debugfs);
+	shell("rmdir %s/100-12/vcpu1", debugfs);
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 2 &&
 	      value_of(inventory.vm[0], SCOPE_VCPU, "exits") == 1000 &&
 	      value_of(inventory.vm[1], SCOPE_VCPU, "exits") == 5,
@@ -480,7 +463,7 @@ static void test_several(void)
 	      "several VMs: and its vCPUs");
 	check(inventory.vm[0]->file.schema == inventory.vm[1]->file.schema,
 	      "several VMs: they share what describes them");
-	run("rm -r %s/100-11 %s/100/fd/11", debugfs, proc);
+	shell("rm -r %s/100-11 %s/100/fd/11", debugfs, proc);
 	inventory_update(&inventory, inventory.vm[0]);
 	inventory_update(&inventory, inventory.vm[1]);
 	check(inventory.vm[0]->dead && !inventory.vm[1]->dead, "several VMs: one of them ends");
@@ -509,18 +492,18 @@ static void test_copies(void)
 
 	set_up();
 	add_process(100, "crosvm", 11, 2);
-	run("cd %s/100/fd && cp -d 11 12 && cp -d 11 13", proc);
+	shell("cd %s/100/fd && cp -d 11 12 && cp -d 11 13", proc);
 	add_debugfs("100-12");
 	discover_init(&inventory, &own_host);
 	check(sees(&inventory, 1), "copies of a file descriptor: are of one VM");
-	run("cd %s/100/fd && cp -d 11 14", proc);
+	shell("cd %s/100/fd && cp -d 11 14", proc);
 	check(sees(&inventory, 1), "copies of a file descriptor: and later ones");
-	run("cd %s/100/fd && cp -d 11 15", proc);
+	shell("cd %s/100/fd && cp -d 11 15", proc);
 	add_debugfs("100-15");
 	check(sees(&inventory, 2), "copies of a file descriptor: a VM that is made later");
 	check(!inventory.incomplete && inventory.num_problems == 1,
 	      "copies of a file descriptor: nothing is missing");
-	run("cd %s/100/fd && cp -d 11 16", proc);
+	shell("cd %s/100/fd && cp -d 11 16", proc);
 	add_debugfs("100-16");
 	read_error = -EMFILE;
 	own_host.read_debugfs = failing_read;
@@ -548,7 +531,7 @@ static void test_replaced(void)
 	tracker_init(&tracker, &inventory);
 	sample(&tracker, 10);
 	sample(&tracker, 12);
-	run("mv %s/100-11 %s/away", debugfs, directory);
+	shell("mv %s/100-11 %s/away", debugfs, directory);
 	add_debugfs("100-11");
 	set_value("100-11", "exits", "5000");
 	sample(&tracker, 14);
@@ -613,18 +596,18 @@ static void test_cost(void)
 	host.thread_group = counting_thread_group;
 	for (i = 100; i < 103; i++) {
 		add_process(i, "vmm", 11, 1);
-		run("cd %s/%d/fd && for i in $(seq 1000 1099); do cp -d 11 $i; done", proc, i);
-		run("cd %s/%d/task && for i in $(seq 500); do mkdir -p $i; done", proc, i);
+		shell("cd %s/%d/fd && for i in $(seq 1000 1099); do cp -d 11 $i; done", proc, i);
+		shell("cd %s/%d/task && for i in $(seq 500); do mkdir -p $i; done", proc, i);
 	}
 	discover_init(&inventory, &host);
-	run("mv %s %s/away", debugfs, directory);
+	shell("mv %s %s/away", debugfs, directory);
 	check(asks(&inventory, 1, 0, 0), "cost: without debugfs nothing but whether it is there");
 	check(inventory.num_vms == 3 && !vm_has_statistics(inventory.vm[0]), "cost: VMs are seen");
-	run("mv %s/away %s", directory, debugfs);
+	shell("mv %s/away %s", directory, debugfs);
 	set_value("103-11", "exits", "3");
 	check(asks(&inventory, 1, 0, 1), "cost: one that has none of them is read once");
 	set_value("100-11", "exits", "1");
-	run("mkdir %s/77 && printf 'Tgid:\t101\n' >%s/77/status", proc, proc);
+	shell("mkdir %s/77 && printf 'Tgid:\t101\n' >%s/77/status", proc, proc);
 	set_value("77-11", "exits", "2");
 	check(asks(&inventory, 1, 2, 2), "cost: what is new in it is looked at");
 	check(inventory.num_vms == 3 && vm_has_sums(inventory.vm[0]) &&
@@ -648,11 +631,11 @@ static void test_vmm(void)
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 &&
 	      !vm_has_statistics(inventory.vm[0]) && !inventory.num_problems,
 	      "VMM: before there is a vCPU it may still open its files");
-	run("ln -s anon_inode:kvm-vcpu:0 %s/100/fd/100", proc);
+	shell("ln -s anon_inode:kvm-vcpu:0 %s/100/fd/100", proc);
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 1 &&
 	      vm_has_sums(inventory.vm[0]), "VMM: then it has none");
 	vmm_opens_files = true;
-	run("ln -s anon_inode:kvm-vcpu-stats:0 %s/100/fd/101", proc);
+	shell("ln -s anon_inode:kvm-vcpu-stats:0 %s/100/fd/101", proc);
 	check(!inventory_look(&inventory, NULL) && inventory.num_vms == 2 &&
 	      inventory.vm[0]->dead, "VMM: if it opens some later, these are taken");
 	inventory_forget_dead(&inventory);
@@ -669,11 +652,11 @@ static void set_thread(pid_t tid, const char *name, unsigned int guest, unsigned
 {
 	char *file = xasprintf("%s/100/task/%d/stat", proc, tid);
 
-	run("mkdir -p %s/100/task/%d", proc, tid);
-	run("echo '%d (%s) S 1 1 1 0 -1 64 9 9 9 9 %u %u 7 7 20 0 3 0 99 99 99%s %u 6' >%s", tid,
+	shell("mkdir -p %s/100/task/%d", proc, tid);
+	shell("echo '%d (%s) S 1 1 1 0 -1 64 9 9 9 9 %u %u 7 7 20 0 3 0 99 99 99%s %u 6' >%s", tid,
 	    name, guest, kernel, " 9 9 9 9 9 9 9 9 9 9 0 0 0 17 1 0 0 5", guest, file);
 	free(file);
-	run("echo '1000 0 5' >%s/100/task/%d/schedstat", proc, tid);
+	shell("echo '1000 0 5' >%s/100/task/%d/schedstat", proc, tid);
 }
 
 /* In a second of which the first vCPU has a half in the guest, and the second a quarter in KVM. */
@@ -797,8 +780,8 @@ static void test_busy_held(void)
 
 	begin_busy(&busy);
 	vmm_opens_files = true;
-	run("ln -s anon_inode:kvm-vcpu-stats:0 %s/100/fd/111", proc);
-	run("ln -s anon_inode:kvm-vcpu-stats:1 %s/100/fd/112", proc);
+	shell("ln -s anon_inode:kvm-vcpu-stats:0 %s/100/fd/111", proc);
+	shell("ln -s anon_inode:kvm-vcpu-stats:1 %s/100/fd/112", proc);
 	text = look_into(&busy, "CPU 0/KVM", "CPU 1/KVM");
 	check_contains(text, "\n      0     ~50    ~0    ~0      ~0    ~50 ",
 		       "busy: a vCPU that has statistics");
@@ -840,7 +823,7 @@ static void test_commands(void)
 	check_contains(output, "pid 100 has no vCPU 0 by itself, debugfs has sums of all\n",
 		       "commands: there are no values of a vCPU");
 	free(output);
-	run("rm -r %s", debugfs);
+	shell("rm -r %s", debugfs);
 	output = output_of(command_list, "list", &status);
 	check_contains(output, "QEMU 8.1 or newer has; debugfs has sums, where it is mounted\n",
 		       "commands: what helps");
