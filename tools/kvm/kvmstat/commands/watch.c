@@ -61,7 +61,8 @@ struct watch {
 	bool had_any;			/* of which something is watched */
 	struct runner runner;
 	uint64_t num_events;
-	uint64_t num_unrun;		/* since the last one for which the command was run */
+	struct runner_event next;	/* for which the command is run when it has ended, */
+	bool has_next;			/* if there is one */
 	struct output output;
 	uint64_t scanned_ns;
 	uint64_t looked_ns;
@@ -91,26 +92,28 @@ static void end_watch(struct watch *watch, int status)
 
 /* Events */
 
+static void run_next(struct watch *watch)
+{
+	watch->has_next = false;
+	if (!runner_run(&watch->runner, &watch->next))
+		end_watch(watch, STATUS_ERROR);
+}
+
 static void run_command(struct watch *watch, const struct watch_event *event)
 {
-	struct runner_event asked = {
+	if (!watch->options->command)
+		return;
+	/* One at a time: of those that happen meanwhile the last one takes the place of all. */
+	watch->next = (struct runner_event) {
 		.growth = event->growth,
-		.missed = event->missed + watch->num_unrun,
+		.missed = event->missed + (watch->has_next ? watch->next.missed + 1 : 0),
 		.pid = event->vm->process->pid,
 		.vcpu = event->vcpu,
 	};
-
-	if (!watch->options->command)
-		return;
-	/* One at a time. */
-	if (watch->runner.is_busy) {
-		watch->num_unrun += 1 + event->missed;
-		return;
-	}
-	watch->num_unrun = 0;
-	snprintf(asked.name, sizeof(asked.name), "%s", event->vm->process->name);
-	if (!runner_run(&watch->runner, &asked))
-		end_watch(watch, STATUS_ERROR);
+	snprintf(watch->next.name, sizeof(watch->next.name), "%s", event->vm->process->name);
+	watch->has_next = true;
+	if (!watch->runner.is_busy)
+		run_next(watch);
 }
 
 static struct watch_event new_event(const struct watch *watch, const struct watched_vm *watched)
@@ -511,6 +514,8 @@ static void finish_command(struct watch *watch)
 		print_error("'%s' was ended by signal %d", command, WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		print_error("'%s' ended with exit status %d", command, WEXITSTATUS(status));
+	if (watch->has_next && watch->runner.socket >= 0)
+		run_next(watch);
 }
 
 /* What is readable by now; those that are left out are so the next time. */

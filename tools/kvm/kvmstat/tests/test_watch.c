@@ -662,6 +662,8 @@ static void release_command(void)
 	count_exits();
 	if (tick == 16)
 		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
+	if (tick == 17)
+		guest_vcpu_values(&guests[0], 0)[EXITS] += 10;
 	if (tick == 27)
 		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
 	guests[0].dead = false;
@@ -675,9 +677,10 @@ static void release_command(void)
 static void test_exec(void)
 {
 	char *script = xasprintf("%s/script", directory), *go = xasprintf("%s/go", directory);
-	char *line = xasprintf("watch exits >= 10 -p 10 -n 3 --exec %s", script);
+	char *line = xasprintf("watch exits >= 10 -p 10 -n 4 --exec %s", script);
 	char *expected = xasprintf(TITLE HEADER AT "0 10 11 10 1 s 0 web\n"
 				   AT "1 10 11 10 1 s 0 web\n"
+				   AT "1 10 10 10 1 s 0 web\n"
 				   "kvmstat: '%s' ended with exit status 5\n"
 				   AT "2 10 11 10 1 s 0 web\n", script);
 	char *found;
@@ -697,7 +700,8 @@ static void test_exec(void)
 	check_number(status, STATUS_OK, "a command: status");
 	/* The last one was waited for. */
 	found = content_of("out");
-	check_text(found, "10 11 0\n10 11 1\n", "one at a time, the others are counted");
+	check_text(found, "10 11 0\n10 10 1\n10 11 0\n",
+		   "one at a time, the last one of those meanwhile");
 	free(found);
 	guests_free();
 	unlink(script);
