@@ -43,6 +43,18 @@
 
 #include "stats.h"
 
+/*
+ * How much of each value was given to events. A vCPU has this only while there are
+ * events on the host.
+ */
+struct kvm_stats_given {
+	union {
+		struct rcu_head rcu;
+		struct kvm_stats_given *next;	/* that is for a vCPU */
+	};
+	atomic64_t value[];
+};
+
 /* Events, by what is in attr.config of perf_event_open(). */
 #define CONFIG_EVENT_BITS	16
 #define CONFIG_EVENT_MASK	GENMASK(CONFIG_EVENT_BITS - 1, 0)
@@ -79,7 +91,7 @@ static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 
 static void give(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	atomic64_t *all_given = READ_ONCE(vcpu->perf.given);
+	struct kvm_stats_given *all_given = READ_ONCE(vcpu->perf.given);
 	struct perf_event *event;
 	u64 now, given, more;
 
@@ -90,7 +102,7 @@ static void give(struct kvm_vcpu *vcpu, unsigned int value)
 		return;
 
 	now = value_of(vcpu, value);
-	given = atomic64_xchg(&all_given[value], now);
+	given = atomic64_xchg(&all_given->value[value], now);
 	more = now - given;
 
 	/*
@@ -137,7 +149,7 @@ static void overflow(struct perf_event *event)
 	u64 period = event->hw.last_period;
 	u64 periods = perf_swevent_set_period(event);
 	struct perf_sample_data data;
-	struct pt_regs regs;
+	struct pt_regs regs = {};
 
 	perf_fetch_caller_regs(&regs);
 	for (; periods && !(event->hw.state & THROTTLED); periods--) {
@@ -208,6 +220,8 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	unsigned int value;
 
 	local_irq_save(flags);
+	/* Pairs with get_users(): one sees what was counted, or the other who wants it. */
+	smp_mb();
 	for_each_set_bit(value, used, NUM_VALUES)
 		give(vcpu, value);
 	for_each_active_event(event)
@@ -215,58 +229,93 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	local_irq_restore(flags);
 }
 
-/* A vCPU has memory for what was given only while there are events. */
-static int alloc_given(struct kvm_vcpu *vcpu)
+/*
+ * Memory is taken without the lock, which may take any time where a cgroup has little of
+ * it. False if there is none.
+ */
+static bool alloc_given(struct kvm_stats_given **list, unsigned int num)
 {
-	atomic64_t *given = kcalloc(NUM_VALUES, sizeof(*given),
-				    GFP_KERNEL_ACCOUNT);
+	struct kvm_stats_given *given;
 
-	WRITE_ONCE(vcpu->perf.given, given);
-	return given ? 0 : -ENOMEM;
+	for (; num; num--) {
+		given = kzalloc(struct_size(given, value, NUM_VALUES),
+				GFP_KERNEL_ACCOUNT);
+		if (!given)
+			return false;
+		given->next = *list;
+		*list = given;
+	}
+	return true;
 }
 
-/* Its CPU may give right now. */
-static void free_given(struct kvm_vcpu *vcpu)
+static void free_list(struct kvm_stats_given *list)
 {
-	atomic64_t *given = vcpu->perf.given;
+	struct kvm_stats_given *next;
 
-	WRITE_ONCE(vcpu->perf.given, NULL);
-	if (given)
-		kvfree_rcu(given);
+	for (; list; list = next) {
+		next = list->next;
+		kfree(list);
+	}
 }
 
-static void free_all_given(void)
+/* To each vCPU that has none, as far as that goes: how many more it takes. */
+static unsigned int hand_out_given(struct kvm_stats_given **list)
 {
+	struct kvm_stats_given *given;
+	unsigned int missing = 0;
 	struct kvm_vcpu *vcpu;
 
-	list_for_each_entry(vcpu, &vcpus, perf.node)
-		free_given(vcpu);
-}
-
-static int alloc_all_given(void)
-{
-	struct kvm_vcpu *vcpu;
+	lockdep_assert_held(&users_lock);
 
 	list_for_each_entry(vcpu, &vcpus, perf.node) {
-		if (alloc_given(vcpu)) {
-			free_all_given();
-			return -ENOMEM;
+		if (vcpu->perf.given)
+			continue;
+		given = *list;
+		if (!given) {
+			missing++;
+			continue;
 		}
+		*list = given->next;
+		smp_store_release(&vcpu->perf.given, given);
 	}
-	return 0;
+	return missing;
+}
+
+/* Of all vCPUs. Their CPUs may give right now. */
+static void free_given(void)
+{
+	struct kvm_stats_given *given;
+	struct kvm_vcpu *vcpu;
+
+	lockdep_assert_held(&users_lock);
+
+	list_for_each_entry(vcpu, &vcpus, perf.node) {
+		given = vcpu->perf.given;
+		WRITE_ONCE(vcpu->perf.given, NULL);
+		if (given)
+			kfree_rcu(given, rcu);
+	}
 }
 
 int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
 {
-	int r = 0;
+	struct kvm_stats_given *given = NULL;
+	unsigned int num = 0;
 
-	mutex_lock(&users_lock);
-	if (all_users)
-		r = alloc_given(vcpu);
-	if (!r)
-		list_add_tail(&vcpu->perf.node, &vcpus);
+	for (;;) {
+		if (!alloc_given(&given, num))
+			return -ENOMEM;
+		mutex_lock(&users_lock);
+		if (given || !all_users)
+			break;
+		mutex_unlock(&users_lock);
+		num = 1;
+	}
+
+	vcpu->perf.given = given;
+	list_add_tail(&vcpu->perf.node, &vcpus);
 	mutex_unlock(&users_lock);
-	return r;
+	return 0;
 }
 
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
@@ -338,8 +387,9 @@ static void forget_value(unsigned int value)
 	struct kvm_vcpu *vcpu;
 
 	list_for_each_entry(vcpu, &vcpus, perf.node) {
-		atomic64_t *given = &vcpu->perf.given[value];
-		s64 old = atomic64_read(given);
+		atomic64_t *given = &vcpu->perf.given->value[value];
+		/* Before the value, or an older one could take the place of its own. */
+		s64 old = atomic64_read_acquire(given);
 
 		atomic64_cmpxchg(given, old, value_of(vcpu, value));
 	}
@@ -356,20 +406,31 @@ static void forget_ips(void)
 
 static int get_users(struct perf_event *event)
 {
-	unsigned int value = event->hw.config;
-	int r = 0;
+	unsigned int value = event->hw.config, missing = 0;
+	struct kvm_stats_given *given = NULL;
+	int r = -ENOMEM;
 
-	mutex_lock(&users_lock);
-	if (!all_users)
-		r = alloc_all_given();
-	if (r)
-		goto out;
+	for (;;) {
+		bool has_memory = alloc_given(&given, missing);
 
+		mutex_lock(&users_lock);
+		/* While there are others, all vCPUs have it. */
+		missing = all_users ? 0 : hand_out_given(&given);
+		if (!missing)
+			break;
+		if (!has_memory)
+			goto out;
+		mutex_unlock(&users_lock);
+	}
+
+	r = 0;
 	all_users++;
 	/* First, so that no vCPU leaves a CPU unseen from then on. */
 	static_branch_inc(&kvm_stats_perf_counts);
 	if (!users[value]++) {
 		set_bit(value, used);
+		/* Pairs with __kvm_stats_perf_put(). */
+		smp_mb__after_atomic();
 		forget_value(value);
 	}
 	if (is_sampling_event(event) && !sampling_users++) {
@@ -377,7 +438,10 @@ static int get_users(struct perf_event *event)
 		static_branch_enable(&kvm_stats_perf_samples);
 	}
 out:
+	if (!all_users)
+		free_given();
 	mutex_unlock(&users_lock);
+	free_list(given);
 	return r;
 }
 
@@ -392,7 +456,7 @@ static void kvm_event_destroy(struct perf_event *event)
 		clear_bit(value, used);
 	static_branch_dec(&kvm_stats_perf_counts);
 	if (!--all_users)
-		free_all_given();
+		free_given();
 	mutex_unlock(&users_lock);
 }
 

@@ -29,6 +29,7 @@
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/timerqueue.h>
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
@@ -72,9 +73,12 @@ static_assert(offsetof(struct kvm_stats_watch, threshold) == 24);
 static_assert(sizeof(struct kvm_stats_event) == 32);
 static_assert(offsetof(struct kvm_stats_event, time_ns) == 8);
 
-/* What looks at the triggers of an object, made for the first one of them. */
+/*
+ * What looks at the triggers of an object, made for the first one of them. The work
+ * looks at those of other objects as well: who has the lock does not lose the CPU.
+ */
 struct kvm_stats_looker {
-	struct mutex lock;		/* of all its triggers */
+	spinlock_t lock;		/* of all its triggers */
 	struct timerqueue_head queue;	/* triggers by the time of the next look */
 	struct delayed_work work;
 	u64 rests_until;
@@ -212,7 +216,7 @@ static u64 growth_of(const struct trigger *t, struct watched *w, u64 value,
 {
 	unsigned int i;
 
-	/* It was cleared through debugfs, what it has now came after that. */
+	/* It was cleared through debugfs: what came before that and what after? */
 	if (value < w->values[(t->looks - 1) % LOOKS]) {
 		for (i = 0; i < LOOKS; i++)
 			w->values[i] = value;
@@ -341,18 +345,18 @@ static void look_at_due(struct work_struct *work)
 	bool more;
 
 	do {
-		mutex_lock(&looker->lock);
+		spin_lock(&looker->lock);
 		more = look_at_first(looker);
 		took = cpu_ns() - start;
 		if (!more || took >= LOOK_TURN_NS)
 			break;
-		mutex_unlock(&looker->lock);
+		spin_unlock(&looker->lock);
 		cond_resched();
 	} while (true);
 
 	looker->rests_until = ktime_get_ns() + took * (LOOK_SHARE - 1);
 	plan_work(looker);
-	mutex_unlock(&looker->lock);
+	spin_unlock(&looker->lock);
 }
 
 static int kvm_stats_looker_create(struct kvm_stats *stats)
@@ -374,7 +378,7 @@ static int kvm_stats_looker_create(struct kvm_stats *stats)
 		return r;
 	}
 
-	mutex_init(&looker->lock);
+	spin_lock_init(&looker->lock);
 	timerqueue_init_head(&looker->queue);
 	INIT_DELAYED_WORK(&looker->work, look_at_due);
 
@@ -419,14 +423,14 @@ static int add_vcpu(struct trigger *t, u32 vcpu)
 	if (!w)
 		return -ENOMEM;
 
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	/* Another thread may have been faster. */
 	if (t->num_watched == vcpu) {
 		list_add_tail(&w->node, &t->watched);
 		WRITE_ONCE(t->num_watched, vcpu + 1);
 		w = NULL;
 	}
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 	kfree(w);
 	return 0;
 }
@@ -456,12 +460,12 @@ static void look_for_the_last_time(struct trigger *t)
 	if (!READ_ONCE(t->stats->dead) || READ_ONCE(t->finished))
 		return;
 
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	if (!t->finished) {
 		look(t);
 		WRITE_ONCE(t->finished, true);
 	}
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 }
 
 /* Take the oldest event, if there is one. */
@@ -470,7 +474,7 @@ static struct watched *take_event(struct trigger *t,
 {
 	struct watched *w;
 
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	w = list_first_entry_or_null(&t->unread, struct watched, unread);
 	if (w) {
 		*event = (struct kvm_stats_event) {
@@ -482,7 +486,7 @@ static struct watched *take_event(struct trigger *t,
 		};
 		list_del_init(&w->unread);
 	}
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 	return w;
 }
 
@@ -490,14 +494,14 @@ static struct watched *take_event(struct trigger *t,
 static void give_back_event(struct trigger *t, struct watched *w,
 			    const struct kvm_stats_event *event)
 {
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	if (list_empty(&w->unread)) {
 		w->missed = event->missed;
 		list_add(&w->unread, &t->unread);
 	} else {
 		w->missed += event->missed + 1;
 	}
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 	/* Who has looked meanwhile has seen none. */
 	wake_up_poll(&t->wait, EPOLLPRI);
 }
@@ -567,10 +571,10 @@ static void free_trigger(struct trigger *t)
 
 static void stop_trigger(struct trigger *t)
 {
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	if (timerqueue_node_queued(&t->due))
 		timerqueue_del(&t->looker->queue, &t->due);
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 	free_trigger(t);
 }
 
@@ -705,7 +709,7 @@ static void start_trigger(struct trigger *t)
 {
 	struct watched *w;
 
-	mutex_lock(&t->looker->lock);
+	spin_lock(&t->looker->lock);
 	t->times[0] = ktime_get_ns();
 	list_for_each_entry(w, &t->watched, node)
 		w->values[0] = value_of(t, w);
@@ -714,7 +718,7 @@ static void start_trigger(struct trigger *t)
 
 	add_to_queue(t);
 	plan_work(t->looker);
-	mutex_unlock(&t->looker->lock);
+	spin_unlock(&t->looker->lock);
 }
 
 int kvm_stats_watch(struct kvm_stats *stats, void __user *arg)

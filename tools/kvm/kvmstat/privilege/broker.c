@@ -73,10 +73,7 @@ struct answer {
 	uint32_t num_denied;
 	int32_t pid;
 	uint32_t more;		/* another answer follows */
-	uint32_t num_items;	/* of one of these, */
-	uint32_t num_values;
-	uint32_t num_threads;
-	uint32_t num_dirs;
+	uint32_t num_items;	/* of those that the question is about */
 	union {
 		struct item item[MAX_ITEMS];
 		struct debugfs_value value[MAX_ITEMS];
@@ -90,25 +87,40 @@ union control {
 	char space[CMSG_SPACE(sizeof(int))];
 };
 
+static size_t item_size(enum question question)
+{
+	switch (question) {
+	case ASK_THREADS:
+		return sizeof(struct proc_thread);
+	case ASK_DEBUGFS_LIST:
+		return sizeof(struct directory);
+	case ASK_DEBUGFS:
+		return sizeof(struct debugfs_value);
+	default:
+		return sizeof(struct item);
+	}
+}
+
+static size_t answer_size(enum question question, const struct answer *answer)
+{
+	return offsetof(struct answer, item) + answer->num_items * item_size(question);
+}
+
 /* The broker's side. */
 
 struct reply {
 	int socket;
+	enum question question;
 	struct answer answer;
 };
 
-static size_t used_size(const struct answer *answer)
-{
-	return offsetof(struct answer, item) + answer->num_items * sizeof(answer->item[0]) +
-	       answer->num_values * sizeof(answer->value[0]) +
-	       answer->num_threads * sizeof(answer->thread[0]) +
-	       answer->num_dirs * sizeof(answer->dir[0]);
-}
-
 /* With the file descriptor, unless it is -1. False if nobody receives it. */
-static bool send_answer(int socket, const struct answer *answer, int fd)
+static bool send_answer(const struct reply *reply, int fd)
 {
-	struct iovec data = { .iov_base = (void *)answer, .iov_len = used_size(answer), };
+	struct iovec data = {
+		.iov_base = (void *)&reply->answer,
+		.iov_len = answer_size(reply->question, &reply->answer),
+	};
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
 	union control control = {};
 	ssize_t sent;
@@ -124,7 +136,7 @@ static bool send_answer(int socket, const struct answer *answer, int fd)
 		message.msg_controllen = sizeof(control);
 	}
 	do {
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+		sent = sendmsg(reply->socket, &message, MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
 	return sent >= 0;
 }
@@ -135,15 +147,11 @@ static bool make_room(struct reply *reply)
 	struct answer *answer = &reply->answer;
 	bool sent = true;
 
-	if (answer->num_items + answer->num_values + answer->num_threads + answer->num_dirs ==
-	    MAX_ITEMS) {
+	if (answer->num_items == MAX_ITEMS) {
 		answer->more = true;
-		sent = send_answer(reply->socket, answer, -1);
+		sent = send_answer(reply, -1);
 		answer->more = false;
 		answer->num_items = 0;
-		answer->num_values = 0;
-		answer->num_threads = 0;
-		answer->num_dirs = 0;
 	}
 	return sent;
 }
@@ -188,7 +196,7 @@ static bool reply_list(struct reply *reply, const struct host *host)
 		sent = add_process(reply, list.process[i].pid, list.process[i].err,
 				   &list.process[i].fds);
 	proc_list_free(&list);
-	return sent && send_answer(reply->socket, &reply->answer, -1);
+	return sent && send_answer(reply, -1);
 }
 
 static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
@@ -199,7 +207,7 @@ static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 	reply->answer.ret = host->list_fds(host, pid, &fds);
 	sent = add_process(reply, pid, 0, &fds);
 	free(fds.entry);
-	return sent && send_answer(reply->socket, &reply->answer, -1);
+	return sent && send_answer(reply, -1);
 }
 
 static bool reply_debugfs_list(struct reply *reply, const struct host *host)
@@ -213,7 +221,7 @@ static bool reply_debugfs_list(struct reply *reply, const struct host *host)
 	if (!answer->ret) {
 		for (i = 0; sent && i < dirs.count; i++) {
 			sent = make_room(reply);
-			answer->dir[answer->num_dirs++] = (struct directory) {
+			answer->dir[answer->num_items++] = (struct directory) {
 				.pid = dirs.dir[i].pid,
 				.fd = dirs.dir[i].fd,
 				.ino = dirs.dir[i].ino,
@@ -221,7 +229,7 @@ static bool reply_debugfs_list(struct reply *reply, const struct host *host)
 		}
 		free(dirs.dir);
 	}
-	return sent && send_answer(reply->socket, answer, -1);
+	return sent && send_answer(reply, -1);
 }
 
 static bool reply_debugfs(struct reply *reply, const struct host *host,
@@ -241,11 +249,11 @@ static bool reply_debugfs(struct reply *reply, const struct host *host,
 		answer->num_denied = vm.num_denied;
 		for (i = 0; sent && i < vm.count; i++) {
 			sent = make_room(reply);
-			answer->value[answer->num_values++] = vm.value[i];
+			answer->value[answer->num_items++] = vm.value[i];
 		}
 		free(vm.value);
 	}
-	return sent && send_answer(reply->socket, answer, -1);
+	return sent && send_answer(reply, -1);
 }
 
 static bool reply_threads(struct reply *reply, const struct host *host,
@@ -260,11 +268,11 @@ static bool reply_threads(struct reply *reply, const struct host *host,
 	if (!answer->ret) {
 		for (i = 0; sent && i < threads.count; i++) {
 			sent = make_room(reply);
-			answer->thread[answer->num_threads++] = threads.thread[i];
+			answer->thread[answer->num_items++] = threads.thread[i];
 		}
 		free(threads.thread);
 	}
-	return sent && send_answer(reply->socket, answer, -1);
+	return sent && send_answer(reply, -1);
 }
 
 static bool reply_stats(struct reply *reply, const struct host *host,
@@ -285,7 +293,7 @@ static bool reply_stats(struct reply *reply, const struct host *host,
 	answer->step = error.step;
 	answer->err = error.err;
 	answer->capability = error.capability;
-	sent = send_answer(reply->socket, answer, stats);
+	sent = send_answer(reply, stats);
 	if (stats >= 0)
 		close(stats);
 	return sent;
@@ -308,7 +316,7 @@ static bool makes_sense(const struct request *request)
 
 static bool reply_to(int socket, const struct request *request, const struct host *host)
 {
-	struct reply reply = { .socket = socket, };
+	struct reply reply = { .socket = socket, .question = request->question, };
 
 	switch ((enum question)request->question) {
 	case ASK_LIST:
@@ -330,7 +338,7 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 	case ASK_STATS:
 		return reply_stats(&reply, host, request);
 	}
-	return send_answer(socket, &reply.answer, -1);
+	return send_answer(&reply, -1);
 }
 
 bool broker_serve(int socket, const struct host *host)
@@ -392,7 +400,7 @@ static void ignore_signals(void)
 __attribute__((__noreturn__))
 static void be_broker(int socket, const struct host *host, pid_t parent)
 {
-	const struct answer ready = {};
+	const struct reply ready = { .socket = BROKER_SOCKET, };
 
 	ignore_signals();
 	prctl(PR_SET_NAME, "kvmstat-broker");
@@ -401,7 +409,7 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	    privilege_drop(USE_BROKER) != STATUS_OK)
 		_exit(STATUS_ERROR);
 	close_files();
-	if (!send_answer(BROKER_SOCKET, &ready, -1))
+	if (!send_answer(&ready, -1))
 		_exit(STATUS_ERROR);
 	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
 }
@@ -415,39 +423,39 @@ static void lose_broker(void)
 	exit(STATUS_ERROR);
 }
 
-static bool makes_sense_each(const struct answer *answer)
+static bool item_makes_sense(enum question question, const struct answer *answer, size_t i)
+{
+	switch (question) {
+	case ASK_THREADS:
+		return answer->thread[i].tid > 0 && answer->thread[i].times.has_ready <= 1 &&
+		       answer->thread[i].times.num_threads == 1;
+	case ASK_DEBUGFS_LIST:
+		return answer->dir[i].pid > 0 && answer->dir[i].fd >= 0;
+	case ASK_DEBUGFS:
+		return memchr(answer->value[i].file, '\0', sizeof(answer->value[i].file));
+	default:
+		/* See take_item(). */
+		return true;
+	}
+}
+
+static bool is_whole(enum question question, const struct answer *answer, size_t length)
 {
 	size_t i;
 
-	for (i = 0; i < answer->num_threads; i++) {
-		if (answer->thread[i].tid <= 0 || answer->thread[i].times.has_ready > 1 ||
-		    answer->thread[i].times.num_threads != 1)
+	if (length < offsetof(struct answer, item) || answer->num_items > MAX_ITEMS ||
+	    length != answer_size(question, answer))
+		return false;
+	for (i = 0; i < answer->num_items; i++) {
+		if (!item_makes_sense(question, answer, i))
 			return false;
 	}
-	for (i = 0; i < answer->num_values; i++) {
-		if (!memchr(answer->value[i].file, '\0', sizeof(answer->value[i].file)))
-			return false;
-	}
-	for (i = 0; i < answer->num_dirs; i++) {
-		if (answer->dir[i].pid <= 0 || answer->dir[i].fd < 0)
-			return false;
-	}
-	return true;
-}
-
-static bool is_whole(const struct answer *answer, size_t length)
-{
-	return length >= offsetof(struct answer, item) && answer->num_items <= MAX_ITEMS &&
-	       answer->num_values <= MAX_ITEMS && answer->num_threads <= MAX_ITEMS &&
-	       answer->num_dirs <= MAX_ITEMS &&
-	       !answer->num_items + !answer->num_values + !answer->num_threads +
-	       !answer->num_dirs >= 3 &&
-	       length == used_size(answer) && makes_sense_each(answer) && answer->pid >= 0 &&
-	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
+	return answer->pid >= 0 && answer->step <= HOST_STATS &&
+	       identity_is_valid(&answer->identity);
 }
 
 /* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
-static bool receive(int socket, struct answer *answer, int *fd)
+static bool receive(int socket, enum question question, struct answer *answer, int *fd)
 {
 	struct iovec data = { .iov_base = answer, .iov_len = sizeof(*answer), };
 	union control control;
@@ -467,7 +475,7 @@ static bool receive(int socket, struct answer *answer, int *fd)
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(*fd)))
 		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
-	return length >= 0 && is_whole(answer, length);
+	return length >= 0 && is_whole(question, answer, length);
 }
 
 static void ask(const struct host *host, const struct request *request, struct answer *answer,
@@ -476,18 +484,19 @@ static void ask(const struct host *host, const struct request *request, struct a
 	const struct broker *broker = (const struct broker *)host;
 
 	if (write(broker->socket, request, sizeof(*request)) != sizeof(*request) ||
-	    !receive(broker->socket, answer, fd))
+	    !receive(broker->socket, request->question, answer, fd))
 		lose_broker();
 }
 
 /* What follows the answer; false if it was the last one. */
-static bool receive_more(const struct host *host, struct answer *answer)
+static bool receive_more(const struct host *host, const struct request *request,
+			 struct answer *answer)
 {
 	const struct broker *broker = (const struct broker *)host;
 
 	if (!answer->more)
 		return false;
-	if (!receive(broker->socket, answer, NULL))
+	if (!receive(broker->socket, request->question, answer, NULL))
 		lose_broker();
 	return true;
 }
@@ -534,7 +543,7 @@ static int ask_list(const struct host *host, const struct request *request,
 	do {
 		for (i = 0; i < answer.num_items; i++)
 			take_item(list, &answer.item[i]);
-	} while (receive_more(host, &answer));
+	} while (receive_more(host, request, &answer));
 	return answer.ret;
 }
 
@@ -601,9 +610,9 @@ static int broker_read_threads(const struct host *host, pid_t pid, unsigned int 
 	*threads = (struct proc_threads) {};
 	ask(host, &request, &answer, NULL);
 	do {
-		for (i = 0; i < answer.num_threads; i++)
+		for (i = 0; i < answer.num_items; i++)
 			take_thread(threads, &answer.thread[i]);
-	} while (receive_more(host, &answer));
+	} while (receive_more(host, &request, &answer));
 	if (answer.ret)
 		free(threads->thread);
 	return answer.ret;
@@ -628,9 +637,9 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 	*dirs = (struct debugfs_dirs) {};
 	ask(host, &request, &answer, NULL);
 	do {
-		for (i = 0; i < answer.num_dirs; i++)
+		for (i = 0; i < answer.num_items; i++)
 			take_dir(dirs, &answer.dir[i]);
-	} while (receive_more(host, &answer));
+	} while (receive_more(host, &request, &answer));
 	if (answer.ret)
 		free(dirs->dir);
 	return answer.ret;
@@ -645,11 +654,11 @@ static int broker_read_debugfs(const struct host *host, pid_t pid, int fd, struc
 	*vm = (struct debugfs_vm) {};
 	ask(host, &request, &answer, NULL);
 	do {
-		for (i = 0; i < answer.num_values; i++) {
+		for (i = 0; i < answer.num_items; i++) {
 			if (!debugfs_add(vm, &answer.value[i]))
 				lose_broker();
 		}
-	} while (receive_more(host, &answer));
+	} while (receive_more(host, &request, &answer));
 	vm->pid = answer.pid;
 	vm->ino = answer.ino;
 	vm->num_vcpus = answer.num_vcpus;
@@ -752,7 +761,7 @@ int broker_start(struct broker *broker, const struct host *host)
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
-	if (pid > 0 && receive(broker->socket, &ready, NULL))
+	if (pid > 0 && receive(broker->socket, ASK_LIST, &ready, NULL))
 		return STATUS_OK;
 	/* In its stead it has said why. */
 	if (pid < 0)

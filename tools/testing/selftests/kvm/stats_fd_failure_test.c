@@ -659,8 +659,9 @@ static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 		sweep->first += WARNING_ALLOCATIONS;
 	}
 	sweep->last = MAX_ALLOCATIONS;
-	sweep->step = WORKERS;
-	stats_in_children(_metadata, WORKERS, fn, sweep);
+	/* The first event takes memory that others then have. */
+	sweep->step = sweep->site.call == OPEN_EVENT ? 1 : WORKERS;
+	stats_in_children(_metadata, sweep->step, fn, sweep);
 }
 
 /* Over the same allocations, until enough of them were met. */
