@@ -616,12 +616,13 @@ int main(void)
 		measure_readers(&g, &all, &values);
 	}
 	measure_halt("halt", NULL);
-	if (has_stats)
-		measure_events(&g);
 	if (has_stats) {
 		set_parameter("stats_time", "1");
 		measure_exits(&g, "kernel-exit-timed", "user-exit-timed");
 		measure_halt("halt-timed", NULL);
+		set_parameter("stats_time", "0");
+		/* Last: perf looks at switches of threads for a while after its last event. */
+		measure_events(&g);
 	}
 	return 0;
 }
