@@ -233,6 +233,28 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
+/* Long enough for the ticks that /proc counts, and short enough to be waited for. */
+#define LOOK_NS (NSEC_PER_SEC / 4)
+
+/* Of a recording it ends with the sample that is meant; of the first there is nothing before. */
+int take_look(struct tracker *tracker)
+{
+	const struct recording *recording = replay_recording();
+	bool first = recording && !recording->position;
+	int status;
+
+	if (recording && !first && !replay_jump(recording->position - 1))
+		return STATUS_ERROR;
+	status = sample_tracked(tracker);
+	if (status != STATUS_OK || first || (!recording && !tracker->num_vms))
+		return status;
+	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : LOOK_NS));
+	/* What has come with that sample is there, whatever the time since the one before. */
+	if (recording)
+		tracker->scanned_ns = 0;
+	return sample_tracked(tracker);
+}
+
 int inventory_status(struct inventory *inventory)
 {
 	bool denied = inventory->num_denied || inventory->is_hidden;

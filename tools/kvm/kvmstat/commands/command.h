@@ -139,6 +139,12 @@ void print_problems(struct inventory *inventory);
 int sample_tracked(struct tracker *tracker);
 
 /*
+ * The same twice, a short while apart: then it is known what time is spent with. Of a
+ * recording it is the interval that ends with the sample where it is.
+ */
+int take_look(struct tracker *tracker);
+
+/*
  * STATUS_ERROR if something that should be shown was not, or if no VM was found and there
  * are processes that may have some but may not be looked into. Prints the problems first.
  */

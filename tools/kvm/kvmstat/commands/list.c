@@ -11,33 +11,12 @@
 #include "commands/command.h"
 #include "model/tracker.h"
 #include "render/render.h"
-#include "sources/replay.h"
-#include "util/clock.h"
 #include "util/util.h"
-
-/* Long enough for the ticks that /proc counts, and short enough to be waited for. */
-#define LOOK_NS (NSEC_PER_SEC / 4)
 
 struct list_options {
 	struct vm_options vms;
 	struct line_options lines;
 };
-
-/* Of a recording it ends with the sample that is meant; of the first there is nothing before. */
-static int take_look(struct tracker *tracker)
-{
-	const struct recording *recording = replay_recording();
-	bool first = recording && !recording->position;
-	int status;
-
-	if (recording && !first && !replay_jump(recording->position - 1))
-		return STATUS_ERROR;
-	status = sample_tracked(tracker);
-	if (status != STATUS_OK || first || !tracker->num_vms)
-		return status;
-	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : LOOK_NS));
-	return sample_tracked(tracker);
-}
 
 static void show(const struct tracker *tracker, const struct line_options *lines)
 {

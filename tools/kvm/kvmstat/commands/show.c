@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "model/tracker.h"
 #include "render/render.h"
+#include "sources/replay.h"
 #include "util/clock.h"
 #include "util/util.h"
 
@@ -31,6 +32,7 @@ struct show {
 	struct wanted *wanted;
 	struct interval interval;
 	bool streams;
+	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group, struct wanted *wanted);
 };
@@ -78,8 +80,21 @@ static int show_fd(struct show *show)
 	return status;
 }
 
+/* Of those that were looked at for a while, else NULL. */
+static const struct tracked_vm *find_tracked(const struct show *show, const struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < show->look.num_vms; i++) {
+		if (show->look.vm[i]->vm == vm)
+			return show->look.vm[i];
+	}
+	return NULL;
+}
+
 static int show_whole_vm(struct show *show, const struct vm *vm)
 {
+	const struct tracked_vm *tracked = find_tracked(show, vm);
 	struct subject subject = { .vm = vm, .id = vm->file.id, };
 	struct statsfile_error error;
 	struct model model;
@@ -94,6 +109,8 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 		if (vm->file.schema->num_desc)
 			show_group(show, &subject, &model.group[SCOPE_VM]);
 		subject.scope = SCOPE_VCPU;
+		subject.shares = tracked ? &tracked->rates.shares : NULL;
+		subject.look_ns = show->look.elapsed_ns;
 		show_group(show, &subject, &model.group[SCOPE_VCPU]);
 	}
 	model_free(&model);
@@ -102,11 +119,14 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 
 static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *vcpu)
 {
+	const struct tracked_vm *tracked = find_tracked(show, vm);
 	const struct subject subject = {
 		.vm = vm,
 		.id = vm->file.id,
 		.scope = SCOPE_VCPU,
 		.vcpu = vcpu,
+		.shares = tracked ? &tracked->vcpu[vcpu - vm->vcpu].rates.shares : NULL,
+		.look_ns = show->look.elapsed_ns,
 	};
 	struct statsfile_error error;
 	struct group group;
@@ -118,6 +138,32 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	show_group(show, &subject, &group);
 	group_free(&group);
 	return STATUS_OK;
+}
+
+/* Where there are only sums: what the time of its thread is spent with, if that is known. */
+static bool show_thread(struct show *show, const struct vm *vm)
+{
+	const struct vcpu vcpu = { .number = show->vcpu, };
+	const struct tracked_vm *tracked = find_tracked(show, vm);
+	const struct group none = {};
+	struct subject subject = {
+		.vm = vm,
+		.id = vm->file.id,
+		.scope = SCOPE_VCPU,
+		.vcpu = &vcpu,
+		.look_ns = show->look.elapsed_ns,
+	};
+	size_t i, count;
+
+	count = tracked ? tracked->num_tracked_vcpus + tracked->num_tracked_threads : 0;
+	for (i = 0; i < count; i++) {
+		if (tracked->vcpu[i].number == vcpu.number &&
+		    tracked->vcpu[i].rates.shares.known[SHARE_GUEST])
+			subject.shares = &tracked->vcpu[i].rates.shares;
+	}
+	if (subject.shares)
+		show_group(show, &subject, &none);
+	return subject.shares;
 }
 
 static int show_vms(struct show *show, const struct inventory *inventory)
@@ -133,15 +179,41 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		vm = inventory->vm[i];
 		if (show->vcpu != ALL_VCPUS)
 			found = vm_find_vcpu(vm, show->vcpu);
-		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found))
+		if (!vm_has_statistics(vm))
 			continue;
+		if (show->vcpu != ALL_VCPUS && !found) {
+			any |= show_thread(show, vm);
+			continue;
+		}
 		any = true;
 		status = found ? show_vcpu(show, vm, found) : show_whole_vm(show, vm);
 	}
 	render->end(&show->output);
 	if (any)
 		return status;
-	return vcpu_error(inventory, &show->vms.choice, show->vcpu);
+	if (show->vcpu != ALL_VCPUS)
+		return vcpu_error(inventory, &show->vms.choice, show->vcpu);
+	print_error(inventory->num_vms ? "no VM that was chosen has statistics" :
+		    "no VM that was chosen is there any more");
+	return STATUS_ERROR;
+}
+
+/* Who asks for certain statistics does not wait for more. */
+static int show_now(struct show *show, struct inventory *inventory, struct process *process)
+{
+	int status = STATUS_OK;
+
+	tracker_init(&show->look, inventory);
+	show->look.reads_threads = true;
+	/* In a recording it is found again, in the sample before. */
+	if (!replay_recording())
+		show->look.process = process;
+	if (!show->wanted && !show->output.only)
+		status = take_look(&show->look);
+	if (status == STATUS_OK)
+		status = show_vms(show, inventory);
+	tracker_free(&show->look);
+	return status;
 }
 
 /* What was counted in the last interval stands for the values. */
@@ -281,7 +353,7 @@ static int show_chosen(struct show *show)
 	if (status == STATUS_OK && show->streams)
 		status = stream_vms(show, &inventory, process, signals);
 	else if (status == STATUS_OK)
-		status = show_vms(show, &inventory);
+		status = show_now(show, &inventory, process);
 	inventory_free(&inventory);
 	if (signals >= 0)
 		close(signals);

@@ -47,6 +47,8 @@ struct subject {
 	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
 	uint64_t elapsed_ns;		/* of so long before that time alone; 0: of all time */
 	struct timespec time;		/* CLOCK_REALTIME */
+	const struct shares *shares;	/* of the vCPUs' time, or NULL: nobody has looked at it, */
+	uint64_t look_ns;		/* for so long */
 };
 
 /* Something that was watched for has happened, or cannot happen any more. */

@@ -118,21 +118,29 @@ static void add_tracked(struct line *line, const struct tracked_vm *vm)
 	add_number(line, vm->num_vcpus);
 }
 
-#define TIMES_HEADER "guest,kvm,vmm,ready,idle,source,ready50_ns,ready99_ns,exit50_ns,exit99_ns"
+#define SHARES_HEADER "guest,kvm,vmm,ready,idle,source"
+
+static void add_shares(struct line *line, const struct shares *shares)
+{
+	bool any = false;
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		add_decimal(line, shares->part[share], shares->known[share]);
+		any |= shares->known[share];
+	}
+	add(line, !any ? "" : shares->by_cpu ? "proc" : "kvm");
+}
+
+#define TIMES_HEADER SHARES_HEADER ",ready50_ns,ready99_ns,exit50_ns,exit99_ns"
 
 /* Of quantiles the upper bounds; the last bucket has none. */
 static void add_times(struct line *line, const struct rates *rates)
 {
 	const struct quantile_of *quantile;
-	bool any = false;
-	enum share share;
 	size_t i;
 
-	for (share = 0; share < NUM_SHARES; share++) {
-		add_decimal(line, rates->shares.part[share], rates->shares.known[share]);
-		any |= rates->shares.known[share];
-	}
-	add(line, !any ? "" : rates->shares.by_cpu ? "proc" : "kvm");
+	add_shares(line, &rates->shares);
 	for (i = 0; i < NUM_QUANTILES; i++) {
 		quantile = &rates->quantile[i];
 		if (!quantile->known)
@@ -293,11 +301,13 @@ static void add_subject(struct line *line, const struct subject *subject,
 	add_scale(line, desc);
 }
 
+#define GROUP_HEADER SUBJECT_HEADER ",type,value,value_name,interval_s," SHARES_HEADER
+
 /* Of histograms the number of values, of arrays their sum. */
 static void render_group(struct output *output, const struct subject *subject,
 			 const struct group *group)
 {
-	struct line line = begin_lines(output, SUBJECT_HEADER ",type,value,value_name");
+	struct line line = begin_lines(output, GROUP_HEADER);
 	const struct statsfile_desc *desc;
 	char type[FORMAT_SIZE];
 	const char *name;
@@ -315,6 +325,12 @@ static void render_group(struct output *output, const struct subject *subject,
 		add(&line, type);
 		add_number(&line, total);
 		add(&line, name ? name : "");
+		if (subject->shares) {
+			add_seconds(&line, subject->look_ns);
+			add_shares(&line, subject->shares);
+		} else {
+			add_nothing(&line, 1 + NUM_SHARES + 1);
+		}
 		end_line(&line);
 	}
 }

@@ -437,6 +437,10 @@ static void render_group(struct output *output, const struct subject *subject,
 	unsigned int i;
 
 	add_subject(line, subject);
+	if (subject->shares) {
+		add_duration(line, "interval", subject->look_ns);
+		add(line, "shares", new_shares(subject->shares));
+	}
 	add(line, "statistics", all);
 	for (i = 0; group->schema && i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];

@@ -552,6 +552,27 @@ static void render_description(const struct output *output, const char *descript
 	fputc('\n', output->file);
 }
 
+/* What the time of the vCPUs was spent with, as far as that is known. */
+static void render_shares(struct output *output, const struct subject *subject)
+{
+	const struct shares *shares = subject->shares;
+	char text[NUM_SHARES * FORMAT_SIZE] = "";
+	char part[FORMAT_SIZE];
+	enum share share;
+	size_t end;
+
+	for (share = 0; shares && share < NUM_SHARES; share++) {
+		if (!shares->known[share])
+			continue;
+		overview_format_share(part, shares, share);
+		end = strlen(text);
+		snprintf(text + end, sizeof(text) - end, "%s %s %s", end ? "," : "",
+			 share_titles[share], part);
+	}
+	if (*text)
+		render_title(output, "  of %.2g s:%s", seconds(subject->look_ns), text);
+}
+
 static void render_group(struct output *output, const struct subject *subject,
 			 const struct group *group)
 {
@@ -571,6 +592,7 @@ static void render_group(struct output *output, const struct subject *subject,
 		fputc('\n', output->file);
 	render_title(output, "%s:", name);
 	free(name);
+	render_shares(output, subject);
 	if (!group->schema)
 		return;
 	shown = xcalloc(group->schema->num_desc, sizeof(*shown));

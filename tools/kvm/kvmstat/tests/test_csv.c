@@ -180,32 +180,40 @@ static void test_sample(void)
 	fixture_tear_down(&fixture);
 }
 
+#define LOOK ",0.250000000,0.500,,,0.250,,kvm"
 #define VCPU "312,kvm-312,\"a \"\"b\"\", c\",1,vcpu,0,"
 
 static void test_show(void)
 {
 	struct fixture fixture;
 	struct subject subject = { .id = "kvm-312", .scope = SCOPE_VCPU, };
+	const struct shares shares = {
+		.known = { [SHARE_GUEST] = true, [SHARE_READY] = true, },
+		.part = { [SHARE_GUEST] = 0.5, [SHARE_READY] = 0.25, },
+	};
 	const struct group *group = &fixture.tracked.model.group[SCOPE_VCPU];
 	struct histogram histogram;
 
 	set_up(&fixture);
 	subject.vm = &fixture.vm;
 	subject.vcpu = &fixture.vcpu;
+	subject.shares = &shares;
+	subject.look_ns = 250000000;
 	csv_renderer.group(&fixture.output, &subject, group);
 	expect(&fixture,
-	       "pid,id,name,vcpus,scope,vcpu,statistic,unit,base,exponent,type,value,value_name\r\n"
-	       VCPU "exits,,10,0,cumulative,18446744073709551115,\r\n"
-	       VCPU "halt_poll_ns,seconds,10,-9,cumulative,41,\r\n"
-	       VCPU "wait_hist,seconds,10,-9,log-hist,3,\r\n"
-	       VCPU "exit_reasons,,10,0,linear-hist,500,\r\n"
-	       VCPU "state,,10,0,instant,1,user\r\n",
+	       "pid,id,name,vcpus,scope,vcpu,statistic,unit,base,exponent,type,value,value_name,interval_s,guest,kvm,vmm,ready,idle,source\r\n"
+	       VCPU "exits,,10,0,cumulative,18446744073709551115," LOOK "\r\n"
+	       VCPU "halt_poll_ns,seconds,10,-9,cumulative,41," LOOK "\r\n"
+	       VCPU "wait_hist,seconds,10,-9,log-hist,3," LOOK "\r\n"
+	       VCPU "exit_reasons,,10,0,linear-hist,500," LOOK "\r\n"
+	       VCPU "state,,10,0,instant,1,user" LOOK "\r\n",
 	       "show: every statistic");
 	subject = (struct subject) { .id = "kvm-1/vcpu-0", };
 	fixture.output.nonzero = true;
 	image_values(&fixture.vcpu_image)[EXITS] = 0;
 	csv_renderer.group(&fixture.output, &subject, &fixture.tracked.model.group[SCOPE_VM]);
-	expect(&fixture, ",kvm-1/vcpu-0,,,file,,lpages,,10,0,instant,7,\r\n", "show: of a file");
+	expect(&fixture, ",kvm-1/vcpu-0,,,file,,lpages,,10,0,instant,7,,,,,,,,\r\n",
+	       "show: of a file");
 
 	fixture.output.num_shown = 0;
 	subject = (struct subject) {

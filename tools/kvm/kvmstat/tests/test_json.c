@@ -348,6 +348,9 @@ static void check_agreement(char *text)
 
 static void test_show(void)
 {
+	struct shares shares = {
+		.known = { [SHARE_READY] = true, }, .part = { [SHARE_READY] = 0.25, },
+	};
 	struct subject subject = { .scope = SCOPE_VCPU, };
 	struct fixture fixture;
 	struct group *group;
@@ -415,6 +418,18 @@ static void test_show(void)
 	expect_head(&fixture, "statistics");
 	expect("scope", "\"vcpu\"");
 	expect("vcpu", "7");
+	expect("interval", "nothing");
+	expect("shares", "nothing");
+	subject.look_ns = 250000000;
+	subject.shares = &shares;
+	json_renderer.group(&fixture.output, &subject, group);
+	expect_head(&fixture, "statistics");
+	expect("interval", "{\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
+	expect("shares", "{\"ready\":0.250,\"source\":\"kvm\"}");
+	shares.known[SHARE_READY] = false;
+	json_renderer.group(&fixture.output, &subject, group);
+	expect_head(&fixture, "statistics");
+	expect("shares", "null");
 	subject = (struct subject) { .id = "kvm-1", };
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");

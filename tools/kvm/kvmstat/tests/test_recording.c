@@ -272,8 +272,8 @@ static void check_same(run_command *run, const char *line, unsigned int second,
 
 static void check_commands(void)
 {
-	static const char * const of_pid[] = { "show", "hist", };
-	char *line, *arguments;
+	static const char * const of_now[] = { "show -p 10 --stat .", "hist -p 10", };
+	char *arguments;
 	unsigned int second, i;
 
 	check_same(command_stream, "kvmstat 1", 0, "");
@@ -287,12 +287,10 @@ static void check_commands(void)
 	check_same(command_stream, "kvmstat -p s* 1", 2, "-p s*");
 	check_same(command_stream, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
 	for (second = 0; second < SCENE_SECONDS; second++) {
-		for (i = 0; i < ARRAY_SIZE(of_pid); i++) {
-			line = xasprintf("%s -p 10", of_pid[i]);
-			arguments = xasprintf("--at +%u %s", second, line);
-			check_same(i ? command_hist : command_show, line, second, arguments);
+		for (i = 0; i < ARRAY_SIZE(of_now); i++) {
+			arguments = xasprintf("--at +%u %s", second, of_now[i]);
+			check_same(i ? command_hist : command_show, of_now[i], second, arguments);
 			free(arguments);
-			free(line);
 		}
 	}
 	/* Live a look begins then; in a recording it ends with that sample. */
@@ -300,16 +298,30 @@ static void check_commands(void)
 		arguments = xasprintf("--at +%u list", second);
 		check_same(command_list, "list", second - 1, arguments);
 		free(arguments);
+		arguments = xasprintf("--at +%u show -p 10", second);
+		check_same(command_show, "show -p 10", second - 1, arguments);
+		free(arguments);
 		arguments = xasprintf("--at +%u list --sort exits -p w* -p 30", second);
 		check_same(command_list, "list --sort exits -p w* -p 30", second - 1, arguments);
 		free(arguments);
 	}
-	check_same(command_show, "show -p 15", 4, "show -p 15");
-	check_same(command_show, "show -p s*", 4, "show -p s*");
-	check_same(command_show, "show -p w* -p d*", 8, "show -p w* -p d*");
-	check_same(command_show, "show -p 20 -c 7", 5, "--at +5 show -p 20 -c 7");
-	check_same(command_show, "show -p 15", 4, "--at 23:31:34 show -p 15");
-	check_same(command_show, "show -p 15", 4, "--at=2009-02-13T23:31:34 show -p 15");
+	check_same(command_show, "show -p 15", 3, "show -p 15");
+	check_same(command_show, "show -p s*", 3, "show -p s*");
+	check_same(command_show, "show -p w* -p d* --stat .", 8, "show -p w* -p d* --stat .");
+	check_same(command_show, "show -p 20 -c 7", 4, "--at +5 show -p 20 -c 7");
+	check_same(command_show, "show -p 15", 3, "--at 23:31:34 show -p 15");
+	check_same(command_show, "show -p 15", 3, "--at=2009-02-13T23:31:34 show -p 15");
+}
+
+/* In the sample before nobody has it, and nothing is known of an interval. */
+static void check_new(run_command *run, const char *arguments, const char *expected)
+{
+	int status;
+	char *found = output_of_replay(run, arguments, &status);
+
+	check_contains(found, expected, arguments);
+	check_number(status, STATUS_OK, arguments);
+	free(found);
 }
 
 static void test_round_trip(void)
@@ -318,6 +330,8 @@ static void test_round_trip(void)
 
 	record_scene("1");
 	check_commands();
+	check_new(command_show, "--at +8 show -p 20", "db, pid 20, sum of 2 vCPUs:\nstatistic ");
+	check_new(command_list, "--at +8 list -p 20", " db\n");
 #ifdef HAVE_JSON
 	render = &json_renderer;
 	error_printer = render->error;

@@ -255,11 +255,16 @@ static void test_summary(void)
 static void test_group(void)
 {
 	struct fixture fixture;
-	const struct subject subject = {
+	struct subject subject = {
 		.vm = &fixture.vm,
 		.id = "kvm-312",
 		.scope = SCOPE_VCPU,
 	};
+	const struct shares shares = {
+		.known = { true, true, true, }, .by_cpu = true, .part = { 0.503, 0, 0.49, },
+	};
+	const struct shares unknown = {};
+	const struct group none = {};
 
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	move_values(&fixture);
@@ -274,6 +279,18 @@ static void test_group(void)
 	       "halt_poll_ns  40600000 cumulative seconds*10^-9 40.6 ms\n"
 	       "wait_hist            3 log-hist   seconds*10^-9 2:3\n",
 	       "every statistic");
+	subject.look_ns = 252 * NSEC_PER_SEC / 1000;
+	subject.shares = &shares;
+	text_renderer.group(&fixture.output, &subject, &none);
+	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n"
+	       "  of 0.25 s: GUEST% ~50, KVM% ~0, VMM% ~49\n", "shares, as far as they are known");
+	fixture.output.width = 40;
+	text_renderer.group(&fixture.output, &subject, &none);
+	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n"
+	       "  of 0.25 s: GUEST% ~50, KVM% ~0,\n  VMM% ~49\n", "shares in two lines");
+	subject.shares = &unknown;
+	text_renderer.group(&fixture.output, &subject, &none);
+	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n", "no shares");
 	fixture_tear_down(&fixture);
 }
 

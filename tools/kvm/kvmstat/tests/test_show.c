@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kvmstat show: what the time is spent with of all vCPUs of a VM, and of one of them, where
+ * KVM accounts for it and where only /proc tells.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/command.h"
+#include "guests.h"
+#include "output.h"
+#include "render/render.h"
+#include "tap.h"
+#include "util/clock.h"
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
+	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
+	{},
+};
+
+#define TIME(_name) { .name = _name, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", },
+	TIME("time_guest_ns"),
+	TIME("time_exit_ns"),
+	TIME("time_user_ns"),
+	TIME("ready_ns"),
+	TIME("time_halt_ns"),
+	{},
+};
+
+enum { EXITS, GUEST, KVM, VMM, READY, IDLE, };
+
+static uint64_t now_ns;
+static unsigned int num_looks;
+static struct proc_threads threads;
+
+static uint64_t test_now_ns(void)
+{
+	return now_ns;
+}
+
+static struct timespec test_real(void)
+{
+	return (struct timespec) { .tv_sec = 1234567890, };
+}
+
+/* The first vCPU is busy, the second one is not. */
+static void spend(uint64_t ns)
+{
+	uint64_t *busy = guest_vcpu_values(&guests[0], 0);
+	uint64_t *idle = guest_vcpu_values(&guests[0], 1);
+
+	busy[EXITS] += 7;
+	busy[GUEST] += ns / 2;
+	busy[KVM] += ns / 4;
+	busy[VMM] += ns / 8;
+	busy[READY] += ns / 8;
+	idle[READY] += ns / 4;
+	idle[IDLE] += ns - ns / 4;
+	threads.thread[0].times.guest_ns += ns / 5;
+	threads.thread[1].times.kernel_ns += ns;
+}
+
+static enum event test_pause_until(int signals, int other, uint64_t end_ns)
+{
+	(void)signals;
+	(void)other;
+	num_looks++;
+	spend(end_ns - now_ns);
+	now_ns = end_ns;
+	return EVENT_TIME;
+}
+
+static const struct time_source test_time = {
+	.now_ns = test_now_ns,
+	.real = test_real,
+	.pause_until = test_pause_until,
+	.interval.ns = NSEC_PER_SEC,
+};
+
+static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			struct proc_threads *found)
+{
+	size_t i;
+
+	(void)host;
+	(void)pid;
+	(void)num_vcpus;
+	*found = (struct proc_threads) {};
+	for (i = 0; i < threads.count; i++)
+		proc_threads_add(found, &threads.thread[i]);
+	return 0;
+}
+
+static int keep_privileges(unsigned int uses)
+{
+	(void)uses;
+	return STATUS_OK;
+}
+
+static struct host host;
+
+static void set_up(void)
+{
+	const struct proc_times times = { .num_threads = 1, .has_ready = true, };
+	const struct proc_thread vcpu[] = {
+		{ .tid = 21, .vcpu = 0, .times = times, },
+		{ .tid = 22, .vcpu = 1, .times = times, },
+	};
+
+	host = guests_host;
+	host.read_threads = read_threads;
+	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, };
+	guests[1] = (struct guest) { .pid = 20, .name = "db", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, .sum = 5, };
+	guests_start();
+	guest_vm_values(&guests[0])[1] = 1;
+	guest_vm_values(&guests[0])[2] = 1;
+	proc_threads_add(&threads, &vcpu[0]);
+	proc_threads_add(&threads, &vcpu[1]);
+	command_host = &host;
+	time_source = &test_time;
+	now_ns = 1000 * NSEC_PER_SEC;
+}
+
+static int status;
+
+/* Whether it has that line, and has looked at them or not. */
+static void check_show(const char *line, const char *expected, bool looks)
+{
+	char *output;
+
+	num_looks = 0;
+	output = output_of(command_show, line, &status);
+	check_contains(output, expected, line);
+	check(!!num_looks == looks, "%s: takes %s", line, looks ? "a look" : "no time");
+	free(output);
+}
+
+#define BUSY "GUEST% 50, KVM% 25, VMM% 12, READY% 12, IDLE% 0\n"
+#define IDLE "GUEST% 0, KVM% 0, VMM% 0, READY% 25, IDLE% 75\n"
+
+static void test_shares(void)
+{
+	check_show("show -p web -c 10", "web, pid 10, VM kvm-10, vCPU 10:\n  of 0.25 s: " BUSY
+		   "statistic ", true);
+	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
+		   "statistic ", true);
+	check_show("show -p 10", "web, pid 10, sum of 2 vCPUs:\n"
+		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, IDLE% 38\n", true);
+	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
+	/* What is asked for is something else. */
+	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
+	free(output_of(command_hist, "hist -p 10 -c 10", &status));
+	check(!num_looks && status == STATUS_OK, "hist: takes no time");
+	check_show("show -p 10 -c 12", "pid 10 has no vCPU 12\n", true);
+	check_number(status, STATUS_ERROR, "no such vCPU: status");
+	guest_vm_values(&guests[0])[1] = 0;
+	check_show("show -p 10 -c 11", "  of 0.25 s: READY% 25\n", true);
+	guest_vm_values(&guests[0])[2] = 0;
+	check_show("show -p 10 -c 11", "vCPU 11:\nstatistic ", true);
+	guest_vm_values(&guests[0])[1] = 1;
+	guest_vm_values(&guests[0])[2] = 1;
+}
+
+/* Those of /proc, of a vCPU whose values are in the sums only. */
+static void test_threads(void)
+{
+	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n"
+		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, IDLE% ~40\n", true);
+	check_show("show -p db -c 0", "db, pid 20, VM debugfs/20-1, vCPU 0:\n"
+		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, IDLE% ~80\n", true);
+	check_number(status, STATUS_OK, "a thread's shares: status");
+	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
+	check_show("show -p 20 -c 2", "pid 20 has no vCPU 2 by itself, debugfs has sums", true);
+	check_show("show -p 20 -c 1 --stat x", "pid 20 has no vCPU 1 by itself", false);
+	threads.thread[1].vcpu = -1;
+	check_show("show -p 20 -c 1", "pid 20 has no vCPU 1 by itself, debugfs has sums", true);
+	threads.thread[1].vcpu = 1;
+}
+
+static void test_formats(void)
+{
+	render = &csv_renderer;
+	check_show("show -p 10 -c 10", "10,kvm-10,web,2,vcpu,10,exits,,10,0,cumulative,", true);
+	check_show("show -p 10 -c 10", ",,0.250000000,0.500,0.250,0.125,0.125,0.000,kvm\r\n", true);
+	check_show("show -p 10 -c 10 --stat x", "idle,source\r\n", false);
+#ifdef HAVE_JSON
+	render = &json_renderer;
+	check_show("show -p 10 -c 11", "\"scope\":\"vcpu\",\"vcpu\":11,\"interval\":{"
+		   "\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9},"
+		   "\"shares\":{\"guest\":0.000,\"kvm\":0.000,\"vmm\":0.000,\"ready\":0.250,"
+		   "\"idle\":0.750,\"source\":\"kvm\"},\"statistics\":{", true);
+#endif
+	render = &text_renderer;
+}
+
+int main(void)
+{
+	drop_privileges = keep_privileges;
+	unsetenv("COLUMNS");
+	set_up();
+	test_shares();
+	test_threads();
+	test_formats();
+	free(threads.thread);
+	guests_free();
+	return tap_end();
+}
