@@ -312,6 +312,33 @@ static void note_missing(struct inventory *inventory, const char *format, ...)
 	va_end(args);
 }
 
+/* Who typed a number may have meant a name. */
+static void note_name(struct inventory *inventory, pid_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", pid);
+	if (inventory_has_name(inventory, name))
+		note_missing(inventory, "there is a VM that is called '%s': choose it by -p '\\%s'",
+			     name, name);
+}
+
+struct process *find_process(struct inventory *inventory, pid_t pid)
+{
+	struct process *process = inventory_find(inventory, pid);
+
+	if (!process)
+		note_name(inventory, pid);
+	return process;
+}
+
+static void note_no_vm(struct inventory *inventory, const struct process *process)
+{
+	note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
+		     process->pid);
+	note_name(inventory, process->pid);
+}
+
 static int find_vms_of(struct inventory *inventory, struct process *process, bool *none_yet)
 {
 	struct found found;
@@ -331,8 +358,7 @@ static int find_vms_of(struct inventory *inventory, struct process *process, boo
 	else if (!found.vcpus && none_yet)
 		*none_yet = true;
 	else if (!found.vms)
-		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
-			     process->pid);
+		note_no_vm(inventory, process);
 	else if (!found.vcpus)
 		note_missing(inventory, "pid %d has a VM, but no vCPU", process->pid);
 	return STATUS_ERROR;
@@ -378,7 +404,7 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	if (pid) {
 		process = inventory_find_process(inventory, pid);
 		if (!process)
-			process = inventory_find(inventory, pid);
+			process = find_process(inventory, pid);
 		return process && (may_come || has_vm(inventory, process));
 	}
 	if (may_come || has_vm_of(inventory, part))
@@ -445,7 +471,7 @@ int look_for_choice(struct inventory *inventory, const struct choice *choice,
 	*process = NULL;
 	if (!pid)
 		return look_for_chosen(inventory, false);
-	*process = inventory_find(inventory, pid);
+	*process = find_process(inventory, pid);
 	print_problems(inventory);
 	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
 }

@@ -153,8 +153,11 @@ int inventory_status(struct inventory *inventory);
 /* That processes may not be looked into, or that there is no VM, on stderr. */
 void print_denied(const struct inventory *inventory);
 
+/* inventory_find(), and a line more among the problems if a VM is called by that number. */
+struct process *find_process(struct inventory *inventory, pid_t pid);
+
 /*
- * Looks for VMs of a process that inventory_find() found. STATUS_OK if there is
+ * Looks for VMs of a process that find_process() found. STATUS_OK if there is
  * one that has statistics; STATUS_ERROR after an error line, but without one if
  * @none_yet is not NULL and there is just no VM, or one that is being made: that it
  * says there.

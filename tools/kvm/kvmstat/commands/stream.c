@@ -124,8 +124,8 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 	bool none_yet;
 	int status;
 
-	tracker->process = inventory_find(&stream->inventory,
-					  choice_process(&options->vms.choice));
+	tracker->process = find_process(&stream->inventory,
+					choice_process(&options->vms.choice));
 	print_problems(&stream->inventory);
 	if (!tracker->process)
 		return STATUS_ERROR;

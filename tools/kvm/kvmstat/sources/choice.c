@@ -22,7 +22,7 @@ const char *choice_add(struct choice *choice, const char *text)
 		return "is one too many";
 	if (is_number(text)) {
 		if (parse_number(text, 1, INT_MAX, &number))
-			return "is not a pid";
+			return "is not a pid; a name is told from one by a backslash in front";
 		choice->pid[choice->num_pids++] = number;
 		return NULL;
 	}
@@ -43,11 +43,23 @@ pid_t choice_process(const struct choice *choice)
 	return choice->num_pids == 1 && !choice->num_names ? choice->pid[0] : 0;
 }
 
+/* What has a backslash in front stands for itself. */
+static bool is_pattern(const char *name)
+{
+	for (; *name; name++) {
+		if (strchr("*?[", *name))
+			return true;
+		if (*name == '\\' && name[1])
+			name++;
+	}
+	return false;
+}
+
 bool choice_is_single(const struct choice *choice)
 {
 	if (choice->num_pids + choice->num_names != 1)
 		return false;
-	return choice->num_pids || !strpbrk(choice->name[0], "*?[\\");
+	return choice->num_pids || !is_pattern(choice->name[0]);
 }
 
 bool choice_part(const struct choice *choice, size_t index, struct choice *part)

@@ -866,6 +866,27 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
+static bool has_name(const struct inventory *inventory, const char *name)
+{
+	const struct host *host = inventory->host;
+	struct process process = {};
+	struct proc_list list;
+	bool found = false;
+	size_t i;
+
+	if (!host->list(host, &list)) {
+		for (i = 0; i < list.count && !found; i++) {
+			process.pid = list.process[i].pid;
+			if (list.process[i].err)
+				continue;
+			identify(host, &process);
+			found = !strcmp(process.name, name);
+		}
+	}
+	proc_list_free(&list);
+	return found;
+}
+
 static int look(struct inventory *inventory, struct process *process)
 {
 	size_t i;
@@ -994,6 +1015,7 @@ static const struct source processes = {
 	.where = "/proc",
 	.look = look,
 	.find = find,
+	.has_name = has_name,
 	.see_events = see_events,
 	.update = update,
 	.see_end = see_end,

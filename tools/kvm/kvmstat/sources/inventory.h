@@ -81,6 +81,7 @@ struct source {
 	bool (*see_events)(struct inventory *inventory, const struct process *only);
 	void (*update)(struct inventory *inventory, struct vm *vm);
 	bool (*see_end)(const struct inventory *inventory, struct vm *vm);
+	bool (*has_name)(const struct inventory *inventory, const char *name);
 	/* NULL: nothing is known of them. */
 	int (*read_threads)(const struct inventory *inventory, const struct process *process,
 			    struct proc_threads *threads);
@@ -150,6 +151,12 @@ static inline int inventory_look(struct inventory *inventory, struct process *pr
 static inline struct process *inventory_find(struct inventory *inventory, pid_t pid)
 {
 	return inventory->source->find(inventory, pid);
+}
+
+/* Whether a VM is called so, chosen or not, which is not looked into. */
+static inline bool inventory_has_name(const struct inventory *inventory, const char *name)
+{
+	return inventory->source->has_name(inventory, name);
 }
 
 /*

@@ -362,6 +362,17 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
+/* In any sample: who looked for something else has gone through them, too. */
+static bool has_name(const struct inventory *inventory, const char *name)
+{
+	const struct choice choice = { .name = { name, }, .num_names = 1, };
+	size_t position = replay.recording.position;
+	size_t found = find_sample(&choice, 0, false);
+
+	(void)inventory;
+	return replay_jump(position) && found != SIZE_MAX;
+}
+
 /* They are seen with each step. */
 static bool see_events(struct inventory *inventory, const struct process *only)
 {
@@ -386,6 +397,7 @@ static const struct source recording_source = {
 	.where = "recording",
 	.look = look,
 	.find = find,
+	.has_name = has_name,
 	.see_events = see_events,
 	.update = update,
 	.see_end = see_end,

@@ -106,13 +106,14 @@ static int list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
+/* Or NULL. */
 static const struct guest *find_guest(pid_t pid)
 {
 	const struct guest *guest = guests;
 
-	while (guest->pid != pid)
+	while (guest->name && guest->pid != pid)
 		guest++;
-	return guest;
+	return guest->name ? guest : NULL;
 }
 
 static void identify(const struct host *host, pid_t pid, struct identity *identity)
@@ -124,7 +125,18 @@ static void identify(const struct host *host, pid_t pid, struct identity *identi
 static pid_t thread_group(const struct host *host, pid_t pid)
 {
 	(void)host;
-	return pid;
+	return find_guest(pid) ? pid : 0;
+}
+
+/* No files of threads. */
+static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
+			struct proc_threads *threads)
+{
+	(void)host;
+	(void)pid;
+	(void)num_vcpus;
+	(void)threads;
+	return -ENOENT;
 }
 
 static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
@@ -156,9 +168,11 @@ static int read_debugfs(const struct host *host, pid_t pid, int fd, struct debug
 /* Each has to be a file of its own. */
 static int open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
+	const struct guest *guest = find_guest(pid);
+
 	(void)host;
-	(void)error;
-	return dup(find_guest(pid)->fd);
+	*error = (struct host_error) { .step = HOST_OPEN, .err = ESRCH, };
+	return guest ? dup(guest->fd) : -1;
 }
 
 /* The guest that a file, whatever its number, is of. */
@@ -195,6 +209,7 @@ const struct host guests_host = {
 	.list_fds = list_fds,
 	.identify = identify,
 	.thread_group = thread_group,
+	.read_threads = read_threads,
 	.read_debugfs = read_debugfs,
 	.get_stats = get_stats,
 	.open_process = open_process,

@@ -29,6 +29,17 @@ static void test_kinds(void)
 	choice = choice_of("4[2]", NULL);
 	check(!choice_is_single(&choice) && choice_has(&choice, 1, "42"),
 	      "a VM that is called by a number: by a pattern");
+	choice = choice_of("\\42", NULL);
+	check(choice_is_single(&choice) && !choice_process(&choice) &&
+	      choice_has(&choice, 1, "42") && !choice_has(&choice, 42, "web"),
+	      "and with a backslash, and is a single one");
+	choice = choice_of("db\\*", NULL);
+	check(choice_is_single(&choice) && choice_has(&choice, 1, "db*") &&
+	      !choice_has(&choice, 1, "db-1"), "what has one in front is no pattern");
+	choice = choice_of("d\\b*", NULL);
+	check(!choice_is_single(&choice), "but what stands behind may be");
+	choice = choice_of("db\\", NULL);
+	check(choice_is_single(&choice), "nor is one at the end");
 	choice = choice_of("db-*", NULL);
 	check(!choice_is_single(&choice), "a pattern is not");
 	check(choice_has(&choice, 1, "db-7") && !choice_has(&choice, 1, "mydb-7"),
@@ -61,13 +72,16 @@ static void test_parts(void)
 	check(!choice_part(&choice, 2, &part) && !choice_is_made(&part), "no more");
 }
 
+#define IS_NO_PID "is not a pid; a name is told from one by a backslash in front"
+
 static void test_refused(void)
 {
 	struct choice choice = {};
 	unsigned int i;
 
-	check_text(choice_add(&choice, "0"), "is not a pid", "0");
-	check_text(choice_add(&choice, "2147483648"), "is not a pid", "a pid that is too large");
+	check_text(choice_add(&choice, "0"), IS_NO_PID, "0");
+	check_text(choice_add(&choice, "2147483648"), IS_NO_PID,
+		   "a pid that is too large");
 	check_text(choice_add(&choice, ""), "is neither a pid nor a name", "nothing");
 	check_text(choice_add(&choice, "-w"), "is neither a pid nor a name", "an option");
 	check(!choice_is_made(&choice), "nothing was chosen");

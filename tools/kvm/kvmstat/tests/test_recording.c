@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "commands/command.h"
+#include "guests.h"
 #include "output.h"
 #include "render/render.h"
 #include "scene.h"
@@ -322,6 +323,64 @@ static void check_new(run_command *run, const char *arguments, const char *expec
 	check_contains(found, expected, arguments);
 	check_number(status, STATUS_OK, arguments);
 	free(found);
+}
+
+static const struct image_stat few_vm_stats[] = {
+	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	{},
+};
+
+static const struct image_stat few_vcpu_stats[] = {
+	{ .name = "exits", },
+	{},
+};
+
+static void check_hint(run_command *run, const char *arguments, bool replays, bool expected)
+{
+	int status;
+	char *line = xasprintf("kvmstat %s", arguments);
+	char *output = replays ? output_of_replay(run, arguments, &status) :
+				 live(run, strstr(arguments, "-p") == arguments ? line : arguments,
+				      0, &status);
+
+	check(!strstr(output, "there is a VM that is called '42': choose it by -p '\\42'\n") ==
+	      !expected && status == STATUS_ERROR, "%s%s: %s", replays ? "replay " : "", arguments,
+	      expected ? "it is called so" : "nothing is called so");
+	free(output);
+	free(line);
+}
+
+/* It is no pid, unless there is a process of that pid as well. */
+static void test_numbers(void)
+{
+	char *output;
+	int status;
+	unsigned int i;
+
+	guests[0] = (struct guest) { .pid = 500, .name = "42", .vm_stats = few_vm_stats,
+				     .vcpu_stats = few_vcpu_stats, .vcpus = 1, };
+	guests[1] = (struct guest) { .pid = 501, .name = "web", .vm_stats = few_vm_stats,
+				     .vcpu_stats = few_vcpu_stats, .vcpus = 1, };
+	guests_start();
+	live_host = &guests_host;
+	record_scene("1 2");
+	for (i = 0; i < 2; i++) {
+		check_hint(command_stream, "-p 42 1", i, true);
+		check_hint(command_stream, "-p 42 -p 500 1", i, true);
+		check_hint(command_show, "show -p 42", i, true);
+		check_hint(command_list, "list -p 42", i, true);
+		check_hint(command_hist, "hist -p 43", i, false);
+	}
+	output = live(command_stream, "kvmstat -p \\42 1 2", 0, &status);
+	check_contains(output, "1.0 s: 42, pid 500, kvm-500, 1 vCPU", "a name: it is that VM alone");
+	check_number(status, STATUS_OK, "a name: status");
+	free(output);
+	output = output_of_replay(command_show, "show -p \\42 -p 501", &status);
+	check(status == STATUS_OK && strstr(output, "42, pid 500, VM kvm-500:\n") &&
+	      strstr(output, "web, pid 501, VM kvm-501:\n"), "a name and a pid");
+	free(output);
+	live_host = &scene_host;
+	guests_free();
 }
 
 static void test_round_trip(void)
@@ -954,6 +1013,7 @@ int main(void)
 	test_order();
 	test_choice();
 	test_failed_sample();
+	test_numbers();
 	test_round_trip();
 	test_truncated();
 	test_flipped();
