@@ -219,8 +219,9 @@ static struct tracked_vcpu *vcpu_of_thread(struct tracked_vm *tracked, pid_t tid
 static void note_shares(struct tracked_vm *tracked, const struct proc_threads *now,
 			uint64_t now_ns)
 {
-	const struct proc_times before = proc_sum_times(&tracked->threads);
-	const struct proc_times after = proc_sum_times(now);
+	/* Those that have come or gone are left out: what they did then is not known. */
+	const struct proc_times before = proc_sum_times(&tracked->threads, now);
+	const struct proc_times after = proc_sum_times(now, &tracked->threads);
 	int *number = xcalloc(now->count, sizeof(*number));
 	struct tracked_vcpu *vcpu;
 	size_t i;

@@ -134,6 +134,9 @@ void table_fit(struct table *table, unsigned int width)
 	for (i = 0; i < table->num_columns; i++) {
 		column = &table->column[i];
 		longest = longest_text(table, i);
+		if (longest < column->longest)
+			longest = column->longest;
+		column->longest = longest;
 		if (column->most)
 			continue;
 		if (column->shortens && width)

@@ -19,6 +19,9 @@
 #include "sources/inventory.h"
 #include "sources/recording.h"
 
+/* Of a table that goes on: as many as any has. */
+#define OUTPUT_COLUMNS 24
+
 /* Where it goes, and how many characters fit into a line of text; 0: any number. */
 struct output {
 	FILE *file;
@@ -28,6 +31,10 @@ struct output {
 	bool nonzero;			/* only those that are not 0 */
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
 	unsigned int header;		/* private: which one that is */
+	/* private: of columns what was known of any line, and the longest text in that width */
+	bool known[NUM_COLUMNS];
+	unsigned int longest[OUTPUT_COLUMNS];
+	unsigned int fitted;
 	bool is_document;		/* private */
 };
 

@@ -2,6 +2,7 @@
 /*
  * The model as lines of text.
  */
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -88,6 +89,21 @@ static void note_known(bool known[NUM_COLUMNS], const struct overviews *overview
 
 	for (i = 0; i < overviews->num_vms; i++)
 		overview_note_known(known, &overviews->vm[i]->rates);
+}
+
+/* Lines that go on: columns do not come and go with a long name. */
+static void fit_lines(struct output *output, struct table *table)
+{
+	size_t i;
+
+	if (output->width != output->fitted)
+		memset(output->longest, 0, sizeof(output->longest));
+	output->fitted = output->width;
+	for (i = 0; i < table->num_columns; i++)
+		table->column[i].longest = output->longest[i];
+	table_fit(table, output->width);
+	for (i = 0; i < table->num_columns; i++)
+		output->longest[i] = table->column[i].longest;
 }
 
 /* In the list of VMs, of which there are no rates. */
@@ -274,7 +290,8 @@ static void print_line(struct output *output, const struct table *table, size_t 
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
 	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
-	bool known[NUM_COLUMNS] = {};
+	/* Of any sample: a column does not go because nothing is known of it for once. */
+	bool *known = output->known;
 	char date[DATE_SIZE], time[DATE_SIZE];
 	/* What is idle is what the others leave. */
 	struct column columns[NUM_LINE_COLUMNS] = {
@@ -299,6 +316,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	struct tm tm;
 	size_t i;
 
+	static_assert(NUM_LINE_COLUMNS <= OUTPUT_COLUMNS, "each has a longest text");
 	note_known(known, overviews);
 	for (i = 0; i < NUM_RATES; i++)
 		known[COLUMN_RATES + i] = true;
@@ -309,7 +327,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	format_moment(date, time, output, &overviews->time, &tm);
 	for (i = 0; i < overviews->num_vms; i++)
 		add_overview(&table, time, known, overviews->vm[i]);
-	table_fit(&table, output->width);
+	fit_lines(output, &table);
 	header = header_number(&table, &tm);
 	for (i = 0; i < overviews->num_vms; i++)
 		print_line(output, &table, i, header);
@@ -776,7 +794,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 
 	format_moment(date, time, output, &event->time, &tm);
 	add_event(&table, time, event);
-	table_fit(&table, output->width);
+	fit_lines(output, &table);
 	header = header_number(&table, &tm);
 	print_line(output, &table, 0, header);
 	table_free(&table);

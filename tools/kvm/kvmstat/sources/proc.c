@@ -459,13 +459,16 @@ void proc_threads_add(struct proc_threads *threads, const struct proc_thread *th
 	threads->thread[threads->count++] = *thread;
 }
 
-struct proc_times proc_sum_times(const struct proc_threads *threads)
+struct proc_times proc_sum_times(const struct proc_threads *threads,
+				 const struct proc_threads *others)
 {
 	struct proc_times sum = { .has_ready = true, };
 	const struct proc_times *times;
 	size_t i;
 
 	for (i = 0; i < threads->count; i++) {
+		if (!proc_find_thread(others, threads->thread[i].tid))
+			continue;
 		times = &threads->thread[i].times;
 		sum.guest_ns += times->guest_ns;
 		sum.kernel_ns += times->kernel_ns;

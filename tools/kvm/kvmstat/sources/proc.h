@@ -134,8 +134,12 @@ struct proc_threads {
 
 void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread);
 
-/* What all of them did. */
-struct proc_times proc_sum_times(const struct proc_threads *threads);
+/* Or NULL. */
+const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid);
+
+/* What those of them did together that are among the others as well. */
+struct proc_times proc_sum_times(const struct proc_threads *threads,
+				 const struct proc_threads *others);
 
 /*
  * Anybody can have thousands of threads, with any names, and each costs two files. One with so
@@ -149,9 +153,6 @@ struct proc_times proc_sum_times(const struct proc_threads *threads);
  */
 int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 		      struct proc_threads *threads);
-
-/* Or NULL. */
-const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid);
 
 /* False if the pids in @proc are not those that system calls of this process take. */
 bool proc_is_ours(const char *proc);

@@ -196,7 +196,7 @@ static int read_times(struct proc_threads *threads, struct proc_times *sum)
 {
 	int ret = proc_read_threads(proc, 500, 3, threads);
 
-	*sum = proc_sum_times(threads);
+	*sum = proc_sum_times(threads, threads);
 	free(threads->thread);
 	return ret;
 }

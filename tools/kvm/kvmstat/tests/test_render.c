@@ -536,6 +536,54 @@ static void test_overviews(void)
 	fixture_tear_down(&fixture);
 }
 
+/* What is known, and how long names are, is another thing in each interval. */
+static void test_stable(void)
+{
+	struct tracked_vm vms[] = {
+		{ .pid = 312, .name = "guest", .num_vcpus = 1, },
+		{ .pid = 8, .name = "instance-0000002a", .num_vcpus = 1, },
+	};
+	const struct tracked_vm *vm[] = { &vms[0], &vms[1], };
+	struct overviews overviews = { .time = { .tv_sec = 7384, }, .vm = vm, .num_vms = 1, };
+	const struct shares shares = { .known = { true, true, true, true, true, }, };
+	struct fixture fixture;
+
+	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
+	fixture.output.width = 80;
+	vms[0].rates.shares = shares;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01 GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP REASON        SHARE NAME\n"
+	       "02:03:04        0    0    0      0     0        - -                     - guest\n",
+	       "stable: all is known");
+	vms[0].rates.shares = (struct shares) {};
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "02:03:04        -    -    -      -     -        - -                     - guest\n",
+	       "stable: a column stays when nothing is known for once");
+	overviews.num_vms = 2;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture,
+	       "1970-01-01 GUEST% KVM% VMM% READY%  EXITS/S TOP REASON        NAME\n"
+	       "02:03:04        -    -    -      -        - -                 guest\n"
+	       "02:03:04        -    -    -      -        - -                 instance-0000002a\n",
+	       "stable: for a longer name some go");
+	overviews.num_vms = 1;
+	text_renderer.overviews(&fixture.output, &overviews);
+	expect(&fixture, "02:03:04        -    -    -      -        - -                 guest\n",
+	       "stable: and do not come back with each interval in which it is not there");
+	fixture.output.width = 120;
+	text_renderer.overviews(&fixture.output, &overviews);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "    PID VCPU GUEST% ", "stable: there is more room");
+	fixture_rewind(&fixture);
+	fixture.output.width = 80;
+	text_renderer.overviews(&fixture.output, &overviews);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, " TOP REASON        SHARE NAME", "stable: another width is another table");
+	fixture_tear_down(&fixture);
+}
+
 static void test_words(void)
 {
 	struct statsfile_desc desc = { .flags = 0xfff, .exponent = INT16_MIN, };
@@ -562,6 +610,7 @@ int main(void)
 	test_names();
 	test_overviews();
 	test_quantiles();
+	test_stable();
 	test_words();
 	return tap_end();
 }

@@ -168,6 +168,7 @@ static void test_process(void)
 }
 
 static uint64_t idle_from_ns;
+static unsigned int num_threads = 1, next_tid = 1;
 static unsigned int num_vcpus_of[100];	/* by pid: that were said to be there */
 
 /* In each second the threads of each process are half of it in the guest, until then. */
@@ -175,7 +176,7 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 			struct proc_threads *threads)
 {
 	uint64_t now_ns = scene_time.now_ns();
-	const struct proc_thread thread = {
+	struct proc_thread thread = {
 		.tid = pid + 1,
 		.vcpu = -1,
 		.times = {
@@ -184,13 +185,15 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 			.has_ready = true,
 		},
 	};
+	unsigned int i;
 
 	(void)host;
 	num_vcpus_of[pid] = num_vcpus;
 	*threads = (struct proc_threads) {};
 	if (pid == SCENE_SPLIT_PID)
 		return -ESRCH;
-	proc_threads_add(threads, &thread);
+	for (i = 0; i < num_threads; i++, thread.tid += next_tid)
+		proc_threads_add(threads, &thread);
 	return 0;
 }
 
@@ -240,6 +243,35 @@ static void test_threads(void)
 	time_source = saved;
 }
 
+static void test_other_threads(void)
+{
+	const struct time_source *saved = time_source;
+	struct host host = scene_host;
+
+	time_source = &scene_time;
+	scene_start(1);
+	host.read_threads = read_threads;
+	discover_init(&inventory, &host);
+	tracker_init(&tracker, &inventory);
+	tracker.reads_threads = true;
+	idle_from_ns = UINT64_MAX;
+	sample();
+	num_threads = 3;
+	next();
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: of those that were there when some come");
+	next();
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: and then of all");
+	next_tid = 7;
+	next();
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: of those that stay when others go");
+	num_threads = 0;
+	next();
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: all have gone");
+	num_threads = 1;
+	tear_down();
+	time_source = saved;
+}
+
 int main(void)
 {
 	test_first_samples();
@@ -248,5 +280,6 @@ int main(void)
 	test_between();
 	test_process();
 	test_threads();
+	test_other_threads();
 	return tap_end();
 }
