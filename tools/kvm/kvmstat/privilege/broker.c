@@ -704,7 +704,7 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 	broker->host.identify = broker_identify;
 	broker->host.thread_group = broker_thread_group;
 	broker->host.read_threads = broker_read_threads;
-	broker->host.list_debugfs = host->list_debugfs ? broker_list_debugfs : NULL;
+	broker->host.list_debugfs = broker_list_debugfs;
 	broker->host.read_debugfs = broker_read_debugfs;
 	broker->host.get_stats = broker_get_stats;
 }

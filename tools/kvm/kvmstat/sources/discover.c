@@ -392,8 +392,6 @@ static int read_debugfs(const struct inventory *inventory, const struct process 
 	const struct host *host = inventory->host;
 	int ret;
 
-	if (!host->read_debugfs)
-		return -ENOTSUP;
 	ret = host->read_debugfs(host, pid, fd, values);
 	if (ret || !host->is_gone(process->pidfd))
 		return ret;
@@ -465,7 +463,7 @@ static int look_at_dirs(struct inventory *inventory, struct process *process,
 	struct debugfs_dir *dir = NULL;
 	int ret, failed = 0;
 
-	ret = sums_list(inventory, process);
+	ret = sums_list(inventory);
 	if (ret)
 		return ret;
 	while ((dir = sums_next_dir(inventory, process, dir))) {

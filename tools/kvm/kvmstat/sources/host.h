@@ -57,10 +57,8 @@ struct host {
 	int (*read_threads)(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			    struct proc_threads *threads);
 
-	/* See debugfs_list(). NULL: only what processes themselves would have made is asked for. */
+	/* See debugfs_list() and debugfs_read(). Both are NULL: there is none. */
 	int (*list_debugfs)(const struct host *host, struct debugfs_dirs *dirs);
-
-	/* See debugfs_read(). NULL: there is none. */
 	int (*read_debugfs)(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm);
 
 	/*

@@ -193,31 +193,13 @@ static void take_list(struct inventory *inventory, struct debugfs_dirs *dirs)
 	inventory->debugfs = *dirs;
 }
 
-/* Those that the process itself would have made. */
-static void assume_list(struct inventory *inventory, const struct process *process)
-{
-	const struct proc_fds *fds = &process->fds;
-	struct debugfs_dir dir = { .pid = process->pid, .process = process->pid, };
-	size_t i;
-
-	inventory->debugfs.count = 0;
-	for (i = 0; i < fds->count; i++) {
-		dir.fd = fds->entry[i].fd;
-		debugfs_dirs_add(&inventory->debugfs, &dir);
-	}
-}
-
-int sums_list(struct inventory *inventory, const struct process *process)
+int sums_list(struct inventory *inventory)
 {
 	const struct host *host = inventory->host;
 	struct debugfs_dirs dirs;
 
-	if (!host->read_debugfs)
+	if (!host->list_debugfs)
 		return -ENOTSUP;
-	if (!host->list_debugfs) {
-		assume_list(inventory, process);
-		return 0;
-	}
 	if (inventory->debugfs_listed)
 		return inventory->debugfs_err;
 	inventory->debugfs_listed = true;

@@ -27,7 +27,7 @@ struct sums {
  * directory is asked when it is new, and remembered with what the caller has seen of it. 0 or
  * -errno: then the list is the one before.
  */
-int sums_list(struct inventory *inventory, const struct process *process);
+int sums_list(struct inventory *inventory);
 
 /* The directories of the process' VMs, one after the other; @last is NULL at first. */
 struct debugfs_dir *sums_next_dir(const struct inventory *inventory,

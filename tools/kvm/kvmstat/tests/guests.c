@@ -13,6 +13,7 @@
 #include "util/util.h"
 
 struct guest guests[MAX_GUESTS];
+int guests_debugfs_err;
 
 static void start(struct guest *guest)
 {
@@ -47,6 +48,7 @@ void guests_free(void)
 		close(guest->fd);
 	}
 	memset(guests, 0, sizeof(guests));
+	guests_debugfs_err = 0;
 }
 
 uint64_t *guest_vm_values(const struct guest *guest)
@@ -124,8 +126,12 @@ static void identify(const struct host *host, pid_t pid, struct identity *identi
 
 static pid_t thread_group(const struct host *host, pid_t pid)
 {
+	const struct guest *guest = guests;
+
 	(void)host;
-	return find_guest(pid) ? pid : 0;
+	while (guest->name && guest->pid != pid && guest->maker != pid)
+		guest++;
+	return guest->name ? guest->pid : 0;
 }
 
 /* No files of threads. */
@@ -153,13 +159,47 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return error->err ? -1 : dup(guest->fd);
 }
 
+/* The directory of the guest at this index, which a later one has under another number. */
+static struct debugfs_dir dir_of(int index)
+{
+	const struct guest *guest = &guests[index];
+
+	return (struct debugfs_dir) {
+		.pid = guest->maker ? guest->maker : guest->pid,
+		.fd = index,
+		.ino = 1 + index + guest->replaced * MAX_GUESTS,
+	};
+}
+
+static int list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	struct debugfs_dir dir;
+	int i;
+
+	(void)host;
+	*dirs = (struct debugfs_dirs) {};
+	if (guests_debugfs_err)
+		return guests_debugfs_err;
+	for (i = 0; guests[i].name; i++) {
+		dir = dir_of(i);
+		if (guests[i].sum && !guests[i].dead)
+			debugfs_dirs_add(dirs, &dir);
+	}
+	if (dirs->count)
+		qsort(dirs->dir, dirs->count, sizeof(*dirs->dir), debugfs_compare_dirs);
+	return 0;
+}
+
 static int read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
 {
 	const struct debugfs_value exits = { .file = "exits", .value = guests[fd].sum, };
+	const struct debugfs_dir dir = dir_of(fd);
 
 	(void)host;
-	*vm = (struct debugfs_vm) { .pid = pid, .num_vcpus = guests[fd].vcpus, };
-	if (guests[fd].dead)
+	*vm = (struct debugfs_vm) {
+		.pid = pid, .ino = dir.ino, .num_vcpus = guests[fd].vcpus,
+	};
+	if (guests[fd].dead || dir.pid != pid)
 		return -ENOENT;
 	debugfs_add(vm, &exits);
 	return 0;
@@ -210,6 +250,7 @@ const struct host guests_host = {
 	.identify = identify,
 	.thread_group = thread_group,
 	.read_threads = read_threads,
+	.list_debugfs = list_debugfs,
 	.read_debugfs = read_debugfs,
 	.get_stats = get_stats,
 	.open_process = open_process,

@@ -529,6 +529,7 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	char id[32];
 
 	host.get_stats = give_held_only;
+	host.list_debugfs = NULL;
 	host.read_debugfs = NULL;
 	host.access = STATSFILE_PREAD;
 	discover_init(&inventory, &host);

@@ -359,10 +359,45 @@ static void test_sums(void)
 	guests[1].sum = 800;
 	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 800\n",
 		     "sums: are those of now");
+	guests[1].replaced++;
+	guests[1].sum = 30;
+	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 800\n",
+		     "sums: another VM's are no sums of this one");
+	now_ns += 2 * NSEC_PER_SEC;
+	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 30\n",
+		     "sums: but its own");
 	guests[1].dead = true;
 	free(scrape(FORMAT_PROMETHEUS, 4096));
 	now_ns += 2 * NSEC_PER_SEC;
 	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"a\"} 1\n", "sums: until it ends");
+	tear_down();
+}
+
+/* Directories are in the order of the threads that made them, whosever those are. */
+static void test_makers(void)
+{
+	set_up(true);
+	set_guest(1, 101, "b", 1);
+	set_guest(2, 102, "c", 1);
+	set_guest(3, 102, "c", 2);
+	guests[1].sum = 1;
+	guests[1].maker = 900;
+	guests[2].sum = 2;
+	guests[2].maker = 77;
+	guests[3].sum = 3;
+	guests_start();
+	expect_lines("kvm_vm_info{vm=\"", "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
+		     "kvm_vm_info{vm=\"b\",pid=\"101\",id=\"debugfs/900-1\",name=\"b\"} 1\n"
+		     "kvm_vm_info{vm=\"c\",pid=\"102\",id=\"debugfs/77-2\",name=\"c\"} 1\n"
+		     "kvm_vm_info{vm=\"c#2\",pid=\"102\",id=\"debugfs/102-3\",name=\"c\"} 1\n",
+		     "makers: each VM is its process', whichever thread made it");
+	expect_lines("kvm_vcpu_exits_total{vm=\"c", "kvm_vcpu_exits_total{vm=\"c\"} 2\n"
+		     "kvm_vcpu_exits_total{vm=\"c#2\"} 3\n", "makers: with its own sums");
+	guests_debugfs_err = -EACCES;
+	guests[2].sum = 20;
+	now_ns += 2 * NSEC_PER_SEC;
+	expect_lines("kvm_vcpu_exits_total{vm=\"c\"", "kvm_vcpu_exits_total{vm=\"c\"} 20\n",
+		     "makers: what is known stays when debugfs cannot be listed any more");
 	tear_down();
 }
 
@@ -919,6 +954,7 @@ int main(void)
 	test_prometheus();
 	test_per_vcpu();
 	test_sums();
+	test_makers();
 	test_labels();
 	test_coming_and_going();
 	test_choice();

@@ -117,7 +117,7 @@ static void set_up(void)
 	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
 				     .vcpu_stats = vcpu_stats, .vcpus = 2, };
 	guests[1] = (struct guest) { .pid = 20, .name = "db", .vm_stats = vm_stats,
-				     .vcpu_stats = vcpu_stats, .vcpus = 2, .sum = 5, };
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, .sum = 5, .maker = 15, };
 	guests_start();
 	guest_vm_values(&guests[0])[1] = 1;
 	guest_vm_values(&guests[0])[2] = 1;
@@ -173,7 +173,7 @@ static void test_threads(void)
 {
 	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n"
 		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, IDLE% ~40\n", true);
-	check_show("show -p db -c 0", "db, pid 20, VM debugfs/20-1, vCPU 0:\n"
+	check_show("show -p db -c 0", "db, pid 20, VM debugfs/15-1, vCPU 0:\n"
 		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, IDLE% ~80\n", true);
 	check_number(status, STATUS_OK, "a thread's shares: status");
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
@@ -182,6 +182,11 @@ static void test_threads(void)
 	threads.thread[1].vcpu = -1;
 	check_show("show -p 20 -c 1", "pid 20 has no vCPU 1 by itself, debugfs has sums", true);
 	threads.thread[1].vcpu = 1;
+	guests_debugfs_err = -EACCES;
+	check_show("show -p 20", "; debugfs has sums, for root\n", false);
+	check_number(status, STATUS_ERROR, "no sums: status");
+	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\n  of 0.25 s: ", true);
+	guests_debugfs_err = 0;
 }
 
 static void test_formats(void)
