@@ -31,10 +31,12 @@ static void show_histograms(struct output *output, const struct subject *subject
 	struct histogram histogram;
 	unsigned int i;
 
+	wanted->shown = true;
 	if (!group->schema)
 		return;
 	for (i = 0; i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
+		wanted->any |= is_histogram(desc);
 		if (!is_histogram(desc) || !output_shows(output, group, desc) ||
 		    !is_wanted(wanted, desc->name))
 			continue;
@@ -53,6 +55,10 @@ int command_hist(int argc, char **argv)
 	size_t i;
 
 	status = show_groups(argc, argv, &wanted, show_histograms);
+	if (status == STATUS_OK && wanted.shown && !wanted.any && !wanted.num_names) {
+		print_error("there is no histogram");
+		status = STATUS_ERROR;
+	}
 	for (i = 0; status == STATUS_OK && i < wanted.num_names; i++) {
 		if (!wanted.found[i]) {
 			print_error("there is no histogram '%s'", wanted.name[i]);

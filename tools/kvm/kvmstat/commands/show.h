@@ -15,6 +15,7 @@ struct wanted {
 	char **name;
 	size_t num_names;
 	bool *found;
+	bool shown, any;		/* a group, and a histogram in any of them */
 };
 
 /*

@@ -29,6 +29,7 @@ struct stream_options {
 };
 
 struct stream {
+	bool single;
 	bool details;			/* of what moves */
 	bool had_any;
 	struct line_options lines;
@@ -57,6 +58,17 @@ static bool show_each(struct stream *stream, const struct tracked_vm **vm, size_
 	return any;
 }
 
+static bool any_runs(const struct overviews *overviews)
+{
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		if (!overviews->vm[i]->ended)
+			return true;
+	}
+	return false;
+}
+
 /* Whether there may be more. */
 static bool show(struct stream *stream, const char *ending)
 {
@@ -70,6 +82,8 @@ static bool show(struct stream *stream, const char *ending)
 		more = show_each(stream, overviews.vm, overviews.num_vms, ending);
 	else if (!ending)
 		render->overviews(&stream->output, &overviews);
+	if (stream->single && !stream->details)
+		more = any_runs(&overviews);
 	free(overviews.vm);
 	return (more || !stream->had_any) && !chosen_have_ended(&stream->inventory);
 }
@@ -116,6 +130,21 @@ static int begin(struct stream *stream, const struct interval *interval)
 	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
 }
 
+/* Of a VM that has no statistics there is a line, as of those that stand among others. */
+static bool has_no_statistics(const struct stream *stream)
+{
+	const struct inventory *inventory = &stream->inventory;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		any |= inventory->vm[i]->num_vcpus_counted;
+		if (vm_has_statistics(inventory->vm[i]))
+			return false;
+	}
+	return any;
+}
+
 /* Until the process has a VM, if that is asked for. */
 static int attach_process(struct stream *stream, const struct stream_options *options,
 			  bool *stopped)
@@ -134,7 +163,7 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 		status = look_for_vms(&stream->inventory, tracker->process,
 				      options->wait ? &none_yet : NULL);
 		if (!none_yet)
-			return status;
+			return has_no_statistics(stream) ? STATUS_OK : status;
 		switch (pause_until(stream->signals, tracker->process->pidfd,
 				    time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_READABLE:
@@ -221,14 +250,15 @@ int command_stream(int argc, char **argv)
 		return command_help(1, argv);
 	status = open_inventory(&stream.inventory, &options.vms.choice);
 	tracker_init(&stream.tracker, &stream.inventory);
-	stream.details = choice_is_single(&options.vms.choice);
-	stream.tracker.reads_threads = !stream.details;
+	stream.single = choice_is_single(&options.vms.choice);
 	stream.lines = options.lines;
 	if (status == STATUS_OK) {
 		stream.signals = catch_signals();
 		status = confine(USE_OUTPUT);
 		if (status == STATUS_OK)
 			status = attach(&stream, &options, &stopped);
+		stream.details = stream.single && !has_no_statistics(&stream);
+		stream.tracker.reads_threads = !stream.details;
 		if (status == STATUS_OK && !stopped)
 			status = begin(&stream, &options.interval);
 		close(stream.signals);

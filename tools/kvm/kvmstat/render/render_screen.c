@@ -286,7 +286,7 @@ static void format_state(char text[REASON_SIZE], const struct tracked_vm *tracke
 	if (tracked->ended)
 		strcpy(text, "ended");
 	else if (!tracked->has_statistics)
-		strcpy(text, "no statistics");
+		strcpy(text, "not counted");
 	else
 		format_reason(text, tracked->has_rates ? &tracked->rates : NULL, width);
 }
@@ -437,8 +437,8 @@ static char *describe_selected(const struct view *view)
 	return help ? xasprintf("%s: %s", name, help) : NULL;
 }
 
-/* What has to be said, in a line of its own; the caller frees it. */
-static char *message_of(const struct screen *screen, const struct view *view,
+/* What has to be said; the caller frees it. */
+static char *text_of_message(const struct screen *screen, const struct view *view,
 			enum screen_style *style)
 {
 	const struct inventory *inventory = view->tracker->inventory;
@@ -455,6 +455,31 @@ static char *message_of(const struct screen *screen, const struct view *view,
 			 inventory->num_denied);
 }
 
+/*
+ * The same in lines, *@count of them; the caller frees it. What is wrong is said to its end, if
+ * that leaves most of the screen; what is selected has one line, which does not move the list.
+ */
+static char *message_of(const struct screen *screen, const struct view *view,
+			enum screen_style *style, unsigned int *count)
+{
+	char *text = text_of_message(screen, view, style), *wrapped, *end;
+	size_t size;
+	FILE *file;
+
+	*count = !!text;
+	if (!text || *style != STYLE_ALERT)
+		return text;
+	file = open_memstream(&wrapped, &size);
+	print_wrapped(file, text, screen->columns, 0);
+	fclose(file);
+	free(text);
+	for (end = wrapped; (end = strchr(end, '\n')) && *count < screen->lines / 4; end++)
+		++*count;
+	if (end)
+		*end = '\0';
+	return wrapped;
+}
+
 /* As many as there is room for. */
 static void put_keys(struct screen *screen, unsigned int line, const char * const *keys)
 {
@@ -467,14 +492,15 @@ static void put_keys(struct screen *screen, unsigned int line, const char * cons
 static void put_footer(struct screen *screen, const struct view *view, const char * const *keys)
 {
 	unsigned int line = screen->lines - 1;
+	char *message, *rest, *text;
 	enum screen_style style;
-	char *message;
+	unsigned int count;
 
 	if (screen->lines < 3)
 		return;
-	message = message_of(screen, view, &style);
-	if (message)
-		screen_print(screen, line - 1, 0, style, "%s", message);
+	message = message_of(screen, view, &style, &count);
+	for (rest = message; count && (text = strsep(&rest, "\n")); count--)
+		screen_print(screen, line - count, 0, style, "%s", text);
 	free(message);
 	if (view->typing)
 		screen_print(screen, line, 0, STYLE_TITLE, "/%s_", view->filter);
@@ -487,6 +513,7 @@ static void put_host_title(struct screen *screen, const struct view *view)
 	const struct tracker *tracker = view->tracker;
 	char exits[FORMAT_SIZE];
 	size_t i, vcpus = 0;
+	bool known = false;
 	double sum = 0;
 
 	for (i = 0; i < tracker->num_vms; i++) {
@@ -494,8 +521,11 @@ static void put_host_title(struct screen *screen, const struct view *view)
 			continue;
 		vcpus += tracker->vm[i]->num_vcpus;
 		sum += tracker->vm[i]->rates.per_second[RATE_EXITS];
+		known |= tracker->vm[i]->rates.known[RATE_EXITS];
 	}
 	format_count_rate(exits, sum);
+	if (!known && vcpus)
+		strcpy(exits, "-");
 	put_title(screen, view, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", tracker->num_vms,
 		  PLURAL(tracker->num_vms), vcpus, PLURAL(vcpus), exits);
 }
@@ -504,10 +534,10 @@ static void put_host_title(struct screen *screen, const struct view *view)
 static unsigned int list_lines(const struct screen *screen, const struct view *view)
 {
 	enum screen_style style;
-	char *message = message_of(screen, view, &style);
-	unsigned int others = message ? 4 : 3;
+	unsigned int others;
 
-	free(message);
+	free(message_of(screen, view, &style, &others));
+	others += 3;
 	return screen->lines > others ? screen->lines - others : 0;
 }
 

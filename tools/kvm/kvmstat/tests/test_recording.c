@@ -283,6 +283,8 @@ static void check_commands(void)
 	check_same(command_stream, "kvmstat -p 10 1", 0, "-p 10");
 	check_same(command_stream, "kvmstat -p 20 1", 0, "-p 20");
 	check_same(command_stream, "kvmstat -p 15 1", 2, "-p 15");
+	check_same(command_stream, "kvmstat -p 30 1 2", 0, "-p 30 1 2");
+	check_same(command_stream, "kvmstat -p closed 1", 0, "-p closed");
 	check_same(command_stream, "kvmstat -p web 1", 0, "-p web");
 	check_same(command_stream, "kvmstat -p 20 -p web 1", 0, "-p 20 -p web");
 	check_same(command_stream, "kvmstat -p s* 1", 2, "-p s*");
@@ -312,6 +314,27 @@ static void check_commands(void)
 	check_same(command_show, "show -p 20 -c 7", 4, "--at +5 show -p 20 -c 7");
 	check_same(command_show, "show -p 15", 3, "--at 23:31:34 show -p 15");
 	check_same(command_show, "show -p 15", 3, "--at=2009-02-13T23:31:34 show -p 15");
+}
+
+/* A single one that has no statistics is shown as it is among others, and not to have any is wrong. */
+static void test_closed(void)
+{
+	static const char * const lines[] = {
+		"kvmstat -p 30 1", "kvmstat -p closed 1", "kvmstat -w -p 30 1",
+	};
+	char *output;
+	int status;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		output = live(command_stream, lines[i], 7, &status);
+		check_contains(output, " 23:31:38     30    2        -        -        - -"
+			       "                     - closed\n", lines[i]);
+		check_contains(output, "ended                 - closed\n", "and its end");
+		check(status == STATUS_ERROR && !strstr(output, "23:31:40"), "%s: ends with it",
+		      lines[i]);
+		free(output);
+	}
 }
 
 /* In the sample before nobody has it, and nothing is known of an interval. */
@@ -1014,6 +1037,7 @@ int main(void)
 	test_choice();
 	test_failed_sample();
 	test_numbers();
+	test_closed();
 	test_round_trip();
 	test_truncated();
 	test_flipped();

@@ -89,7 +89,7 @@ static void test_list(void)
 		   "a VM with fewer exits, and its top reason's share");
 	check_text(line_of(4), "      8 gone       3        -        -        - ended",
 		   "a VM that has ended");
-	check_text(line_of(5), "     30 closed     1        -        -        - no statistics",
+	check_text(line_of(5), "     30 closed     1        -        -        - not counted",
 		   "a VM without statistics");
 	vms[0].rates.top = "nested_page_fault";
 	draw(10, 80);
@@ -100,6 +100,13 @@ static void test_list(void)
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");
 	check(screen.cell[4 * 80].style == STYLE_FAINT, "what has ended is faint");
 	check_contains(line_of(9), "q quit", "keys in the last line");
+	vms[0].rates.known[RATE_EXITS] = false;
+	vms[1].rates.known[RATE_EXITS] = false;
+	draw(10, 80);
+	check_contains(line_of(0), "kvmstat: 4 VMs, 7 vCPUs, - exits/s  ",
+		       "title: exits that nobody counts are not 0");
+	vms[0].rates.known[RATE_EXITS] = true;
+	vms[1].rates.known[RATE_EXITS] = true;
 }
 
 static void test_keys(void)
@@ -318,6 +325,8 @@ static void test_shares(void)
 static void test_messages(void)
 {
 	char text[] = "pid 7 (db): something";
+	char long_text[] = "pid 7 (db): something that is wrong, and that is said in more words "
+			   "than are in one line";
 	char *problem = text;
 	struct inventory inventory = { .problem = &problem, .num_problems = 1, };
 
@@ -332,6 +341,17 @@ static void test_messages(void)
 	inventory.num_denied = 3;
 	draw(10, 80);
 	check_contains(line_of(8), problem, "there is another one");
+	inventory.num_denied = 0;
+	problem = long_text;
+	set_up();
+	draw(16, 40);
+	check_text(line_of(12), "pid 7 (db): something that is wrong,", "a long one has three,");
+	check_text(line_of(13), "and that is said in more words than are", "broken between words");
+	check_text(line_of(14), "in one line", "to its end");
+	check_contains(line_of(15), "q quit", "with the keys below");
+	draw(8, 40);
+	check_contains(line_of(5), "something that is wrong,", "but no more than a quarter");
+	check_contains(line_of(6), "in more words than are", "of a low screen");
 	tracker.inventory = NULL;
 }
 

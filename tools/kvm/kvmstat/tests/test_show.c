@@ -29,6 +29,12 @@ static const struct image_stat vcpu_stats[] = {
 	TIME("time_user_ns"),
 	TIME("ready_ns"),
 	TIME("time_halt_ns"),
+	{
+		.name = "halt_wait_hist",
+		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 4,
+	},
 	{},
 };
 

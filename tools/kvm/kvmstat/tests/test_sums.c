@@ -823,6 +823,10 @@ static void test_commands(void)
 	check_contains(output, "pid 100 has no vCPU 0 by itself, debugfs has sums of all\n",
 		       "commands: there are no values of a vCPU");
 	free(output);
+	output = output_of(command_hist, "hist -p 100", &status);
+	check_contains(output, "kvmstat: there is no histogram\n", "commands: hist has nothing to show");
+	check_number(status, STATUS_ERROR, "commands: which is an error");
+	free(output);
 	shell("rm -r %s", debugfs);
 	output = output_of(command_list, "list", &status);
 	check_contains(output, "QEMU 8.1 or newer has; debugfs has sums, where it is mounted\n",
