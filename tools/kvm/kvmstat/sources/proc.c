@@ -249,16 +249,19 @@ static const struct proc_known *recall(const struct proc_memory *memory, const c
 /*
  * Those with file descriptors of KVM have their turn so often that one look lists no more
  * than it has room for; the others at every, every second, fourth, ... look, not all of
- * them at the same one.
+ * them at the same one, and from the first one on no more often than they are few.
  */
 static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
 {
 	unsigned int every = 1u << known->num_looks;
+	size_t most_seldom = known->fds.num_others / PROC_OTHERS_AT_ONCE;
 
 	if (known->fds.count) {
 		every = memory->num_fds / PROC_FDS_AT_ONCE + 1;
 		return (known - memory->known + memory->turn) % every == 0;
 	}
+	if (every < most_seldom)
+		every = most_seldom;
 	return (known->pid + memory->turn) % every == 0;
 }
 

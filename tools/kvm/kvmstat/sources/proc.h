@@ -87,7 +87,8 @@ struct proc_memory {
  */
 #define PROC_FEW_FDS 32
 #define PROC_FDS_AT_ONCE 1024
-#define PROC_MOST_LOOKS 6	/* twice as seldom after each, so often */
+#define PROC_MOST_LOOKS 6	/* twice as seldom after each, so often, */
+#define PROC_OTHERS_AT_ONCE 128	/* and no more of these per look and process */
 
 /*
  * All processes that have KVM file descriptors, or whose file descriptors cannot be

@@ -129,20 +129,27 @@ static void test_many(void)
 	check(most <= TURNS, "many: within %u looks all have been", TURNS);
 }
 
-/* What is no file of KVM: how often that is looked at is seen by what becomes one. */
-static void test_foreign(void)
+static void add_others(pid_t pid, unsigned int count)
 {
-	unsigned int looks, i;
+	unsigned int i;
 	char *path;
 
-	make_dir(400, "");
-	make_dir(400, "/fd");
-	for (i = 0; i <= PROC_FEW_FDS; i++) {
-		path = xasprintf("%s/400/fd/%u", proc, i);
+	make_dir(pid, "");
+	make_dir(pid, "/fd");
+	for (i = 0; i < count; i++) {
+		path = xasprintf("%s/%d/fd/%u", proc, pid, i);
 		if (symlink("/dev/null", path))
 			abort();
 		free(path);
 	}
+}
+
+/* What is no file of KVM: how often that is looked at is seen by what becomes one. */
+static void test_foreign(void)
+{
+	unsigned int looks, i;
+
+	add_others(400, PROC_FEW_FDS + 1);
 	for (i = 0; i < 300; i++)
 		count_fds(400);
 	add_fd(400, 5000);
@@ -151,6 +158,37 @@ static void test_foreign(void)
 	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
 	add_fd(400, 5001);
 	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
+}
+
+/* How many processes from 410 on, one after the other, have one of KVM's. */
+static unsigned int count_found(void)
+{
+	struct proc_list list;
+	unsigned int count = 0;
+	size_t i;
+
+	if (proc_list(proc, &memory, &list))
+		abort();
+	for (i = 0; i < list.count; i++)
+		count += list.process[i].pid >= 410 && list.process[i].fds.count;
+	proc_list_free(&list);
+	return count;
+}
+
+/* So many that each look at all of them is too much from the beginning. */
+static void test_very_many(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		add_others(410 + i, 8 * PROC_OTHERS_AT_ONCE);
+	check_number(count_found(), 0, "very many of no VM: none has one");
+	for (i = 0; i < 8; i++)
+		add_fd(410 + i, 5000);
+	for (i = 1; i < 8 && count_found() == i; i++)
+		;
+	check_number(i, 8, "very many of no VM: one process has its turn at each look");
+	check_number(count_found(), 8, "very many of no VM: then all had");
 }
 
 static void test_others(void)
@@ -374,6 +412,7 @@ int main(void)
 	test_many();
 	test_others();
 	test_foreign();
+	test_very_many();
 	test_times();
 	test_names();
 	test_too_many_threads();
