@@ -21,7 +21,7 @@ struct column {
 	bool shortens;			/* names: the middle goes before they are too wide */
 	bool wraps;			/* the last column: goes on in the next line */
 	unsigned int width;		/* set by fit_columns(): 0 if it is left out */
-	unsigned int longest;		/* what ever stood there, of tables that go on: table_fit() */
+	unsigned int longest;		/* that ever stood there, for tables that go on */
 };
 
 /*

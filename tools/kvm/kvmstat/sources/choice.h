@@ -21,8 +21,8 @@ struct choice {
 };
 
 /*
- * A number is a pid, all else a name or a pattern: with a backslash in front a number, too. NULL, or what is wrong with it, to be
- * said behind it.
+ * A number is a pid, all else a name or a pattern: with a backslash in front a number, too.
+ * NULL, or what is wrong with it, to be said behind it.
  */
 const char *choice_add(struct choice *choice, const char *text);
 

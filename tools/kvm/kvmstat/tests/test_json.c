@@ -424,7 +424,8 @@ static void test_show(void)
 	subject.shares = &shares;
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
-	expect("interval", "{\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
+	expect("interval",
+	       "{\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
 	expect("shares", "{\"ready\":0.250,\"source\":\"kvm\"}");
 	shares.known[SHARE_READY] = false;
 	json_renderer.group(&fixture.output, &subject, group);

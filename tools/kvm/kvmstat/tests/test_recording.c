@@ -316,7 +316,7 @@ static void check_commands(void)
 	check_same(command_show, "show -p 15", 3, "--at=2009-02-13T23:31:34 show -p 15");
 }
 
-/* A single one that has no statistics is shown as it is among others, and not to have any is wrong. */
+/* A single one that has no statistics is shown as among others; that it has none is wrong. */
 static void test_closed(void)
 {
 	static const char * const lines[] = {
@@ -395,7 +395,8 @@ static void test_numbers(void)
 		check_hint(command_hist, "hist -p 43", i, false);
 	}
 	output = live(command_stream, "kvmstat -p \\42 1 2", 0, &status);
-	check_contains(output, "1.0 s: 42, pid 500, kvm-500, 1 vCPU", "a name: it is that VM alone");
+	check_contains(output, "1.0 s: 42, pid 500, kvm-500, 1 vCPU",
+		       "a name: it is that VM alone");
 	check_number(status, STATUS_OK, "a name: status");
 	free(output);
 	output = output_of_replay(command_show, "show -p \\42 -p 501", &status);

@@ -580,7 +580,8 @@ static void test_stable(void)
 	fixture.output.width = 80;
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, " TOP REASON        SHARE NAME", "stable: another width is another table");
+	check_contains(fixture.text, " TOP REASON        SHARE NAME",
+		       "stable: another width is another table");
 	fixture_tear_down(&fixture);
 }
 

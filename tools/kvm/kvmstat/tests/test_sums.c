@@ -824,7 +824,8 @@ static void test_commands(void)
 		       "commands: there are no values of a vCPU");
 	free(output);
 	output = output_of(command_hist, "hist -p 100", &status);
-	check_contains(output, "kvmstat: there is no histogram\n", "commands: hist has nothing to show");
+	check_contains(output, "kvmstat: there is no histogram\n",
+		       "commands: hist has nothing to show");
 	check_number(status, STATUS_ERROR, "commands: which is an error");
 	free(output);
 	shell("rm -r %s", debugfs);

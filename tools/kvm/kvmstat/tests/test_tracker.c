@@ -258,7 +258,8 @@ static void test_other_threads(void)
 	sample();
 	num_threads = 3;
 	next();
-	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: of those that were there when some come");
+	check(is_half(find(SCENE_CLOSED_PID, 0)),
+	      "threads: of those that were there when some come");
 	next();
 	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: and then of all");
 	next_tid = 7;
