@@ -276,6 +276,7 @@ static unsigned int hand_out_given(struct kvm_stats_given **list)
 			continue;
 		}
 		*list = given->next;
+		/* Zeros first, for the CPU that the vCPU is on. */
 		smp_store_release(&vcpu->perf.given, given);
 	}
 	return missing;

@@ -439,7 +439,7 @@ static char *describe_selected(const struct view *view)
 
 /* What has to be said; the caller frees it. */
 static char *text_of_message(const struct screen *screen, const struct view *view,
-			enum screen_style *style)
+			     enum screen_style *style)
 {
 	const struct inventory *inventory = view->tracker->inventory;
 

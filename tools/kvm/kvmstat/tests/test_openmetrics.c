@@ -386,7 +386,8 @@ static void test_makers(void)
 	guests[2].maker = 77;
 	guests[3].sum = 3;
 	guests_start();
-	expect_lines("kvm_vm_info{vm=\"", "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
+	expect_lines("kvm_vm_info{vm=\"",
+		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
 		     "kvm_vm_info{vm=\"b\",pid=\"101\",id=\"debugfs/900-1\",name=\"b\"} 1\n"
 		     "kvm_vm_info{vm=\"c\",pid=\"102\",id=\"debugfs/77-2\",name=\"c\"} 1\n"
 		     "kvm_vm_info{vm=\"c#2\",pid=\"102\",id=\"debugfs/102-3\",name=\"c\"} 1\n",

@@ -316,6 +316,9 @@ static void check_commands(void)
 	check_same(command_show, "show -p 15", 3, "--at=2009-02-13T23:31:34 show -p 15");
 }
 
+#define LINE_OF_CLOSED \
+	" 23:31:38     30    2        -        -        - -                     - closed\n"
+
 /* A single one that has no statistics is shown as among others; that it has none is wrong. */
 static void test_closed(void)
 {
@@ -328,8 +331,7 @@ static void test_closed(void)
 
 	for (i = 0; i < ARRAY_SIZE(lines); i++) {
 		output = live(command_stream, lines[i], 7, &status);
-		check_contains(output, " 23:31:38     30    2        -        -        - -"
-			       "                     - closed\n", lines[i]);
+		check_contains(output, LINE_OF_CLOSED, lines[i]);
 		check_contains(output, "ended                 - closed\n", "and its end");
 		check(status == STATUS_ERROR && !strstr(output, "23:31:40"), "%s: ends with it",
 		      lines[i]);

@@ -325,9 +325,7 @@ static void test_shares(void)
 static void test_messages(void)
 {
 	char text[] = "pid 7 (db): something";
-	char long_text[] = "pid 7 (db): something that is wrong, and that is said in more words "
-			   "than are in one line";
-	char *problem = text;
+	char *problem = text, *long_text;
 	struct inventory inventory = { .problem = &problem, .num_problems = 1, };
 
 	set_up();
@@ -342,6 +340,8 @@ static void test_messages(void)
 	draw(10, 80);
 	check_contains(line_of(8), problem, "there is another one");
 	inventory.num_denied = 0;
+	long_text = xasprintf("pid 7 (db): something that is wrong, and that is said in more %s",
+			      "words than are in one line");
 	problem = long_text;
 	set_up();
 	draw(16, 40);
@@ -353,6 +353,7 @@ static void test_messages(void)
 	check_contains(line_of(5), "something that is wrong,", "but no more than a quarter");
 	check_contains(line_of(6), "in more words than are", "of a low screen");
 	tracker.inventory = NULL;
+	free(long_text);
 }
 
 /* The same height is the same rate in all lines. */

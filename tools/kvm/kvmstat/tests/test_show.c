@@ -204,8 +204,10 @@ static void test_formats(void)
 #ifdef HAVE_JSON
 	render = &json_renderer;
 	check_show("show -p 10 -c 11", "\"scope\":\"vcpu\",\"vcpu\":11,\"interval\":{"
-		   "\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9},"
-		   "\"shares\":{\"guest\":0.000,\"kvm\":0.000,\"vmm\":0.000,\"ready\":0.250,"
+		   "\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}", true);
+	check_show("show -p 10 -c 11", "\"exponent\":-9},\"shares\":{"
+		   "\"guest\":0.000,\"kvm\":0.000,\"vmm\":0.000,\"ready\":0.250,", true);
+	check_show("show -p 10 -c 11",
 		   "\"idle\":0.750,\"source\":\"kvm\"},\"statistics\":{", true);
 #endif
 	render = &text_renderer;

@@ -50,7 +50,7 @@ static void set_value(const char *vm, const char *name, const char *value)
 static void add_debugfs(const char *vm)
 {
 	shell("mkdir -p %s/%s/vcpu0 %s/%s/vcpu1 %s/%s/others", debugfs, vm, debugfs, vm, debugfs,
-	    vm);
+	      vm);
 	shell("echo -5 >%s/%s/vcpu0/tsc-offset", debugfs, vm);
 	set_value(vm, "exits", "1000");
 	set_value(vm, "halt_exits", "70");
@@ -209,7 +209,7 @@ static void test_too_many(void)
 
 	set_up();
 	shell("mkdir %s/1-1 && cd %s/1-1 && for i in $(seq %u); do echo $i >s$i; done", debugfs,
-	    debugfs, DEBUGFS_MAX_VALUES);
+	      debugfs, DEBUGFS_MAX_VALUES);
 	check(!read_vm(1, 1, &vm) && vm.count == DEBUGFS_MAX_VALUES, "many: as many as possible");
 	free(vm.value);
 	set_value("1-1", "more", "1");
@@ -654,7 +654,7 @@ static void set_thread(pid_t tid, const char *name, unsigned int guest, unsigned
 
 	shell("mkdir -p %s/100/task/%d", proc, tid);
 	shell("echo '%d (%s) S 1 1 1 0 -1 64 9 9 9 9 %u %u 7 7 20 0 3 0 99 99 99%s %u 6' >%s", tid,
-	    name, guest, kernel, " 9 9 9 9 9 9 9 9 9 9 0 0 0 17 1 0 0 5", guest, file);
+	      name, guest, kernel, " 9 9 9 9 9 9 9 9 9 9 0 0 0 17 1 0 0 5", guest, file);
 	free(file);
 	shell("echo '1000 0 5' >%s/100/task/%d/schedstat", proc, tid);
 }
