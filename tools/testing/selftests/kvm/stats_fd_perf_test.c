@@ -498,40 +498,16 @@ TEST_F(perf, a_cpu_counts_what_vcpus_do_on_it)
 	}
 }
 
-TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
-{
-	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
-	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct busy_thread rival;
-	int event[MAX_CPUS];
-	__u64 sum = 0;
-
-	ASSERT_GE(MAX_CPUS, cpus);
-	for (i = 0; i < cpus; i++)
-		event[i] = open_event(_metadata, config, -1, i);
-	init_two_exits(_metadata, self->vcpu);
-	busy_start(_metadata, &rival);
-	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
-		ASSERT_EQ(0, stay_on_cpu(i % cpus));
-		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
-	}
-	busy_end(_metadata, &rival);
-	for (i = 0; i < cpus; i++) {
-		sum += perf_read(_metadata, event[i]);
-		close(event[i]);
-	}
-	EXPECT_EQ(vcpu_read(_metadata, self->vcpu, STATS_EXITS), sum);
-}
-
-/* The event of a cgroup, one on each CPU. */
-struct cgroup_event {
+/* An event of all CPUs, one on each. */
+struct cpus_event {
 	int event[MAX_CPUS];
 	long cpus;
 };
 
-/* False if the kernel has none. */
-static bool open_cgroup_event(struct __test_metadata *_metadata,
-			      struct cgroup_event *e, __u64 config, int cgroup)
+/* Of a cgroup with the flag for that, or @tid is -1. False if the kernel has none. */
+static bool open_on_cpus(struct __test_metadata *_metadata,
+			 struct cpus_event *e, __u64 config, int tid,
+			 unsigned long flags)
 {
 	struct perf_event_attr attr = { .config = config };
 	long i;
@@ -539,9 +515,8 @@ static bool open_cgroup_event(struct __test_metadata *_metadata,
 	e->cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_GE(MAX_CPUS, e->cpus);
 	for (i = 0; i < e->cpus; i++) {
-		e->event[i] = perf_open_flags(&attr, cgroup, i, -1,
-					      PERF_FLAG_PID_CGROUP);
-		if (e->event[i] == -EINVAL)
+		e->event[i] = perf_open_flags(&attr, tid, i, -1, flags);
+		if (flags && e->event[i] == -EINVAL)
 			return false;
 		ASSERT_LE(0, e->event[i]) {
 			TH_LOG("CPU %ld: %s", i, strerror(-e->event[i]));
@@ -550,8 +525,8 @@ static bool open_cgroup_event(struct __test_metadata *_metadata,
 	return true;
 }
 
-static __u64 close_cgroup_event(struct __test_metadata *_metadata,
-				struct cgroup_event *e)
+static __u64 close_on_cpus(struct __test_metadata *_metadata,
+			   struct cpus_event *e)
 {
 	__u64 sum = 0;
 	long i;
@@ -563,10 +538,29 @@ static __u64 close_cgroup_event(struct __test_metadata *_metadata,
 	return sum;
 }
 
+TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
+{
+	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
+	struct busy_thread rival;
+	struct cpus_event exits;
+	int i;
+
+	open_on_cpus(_metadata, &exits, config, -1, 0);
+	init_two_exits(_metadata, self->vcpu);
+	busy_start(_metadata, &rival);
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % exits.cpus));
+		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
+	}
+	busy_end(_metadata, &rival);
+	EXPECT_EQ(vcpu_read(_metadata, self->vcpu, STATS_EXITS),
+		  close_on_cpus(_metadata, &exits));
+}
+
 /* What its threads do counts, on each CPU, and what they do in another one does not. */
 TEST_F(perf, a_cgroup_counts_what_the_file_shows_of_its_time)
 {
-	struct cgroup_event user_exits, exits;
+	struct cpus_event user_exits, exits;
 	char own[PATH_MAX], name[STATS_CGROUP_SIZE];
 	struct busy_thread rival;
 	int i, cgroup, enter, leave, ret = stats_cgroup_create(name);
@@ -581,15 +575,15 @@ TEST_F(perf, a_cgroup_counts_what_the_file_shows_of_its_time)
 	ASSERT_LE(0, cgroup);
 
 	init_two_exits(_metadata, self->vcpu);
-	if (!open_cgroup_event(_metadata, &user_exits,
-			       user_exits_config(_metadata, self->vcpu),
-			       cgroup)) {
+	if (!open_on_cpus(_metadata, &user_exits,
+			  user_exits_config(_metadata, self->vcpu), cgroup,
+			  PERF_FLAG_PID_CGROUP)) {
 		rmdir(name);
 		SKIP(return, "no events of cgroups");
 	}
-	open_cgroup_event(_metadata, &exits,
-			  perf_config(_metadata, &self->vcpu->file,
-				      STATS_EXITS, 0), cgroup);
+	open_on_cpus(_metadata, &exits,
+		     perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0),
+		     cgroup, PERF_FLAG_PID_CGROUP);
 	run_to_user(_metadata, self->vcpu, 7);
 
 	before = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
@@ -605,8 +599,8 @@ TEST_F(perf, a_cgroup_counts_what_the_file_shows_of_its_time)
 	busy_end(_metadata, &rival);
 
 	run_to_user(_metadata, self->vcpu, 7);
-	EXPECT_EQ((__u64)TIMES, close_cgroup_event(_metadata, &user_exits));
-	EXPECT_EQ(before, close_cgroup_event(_metadata, &exits));
+	EXPECT_EQ((__u64)TIMES, close_on_cpus(_metadata, &user_exits));
+	EXPECT_EQ(before, close_on_cpus(_metadata, &exits));
 	close(enter);
 	close(leave);
 	close(cgroup);
