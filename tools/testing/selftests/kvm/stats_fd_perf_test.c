@@ -557,6 +557,53 @@ TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
 		  close_on_cpus(_metadata, &exits));
 }
 
+/*
+ * A CPU that goes takes its events with it, which keep what they have. Those of a
+ * thread go on where it does, though it goes because it has to.
+ */
+TEST_F(perf, a_cpu_may_go_and_come_back)
+{
+	__u64 config = user_exits_config(_metadata, self->vcpu);
+	struct stats_setting settings[] = {
+		{ NULL, "online", "0" },
+		{ }
+	};
+	struct stats_keeper keeper;
+	struct all_events all;
+	char dir[64];
+	int cpu, event;
+
+	cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	snprintf(dir, sizeof(dir), "/sys/devices/system/cpu/cpu%d", cpu);
+	settings[0].dir = dir;
+	if (stats_write_file(dir, "online", "1"))
+		SKIP(return, "CPU %d cannot go", cpu);
+
+	init_two_exits(_metadata, self->vcpu);
+	ASSERT_EQ(0, stay_on_cpu(cpu));
+	event = open_event(_metadata, config, -1, cpu);
+	open_all(_metadata, &all, &self->vcpu->file, 0);
+	run_to_user(_metadata, self->vcpu, TIMES);
+
+	stats_change_settings(_metadata, settings, &keeper);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	EXPECT_NE(cpu, sched_getcpu());
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	stats_restore_settings(_metadata, &keeper);
+
+	ASSERT_EQ(0, stay_on_cpu(cpu));
+	run_to_user(_metadata, self->vcpu, TIMES);
+	vcpu_complete_exit(_metadata, self->vcpu);
+	close_all(_metadata, &all, &self->vcpu->file);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+
+	event = open_event(_metadata, config, -1, cpu);
+	run_to_user(_metadata, self->vcpu, TIMES);
+	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
+	close(event);
+}
+
 /* What its threads do counts, on each CPU, and what they do in another one does not. */
 TEST_F(perf, a_cgroup_counts_what_the_file_shows_of_its_time)
 {
@@ -1066,9 +1113,10 @@ TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
 	close(event);
 }
 
-/* Samples that perf adjusts a period for, and exits by which it must have them. */
+/* Until perf has done what it does at the host's ticks, and exits by which it must have. */
 #define FREQUENT_SAMPLES	40
-#define FREQUENT_ROUNDS		1000
+#define THROTTLED_TIMES		10
+#define MAX_ROUNDS		1000
 
 /* The period becomes more than what is counted from one of the host's ticks to the next. */
 TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
@@ -1086,7 +1134,7 @@ TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
 	ASSERT_LE(0, event);
 	perf_ring_map(_metadata, &ring, event);
 	init_two_exits(_metadata, self->vcpu);
-	for (round = 0; round < FREQUENT_ROUNDS && found < FREQUENT_SAMPLES;
+	for (round = 0; round < MAX_ROUNDS && found < FREQUENT_SAMPLES;
 	     round++) {
 		run_to_user(_metadata, self->vcpu, TIMES);
 		while (perf_ring_next(&ring, &sample)) {
@@ -1095,6 +1143,47 @@ TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
 		}
 	}
 	EXPECT_LE(FREQUENT_SAMPLES, found);
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
+/* More samples than perf takes between two of the host's ticks. It goes on at the next one. */
+TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
+{
+	struct stats_setting settings[] = {
+		{ "/proc/sys/kernel", "perf_event_max_sample_rate", "1" },
+		{ }
+	};
+	__u64 run = 0, found = 0, count;
+	struct perf_sample sample;
+	struct stats_keeper keeper;
+	struct perf_ring ring;
+	int event;
+
+	if (access("/proc/sys/kernel/perf_event_max_sample_rate", W_OK))
+		SKIP(return, "the rate cannot be set: %s", strerror(errno));
+	stats_change_settings(_metadata, settings, &keeper);
+	event = open_samples(_metadata,
+			     user_exits_config(_metadata, self->vcpu), 0, -1, 1,
+			     &ring);
+	init_two_exits(_metadata, self->vcpu);
+	while (ring.throttled < THROTTLED_TIMES && run < MAX_ROUNDS) {
+		run_to_user(_metadata, self->vcpu, TIMES);
+		run++;
+		while (perf_ring_next(&ring, &sample)) {
+			found++;
+			EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
+		}
+	}
+	count = perf_read(_metadata, event);
+	TH_LOG("%llu samples of %llu, throttled %u times", found, count,
+	       ring.throttled);
+	EXPECT_EQ(run * TIMES, count);
+	EXPECT_LE(THROTTLED_TIMES, ring.throttled);
+	/* One that is too many is the one that perf throttles it for. */
+	EXPECT_LE(THROTTLED_TIMES, found);
+	EXPECT_GT(count / 2, found);
+	stats_restore_settings(_metadata, &keeper);
 	perf_ring_unmap(&ring);
 	close(event);
 }

@@ -89,11 +89,13 @@ struct perf_sample {
 struct perf_ring {
 	struct perf_event_mmap_page *page;
 	size_t page_size;
+	unsigned int throttled;		/* how often perf said so */
 };
 
 static inline void perf_ring_map(struct __test_metadata *_metadata,
 				 struct perf_ring *ring, int event)
 {
+	ring->throttled = 0;
 	ring->page_size = sysconf(_SC_PAGESIZE);
 	ring->page = mmap(NULL, (PERF_RING_PAGES + 1) * ring->page_size,
 			  PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
@@ -116,7 +118,7 @@ static inline void perf_ring_copy(const struct perf_ring *ring, __u64 from,
 				       (PERF_RING_PAGES * ring->page_size)];
 }
 
-/* The next record, if there is one that is a sample; others are left out. */
+/* The next sample, if there is one; other records are counted at most. */
 static inline bool perf_ring_next(struct perf_ring *ring,
 				  struct perf_sample *sample)
 {
@@ -128,6 +130,8 @@ static inline bool perf_ring_next(struct perf_ring *ring,
 		perf_ring_copy(ring, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_SAMPLE)
 			perf_ring_copy(ring, tail, sample, sizeof(*sample));
+		if (header.type == PERF_RECORD_THROTTLE)
+			ring->throttled++;
 		tail += header.size;
 		__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 		if (header.type == PERF_RECORD_SAMPLE)
