@@ -68,6 +68,11 @@ function tap_case(test, text,    name, why, result) {
 	case_why[test, cases[test]] = why
 }
 
+function fail_case(test, i) {
+	fail(test " " case_name[test, i])
+	show(test, case_end[test, i - 1] + 1, case_end[test, i])
+}
+
 function judge_cases(test,    i, name) {
 	for (i = 1; i <= cases[test]; i++) {
 		name = case_name[test, i]
@@ -75,10 +80,8 @@ function judge_cases(test,    i, name) {
 			pass(test " " name)
 		else if (case_result[test, i] == "skip")
 			skip(test, name, case_why[test, i])
-		else {
-			fail(test " " name)
-			show(test, case_end[test, i - 1] + 1, case_end[test, i])
-		}
+		else
+			fail_case(test, i)
 	}
 }
 
@@ -143,8 +146,13 @@ function judge_log(    i) {
 			print "#   " splat[i]
 }
 
-# Without a verdict no result counts: what matters is what ran when the boot was lost.
-function judge_lost() {
+# Without a verdict no success counts: what matters is what failed before, and what ran when
+# the boot was lost.
+function judge_lost(    i, j) {
+	for (i = 1; i <= tests; i++)
+		for (j = 1; j <= cases[order[i]]; j++)
+			if (case_result[order[i], j] == "not ok" && judge[order[i]] == "tap")
+				fail_case(order[i], j)
 	fail("boot", "LOST " (test == "" ? "between tests" : "in " test) ", no verdict: " \
 	     (emulator_status == 124 ? "time limit" : "emulator exit " emulator_status))
 	show(test, 1, lines[test])
