@@ -398,7 +398,8 @@ void kvm_stats_put(struct kvm_stats *stats)
 /* Nothing counts any more: what open files show now are the last values. */
 void kvm_stats_destroy(struct kvm_stats *stats)
 {
-	WRITE_ONCE(stats->dead, true);
+	/* Who sees that sees the last values. */
+	smp_store_release(&stats->dead, true);
 	/* All, also of several that wait with EPOLLEXCLUSIVE: it is the end. */
 	wake_up_all(&stats->wait);
 	kvm_stats_put(stats);

@@ -269,7 +269,8 @@ static __poll_t kvm_stats_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &stats->wait, wait);
 
-	if (READ_ONCE(stats->dead))
+	/* Pairs with kvm_stats_destroy(). */
+	if (smp_load_acquire(&stats->dead))
 		events |= EPOLLHUP;
 	if (kvm_stats_online_vcpus(stats) > READ_ONCE(open->vcpus_seen))
 		events |= EPOLLPRI;

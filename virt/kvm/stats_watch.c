@@ -457,7 +457,8 @@ static int add_vcpus(struct trigger *t)
 /* The work leaves the last look at a VM that is gone to who polls or reads. */
 static void look_for_the_last_time(struct trigger *t)
 {
-	if (!READ_ONCE(t->stats->dead) || READ_ONCE(t->finished))
+	/* Pairs with kvm_stats_destroy(). */
+	if (!smp_load_acquire(&t->stats->dead) || READ_ONCE(t->finished))
 		return;
 
 	spin_lock(&t->looker->lock);
