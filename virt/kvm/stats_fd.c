@@ -127,9 +127,9 @@ static noinline size_t copy_pieces(char __user *buf, size_t count,
 
 /*
  * Copy @count bytes from offset @pos of the values, return the bytes copied.
- * Every value is loaded once, as a whole, so that user space cannot see half of
- * an increment, wherever its buffer and its offset are. Monitors read all
- * values, or one.
+ * Every value is loaded once, and on a 64-bit host as a whole, so that user space
+ * cannot see half of an increment there, wherever its buffer and its offset are.
+ * Monitors read all values, or one.
  */
 static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 			  size_t pos)
@@ -318,7 +318,7 @@ static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "vm:\t%llu\n", stats->vm_number);
 	seq_printf(m, "statistics:\t%u\n", stats->format->header.num_desc);
 	seq_printf(m, "state:\t%s\n",
-		   READ_ONCE(stats->dead) ? "dead" : "alive");
+		   smp_load_acquire(&stats->dead) ? "dead" : "alive");
 }
 #endif
 
