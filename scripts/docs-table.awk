@@ -90,6 +90,11 @@ BEGIN {
 		titles = "name architectures meaning"
 	if (object == "state")
 		titles = "name meaning"
+	# As wide as the widest that is known: a new statistic leaves the rows of others alone.
+	least["VM"] = "28 10 7 13"
+	least["vCPU"] = "34 11 7 13"
+	least["reason"] = "17 13"
+	split(least[object], width, " ")
 	cells = split(titles, title, " ")
 	for (i = 1; i <= cells; i++)
 		cell[1, i] = title[i]
