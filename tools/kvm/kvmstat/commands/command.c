@@ -89,6 +89,16 @@ int parse_line_option(int option, struct line_options *options)
 		usage_error("'%s' is no column to sort by", optarg) : STATUS_OK;
 }
 
+int parse_stat(regex_t *regex, const regex_t **only)
+{
+	if (*only)
+		return usage_error("--stat REGEX is there twice");
+	if (regcomp(regex, optarg, REG_EXTENDED | REG_NOSUB))
+		return usage_error("'%s' is no regular expression", optarg);
+	*only = regex;
+	return STATUS_OK;
+}
+
 int parse_vcpu(const char *text, int *vcpu)
 {
 	uint64_t number;

@@ -5,6 +5,7 @@
 #ifndef KVMSTAT_COMMAND_H
 #define KVMSTAT_COMMAND_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -101,6 +102,14 @@ int parse_line_option(int option, struct line_options *options);
  */
 void get_overviews(const struct tracker *tracker, const struct line_options *options,
 		   struct overviews *overviews);
+
+#define STAT_OPTION { .name = "stat", .has_arg = required_argument, .val = 's', }
+
+/*
+ * This one, once: *@only is NULL before, and then @regex, which the caller frees. STATUS_OK,
+ * or STATUS_USAGE after an error line.
+ */
+int parse_stat(regex_t *regex, const regex_t **only);
 
 /* -c N, once: @vcpu is -1 before. STATUS_OK, or STATUS_USAGE after an error line. */
 int parse_vcpu(const char *text, int *vcpu);

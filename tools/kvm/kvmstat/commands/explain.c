@@ -11,7 +11,7 @@
 
 #include "commands/command.h"
 #include "model/descriptions.h"
-#include "render/layout.h"
+#include "util/text.h"
 #include "util/util.h"
 
 static bool explain(const char *pattern)

@@ -118,7 +118,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 		return STATUS_ERROR;
 	}
 	self_open(&exporter.self);
-	collector_init(&exporter.collector, inventory, options->per_vcpu);
+	collector_init(&exporter.collector, inventory, &options->scrape);
 	text = listen_describe(&listener.address);
 	printf("%s\n", text);
 	free(text);
@@ -131,11 +131,31 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	return status;
 }
 
+/*
+ * Not what is another one each time that the VM is started: no series would last longer than
+ * the process.
+ */
+static int parse_label(const char *name, bool *label)
+{
+	size_t i;
+
+	for (i = 0; i < IDENTITY_FIELDS; i++) {
+		if (!strcmp(name, identity_label(i))) {
+			label[i] = true;
+			return STATUS_OK;
+		}
+	}
+	return usage_error("'%s' is no label of whose VM it is, such as uuid", name);
+}
+
 int export_parse_options(int argc, char **argv, struct export_options *options)
 {
 	static const struct option long_options[] = {
 		{ "listen", required_argument, NULL, 'l', },
 		{ "per-vcpu", no_argument, NULL, 'v', },
+		{ "label", required_argument, NULL, 'b', },
+		{ "buckets", required_argument, NULL, 'k', },
+		STAT_OPTION,
 		PID_OPTION,
 		HELP_OPTION,
 		{},
@@ -150,7 +170,21 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 			listen = optarg;
 			break;
 		case 'v':
-			options->per_vcpu = true;
+			options->scrape.per_vcpu = true;
+			break;
+		case 'b':
+			status = parse_label(optarg, options->scrape.label);
+			if (status != STATUS_OK)
+				return status;
+			break;
+		case 'k':
+			if (parse_number(optarg, 1, UINT32_MAX, &options->scrape.max_buckets))
+				return usage_error("'%s' is not a number of buckets", optarg);
+			break;
+		case 's':
+			status = parse_stat(&options->only, &options->scrape.only);
+			if (status != STATUS_OK)
+				return status;
 			break;
 		default:
 			status = parse_vm_option(option, argv, &options->vms);
@@ -169,27 +203,41 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
 
+void export_free_options(struct export_options *options)
+{
+	if (options->scrape.only)
+		regfree(&options->only);
+}
+
 static int confine_export(void)
 {
 	return confine(USE_NETWORK);
 }
 
-int command_export(int argc, char **argv)
+static int export_chosen(const struct export_options *options)
 {
-	struct export_options options = {};
 	struct inventory inventory;
 	int status;
 
-	status = export_parse_options(argc, argv, &options);
-	if (status != STATUS_OK)
-		return status;
-	if (options.vms.help)
-		return command_help(1, argv);
-	status = open_inventory(&inventory, &options.vms.choice);
+	status = open_inventory(&inventory, &options->vms.choice);
 	if (status == STATUS_OK)
 		status = look_for_chosen(&inventory, true);
 	if (status == STATUS_OK)
-		status = run_export(&inventory, &options, confine_export);
+		status = run_export(&inventory, options, confine_export);
 	inventory_free(&inventory);
+	return status;
+}
+
+int command_export(int argc, char **argv)
+{
+	struct export_options options = {};
+	int status;
+
+	status = export_parse_options(argc, argv, &options);
+	if (status == STATUS_OK && options.vms.help)
+		status = command_help(1, argv);
+	else if (status == STATUS_OK)
+		status = export_chosen(&options);
+	export_free_options(&options);
 	return status;
 }

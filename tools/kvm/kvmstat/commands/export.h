@@ -9,17 +9,20 @@
 
 #include "commands/command.h"
 #include "export/listen.h"
+#include "export/scrape.h"
 #include "sources/inventory.h"
 
 struct export_options {
 	struct listen_address address;
 	bool is_activated;		/* has its socket from who started it */
-	bool per_vcpu;
+	struct scrape_options scrape;
+	regex_t only;			/* the scrape's */
 	struct vm_options vms;
 };
 
-/* STATUS_OK, or STATUS_USAGE after an error line. */
+/* STATUS_OK, or STATUS_USAGE after an error line. They are to be freed in any case. */
 int export_parse_options(int argc, char **argv, struct export_options *options);
+void export_free_options(struct export_options *options);
 
 /*
  * Until it is interrupted. @confined is called before the first client is, and returns an

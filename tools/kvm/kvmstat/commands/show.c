@@ -5,7 +5,6 @@
  */
 #include <getopt.h>
 #include <limits.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -387,7 +386,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 		{ "vcpu", required_argument, NULL, 'c', },
 		{ "fd", required_argument, NULL, 'f', },
 		{ "verbose", no_argument, NULL, 'v', },
-		{ "stat", required_argument, NULL, 's', },
+		STAT_OPTION,
 		{ "nonzero", no_argument, NULL, 'z', },
 		PID_OPTION,
 		HELP_OPTION,
@@ -417,11 +416,9 @@ static int parse_options(int argc, char **argv, struct show *show)
 			show->output.verbose = true;
 			break;
 		case 's':
-			if (show->output.only)
-				return usage_error("--stat REGEX is there twice");
-			if (regcomp(&show->only, optarg, REG_EXTENDED | REG_NOSUB))
-				return usage_error("'%s' is no regular expression", optarg);
-			show->output.only = &show->only;
+			status = parse_stat(&show->only, &show->output.only);
+			if (status != STATUS_OK)
+				return status;
 			break;
 		case 'z':
 			show->output.nonzero = true;

@@ -17,9 +17,9 @@ static const char * const prefixes[NUM_SCOPES] = {
 	[SCOPE_VCPU] = "kvm_vcpu_",
 };
 
-void metrics_init(struct metrics *metrics)
+void metrics_init(struct metrics *metrics, const regex_t *only, uint64_t max_buckets)
 {
-	*metrics = (struct metrics) {};
+	*metrics = (struct metrics) { .only = only, .max_buckets = max_buckets, };
 }
 
 static void free_source(struct metric_source *source)
@@ -327,6 +327,28 @@ static void label_bounds(char **label, const struct statsfile_desc *desc)
 	}
 }
 
+/*
+ * By their places alone, so that they are the same at every scrape and on every host with
+ * this histogram: the highest bound, which quantiles are cut off at, and downwards from it
+ * every second, third, ...
+ */
+static void thin_bounds(char **label, const struct statsfile_desc *desc, uint64_t max)
+{
+	unsigned int i, count = 0, left, step;
+
+	for (i = 0; i < desc->size; i++)
+		count += !!label[i];
+	/* One is +Inf, which has no label here. */
+	left = max - 1;
+	step = left ? count / left + !!(count % left) : 0;
+	for (i = desc->size, count = 0; i-- > 0;) {
+		if (!label[i] || (step && count++ % step == 0))
+			continue;
+		free(label[i]);
+		label[i] = NULL;
+	}
+}
+
 static void label_parts(char **label, const struct statsfile_desc *desc)
 {
 	const struct renamed *entry = find_renamed(desc);
@@ -341,7 +363,7 @@ static void label_parts(char **label, const struct statsfile_desc *desc)
 	}
 }
 
-static char **make_labels(const struct statsfile_desc *desc)
+static char **make_labels(const struct metrics *metrics, const struct statsfile_desc *desc)
 {
 	bool is_labelled = label_name(desc);
 	char **label;
@@ -353,11 +375,13 @@ static char **make_labels(const struct statsfile_desc *desc)
 		label_parts(label, desc);
 	else
 		label_bounds(label, desc);
+	if (!is_labelled && metrics->max_buckets)
+		thin_bounds(label, desc, metrics->max_buckets);
 	return label;
 }
 
-static void add_source(struct metric_schema *schema, size_t metric,
-		       const struct statsfile_desc *desc)
+static void add_source(const struct metrics *metrics, struct metric_schema *schema,
+		       size_t metric, const struct statsfile_desc *desc)
 {
 	struct metric_source *source;
 	size_t missing;
@@ -380,8 +404,19 @@ static void add_source(struct metric_schema *schema, size_t metric,
 	*source = (struct metric_source) {
 		.desc = desc,
 		.sum = is_histogram(desc) ? find_sum(schema->schema, desc) : NULL,
-		.label = make_labels(desc),
+		.label = make_labels(metrics, desc),
 	};
+}
+
+static bool is_wanted(const struct metrics *metrics, const struct statsfile_schema *schema,
+		      const struct statsfile_desc *desc)
+{
+	const struct statsfile_desc *sum = find_sum(schema, desc);
+
+	if (!is_quantity(desc) || is_a_sum(schema, desc))
+		return false;
+	return !metrics->only || !regexec(metrics->only, desc->name, 0, NULL, 0) ||
+	       (sum && !regexec(metrics->only, sum->name, 0, NULL, 0));
 }
 
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema)
@@ -402,8 +437,9 @@ size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_s
 		.scope = scope,
 	};
 	for (i = 0; i < schema->num_desc; i++) {
-		if (is_quantity(&schema->desc[i]) && !is_a_sum(schema, &schema->desc[i]))
-			add_source(added, find_metric(metrics, scope, &schema->desc[i]),
+		if (is_wanted(metrics, schema, &schema->desc[i]))
+			add_source(metrics, added,
+				   find_metric(metrics, scope, &schema->desc[i]),
 				   &schema->desc[i]);
 	}
 	return known;

@@ -5,7 +5,8 @@
  * Looked up once per schema; metrics are never forgotten.
  *
  * A histogram "X_hist" of times for which there is "X_ns", the sum of them, is one
- * metric: that is its sum.
+ * metric: that is its sum. Who wants one of the two gets it: what a metric is called does
+ * not depend on what else is wanted.
  *
  * A histogram whose buckets have names is a counter with a label: monitoring systems add up
  * the buckets of a histogram, which have an order. An array is one as well, or a gauge, and
@@ -14,6 +15,7 @@
 #ifndef KVMSTAT_METRICS_H
 #define KVMSTAT_METRICS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,7 +45,8 @@ struct metric_source {
 	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
 	/*
 	 * Of buckets and parts the label that each has alone, with a comma in front: its upper
-	 * bound, NULL where the next one has the same, or its name. NULL of what has none.
+	 * bound, NULL where it is left out and counted by the next one, or its name. NULL of
+	 * what has none.
 	 */
 	char **label;
 	struct metric_source *next;		/* a further part of the same metric, or NULL */
@@ -57,13 +60,16 @@ struct metric_schema {
 };
 
 struct metrics {
+	const regex_t *only;		/* statistics of which it fits the name; NULL: all */
+	uint64_t max_buckets;		/* of each histogram, with +Inf; 0: all */
 	struct metric *metric;
 	size_t num_metrics;
 	struct metric_schema *schema;
 	size_t num_schemas;
 };
 
-void metrics_init(struct metrics *metrics);
+/* The options are those of the same names. */
+void metrics_init(struct metrics *metrics, const regex_t *only, uint64_t max_buckets);
 void metrics_free(struct metrics *metrics);
 
 /* The index of the schema, whose metrics are added if it is new. */

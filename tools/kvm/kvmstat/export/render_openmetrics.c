@@ -208,7 +208,7 @@ static void append_vms(struct exposition *exposition, const char *name, const ch
 		return;
 	append_header(exposition, name, "gauge", "", help);
 	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].label,
+		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].labels,
 			      (unsigned long long)number(&scrape->vm[i]));
 }
 
@@ -222,8 +222,7 @@ static void append_info(struct exposition *exposition)
 	append_header(exposition, "kvm_vm_info", "gauge", "",
 		      "Whose VM it is, the value is always 1");
 	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "kvm_vm_info{%s,%s} 1\n", scrape->vm[i].label,
-			      scrape->vm[i].info);
+		append_format(exposition, "kvm_vm_info{%s} 1\n", scrape->vm[i].info);
 }
 
 static const char * const type_names[] = {
@@ -268,7 +267,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, sample->metric->name);
 	append(exposition, suffix);
 	append(exposition, "{");
-	append(exposition, sample->vm->label);
+	append(exposition, sample->vm->labels);
 	append(exposition, sample->vcpu);
 	append(exposition, label);
 	append(exposition, "} ");

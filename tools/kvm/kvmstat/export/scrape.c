@@ -13,10 +13,11 @@
 
 #define LOOK_INTERVAL_NS NSEC_PER_SEC
 
-void collector_init(struct collector *collector, struct inventory *inventory, bool per_vcpu)
+void collector_init(struct collector *collector, struct inventory *inventory,
+		    const struct scrape_options *options)
 {
-	*collector = (struct collector) { .inventory = inventory, .per_vcpu = per_vcpu, };
-	metrics_init(&collector->metrics);
+	*collector = (struct collector) { .inventory = inventory, .options = *options, };
+	metrics_init(&collector->metrics, options->only, options->max_buckets);
 }
 
 void collector_free(struct collector *collector)
@@ -130,21 +131,30 @@ static char *join_labels(char *labels, char *label)
 	return both;
 }
 
-/* The id alone is of no use: it is not unique. */
-static char *make_info(const struct vm *vm)
+/* Takes over @labels. */
+static char *join_identity(char *labels, const struct vm *vm, const bool *wanted)
 {
 	const struct identity *identity = &vm->process->identity;
-	char *labels = xasprintf("pid=\"%d\"", vm->process->pid);
 	size_t i;
 
-	if (vm_has_statistics(vm))
-		labels = join_labels(labels, make_label("id", vm->file.id));
 	for (i = 0; i < IDENTITY_FIELDS; i++) {
-		if (identity->source[i])
+		if (identity->source[i] && (!wanted || wanted[i]))
 			labels = join_labels(labels, make_label(identity_label(i),
 								identity->text[i]));
 	}
 	return labels;
+}
+
+/* The id alone is of no use: it is not unique. */
+static char *make_info(const struct exported_vm *exported)
+{
+	char *labels = make_label("vm", exported->name);
+	const struct vm *vm = exported->vm;
+
+	labels = join_labels(labels, xasprintf("pid=\"%d\"", vm->process->pid));
+	if (vm_has_statistics(vm))
+		labels = join_labels(labels, make_label("id", vm->file.id));
+	return join_identity(labels, vm, NULL);
 }
 
 static void init_group(struct collector *collector, struct scrape_group *group,
@@ -245,7 +255,7 @@ static int collect_vcpus(struct collector *collector, const struct vm *vm,
 
 	if (!vm->num_vcpus)
 		return 0;
-	if (collector->per_vcpu && !vm_has_sums(vm))
+	if (collector->options.per_vcpu && !vm_has_sums(vm))
 		ret = collect_each(collector, vm, group, error);
 	else
 		ret = collect_sum(collector, vm, group, error);
@@ -289,8 +299,9 @@ static void add_vm(struct collector *collector, const struct exported_vm *export
 	struct statsfile_error error;
 
 	*scrape = (struct scrape_vm) {
-		.label = make_label("vm", exported->name),
-		.info = make_info(vm),
+		.labels = join_identity(make_label("vm", exported->name), vm,
+					collector->options.label),
+		.info = make_info(exported),
 		.num_vcpus = vm_count_vcpus(vm),
 	};
 	if (!vm_has_statistics(vm))
@@ -328,7 +339,7 @@ void scrape_free(struct scrape *scrape)
 
 	for (i = 0; i < scrape->num_vms; i++) {
 		clear_values(&scrape->vm[i]);
-		free(scrape->vm[i].label);
+		free(scrape->vm[i].labels);
 		free(scrape->vm[i].info);
 	}
 	free(scrape->vm);

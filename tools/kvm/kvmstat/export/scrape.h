@@ -6,12 +6,14 @@
 #ifndef KVMSTAT_SCRAPE_H
 #define KVMSTAT_SCRAPE_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "export/metrics.h"
 #include "model/model.h"
+#include "sources/identity.h"
 #include "sources/inventory.h"
 
 /* Of a VM, or of its vCPUs. */
@@ -24,8 +26,8 @@ struct scrape_group {
 };
 
 struct scrape_vm {
-	char *label;			/* vm="..." */
-	char *info;			/* labels that say more of it: pid="...",... */
+	char *labels;			/* vm="...", and what was asked for beside it */
+	char *info;			/* all that is known of it: vm="...",pid="...",... */
 	bool up;			/* its statistics were read */
 	size_t num_vcpus;
 	struct scrape_group group[NUM_SCOPES];
@@ -46,9 +48,17 @@ struct exported_vm {
 	char *name;
 };
 
+/* What was asked for. */
+struct scrape_options {
+	bool per_vcpu;
+	bool label[IDENTITY_FIELDS];	/* on each series of the VM */
+	const regex_t *only;		/* see struct metrics */
+	uint64_t max_buckets;
+};
+
 struct collector {
 	struct inventory *inventory;
-	bool per_vcpu;
+	struct scrape_options options;
 	struct metrics metrics;
 	struct exported_vm *vm;		/* that of the inventory with the same index */
 	size_t num_vms;
@@ -59,7 +69,8 @@ struct collector {
 	uint64_t num_scrapes;
 };
 
-void collector_init(struct collector *collector, struct inventory *inventory, bool per_vcpu);
+void collector_init(struct collector *collector, struct inventory *inventory,
+		    const struct scrape_options *options);
 /* When the inventory's events are readable: closes the files of what has ended. */
 void collector_events(struct collector *collector);
 

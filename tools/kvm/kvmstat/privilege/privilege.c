@@ -293,6 +293,8 @@ static int filter_system_calls(unsigned int uses)
 	return errno == EINVAL ? 0 : -1;
 }
 
+#define NOBODY 65534
+
 /* Sees file descriptors of other users' processes, and takes them. */
 #define KEPT_BY_BROKER (CAP_TO_MASK(CAP_SYS_PTRACE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH))
 
@@ -339,16 +341,19 @@ static int empty_bounding_set(void)
 	return 0;
 }
 
+static int become(uid_t user)
+{
+	return setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user);
+}
+
 /*
- * Where there is no such user, in a user namespace, and where root may not become
- * another one, it stays who it is, without capabilities.
+ * A user namespace may have no such users, but nobody. Where there is none either, and where
+ * root may not become another one, it stays who it is, without capabilities.
  */
 static int leave_root(void)
 {
-	if (geteuid())
-		return 0;
-	if ((!setgroups(0, NULL) && !setresgid(RUN_AS, RUN_AS, RUN_AS) &&
-	     !setresuid(RUN_AS, RUN_AS, RUN_AS)) || errno == EPERM || errno == EINVAL)
+	if (geteuid() || !become(OWN_USERS + getpid()) || !become(NOBODY) ||
+	    errno == EPERM || errno == EINVAL)
 		return 0;
 	return -1;
 }

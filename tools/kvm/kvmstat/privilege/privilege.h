@@ -8,6 +8,7 @@
 #define KVMSTAT_PRIVILEGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What a process still does, and all that its system calls are good for. */
 enum privilege_use {
@@ -18,6 +19,13 @@ enum privilege_use {
 	USE_BROKER = 8,		/* looks through /proc and takes statistics files */
 	USE_TRIGGERS = 16,	/* and has the kernel watch what is in statistics files */
 };
+
+/*
+ * The user that root becomes is called by this number and the pid: no other process is of it,
+ * which could end this one or limit it. Neither distributions nor systemd give these numbers
+ * to anyone.
+ */
+#define OWN_USERS UINT32_C(0x70000000)
 
 /* The broker has this one, and standard output and error, which are the same. */
 #define BROKER_SOCKET 0

@@ -149,51 +149,6 @@ void table_fit(struct table *table, unsigned int width)
 	fit_columns(table->column, table->num_columns, width);
 }
 
-/* How much of the text fits if it is broken behind @gap: 0 if it cannot be. */
-static size_t break_at(const char *text, const char *gap, unsigned int width)
-{
-	const char *next = text;
-	size_t end = 0;
-
-	while ((next = strstr(next, gap))) {
-		next += strlen(gap);
-		/* The blank at the end is not printed. */
-		if (next - 1 - text > width)
-			break;
-		end = next - text;
-	}
-	return end;
-}
-
-static size_t first_line(const char *text, unsigned int width)
-{
-	size_t end;
-
-	if (text_width(text) <= width)
-		return strlen(text);
-	end = break_at(text, ", ", width);
-	if (!end)
-		end = break_at(text, " ", width);
-	return end ? end : strlen(text);
-}
-
-size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent)
-{
-	size_t length, end;
-
-	for (;;) {
-		length = first_line(text, width);
-		end = length;
-		while (end && text[end - 1] == ' ')
-			end--;
-		fprintf(out, "%.*s", (int)end, text);
-		text += length;
-		if (!*text)
-			return length - end;
-		fprintf(out, "\n%*s", (int)indent, "");
-	}
-}
-
 char *fit_cell(const struct column *column, const char *cell)
 {
 	unsigned int width = text_width(cell);

@@ -49,13 +49,6 @@ struct grid {
 /* One at least: if it is too wide the scope goes, then a part of the names. */
 void fit_grid(struct grid *grid, unsigned int width);
 
-/*
- * The text in lines of @width characters, broken behind commas, or else at blanks; all but
- * the first are indented, and by that much longer. Blanks at the end are left out: returns
- * how many.
- */
-size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
-
 struct table {
 	struct column *column;
 	size_t num_columns;

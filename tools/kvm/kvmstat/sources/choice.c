@@ -9,9 +9,10 @@
 #include "sources/choice.h"
 #include "util/util.h"
 
+/* As pids are written: 007 is a name. */
 static bool is_number(const char *text)
 {
-	return *text && !text[strspn(text, "0123456789")];
+	return *text && !text[strspn(text, "0123456789")] && (*text != '0' || !text[1]);
 }
 
 const char *choice_add(struct choice *choice, const char *text)

@@ -21,7 +21,8 @@ struct choice {
 };
 
 /*
- * A number is a pid, all else a name or a pattern: with a backslash in front a number, too.
+ * A number is a pid, all else a name or a pattern: with a backslash in front a number, too,
+ * or with a zero that no pid begins with.
  * NULL, or what is wrong with it, to be said behind it.
  */
 const char *choice_add(struct choice *choice, const char *text);

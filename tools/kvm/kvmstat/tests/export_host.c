@@ -92,6 +92,7 @@ int main(int argc, char **argv)
 	discover_init(&inventory, &guests_host);
 	status = run_export(&inventory, &options, stay);
 	inventory_free(&inventory);
+	export_free_options(&options);
 	guests_free();
 	return status;
 }

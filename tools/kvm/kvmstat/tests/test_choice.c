@@ -33,6 +33,9 @@ static void test_kinds(void)
 	check(choice_is_single(&choice) && !choice_process(&choice) &&
 	      choice_has(&choice, 1, "42") && !choice_has(&choice, 42, "web"),
 	      "and with a backslash, and is a single one");
+	choice = choice_of("007", NULL);
+	check(!choice_process(&choice) && choice_has(&choice, 1, "007") &&
+	      !choice_has(&choice, 7, "bond"), "or one that no pid is written like");
 	choice = choice_of("db\\*", NULL);
 	check(choice_is_single(&choice) && choice_has(&choice, 1, "db*") &&
 	      !choice_has(&choice, 1, "db-1"), "what has one in front is no pattern");

@@ -5,6 +5,7 @@
  * seen; which format is chosen; which addresses are possible.
  */
 #include <errno.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static void set_guest(unsigned int index, pid_t pid, const char *name, unsigned 
 	};
 }
 
-static void set_up(bool per_vcpu)
+static void set_up_with(const struct scrape_options *options)
 {
 	set_guest(0, 100, "a", 2);
 	guests_start();
@@ -102,8 +103,15 @@ static void set_up(bool per_vcpu)
 	set_values(&guests[0], 0, 1);
 	set_values(&guests[0], 1, 2);
 	discover_init(&inventory, &guests_host);
-	collector_init(&collector, &inventory, per_vcpu);
+	collector_init(&collector, &inventory, options);
 	now_ns = 1;
+}
+
+static void set_up(bool per_vcpu)
+{
+	const struct scrape_options options = { .per_vcpu = per_vcpu, };
+
+	set_up_with(&options);
 }
 
 static void tear_down(void)
@@ -509,25 +517,187 @@ static void test_restart(void)
 	tear_down();
 }
 
-static void test_identity(void)
+/* Of what a VM can have, all. */
+static void identify(void)
 {
 	struct identity *identity;
 	size_t i;
-	char *text;
 
-	set_up(false);
 	free(scrape(FORMAT_OPENMETRICS, 1 << 16));
 	identity = &inventory.process[0]->identity;
 	for (i = IDENTITY_UUID; i < IDENTITY_FIELDS; i++) {
 		identity->source[i] = IDENTITY_RUN;
 		snprintf(identity->text[i], sizeof(identity->text[i]), "\"%zu", i);
 	}
+}
+
+static void test_identity(void)
+{
+	char *text;
+
+	set_up(false);
+	identify();
 	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
 	check_contains(text,
 		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
 		       "identity: all that is known");
 	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: on no other metric");
 	free(text);
+	tear_down();
+}
+
+/* On all that is of a VM, once each, and behind what tells VMs apart. */
+static void test_chosen_labels(void)
+{
+	const struct scrape_options options = {
+		.per_vcpu = true,
+		.label = { [IDENTITY_UUID] = true, [IDENTITY_VMI] = true, },
+	};
+
+	set_up_with(&options);
+	set_guest(1, 101, "b", 1);
+	guests_start();
+	identify();
+	expect_lines("kvm_vcpu_exits_total",
+		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\",vcpu=\"10\"} 1\n"
+		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\",vcpu=\"11\"} 2\n"
+		     "kvm_vcpu_exits_total{vm=\"b\",vcpu=\"10\"} 0\n",
+		     "chosen labels: on each series of a VM that has them");
+	expect_lines("kvmstat_vm_up",
+		     "kvmstat_vm_up{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\"} 1\n"
+		     "kvmstat_vm_up{vm=\"b\"} 1\n", "chosen labels: on what is not KVM's, too");
+	expect_lines("kvm_vm_info{vm=\"a\"",
+		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
+		     "chosen labels: of all that is known each once");
+	tear_down();
+}
+
+/* What there is of the metrics of KVM, without their values; the caller frees it. */
+static char *names_of(const char *text)
+{
+	char *found = xasprintf("%s", ""), *longer;
+	size_t length;
+
+	for (; *text; text += length) {
+		length = strcspn(text, "\n") + 1;
+		if (strncmp(text, "kvm_v", 5) || !strncmp(text, "kvm_vm_info", 11))
+			continue;
+		longer = xasprintf("%s%.*s\n", found, (int)strcspn(text, " "), text);
+		free(found);
+		found = longer;
+	}
+	return found;
+}
+
+static void expect_of(const char *pattern, const char *expected, const char *name)
+{
+	struct scrape_options options = {};
+	char *text, *found;
+	regex_t only;
+
+	if (regcomp(&only, pattern, REG_EXTENDED | REG_NOSUB))
+		abort();
+	options.only = &only;
+	set_up_with(&options);
+	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
+	found = names_of(text);
+	check_text(found, expected, name);
+	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"a\"} 1\n", "and that it is up");
+	free(found);
+	free(text);
+	tear_down();
+	regfree(&only);
+}
+
+#define WAIT_SAMPLES \
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.0\"}\n" \
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.000000001\"}\n" \
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"0.000000003\"}\n" \
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"+Inf\"}\n" \
+	"kvm_vcpu_halt_wait_seconds_count{vm=\"a\"}\n" \
+	"kvm_vcpu_halt_wait_seconds_sum{vm=\"a\"}\n"
+
+/* By the names of statistics: a metric is called as it is without a choice. */
+static void test_chosen_statistics(void)
+{
+	expect_of("^exits$|^online", "kvm_vm_online_vcpus{vm=\"a\"}\n"
+		  "kvm_vcpu_exits_total{vm=\"a\"}\n", "chosen statistics: of VM and vCPUs");
+	expect_of("^halt_wait_ns$", WAIT_SAMPLES, "chosen statistics: a sum with its histogram");
+	expect_of("wait_hist", WAIT_SAMPLES, "chosen statistics: a histogram with its sum");
+	expect_of("fail", "kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\"}\n",
+		  "chosen statistics: by a part of the name");
+	expect_of("seconds", "", "chosen statistics: not by the name of the metric");
+}
+
+static void expect_buckets(uint64_t max, const char *waits, const char *depths)
+{
+	const struct scrape_options options = { .max_buckets = max, };
+	unsigned int i;
+
+	set_up_with(&options);
+	/* They are the same bounds whatever was counted. */
+	for (i = 0; i < 2; i++) {
+		expect_lines("kvm_vcpu_halt_wait_seconds", waits, "buckets: of a histogram");
+		expect_lines("kvm_vcpu_depth", depths, "buckets: of a linear one");
+	}
+	expect(FORMAT_PROMETHEUS, "exits_by_reason_total{vm=\"a\",reason=\"io\"} 0\n"
+	       "kvm_vcpu_exits_by_reason_total{vm=\"a\",reason=\"2\"} 18\n",
+	       "buckets: what has names is no histogram");
+	tear_down();
+}
+
+#define WAIT_BUCKET(le, count) \
+	"kvm_vcpu_halt_wait_seconds_bucket{vm=\"a\",le=\"" le "\"} " #count "\n"
+#define WAIT_END \
+	WAIT_BUCKET("+Inf", 333) "kvm_vcpu_halt_wait_seconds_count{vm=\"a\"} 333\n" \
+	"kvm_vcpu_halt_wait_seconds_sum{vm=\"a\"} 0.000000003\n"
+#define DEPTH_BUCKET(le, count) "kvm_vcpu_depth_bucket{vm=\"a\",le=\"" le "\"} " #count "\n"
+#define DEPTH_END DEPTH_BUCKET("+Inf", 9) "kvm_vcpu_depth_count{vm=\"a\"} 9\n"
+
+/* Fewer, and what each counts is what it counts among all. */
+static void test_thinned_buckets(void)
+{
+	const struct scrape_options options = { .max_buckets = 8, };
+	static const struct image_stat long_stats[] = {
+		{ .name = "long_hist", .flags = HIST_NS, .exponent = -9, .size = 32, },
+		{ .name = "huge", .flags = KVM_STATS_TYPE_LOG_HIST, .size = 70, },
+		{},
+	};
+	unsigned int i;
+
+	expect_buckets(1, WAIT_END, DEPTH_END);
+	expect_buckets(2, WAIT_BUCKET("0.000000003", 33) WAIT_END,
+		       DEPTH_BUCKET("19.0", 3) DEPTH_END);
+	expect_buckets(3, WAIT_BUCKET("0.0", 3) WAIT_BUCKET("0.000000003", 33) WAIT_END,
+		       DEPTH_BUCKET("9.0", 3) DEPTH_BUCKET("19.0", 3) DEPTH_END);
+	expect_buckets(4, WAIT_BUCKET("0.0", 3) WAIT_BUCKET("0.000000001", 33)
+		       WAIT_BUCKET("0.000000003", 33) WAIT_END,
+		       DEPTH_BUCKET("9.0", 3) DEPTH_BUCKET("19.0", 3) DEPTH_END);
+	expect_buckets(UINT32_MAX, WAIT_BUCKET("0.0", 3) WAIT_BUCKET("0.000000001", 33)
+		       WAIT_BUCKET("0.000000003", 33) WAIT_END,
+		       DEPTH_BUCKET("9.0", 3) DEPTH_BUCKET("19.0", 3) DEPTH_END);
+
+	set_up_with(&options);
+	guests_free();
+	set_guest(0, 100, "a", 1);
+	guests[0].vcpu_stats = long_stats;
+	guests_start();
+	for (i = 0; i < 102; i++)
+		guest_vcpu_values(&guests[0], 0)[i] = 1;
+	expect_lines("kvm_vcpu_long_seconds_bucket",
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.0\"} 1\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.000000031\"} 6\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.000001023\"} 11\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.000032767\"} 16\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.001048575\"} 21\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"0.033554431\"} 26\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"1.073741823\"} 31\n"
+		     "kvm_vcpu_long_seconds_bucket{vm=\"a\",le=\"+Inf\"} 32\n",
+		     "buckets: of 32 the highest bound and each fifth below");
+	expect(FORMAT_PROMETHEUS,
+	       "kvm_vcpu_huge_bucket{vm=\"a\",le=\"18446744073709551614.0\"} 69\n"
+	       "kvm_vcpu_huge_bucket{vm=\"a\",le=\"+Inf\"} 70\n",
+	       "buckets: of bounds that are the same one is left");
 	tear_down();
 }
 
@@ -961,6 +1131,9 @@ int main(void)
 	test_choice();
 	test_restart();
 	test_identity();
+	test_chosen_labels();
+	test_chosen_statistics();
+	test_thinned_buckets();
 	test_values_are_fresh();
 	test_failures();
 	test_schemas();

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdalign.h>
@@ -17,9 +18,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,12 +32,10 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-#define NOBODY TEXT(RUN_AS)
 /* All that USE_OUTPUT, which is no bit, has as well. */
 #define ALL_USES (-1u)
 #define USER 12345
+#define NOBODY 65534
 /* CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE. */
 #define BROKERS_CAPABILITIES "0000000000080004"
 #define NONE "0000000000000000"
@@ -328,9 +329,74 @@ static void test_calls(void)
 	}
 }
 
+static bool can_signal(pid_t pid)
+{
+	return !kill(pid, 0);
+}
+
+static bool can_trace(pid_t pid)
+{
+	return !ptrace(PTRACE_SEIZE, pid, NULL, NULL);
+}
+
+static bool can_limit(pid_t pid)
+{
+	struct rlimit files;
+
+	return !prlimit(pid, RLIMIT_NOFILE, NULL, &files) &&
+	       !prlimit(pid, RLIMIT_NOFILE, &files, NULL);
+}
+
+static bool can_slow_down(pid_t pid)
+{
+	return !setpriority(PRIO_PROCESS, pid, 19);
+}
+
+static bool can_read_memory(pid_t pid)
+{
+	struct iovec here = { page, 1, };
+
+	/* It is a copy of this process. */
+	return process_vm_readv(pid, &here, 1, &here, 1, 0) == 1;
+}
+
+static bool can_take_files(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/0", pid);
+	return !access(path, R_OK);
+}
+
+static bool (* const ways[])(pid_t pid) = {
+	can_signal, can_trace, can_limit, can_slow_down, can_read_memory, can_take_files,
+};
+
+#define ALL_WAYS ((1u << ARRAY_SIZE(ways)) - 1)
+
+/* Of those that another process of nobody has to do something to this one, those that work. */
+static unsigned int try_ways(pid_t pid)
+{
+	unsigned int found = 0, i;
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+		    setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(ALL_WAYS);
+		for (i = 0; i < ARRAY_SIZE(ways); i++)
+			found |= ways[i](pid) << i;
+		_exit(found);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : ALL_WAYS;
+}
+
 struct dropped {
 	pid_t pid;
 	uid_t owner;			/* of what it has in /proc */
+	unsigned int open_to_nobody;	/* what another process of that user can do to it: ways */
 	char status[4096];		/* of it, there */
 };
 
@@ -374,6 +440,7 @@ static struct dropped status_of(unsigned int uses, uid_t user)
 	if (stat(path, &info))
 		abort();
 	dropped.owner = info.st_uid;
+	dropped.open_to_nobody = try_ways(dropped.pid);
 	close(output[0]);
 	close(end[1]);
 	waitpid(dropped.pid, NULL, 0);
@@ -399,19 +466,43 @@ static bool has_capabilities(const struct dropped *dropped, const char *capabili
 	       has_line(dropped, "CapEff", capabilities);
 }
 
+/* Of itself, without anything that protects it: else nothing could be found. */
+static void test_ways(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+		    setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(STATUS_ERROR);
+		prctl(PR_SET_DUMPABLE, 1);
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+		raise(SIGSTOP);
+		_exit(STATUS_OK);
+	}
+	waitpid(child, NULL, WUNTRACED);
+	check_number(try_ways(child), ALL_WAYS, "nobody's processes: open to each other");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 static void test_root(void)
 {
-	static const char all_nobody[] = NOBODY "\t" NOBODY "\t" NOBODY "\t" NOBODY;
 	struct dropped dropped = status_of(USE_OUTPUT, 0);
+	const unsigned int user = OWN_USERS + dropped.pid;
+	char *users = xasprintf("%u\t%u\t%u\t%u", user, user, user, user);
 
-	check(has_line(&dropped, "Uid", all_nobody) && has_line(&dropped, "Gid", all_nobody),
-	      "root: becomes nobody");
+	check(has_line(&dropped, "Uid", users) && has_line(&dropped, "Gid", users),
+	      "root: becomes a user of its own");
+	free(users);
+	check_number(dropped.open_to_nobody, 0, "root: not open to nobody's processes");
 	check(has_line(&dropped, "Groups", " "), "root: no other groups");
 	check(has_capabilities(&dropped, NONE), "root: no capabilities");
 	check(has_line(&dropped, "NoNewPrivs", "1"), "root: no new privileges");
 
 	dropped = status_of(USE_BROKER, 0);
 	check(has_line(&dropped, "Uid", "0\t0\t0\t0"), "broker: stays root");
+	check_number(dropped.open_to_nobody, 0, "broker: not open to nobody's processes");
 	check(has_capabilities(&dropped, BROKERS_CAPABILITIES), "broker: two capabilities");
 	check(has_line(&dropped, "NoNewPrivs", "1"), "broker: no new privileges");
 
@@ -434,6 +525,7 @@ int main(void)
 		check(has_line(&dropped, "CapEff", NONE), "no capabilities");
 		skip("not root", "what root gives up");
 	} else {
+		test_ways();
 		test_root();
 	}
 	if (privilege_filters)

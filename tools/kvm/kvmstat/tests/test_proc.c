@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sources/proc.h"
@@ -22,6 +23,14 @@
 
 static char *proc;
 static struct proc_memory memory;
+static unsigned int num_links;		/* that were read */
+
+/* In the place of the C library's. */
+ssize_t readlinkat(int dir, const char *path, char *text, size_t size)
+{
+	num_links++;
+	return syscall(SYS_readlinkat, dir, path, text, size);
+}
 
 static char *path_of(pid_t pid, const char *rest)
 {
@@ -131,17 +140,21 @@ static void test_many(void)
 
 static void add_others(pid_t pid, unsigned int count)
 {
+	char *first = path_of(pid, "/fd/0"), *path;
 	unsigned int i;
-	char *path;
 
 	make_dir(pid, "");
 	make_dir(pid, "/fd");
-	for (i = 0; i < count; i++) {
+	if (symlink("/dev/null", first))
+		abort();
+	/* The same one: to make thousands takes a disk seconds. */
+	for (i = 1; i < count; i++) {
 		path = xasprintf("%s/%d/fd/%u", proc, pid, i);
-		if (symlink("/dev/null", path))
+		if (link(first, path))
 			abort();
 		free(path);
 	}
+	free(first);
 }
 
 /* What is no file of KVM: how often that is looked at is seen by what becomes one. */
@@ -158,6 +171,34 @@ static void test_foreign(void)
 	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
 	add_fd(400, 5001);
 	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
+}
+
+/* What so many looks cost, in links that are read. Of 600 it is one in 64, or 128 in each. */
+static unsigned int count_links(unsigned int looks)
+{
+	num_links = 0;
+	while (looks--)
+		count_fds(600);
+	return num_links;
+}
+
+static void test_cost(void)
+{
+	pid_t pid;
+
+	add_others(600, 64 * 128);
+	add_others(601, 33);
+	add_others(602, 32);
+	check_number(count_links(1), 64 * 128 + 33 + 32, "cost: of the first look: all");
+	count_links(64);
+	check(num_links <= 64 * (128 + 32) + 33 * 7,
+	      "cost: then not more than 128 of each process in a look: %u in 64", num_links);
+	check(num_links >= 64 * (128 + 32) + 33, "cost: all of them within 64 looks");
+	count_links(128);
+	check_number(count_links(64), 64 * (128 + 32) + 33,
+		     "cost: later each that has more than a few once in 64 looks");
+	for (pid = 600; pid <= 602; pid++)
+		remove_process(pid);
 }
 
 /* How many processes from 410 on, one after the other, have one of KVM's. */
@@ -408,6 +449,7 @@ int main(void)
 	proc = xasprintf("/tmp/kvmstat-proc-XXXXXX");
 	if (!mkdtemp(proc))
 		abort();
+	test_cost();
 	test_few();
 	test_many();
 	test_others();

@@ -7,6 +7,8 @@
 #define KVMSTAT_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <wchar.h>
 
 /* Room for a name: the longest that filesystems have. */
@@ -30,5 +32,12 @@ unsigned int text_character_width(wchar_t character);
  * which a ~ stands, as names often differ at their end. The caller frees it.
  */
 char *text_fit(const char *text, unsigned int width);
+
+/*
+ * The text in lines of @width characters, broken behind commas, or else at blanks; all but
+ * the first are indented, and by that much longer. Blanks at the end are left out: returns
+ * how many.
+ */
+size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
 
 #endif /* KVMSTAT_TEXT_H */
