@@ -230,12 +230,13 @@ static void expect_least(struct __test_metadata *_metadata,
 	}
 }
 
-/* The vCPU has run, is in user space, and its time is accounted for. */
+/* The vCPU has run, is in user space, its time is accounted for and its waits are paid. */
 static void begin(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stats_time_turn_on(_metadata);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	vcpu_complete_exit(_metadata, v);
+	pay(_metadata, v);
 }
 
 TEST_F(time, switch_refuses_what_it_does_not_know)

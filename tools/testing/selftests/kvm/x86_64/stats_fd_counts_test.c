@@ -306,19 +306,22 @@ static __u64 reloads(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		     void (*action)(struct __test_metadata *_metadata,
 				    struct guest_vcpu *v))
 {
-	__u64 preempted, before, moved = 0;
+	__u64 preempted, before, moved = 0, all = 0;
 	int i, attempt;
 
-	for (attempt = 0; attempt < RELOAD_ATTEMPTS; attempt++) {
-		preempted = preemptions(_metadata, v);
-		before = vcpu_read(_metadata, v, "host_state_reload");
-		for (i = 0; i < ROUNDS; i++)
+	for (i = 0; i < ROUNDS; i++) {
+		for (attempt = 0; attempt < RELOAD_ATTEMPTS; attempt++) {
+			preempted = preemptions(_metadata, v);
+			before = vcpu_read(_metadata, v, "host_state_reload");
 			action(_metadata, v);
-		moved = vcpu_read(_metadata, v, "host_state_reload") - before;
-		if (preemptions(_metadata, v) == preempted)
-			break;
+			moved = vcpu_read(_metadata, v, "host_state_reload") -
+				before;
+			if (preemptions(_metadata, v) == preempted)
+				break;
+		}
+		all += moved;
 	}
-	return moved;
+	return all;
 }
 
 static void get_regs(struct __test_metadata *_metadata, struct guest_vcpu *v)
