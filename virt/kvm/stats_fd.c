@@ -313,12 +313,13 @@ static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	const struct kvm_stats_file *open = file->private_data;
 	const struct kvm_stats *stats = open->stats;
+	/* Pairs with kvm_stats_destroy(). */
+	bool dead = smp_load_acquire(&stats->dead);
 
 	seq_printf(m, "id:\t%s\n", stats->id);
 	seq_printf(m, "vm:\t%llu\n", stats->vm_number);
 	seq_printf(m, "statistics:\t%u\n", stats->format->header.num_desc);
-	seq_printf(m, "state:\t%s\n",
-		   smp_load_acquire(&stats->dead) ? "dead" : "alive");
+	seq_printf(m, "state:\t%s\n", dead ? "dead" : "alive");
 }
 #endif
 
