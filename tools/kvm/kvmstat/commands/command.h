@@ -39,6 +39,12 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
  */
 bool replay_begin(bool latest);
 
+/*
+ * If there was no interval to be shown: in a recording STATUS_ERROR after an error line, as
+ * nobody wanted that.
+ */
+int replay_status(void);
+
 int command_export(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_help(int argc, char **argv);

@@ -29,7 +29,15 @@ bool replay_begin(bool latest)
 		return true;
 	if (latest && !has_start)
 		return replay_jump_to_latest();
-	return replay_jump(has_start ? start : 0);
+	return replay_jump_to(has_start ? start : 0);
+}
+
+int replay_status(void)
+{
+	if (!replay_recording())
+		return STATUS_OK;
+	print_error("the recording, or what was chosen, ends before the first interval does");
+	return STATUS_ERROR;
 }
 
 /* The time of the day, on the first day of the recording, or on the day that is given. */

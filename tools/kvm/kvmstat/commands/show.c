@@ -12,6 +12,7 @@
 
 #include "commands/command.h"
 #include "commands/show.h"
+#include "model/histogram.h"
 #include "model/model.h"
 #include "model/tracker.h"
 #include "render/render.h"
@@ -302,8 +303,10 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 			return vcpu_error(tracker->inventory, &show->vms.choice, show->vcpu);
 		end_ns = next_end(end_ns, show->interval.ns);
 		/* Less than an interval is none. */
-		if (tracker_wait(tracker, signals, end_ns) != EVENT_TIME)
+		if (tracker_wait(tracker, signals, end_ns) != EVENT_TIME) {
+			status = i ? STATUS_OK : replay_status();
 			break;
+		}
 		status = sample_tracked(tracker);
 		/* What there is then is of the interval before. */
 		if (status != STATUS_OK)
@@ -331,6 +334,42 @@ static int stream_vms(struct show *show, struct inventory *inventory,
 	return status;
 }
 
+static bool find_names(struct wanted *wanted, const struct statsfile_schema *schema)
+{
+	bool all = true;
+	size_t i, name;
+
+	wanted->shown = true;
+	for (i = 0; schema && i < schema->num_desc; i++) {
+		if (!is_histogram(&schema->desc[i]))
+			continue;
+		wanted->any = true;
+		for (name = 0; name < wanted->num_names; name++)
+			wanted->found[name] |= !strcmp(wanted->name[name], schema->desc[i].name);
+	}
+	for (name = 0; name < wanted->num_names; name++)
+		all &= wanted->found[name];
+	return all && wanted->any;
+}
+
+/* In what is there: what has no such histograms is not waited for. */
+static bool find_wanted(struct show *show, const struct inventory *inventory)
+{
+	const struct vm *vm;
+	bool all = false;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (!vm_has_statistics(vm))
+			continue;
+		if (show->vcpu == ALL_VCPUS)
+			find_names(show->wanted, vm->file.schema);
+		all = find_names(show->wanted, vm->file.vcpu_schema);
+	}
+	return all;
+}
+
 static int show_chosen(struct show *show)
 {
 	struct inventory inventory;
@@ -349,10 +388,12 @@ static int show_chosen(struct show *show)
 	status = look_for_choice(&inventory, &show->vms.choice, &process);
 	if (status == STATUS_OK && show->wanted && render->begin_histograms)
 		render->begin_histograms(&show->output);
-	if (status == STATUS_OK && show->streams)
-		status = stream_vms(show, &inventory, process, signals);
-	else if (status == STATUS_OK)
+	if (status == STATUS_OK && !show->streams)
 		status = show_now(show, &inventory, process);
+	else if (status == STATUS_OK && find_wanted(show, &inventory))
+		status = stream_vms(show, &inventory, process, signals);
+	if (status == STATUS_OK)
+		status = inventory_status(&inventory);
 	inventory_free(&inventory);
 	if (signals >= 0)
 		close(signals);

@@ -32,6 +32,7 @@ struct stream {
 	bool single;
 	bool details;			/* of what moves */
 	bool had_any;
+	bool is_shown;			/* the last sample */
 	struct line_options lines;
 	struct inventory inventory;
 	struct tracker tracker;
@@ -47,7 +48,7 @@ static bool show_each(struct stream *stream, const struct tracked_vm **vm, size_
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (!vm[i]->has_statistics)
+		if (!vm[i]->has_statistics || (stream->is_shown && vm[i]->ended))
 			continue;
 		any |= !vm[i]->ended;
 		if (vm[i]->ended || ending)
@@ -85,6 +86,7 @@ static bool show(struct stream *stream, const char *ending)
 	if (stream->single && !stream->details)
 		more = any_runs(&overviews);
 	free(overviews.vm);
+	stream->is_shown = true;
 	return (more || !stream->had_any) && !chosen_have_ended(&stream->inventory);
 }
 
@@ -99,10 +101,11 @@ static int stream_vms(struct stream *stream, const struct interval *interval)
 		event = tracker_wait(&stream->tracker, stream->signals, end_ns);
 		/* Totals are of all of the time. */
 		if (event != EVENT_TIME && !stream->details)
-			return STATUS_OK;
+			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(&stream->tracker);
 		if (status != STATUS_OK)
 			return status;
+		stream->is_shown = false;
 		if (event != EVENT_TIME)
 			break;
 		if (!show(stream, NULL))

@@ -113,9 +113,12 @@ static int jump(struct top *top, size_t position)
 	if (!replay_jump(first))
 		return -EINVAL;
 	ret = take_sample(top);
-	while (!ret && recording->position < position && replay_step())
+	while (!ret && recording->position + 1 < position && replay_step())
 		ret = take_sample(top);
 	view_find(&top->view);
+	/* Of a vCPU that is looked into it is known what has moved since the one before. */
+	if (!ret && recording->position < position && replay_step())
+		ret = take_sample(top);
 	return ret;
 }
 

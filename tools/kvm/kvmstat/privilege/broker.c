@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -454,8 +456,38 @@ static bool is_whole(enum question question, const struct answer *answer, size_t
 	       identity_is_valid(&answer->identity);
 }
 
+/* It waits as long as a VMM that hangs has what it wants to read locked: that is worth a line. */
+#define PATIENCE_MS 3000
+
+/*
+ * Until the file descriptor is readable. By then a signal may have come that ends kvmstat, and
+ * is blocked so that it ends well; it has to do so without who does not answer.
+ */
+static void wait_for_broker(const struct broker *broker, int fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = fd, .events = POLLIN, },
+		{ .fd = broker->signals, .events = POLLIN, },
+	};
+	int ret;
+
+	do
+		ret = poll(fds, 1, PATIENCE_MS);
+	while (ret < 0 && errno == EINTR);
+	if (ret)
+		return;
+	print_error("the process that looks for VMs, kvmstat-broker, does not answer: "
+		    "waiting for it, Ctrl-C ends that");
+	do
+		ret = poll(fds, ARRAY_SIZE(fds), -1);
+	while (ret < 0 && errno == EINTR);
+	if (!fds[0].revents)
+		exit(STATUS_ERROR);
+}
+
 /* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
-static bool receive(int socket, enum question question, struct answer *answer, int *fd)
+static bool receive(const struct broker *broker, enum question question, struct answer *answer,
+		    int *fd)
 {
 	struct iovec data = { .iov_base = answer, .iov_len = sizeof(*answer), };
 	union control control;
@@ -469,8 +501,9 @@ static bool receive(int socket, enum question question, struct answer *answer, i
 		/* The room that is left for alignment would do for another one. */
 		message.msg_controllen = CMSG_LEN(sizeof(*fd));
 	}
+	wait_for_broker(broker, broker->socket);
 	do {
-		length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+		length = recvmsg(broker->socket, &message, MSG_CMSG_CLOEXEC);
 	} while (length < 0 && errno == EINTR);
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(*fd)))
@@ -484,7 +517,7 @@ static void ask(const struct host *host, const struct request *request, struct a
 	const struct broker *broker = (const struct broker *)host;
 
 	if (write(broker->socket, request, sizeof(*request)) != sizeof(*request) ||
-	    !receive(broker->socket, request->question, answer, fd))
+	    !receive(broker, request->question, answer, fd))
 		lose_broker();
 }
 
@@ -496,7 +529,7 @@ static bool receive_more(const struct host *host, const struct request *request,
 
 	if (!answer->more)
 		return false;
-	if (!receive(broker->socket, request->question, answer, NULL))
+	if (!receive(broker, request->question, answer, NULL))
 		lose_broker();
 	return true;
 }
@@ -698,7 +731,7 @@ static int broker_get_stats(const struct host *host, pid_t pid, const struct pro
 
 void broker_connect(struct broker *broker, int socket, const struct host *host)
 {
-	*broker = (struct broker) { .host = *host, .socket = socket, };
+	*broker = (struct broker) { .host = *host, .socket = socket, .signals = -1, };
 	broker->host.list = broker_list;
 	broker->host.list_fds = broker_list_fds;
 	broker->host.identify = broker_identify;
@@ -711,10 +744,33 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 
 void broker_close(struct broker *broker)
 {
+	const struct host *host = &broker->host;
+	struct host_error error;
+	int process = broker->pid ? host->open_process(host, broker->pid, &error) : -1;
+
 	close(broker->socket);
 	broker->socket = -1;
+	if (process >= 0) {
+		wait_for_broker(broker, process);
+		close(process);
+	}
 	if (broker->pid)
 		waitpid(broker->pid, NULL, 0);
+	if (broker->signals >= 0)
+		close(broker->signals);
+}
+
+/* What ends a process that does not handle it. */
+static int open_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaddset(&set, ends[i]);
+	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 /* Who starts kvmstat may have closed these. */
@@ -761,7 +817,8 @@ int broker_start(struct broker *broker, const struct host *host)
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
-	if (pid > 0 && receive(broker->socket, ASK_LIST, &ready, NULL))
+	broker->signals = open_signals();
+	if (pid > 0 && receive(broker, ASK_LIST, &ready, NULL))
 		return STATUS_OK;
 	/* In its stead it has said why. */
 	if (pid < 0)

@@ -16,12 +16,14 @@ struct broker {
 	struct host host;	/* which asks it */
 	int socket;
 	pid_t pid;		/* which answers; 0: it is not waited for */
+	int signals;		/* that end the waiting, or -1 */
 };
 
 /*
  * Starts a process that answers for @host and keeps the privileges that this takes. It
  * ends when all that have the socket have ended or closed it, or with the thread that
- * started it. Should it end before, whoever asks it ends with an error line.
+ * started it. Should it end before, whoever asks it ends with an error line. If it does not
+ * answer for some seconds there is one as well, and then a signal ends the waiting.
  * STATUS_OK, or STATUS_ERROR after an error line.
  */
 int broker_start(struct broker *broker, const struct host *host);

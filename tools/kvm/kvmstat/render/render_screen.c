@@ -512,22 +512,24 @@ static void put_host_title(struct screen *screen, const struct view *view)
 {
 	const struct tracker *tracker = view->tracker;
 	char exits[FORMAT_SIZE];
-	size_t i, vcpus = 0;
-	bool known = false;
+	size_t i, vms = 0, vcpus = 0;
+	bool known = true;
 	double sum = 0;
 
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (tracker->vm[i]->ended)
 			continue;
+		vms++;
 		vcpus += tracker->vm[i]->num_vcpus;
 		sum += tracker->vm[i]->rates.per_second[RATE_EXITS];
-		known |= tracker->vm[i]->rates.known[RATE_EXITS];
+		known &= tracker->vm[i]->rates.known[RATE_EXITS];
 	}
 	format_count_rate(exits, sum);
-	if (!known && vcpus)
+	/* 0 would say that nothing happens. */
+	if (!known && !sum)
 		strcpy(exits, "-");
-	put_title(screen, view, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", tracker->num_vms,
-		  PLURAL(tracker->num_vms), vcpus, PLURAL(vcpus), exits);
+	put_title(screen, view, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", vms, PLURAL(vms),
+		  vcpus, PLURAL(vcpus), exits);
 }
 
 /* Lines between title and header above, and the footer below. */
@@ -553,6 +555,13 @@ static unsigned int longest_vm_name(const struct view *view)
 	return longest;
 }
 
+static bool some_are_denied(const struct view *view)
+{
+	const struct inventory *inventory = view->tracker->inventory;
+
+	return inventory && (inventory->num_denied || inventory->is_hidden);
+}
+
 static void render_host(struct screen *screen, struct view *view)
 {
 	struct layout layout = make_layout(screen->columns, view, longest_vm_name(view));
@@ -569,7 +578,8 @@ static void render_host(struct screen *screen, struct view *view)
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}
 	if (!view->tracker->num_vms)
-		screen_print(screen, 2, 0, STYLE_PLAIN, "No process has a VM.");
+		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
+			     some_are_denied(view) ? " that may be looked into" : "");
 	else if (!view->list[VIEW_HOST].count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	put_footer(screen, view, host_keys);

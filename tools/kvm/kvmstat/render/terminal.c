@@ -53,17 +53,21 @@ void terminal_close(void)
 {
 	if (!curses)
 		return;
-	endwin();
+	if (!isendwin())
+		endwin();
 	delscreen(curses);
 	curses = NULL;
 }
 
-/* Where an error line can be seen. */
+/* Where an error line can be seen. If that was not the end the screen is drawn anew. */
 static void (*print_line)(const char *text);
 
 static void print_after_screen(const char *text)
 {
-	terminal_close();
+	if (curses) {
+		endwin();
+		clearok(stdscr, TRUE);
+	}
 	print_line(text);
 }
 

@@ -433,10 +433,43 @@ void view_forget(struct view *view)
 		view->kept_pid = view->selected->pid;
 		strcpy(view->kept_id, view->selected->id);
 	}
-	view->kept_inside = view->level != VIEW_HOST;
-	view->kept_bars = view->bars && !view->kept_inside;
+	view->kept_level = view->level;
+	view->kept_bars = view->bars;
+	view->kept_statistic[0] = '\0';
+	if (view->selected_statistic && view->level >= VIEW_VCPU)
+		snprintf(view->kept_statistic, sizeof(view->kept_statistic), "%s",
+			 view->selected_statistic->name);
 	go_up_to(view, VIEW_HOST);
 	view->selected = NULL;
+}
+
+/* One level further to where it was; false if that is not there. */
+static bool go_down_again(struct view *view)
+{
+	int vcpu = view->selected_vcpu;
+	size_t i;
+
+	if (view->level == VIEW_HOST) {
+		view->inside = view->selected;
+		go_down(view);
+		view->selected_vcpu = vcpu;
+	} else if (view->level == VIEW_VM) {
+		if (!view->list[VIEW_VM].count || (int)view_vcpu(view)->number != vcpu ||
+		    !has_statistics(view))
+			return false;
+		go_down(view);
+	} else {
+		for (i = 0; i < view->rows.count; i++) {
+			if (!strcmp(view->rows.row[i].desc->name, view->kept_statistic))
+				break;
+		}
+		if (i == view->rows.count)
+			return false;
+		view->selected_statistic = view->rows.row[i].desc;
+		go_down(view);
+	}
+	view_update(view);
+	return true;
 }
 
 void view_find(struct view *view)
@@ -449,12 +482,12 @@ void view_find(struct view *view)
 		if (tracked->pid == view->kept_pid && !strcmp(tracked->id, view->kept_id))
 			view->selected = tracked;
 	}
-	view->bars = view->selected && view->kept_bars;
 	view_update(view);
-	if (!view->selected || !view->kept_inside)
+	if (!view->selected)
 		return;
-	view->inside = view->selected;
-	go_down(view);
+	while (view->level < view->kept_level && go_down_again(view))
+		;
+	view->bars = view->kept_bars && view->level == view->kept_level;
 	view_update(view);
 }
 

@@ -108,8 +108,9 @@ struct view {
 	/* private: what was selected before the tracker was made anew, and entered */
 	pid_t kept_pid;
 	char kept_id[64];
-	bool kept_inside;
+	enum view_level kept_level;
 	bool kept_bars;
+	char kept_statistic[TEXT_NAME_SIZE];
 
 	/* VIEW_HISTOGRAM */
 	struct histogram histogram;
@@ -137,8 +138,8 @@ void view_free(struct view *view);
 void view_update(struct view *view);
 
 /*
- * Around making the tracker anew: the VM that is selected, or looked into, is so again,
- * if it is there.
+ * Around making the tracker anew: what is selected, or looked into, is so again, if it is
+ * there. Before the last sample, for it to have rates.
  */
 void view_forget(struct view *view);
 void view_find(struct view *view);

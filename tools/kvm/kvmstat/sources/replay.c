@@ -150,6 +150,12 @@ bool replay_jump(size_t position)
 	return seek(position);
 }
 
+bool replay_jump_to(size_t position)
+{
+	replay.is_latest = false;
+	return replay_jump(position);
+}
+
 /* Without them following, who have found VMs. */
 static size_t find_sample(const struct choice *choice, size_t first, bool latest)
 {
@@ -245,6 +251,11 @@ int replay_open(const char *path)
 
 	if (source.fd < 0 || fstat(source.fd, &info)) {
 		print_error("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) {
+		print_error("%s: is a pipe; a recording is replayed from a file", path);
+		close(source.fd);
 		return -1;
 	}
 	source.size = S_ISREG(info.st_mode) ? info.st_size : 0;

@@ -40,6 +40,9 @@ size_t replay_find(uint64_t monotonic_ns);
 bool replay_step(void);
 bool replay_jump(size_t position);
 
+/* To a sample, and to those after it from then on, whatever was the present before. */
+bool replay_jump_to(size_t position);
+
 /*
  * To the last sample; a process that is asked for from then on is looked for in those
  * before, too, and if the recording is of one only, it is where that still was.

@@ -911,6 +911,75 @@ static void test_lost(void)
 	close(socket);
 }
 
+static void ask_list(struct broker *broker)
+{
+	struct proc_list list;
+
+	broker->host.list(&broker->host, &list);
+	proc_list_free(&list);
+}
+
+static void (*use_stopped)(struct broker *broker);
+
+static void wait_for_stopped(int socket)
+{
+	struct broker broker;
+	sigset_t set;
+	pid_t pid;
+
+	/* It would wait for ever, with all signals blocked. */
+	alarm(60);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	dup2(socket, STDERR_FILENO);
+	if (broker_start(&broker, &this_host) != STATUS_OK)
+		_exit(STATUS_USAGE);
+	pid = find_broker(getpid());
+	kill(pid, SIGSTOP);
+	if (write(socket, &pid, sizeof(pid)) != sizeof(pid))
+		_exit(STATUS_USAGE);
+	use_stopped(&broker);
+	_exit(STATUS_OK);
+}
+
+static const char does_not_answer[] = "kvmstat: the process that looks for VMs, kvmstat-broker, "
+				      "does not answer: waiting for it, Ctrl-C ends that\n";
+
+/* Then it goes on, or kvmstat is told to end. */
+static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
+{
+	pid_t child, broker = 0;
+	int socket, status;
+	ssize_t length;
+
+	use_stopped = use;
+	child = start(wait_for_stopped, &socket);
+	if (read(socket, &broker, sizeof(broker)) != sizeof(broker) || broker <= 0)
+		abort();
+	length = read(socket, text, 255);
+	text[length > 0 ? length : 0] = '\0';
+	kill(goes_on ? broker : child, goes_on ? SIGCONT : SIGTERM);
+	status = status_of(child);
+	close(socket);
+	return status;
+}
+
+static void test_stopped(void)
+{
+	char text[256];
+
+	check_number(status_of_waiting(ask_list, false, text), STATUS_ERROR,
+		     "the broker does not answer: a signal ends kvmstat");
+	check_text(text, does_not_answer, "and it was said what it waits for");
+	check_number(status_of_waiting(broker_close, false, text), STATUS_ERROR,
+		     "the broker does not end: a signal ends kvmstat");
+	check_text(text, does_not_answer, "and that was said");
+	check_number(status_of_waiting(ask_list, true, text), STATUS_OK,
+		     "the broker answers late: kvmstat goes on");
+	check_text(text, does_not_answer, "after a line");
+}
+
 /* All files that tell whose VM it is are read in spite of its filter. */
 static void test_identity(void)
 {
@@ -954,5 +1023,6 @@ int main(void)
 	test_identity();
 	test_killed();
 	test_lost();
+	test_stopped();
 	return tap_end();
 }

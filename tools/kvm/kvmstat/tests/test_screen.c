@@ -79,8 +79,8 @@ static void test_list(void)
 
 	set_up();
 	draw(10, 80);
-	check_contains(line_of(0), "kvmstat: 4 VMs, 7 vCPUs, 1000 exits/s  ",
-		       "title: what has ended is not added");
+	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, 1000 exits/s  ",
+		       "title: what has ended is not counted");
 	check_text(line_of(0) + 80 - strlen("every 1 s"), "every 1 s", "state, on the right");
 	check_text(line_of(1), header, "header");
 	check_text(line_of(2), "      7 db         4      900        1        - -",
@@ -100,12 +100,18 @@ static void test_list(void)
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");
 	check(screen.cell[4 * 80].style == STYLE_FAINT, "what has ended is faint");
 	check_contains(line_of(9), "q quit", "keys in the last line");
+	vms[0].rates.per_second[RATE_EXITS] = 0;
+	vms[1].rates.per_second[RATE_EXITS] = 0;
 	vms[0].rates.known[RATE_EXITS] = false;
 	vms[1].rates.known[RATE_EXITS] = false;
 	draw(10, 80);
-	check_contains(line_of(0), "kvmstat: 4 VMs, 7 vCPUs, - exits/s  ",
+	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, - exits/s  ",
 		       "title: exits that nobody counts are not 0");
 	vms[0].rates.known[RATE_EXITS] = true;
+	draw(10, 80);
+	check_contains(line_of(0), ", - exits/s  ", "title: nor are they if only some are known");
+	vms[0].rates.per_second[RATE_EXITS] = 100;
+	vms[1].rates.per_second[RATE_EXITS] = 900;
 	vms[1].rates.known[RATE_EXITS] = true;
 }
 
@@ -339,6 +345,11 @@ static void test_messages(void)
 	inventory.num_denied = 3;
 	draw(10, 80);
 	check_contains(line_of(8), problem, "there is another one");
+	tracker.num_vms = 0;
+	view_update(&view);
+	draw(10, 80);
+	check_text(line_of(2), "No process that may be looked into has a VM.", "others may");
+	tracker.num_vms = ARRAY_SIZE(tracked);
 	inventory.num_denied = 0;
 	long_text = xasprintf("pid 7 (db): something that is wrong, and that is said in more %s",
 			      "words than are in one line");

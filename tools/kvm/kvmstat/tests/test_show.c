@@ -192,6 +192,9 @@ static void test_threads(void)
 	check_show("show -p 20", "; debugfs has sums, for root\n", false);
 	check_number(status, STATUS_ERROR, "no sums: status");
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\n  of 0.25 s: ", true);
+	check_number(status, STATUS_ERROR, "no sums, beside what there is: status");
+	free(output_of(command_hist, "hist -p db -p web", &status));
+	check_number(status, STATUS_ERROR, "no sums, histograms: status");
 	guests_debugfs_err = 0;
 }
 
