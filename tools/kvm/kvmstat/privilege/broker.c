@@ -476,8 +476,7 @@ static void wait_for_broker(const struct broker *broker, int fd)
 	while (ret < 0 && errno == EINTR);
 	if (ret)
 		return;
-	print_error("the process that looks for VMs, kvmstat-broker, does not answer: "
-		    "waiting for it, Ctrl-C ends that");
+	print_error("the process that looks for VMs, kvmstat-broker, does not answer (Ctrl-C)");
 	do
 		ret = poll(fds, ARRAY_SIZE(fds), -1);
 	while (ret < 0 && errno == EINTR);

@@ -943,8 +943,8 @@ static void wait_for_stopped(int socket)
 	_exit(STATUS_OK);
 }
 
-static const char does_not_answer[] = "kvmstat: the process that looks for VMs, kvmstat-broker, "
-				      "does not answer: waiting for it, Ctrl-C ends that\n";
+static const char does_not_answer[] =
+	"kvmstat: the process that looks for VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
 
 /* Then it goes on, or kvmstat is told to end. */
 static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
