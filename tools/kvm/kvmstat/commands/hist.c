@@ -3,7 +3,6 @@
  * kvmstat hist: histograms as bars, with the bounds of their buckets and percentiles, or
  * with the names of the buckets. Of all time, or of one interval after the other.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "commands/command.h"
@@ -11,32 +10,28 @@
 #include "model/histogram.h"
 #include "util/util.h"
 
-static bool is_wanted(struct wanted *wanted, const char *name)
+static bool is_wanted(const struct wanted *wanted, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < wanted->num_names; i++) {
-		if (!strcmp(wanted->name[i], name)) {
-			wanted->found[i] = true;
+		if (!strcmp(wanted->name[i], name))
 			return true;
-		}
 	}
 	return !wanted->num_names;
 }
 
 static void show_histograms(struct output *output, const struct subject *subject,
-			    const struct group *group, struct wanted *wanted)
+			    const struct group *group, const struct wanted *wanted)
 {
 	const struct statsfile_desc *desc;
 	struct histogram histogram;
 	unsigned int i;
 
-	wanted->shown = true;
 	if (!group->schema)
 		return;
 	for (i = 0; i < group->schema->num_desc; i++) {
 		desc = &group->schema->desc[i];
-		wanted->any |= is_histogram(desc);
 		if (!is_histogram(desc) || !output_shows(output, group, desc) ||
 		    !is_wanted(wanted, desc->name))
 			continue;
@@ -50,21 +45,7 @@ static void show_histograms(struct output *output, const struct subject *subject
 
 int command_hist(int argc, char **argv)
 {
-	struct wanted wanted = {};
-	int status;
-	size_t i;
+	struct wanted wanted = { .histograms = true, };
 
-	status = show_groups(argc, argv, &wanted, show_histograms);
-	if (status == STATUS_OK && wanted.shown && !wanted.any && !wanted.num_names) {
-		print_error("there is no histogram");
-		status = STATUS_ERROR;
-	}
-	for (i = 0; status == STATUS_OK && i < wanted.num_names; i++) {
-		if (!wanted.found[i]) {
-			print_error("there is no histogram '%s'", wanted.name[i]);
-			status = STATUS_ERROR;
-		}
-	}
-	free(wanted.found);
-	return status;
+	return show_groups(argc, argv, &wanted, show_histograms);
 }

@@ -29,7 +29,7 @@ bool replay_begin(bool latest)
 		return true;
 	if (latest && !has_start)
 		return replay_jump_to_latest();
-	return replay_jump_to(has_start ? start : 0);
+	return replay_jump(has_start ? start : 0);
 }
 
 int replay_status(void)
@@ -58,6 +58,10 @@ static bool parse_time(const char *text, time_t first, time_t *time)
 		if (!end || *end)
 			continue;
 		*time = mktime(&tm);
+		/* Of the minute in which it begins there is only the rest. */
+		if (formats[i][strlen(formats[i]) - 1] == 'M' && *time < first &&
+		    first - *time < 60)
+			*time = first;
 		/* A recording may go on after midnight. */
 		if (*time < first && formats[i][1] == 'H') {
 			tm.tm_mday++;

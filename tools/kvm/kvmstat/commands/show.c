@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,13 +35,70 @@ struct show {
 	bool streams;
 	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
-		      const struct group *group, struct wanted *wanted);
+		      const struct group *group, const struct wanted *wanted);
 };
 
 static void show_group(struct show *show, const struct subject *subject,
 		       const struct group *group)
 {
 	show->group(&show->output, subject, group, show->wanted);
+}
+
+/* In what is there: what is not there is not waited for, and said to be missing. */
+static void find_wanted(struct show *show, const struct statsfile_schema *schema)
+{
+	struct wanted *wanted = show->wanted;
+	const struct statsfile_desc *desc;
+	size_t i, name;
+
+	wanted->looked = true;
+	for (i = 0; schema && i < schema->num_desc; i++) {
+		desc = &schema->desc[i];
+		if (wanted->histograms && !is_histogram(desc))
+			continue;
+		wanted->any |= output_has(&show->output, desc->name);
+		for (name = 0; name < wanted->num_names; name++)
+			wanted->found[name] |= !strcmp(wanted->name[name], desc->name);
+	}
+}
+
+static void find_wanted_of_vms(struct show *show, const struct inventory *inventory)
+{
+	const struct vm *vm;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		if (!vm_has_statistics(vm))
+			continue;
+		if (show->vcpu == ALL_VCPUS)
+			find_wanted(show, vm->file.schema);
+		find_wanted(show, vm->file.vcpu_schema);
+	}
+}
+
+/* False after an error line if something that was asked for is not there. */
+static bool has_wanted(const struct show *show)
+{
+	const struct wanted *wanted = show->wanted;
+	const char *what = wanted->histograms ? "histogram" : "statistic";
+	size_t i;
+
+	if (!wanted->looked)
+		return true;
+	for (i = 0; i < wanted->num_names; i++) {
+		if (!wanted->found[i]) {
+			print_error("there is no %s '%s'", what, wanted->name[i]);
+			return false;
+		}
+	}
+	if (!wanted->any && show->output.only)
+		print_error("there is no %s whose name fits --stat", what);
+	else if (!wanted->any && wanted->histograms)
+		print_error("there is no %s", what);
+	else
+		return true;
+	return false;
 }
 
 static int show_file(struct show *show, const struct statsfile *file)
@@ -53,6 +111,7 @@ static int show_file(struct show *show, const struct statsfile *file)
 		print_error("%s: %s", file->id, error.text);
 		return STATUS_ERROR;
 	}
+	find_wanted(show, file->schema);
 	render->begin(&show->output);
 	show_group(show, &subject, &group);
 	render->end(&show->output);
@@ -76,6 +135,8 @@ static int show_fd(struct show *show)
 		return STATUS_ERROR;
 	}
 	status = show_file(show, &file);
+	if (status == STATUS_OK && !has_wanted(show))
+		status = STATUS_ERROR;
 	statsfile_close(&file);
 	return status;
 }
@@ -208,7 +269,7 @@ static int show_now(struct show *show, struct inventory *inventory, struct proce
 	/* In a recording it is found again, in the sample before. */
 	if (!replay_recording())
 		show->look.process = process;
-	if (!show->wanted && !show->output.only)
+	if (!show->wanted->histograms && !show->output.only)
 		status = take_look(&show->look);
 	if (status == STATUS_OK)
 		status = show_vms(show, inventory);
@@ -334,41 +395,6 @@ static int stream_vms(struct show *show, struct inventory *inventory,
 	return status;
 }
 
-static bool find_names(struct wanted *wanted, const struct statsfile_schema *schema)
-{
-	bool all = true;
-	size_t i, name;
-
-	wanted->shown = true;
-	for (i = 0; schema && i < schema->num_desc; i++) {
-		if (!is_histogram(&schema->desc[i]))
-			continue;
-		wanted->any = true;
-		for (name = 0; name < wanted->num_names; name++)
-			wanted->found[name] |= !strcmp(wanted->name[name], schema->desc[i].name);
-	}
-	for (name = 0; name < wanted->num_names; name++)
-		all &= wanted->found[name];
-	return all && wanted->any;
-}
-
-/* In what is there: what has no such histograms is not waited for. */
-static bool find_wanted(struct show *show, const struct inventory *inventory)
-{
-	const struct vm *vm;
-	bool all = false;
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		if (!vm_has_statistics(vm))
-			continue;
-		if (show->vcpu == ALL_VCPUS)
-			find_names(show->wanted, vm->file.schema);
-		all = find_names(show->wanted, vm->file.vcpu_schema);
-	}
-	return all;
-}
 
 static int show_chosen(struct show *show)
 {
@@ -386,11 +412,14 @@ static int show_chosen(struct show *show)
 	if (status != STATUS_OK)
 		return status;
 	status = look_for_choice(&inventory, &show->vms.choice, &process);
-	if (status == STATUS_OK && show->wanted && render->begin_histograms)
+	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
 		render->begin_histograms(&show->output);
+	find_wanted_of_vms(show, &inventory);
 	if (status == STATUS_OK && !show->streams)
 		status = show_now(show, &inventory, process);
-	else if (status == STATUS_OK && find_wanted(show, &inventory))
+	if (status == STATUS_OK && !has_wanted(show))
+		status = STATUS_ERROR;
+	if (status == STATUS_OK && show->streams)
 		status = stream_vms(show, &inventory, process, signals);
 	if (status == STATUS_OK)
 		status = inventory_status(&inventory);
@@ -406,7 +435,7 @@ static int parse_names(int argc, char **argv, struct show *show)
 	struct wanted *wanted = show->wanted;
 	int end = optind;
 
-	if (!wanted)
+	if (!wanted->histograms)
 		return argc > optind ?
 			usage_error("%s: unexpected argument '%s'", argv[0], argv[optind]) :
 			STATUS_OK;
@@ -452,7 +481,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 			show->fd = number;
 			break;
 		case 'v':
-			if (show->wanted)
+			if (show->wanted->histograms)
 				return usage_error("-v is for show");
 			show->output.verbose = true;
 			break;
@@ -479,7 +508,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 
 int show_groups(int argc, char **argv, struct wanted *wanted,
 		void (*group)(struct output *output, const struct subject *subject,
-			      const struct group *group, struct wanted *wanted))
+			      const struct group *group, const struct wanted *wanted))
 {
 	struct show show = {
 		.fd = -1,
@@ -498,11 +527,12 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 		status = show.fd >= 0 ? show_fd(&show) : show_chosen(&show);
 	if (show.output.only)
 		regfree(&show.only);
+	free(wanted->found);
 	return status;
 }
 
 static void show_statistics(struct output *output, const struct subject *subject,
-			    const struct group *group, struct wanted *wanted)
+			    const struct group *group, const struct wanted *wanted)
 {
 	(void)wanted;
 	render->group(output, subject, group);
@@ -510,5 +540,7 @@ static void show_statistics(struct output *output, const struct subject *subject
 
 int command_show(int argc, char **argv)
 {
-	return show_groups(argc, argv, NULL, show_statistics);
+	struct wanted wanted = {};
+
+	return show_groups(argc, argv, &wanted, show_statistics);
 }

@@ -8,23 +8,24 @@
 #include "render/render.h"
 
 /*
- * The names that follow the options, and which of them were found. Behind them may be an
- * interval: then groups are of one after the other, with what was counted as their values.
+ * What a command shows. Histograms can be chosen by the names that follow the options, which
+ * show_groups() takes, and looks for. Behind them may be an interval: then groups are of one
+ * after the other, with what was counted as their values.
  */
 struct wanted {
+	bool histograms;		/* nothing else */
 	char **name;
-	size_t num_names;
-	bool *found;
-	bool shown, any;		/* a group, and a histogram in any of them */
+	size_t num_names;		/* 0: all */
+	bool *found;			/* private, as what follows */
+	bool looked, any;		/* for what is there; and something is */
 };
 
 /*
  * Runs a command with the options of "show", which calls @show_group for each group.
- * @wanted: NULL if the command takes no names; freed by the caller. Returns an enum
- * exit_status.
+ * Returns an enum exit_status.
  */
 int show_groups(int argc, char **argv, struct wanted *wanted,
 		void (*show_group)(struct output *output, const struct subject *subject,
-				   const struct group *group, struct wanted *wanted));
+				   const struct group *group, const struct wanted *wanted));
 
 #endif /* KVMSTAT_SHOW_H */

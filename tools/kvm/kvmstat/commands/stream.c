@@ -4,6 +4,7 @@
  * per VM and interval. With -p of a single one what moves in it, and totals when it ends. VMs
  * come and go meanwhile.
  */
+#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -233,6 +234,9 @@ static int parse_options(int argc, char **argv, struct stream_options *options)
 	if (choice_is_single(&options->vms.choice) &&
 	    (options->lines.sorted || options->lines.limit))
 		return usage_error("--sort and --limit are for several VMs, not for one");
+	if (optind < argc && isalpha((unsigned char)argv[optind][0]))
+		return usage_error("'%s' is not an interval; a command stands in front of options",
+				   argv[optind]);
 	/* Without an interval it is one report, and no stream, but of a recording. */
 	if (!choice_is_made(&options->vms.choice) && optind == argc && time_source == &machine_time)
 		options->interval.count = 1;

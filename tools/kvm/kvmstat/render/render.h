@@ -38,11 +38,16 @@ struct output {
 	bool is_document;		/* private */
 };
 
+static inline bool output_has(const struct output *output, const char *name)
+{
+	return !output->only || !regexec(output->only, name, 0, NULL, 0);
+}
+
 static inline bool output_shows(const struct output *output, const struct group *group,
 				const struct statsfile_desc *desc)
 {
 	return group_shows(group, desc) &&
-	       (!output->only || !regexec(output->only, desc->name, 0, NULL, 0)) &&
+	       output_has(output, desc->name) &&
 	       (!output->nonzero || group_total(desc, group->value));
 }
 

@@ -50,6 +50,10 @@ static const char * const vm_keys[] = {
 	"p pause", "+ - interval", NULL,
 };
 
+static const char * const thread_keys[] = {
+	"q back", "? help", "< > sort", "r reverse", "p pause", "+ - interval", NULL,
+};
+
 static const char * const vcpu_keys[] = {
 	"q back", "? help", "Enter a histogram", "d all of them", "p pause", "+ - interval", NULL,
 };
@@ -437,47 +441,88 @@ static char *describe_selected(const struct view *view)
 	return help ? xasprintf("%s: %s", name, help) : NULL;
 }
 
-/* What has to be said; the caller frees it. */
-static char *text_of_message(const struct screen *screen, const struct view *view,
-			     enum screen_style *style)
-{
-	const struct inventory *inventory = view->tracker->inventory;
+/* What stands above the keys. */
+struct message {
+	char *text;			/* NULL: nothing; freed by the caller */
+	unsigned int lines;
+	enum screen_style style;
+	size_t problems_end;		/* the one of the host's that is the first without room */
+	bool denied;			/* it says that, too */
+};
 
-	*style = STYLE_TITLE;
-	if (view->filter[0] && view->level == VIEW_HOST && !view->bars && !view->typing)
-		return xasprintf("only with '%s', Esc shows all", view->filter);
-	if (view_num_messages(view) <= view->num_messages_read)
-		return screen->lines < LOW_SCREEN ? NULL : describe_selected(view);
-	*style = STYLE_ALERT;
-	if (inventory->num_problems)
-		return xasprintf("%s", inventory->problem[inventory->num_problems - 1]);
-	return xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
-			 inventory->num_denied);
-}
-
-/*
- * The same in lines, *@count of them; the caller frees it. What is wrong is said to its end, if
- * that leaves most of the screen; what is selected has one line, which does not move the list.
- */
-static char *message_of(const struct screen *screen, const struct view *view,
-			enum screen_style *style, unsigned int *count)
+/* What is wrong is said to its end, if that leaves most of the screen. */
+static bool add_line(struct message *message, const struct screen *screen, const char *text)
 {
-	char *text = text_of_message(screen, view, style), *wrapped, *end;
+	unsigned int room = screen->lines < 4 ? 1 : screen->lines / 4, lines = 1;
+	char *wrapped, *joined, *end;
 	size_t size;
 	FILE *file;
 
-	*count = !!text;
-	if (!text || *style != STYLE_ALERT)
-		return text;
 	file = open_memstream(&wrapped, &size);
 	print_wrapped(file, text, screen->columns, 0);
 	fclose(file);
-	free(text);
-	for (end = wrapped; (end = strchr(end, '\n')) && *count < screen->lines / 4; end++)
-		++*count;
+	for (end = wrapped; (end = strchr(end, '\n')) && lines < room; end++)
+		lines++;
 	if (end)
 		*end = '\0';
-	return wrapped;
+	if (message->lines && message->lines + lines > room) {
+		free(wrapped);
+		return false;
+	}
+	joined = xasprintf("%s%s%s", message->text ?: "", message->text ? "\n" : "", wrapped);
+	free(message->text);
+	free(wrapped);
+	message->text = joined;
+	message->lines += lines;
+	return true;
+}
+
+/* What was not read yet, one after the other: a key makes room for the next. */
+static void add_problems(struct message *message, const struct screen *screen,
+			 const struct view *view)
+{
+	const struct inventory *inventory = view->tracker->inventory;
+	size_t left, *i = &message->problems_end;
+	char *text;
+
+	message->style = STYLE_ALERT;
+	while (*i < inventory->num_problems && add_line(message, screen, inventory->problem[*i]))
+		++*i;
+	/* In a recording, after a jump, there may be fewer than were read. */
+	left = inventory->num_problems > *i ? inventory->num_problems - *i : 0;
+	if (inventory->num_denied && !view->denied_read) {
+		text = xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
+				 inventory->num_denied);
+		message->denied = !left && add_line(message, screen, text);
+		left += !message->denied;
+		free(text);
+	}
+	if (!left || screen->lines < LOW_SCREEN)
+		return;
+	text = xasprintf("%s\n(%zu more: press any key)", message->text, left);
+	free(message->text);
+	message->text = text;
+	message->lines++;
+}
+
+/* What is selected has one line, which does not move the list. */
+static struct message message_of(const struct screen *screen, const struct view *view)
+{
+	struct message message = {
+		.style = STYLE_TITLE,
+		.problems_end = view->problems_read,
+		.denied = view->denied_read,
+	};
+
+	if (view->filter[0] && view->level == VIEW_HOST && !view->bars && !view->typing)
+		message.text = xasprintf("only with '%s', Esc shows all", view->filter);
+	else if (view_has_messages(view))
+		add_problems(&message, screen, view);
+	else if (screen->lines >= LOW_SCREEN)
+		message.text = describe_selected(view);
+	if (message.text && !message.lines)
+		message.lines = 1;
+	return message;
 }
 
 /* As many as there is room for. */
@@ -489,19 +534,21 @@ static void put_keys(struct screen *screen, unsigned int line, const char * cons
 		at = screen_print(screen, line, at, STYLE_FAINT, "%s", *keys) + 2;
 }
 
-static void put_footer(struct screen *screen, const struct view *view, const char * const *keys)
+static void put_footer(struct screen *screen, struct view *view, const char * const *keys)
 {
 	unsigned int line = screen->lines - 1;
-	char *message, *rest, *text;
-	enum screen_style style;
-	unsigned int count;
+	struct message message;
+	char *rest, *text;
 
 	if (screen->lines < 3)
 		return;
-	message = message_of(screen, view, &style, &count);
-	for (rest = message; count && (text = strsep(&rest, "\n")); count--)
-		screen_print(screen, line - count, 0, style, "%s", text);
-	free(message);
+	message = message_of(screen, view);
+	rest = message.text;
+	for (; message.lines && (text = strsep(&rest, "\n")); message.lines--)
+		screen_print(screen, line - message.lines, 0, message.style, "%s", text);
+	free(message.text);
+	view->problems_drawn = message.problems_end;
+	view->denied_drawn = message.denied;
 	if (view->typing)
 		screen_print(screen, line, 0, STYLE_TITLE, "/%s_", view->filter);
 	else
@@ -535,11 +582,10 @@ static void put_host_title(struct screen *screen, const struct view *view)
 /* Lines between title and header above, and the footer below. */
 static unsigned int list_lines(const struct screen *screen, const struct view *view)
 {
-	enum screen_style style;
-	unsigned int others;
+	struct message message = message_of(screen, view);
+	unsigned int others = message.lines + 3;
 
-	free(message_of(screen, view, &style, &others));
-	others += 3;
+	free(message.text);
 	return screen->lines > others ? screen->lines - others : 0;
 }
 
@@ -676,7 +722,7 @@ static void render_vm(struct screen *screen, struct view *view)
 				      model->elapsed_ns);
 		put_statistics(screen, line, end, "vm", &model->group[SCOPE_VM], model->elapsed_ns);
 	}
-	put_footer(screen, view, vm_keys);
+	put_footer(screen, view, inside->has_statistics ? vm_keys : thread_keys);
 }
 
 /* The part that it has in all exits, of a statistic that counts exits. */

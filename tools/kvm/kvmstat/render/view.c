@@ -663,16 +663,18 @@ static void press_command(struct view *view, unsigned int press)
 	}
 }
 
-size_t view_num_messages(const struct view *view)
+bool view_has_messages(const struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
 
-	return inventory ? inventory->num_problems + !!inventory->num_denied : 0;
+	return inventory && (inventory->num_problems > view->problems_read ||
+			     (inventory->num_denied && !view->denied_read));
 }
 
 void view_press(struct view *view, unsigned int press)
 {
-	view->num_messages_read = view_num_messages(view);
+	view->problems_read = view->problems_drawn;
+	view->denied_read = view->denied_drawn;
 	if (view->typing)
 		press_filter(view, press);
 	else

@@ -81,7 +81,9 @@ struct view {
 	bool quit;
 	uint64_t interval_ns;
 	size_t page;			/* lines of the list that were drawn last */
-	size_t num_messages_read;	/* a key was pressed while they stood there */
+	/* Of the problems of the host how many were drawn, and how many when a key was pressed. */
+	size_t problems_drawn, problems_read;
+	bool denied_drawn, denied_read;	/* that there are processes it cannot see */
 
 	enum view_level level;
 	struct view_list list[NUM_VIEW_LEVELS];
@@ -144,8 +146,8 @@ void view_update(struct view *view);
 void view_forget(struct view *view);
 void view_find(struct view *view);
 
-/* What there is to say of the host: problems, and that there are processes it cannot see. */
-size_t view_num_messages(const struct view *view);
+/* Whether there is something to be said of the host that was not read yet. */
+bool view_has_messages(const struct view *view);
 
 /* @press: an enum press or a character. */
 void view_press(struct view *view, unsigned int press);

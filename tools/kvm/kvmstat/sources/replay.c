@@ -143,17 +143,17 @@ bool replay_step(void)
 	return recording->position + 1 < recording->num_samples && seek(recording->position + 1);
 }
 
-bool replay_jump(size_t position)
+static bool jump(size_t position)
 {
 	if (replay.inventory)
 		forget(replay.inventory);
 	return seek(position);
 }
 
-bool replay_jump_to(size_t position)
+bool replay_jump(size_t position)
 {
 	replay.is_latest = false;
-	return replay_jump(position);
+	return jump(position);
 }
 
 /* Without them following, who have found VMs. */
@@ -178,7 +178,7 @@ bool replay_go_to_chosen(const struct choice *choice)
 	size_t position = replay.recording.position;
 	size_t found = find_sample(choice, replay.is_latest ? 0 : position, replay.is_latest);
 
-	return found != SIZE_MAX && replay_jump(found);
+	return found != SIZE_MAX && jump(found);
 }
 
 bool replay_may_have(const struct choice *choice)
@@ -191,7 +191,7 @@ bool replay_has(const struct choice *choice)
 	size_t position = replay.recording.position;
 	size_t found = find_sample(choice, replay.is_latest ? 0 : position, false);
 
-	return replay_jump(position) && found != SIZE_MAX;
+	return jump(position) && found != SIZE_MAX;
 }
 
 /* To the last sample in which the process had a VM. False if there is none. */
@@ -209,7 +209,7 @@ bool replay_jump_to_latest(void)
 	replay.is_latest = true;
 	if (recording->host.pid && jump_to_last_of(recording->host.pid))
 		return true;
-	return replay_jump(recording->num_samples - 1);
+	return jump(recording->num_samples - 1);
 }
 
 size_t replay_find(uint64_t monotonic_ns)
@@ -381,7 +381,7 @@ static bool has_name(const struct inventory *inventory, const char *name)
 	size_t found = find_sample(&choice, 0, false);
 
 	(void)inventory;
-	return replay_jump(position) && found != SIZE_MAX;
+	return jump(position) && found != SIZE_MAX;
 }
 
 /* They are seen with each step. */

@@ -33,15 +33,12 @@ size_t replay_find_real(uint64_t real_ns);
 size_t replay_find(uint64_t monotonic_ns);
 
 /*
- * Both make another sample the present: the next one, or any other; then who has found
- * VMs has to find them anew. False after an error line if the file cannot be read up to
- * there, and replay_step() without one if there is none.
+ * Both make another sample the present, from which time goes on: the next one, or any other;
+ * then who has found VMs has to find them anew. False after an error line if the file cannot
+ * be read up to there, and replay_step() without one if there is none.
  */
 bool replay_step(void);
 bool replay_jump(size_t position);
-
-/* To a sample, and to those after it from then on, whatever was the present before. */
-bool replay_jump_to(size_t position);
 
 /*
  * To the last sample; a process that is asked for from then on is looked for in those

@@ -375,6 +375,12 @@ static bool (* const ways[])(pid_t pid) = {
 #define ALL_WAYS ((1u << ARRAY_SIZE(ways)) - 1)
 #define WAY_TO_MEMORY (1u << (ARRAY_SIZE(ways) - 1))
 
+static bool become_nobody(void)
+{
+	return !setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+	       !setresuid(NOBODY, NOBODY, NOBODY);
+}
+
 /* Of those that another process of nobody has to do something to this one, those that work. */
 static unsigned int try_ways(pid_t pid)
 {
@@ -383,8 +389,7 @@ static unsigned int try_ways(pid_t pid)
 	int status;
 
 	if (!child) {
-		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-		    setresuid(NOBODY, NOBODY, NOBODY))
+		if (!become_nobody())
 			_exit(ALL_WAYS);
 		for (i = 0; i < ARRAY_SIZE(ways); i++)
 			found |= ways[i](pid) << i;
@@ -475,8 +480,7 @@ static void test_ways(void)
 	pid_t child = fork();
 
 	if (!child) {
-		if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-		    setresuid(NOBODY, NOBODY, NOBODY))
+		if (!become_nobody())
 			_exit(STATUS_ERROR);
 		prctl(PR_SET_DUMPABLE, 1);
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);

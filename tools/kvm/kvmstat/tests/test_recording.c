@@ -313,6 +313,10 @@ static void check_commands(void)
 	check_same(command_show, "show -p w* -p d* --stat .", 8, "show -p w* -p d* --stat .");
 	check_same(command_show, "show -p 20 -c 7", 4, "--at +5 show -p 20 -c 7");
 	check_same(command_show, "show -p 15", 3, "--at 23:31:34 show -p 15");
+	/* The minute in which it begins. */
+	check_same(command_show, "show -p 10 --stat .", 0, "--at 23:31 show -p 10 --stat .");
+	check_same(command_show, "show -p 10 --stat .", 0,
+		   "--at 2009-02-13T23:31 show -p 10 --stat .");
 	check_same(command_show, "show -p 15", 3, "--at=2009-02-13T23:31:34 show -p 15");
 }
 

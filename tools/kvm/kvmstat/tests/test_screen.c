@@ -328,6 +328,41 @@ static void test_shares(void)
 	      "where they are not known there is nothing to be sorted by");
 }
 
+/* None is taken away that was not seen. */
+static void test_many_messages(struct inventory *inventory)
+{
+	static char one[] = "one", two[] = "two", three[] = "three", four[] = "four";
+	char *several[] = { one, two, three, four, };
+	char **before = inventory->problem;
+
+	inventory->problem = several;
+	inventory->num_problems = ARRAY_SIZE(several);
+	inventory->num_denied = 3;
+	set_up();
+	draw(8, 80);
+	check_text(line_of(4), "one", "of several as many as fit,");
+	check_text(line_of(5), "two", "one below the other,");
+	check_text(line_of(6), "(3 more: press any key)", "and how many do not");
+	press("j");
+	draw(8, 80);
+	check_text(line_of(4), "three", "a key makes room");
+	check_text(line_of(5), "four", "for the next,");
+	check_text(line_of(6), "(1 more: press any key)", "with those processes");
+	inventory->num_problems--;
+	draw(8, 80);
+	press("j");
+	draw(8, 80);
+	check_contains(line_of(5), "3 processes may not", "as the last");
+	press("j");
+	draw(8, 80);
+	check_text(line_of(6), "", "until all were seen");
+	inventory->num_problems = 1;
+	draw(8, 80);
+	check_text(line_of(6), "", "with fewer, after a jump, none is new");
+	inventory->num_denied = 0;
+	inventory->problem = before;
+}
+
 static void test_messages(void)
 {
 	char text[] = "pid 7 (db): something";
@@ -344,13 +379,17 @@ static void test_messages(void)
 	check_text(line_of(8), "", "once a key was pressed it is gone");
 	inventory.num_denied = 3;
 	draw(10, 80);
-	check_contains(line_of(8), problem, "there is another one");
+	check_contains(line_of(7), "3 processes may not be looked into", "there is another one");
+	press("j");
+	draw(10, 80);
+	check_text(line_of(8), "", "which a key takes away, too");
 	tracker.num_vms = 0;
 	view_update(&view);
 	draw(10, 80);
 	check_text(line_of(2), "No process that may be looked into has a VM.", "others may");
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	inventory.num_denied = 0;
+	test_many_messages(&inventory);
 	long_text = xasprintf("pid 7 (db): something that is wrong, and that is said in more %s",
 			      "words than are in one line");
 	problem = long_text;
