@@ -1146,6 +1146,21 @@ TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
 #define THROTTLED_TIMES		10
 #define MAX_ROUNDS		1000
 
+/* Runs so many times more; samples of that are where the guest was left. */
+static __u64 run_with_samples(struct __test_metadata *_metadata,
+			      struct guest_vcpu *v, struct perf_ring *ring)
+{
+	struct perf_sample sample;
+	__u64 found = 0;
+
+	run_to_user(_metadata, v, TIMES);
+	while (perf_ring_next(ring, &sample)) {
+		found++;
+		EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
+	}
+	return found;
+}
+
 /* The period becomes more than what is counted from one of the host's ticks to the next. */
 TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
 {
@@ -1156,20 +1171,14 @@ TEST_F(perf, samples_of_a_frequency_come_however_rare_they_are)
 		.sample_type = PERF_SAMPLES,
 	};
 	int round, found = 0, event = perf_open(&attr, 0, -1, -1);
-	struct perf_sample sample;
 	struct perf_ring ring;
 
 	ASSERT_LE(0, event);
 	perf_ring_map(_metadata, &ring, event);
 	init_two_exits(_metadata, self->vcpu);
 	for (round = 0; round < MAX_ROUNDS && found < FREQUENT_SAMPLES;
-	     round++) {
-		run_to_user(_metadata, self->vcpu, TIMES);
-		while (perf_ring_next(&ring, &sample)) {
-			found++;
-			EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
-		}
-	}
+	     round++)
+		found += run_with_samples(_metadata, self->vcpu, &ring);
 	EXPECT_LE(FREQUENT_SAMPLES, found);
 	perf_ring_unmap(&ring);
 	close(event);
@@ -1183,7 +1192,6 @@ TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
 		{ }
 	};
 	__u64 run = 0, found = 0, count;
-	struct perf_sample sample;
 	struct stats_keeper keeper;
 	struct perf_ring ring;
 	int event;
@@ -1195,14 +1203,8 @@ TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
 			     user_exits_config(_metadata, self->vcpu), 0, -1, 1,
 			     &ring);
 	init_two_exits(_metadata, self->vcpu);
-	while (ring.throttled < THROTTLED_TIMES && run < MAX_ROUNDS) {
-		run_to_user(_metadata, self->vcpu, TIMES);
-		run++;
-		while (perf_ring_next(&ring, &sample)) {
-			found++;
-			EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
-		}
-	}
+	for (; ring.throttled < THROTTLED_TIMES && run < MAX_ROUNDS; run++)
+		found += run_with_samples(_metadata, self->vcpu, &ring);
 	count = perf_read(_metadata, event);
 	TH_LOG("%llu samples of %llu, throttled %u times", found, count,
 	       ring.throttled);
