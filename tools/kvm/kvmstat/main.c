@@ -15,6 +15,7 @@
 #include "commands/command.h"
 #include "render/render.h"
 #include "sources/replay.h"
+#include "util/complaint.h"
 #include "util/util.h"
 
 static int run_replay(int argc, char **argv);
@@ -145,6 +146,7 @@ int main(int argc, char **argv)
 	open_missing();
 	/* How wide characters are; numbers stay as they are. */
 	setlocale(LC_CTYPE, "");
+	wrap_errors();
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */

@@ -78,6 +78,8 @@ int parse_vm_option(int option, char **argv, struct vm_options *options)
 
 int parse_line_option(int option, struct line_options *options)
 {
+	if (option == 'n' && options->limit)
+		return usage_error("--limit N is there twice");
 	if (option == 'n')
 		return parse_number(optarg, 1, INT_MAX, &options->limit) ?
 			usage_error("'%s' is not a number of VMs", optarg) : STATUS_OK;

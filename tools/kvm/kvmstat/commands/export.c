@@ -27,6 +27,7 @@ struct exporter {
 	struct http_server *server;
 	struct self self;
 	bool has_failed;		/* to read the processes, at the last look */
+	bool has_said;			/* that --stat fits nothing */
 };
 
 static const char *type_of_page(const char *accept)
@@ -50,6 +51,10 @@ static void *open_page(void *context, const char *accept)
 	if (ret && !exporter->has_failed)
 		print_error("%s: %s", exporter->inventory->source->where, strerror(-ret));
 	exporter->has_failed = ret;
+	if (metrics_are_none(&exporter->collector.metrics) && !exporter->has_said) {
+		print_error("there is no statistic whose name fits --stat");
+		exporter->has_said = true;
+	}
 	if (ret) {
 		scrape_free(&scrape);
 		return NULL;
@@ -167,6 +172,8 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
 		switch (option) {
 		case 'l':
+			if (listen)
+				return usage_error("--listen ADDRESS is there twice");
 			listen = optarg;
 			break;
 		case 'v':
@@ -178,6 +185,8 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 				return status;
 			break;
 		case 'k':
+			if (options->scrape.max_buckets)
+				return usage_error("--buckets N is there twice");
 			if (parse_number(optarg, 1, UINT32_MAX, &options->scrape.max_buckets))
 				return usage_error("'%s' is not a number of buckets", optarg);
 			break;

@@ -111,6 +111,9 @@ static const char libraries[] = ""
 #ifdef HAVE_CURSES
 	" ncurses"
 #endif
+#ifdef HAVE_ZLIB
+	" zlib"
+#endif
 	;
 
 int command_version(int argc, char **argv)

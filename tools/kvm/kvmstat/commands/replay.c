@@ -45,6 +45,7 @@ static bool parse_time(const char *text, time_t first, time_t *time)
 {
 	static const char * const formats[] = {
 		"%H:%M:%S", "%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M",
+		"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M",
 	};
 	const char *end;
 	struct tm tm;
@@ -130,12 +131,16 @@ static int take_at(int argc, char **argv, int *i, const char **at)
 /* All that is not for the command behind them: *@rest is where that begins. */
 static int parse_options(int argc, char **argv, struct replay_options *options, int *rest)
 {
+	const char *at = NULL;
 	int i, ret;
 
 	for (i = 1; i < argc; i++) {
-		ret = take_at(argc, argv, &i, &options->at);
+		ret = take_at(argc, argv, &i, &at);
 		if (ret < 0)
 			return usage_error("--at needs an argument");
+		if (ret && options->at)
+			return usage_error("--at TIME is there twice");
+		options->at = at;
 		if (ret)
 			continue;
 		if (!strcmp(argv[i], "--info"))

@@ -50,15 +50,21 @@ static void find_wanted(struct show *show, const struct statsfile_schema *schema
 	struct wanted *wanted = show->wanted;
 	const struct statsfile_desc *desc;
 	size_t i, name;
+	bool fits;
 
 	wanted->looked = true;
 	for (i = 0; schema && i < schema->num_desc; i++) {
 		desc = &schema->desc[i];
 		if (wanted->histograms && !is_histogram(desc))
 			continue;
-		wanted->any |= output_has(&show->output, desc->name);
-		for (name = 0; name < wanted->num_names; name++)
-			wanted->found[name] |= !strcmp(wanted->name[name], desc->name);
+		fits = output_has(&show->output, desc->name);
+		wanted->any |= fits && !wanted->num_names;
+		for (name = 0; name < wanted->num_names; name++) {
+			if (strcmp(wanted->name[name], desc->name))
+				continue;
+			wanted->found[name] = true;
+			wanted->any |= fits;
+		}
 	}
 }
 
@@ -73,7 +79,7 @@ static void find_wanted_of_vms(struct show *show, const struct inventory *invent
 			continue;
 		if (show->vcpu == ALL_VCPUS)
 			find_wanted(show, vm->file.schema);
-		find_wanted(show, vm->file.vcpu_schema);
+		find_wanted(show, vm_vcpu_schema(vm));
 	}
 }
 

@@ -150,6 +150,8 @@ static int move(struct top *top, enum view_move where)
 	case MOVE_END:
 		position = recording->num_samples - 1;
 		break;
+	case MOVE_NOWHERE:
+		break;
 	}
 	return jump(top, position);
 }

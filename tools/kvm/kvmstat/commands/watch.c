@@ -744,7 +744,9 @@ static int parse_options(int argc, char **argv, struct watch_options *options)
 			options->rule.sum = true;
 			break;
 		case 'n':
-			if (parse_number(optarg, 1, INT_MAX, &options->count))
+			if (options->count)
+				status = usage_error("-n COUNT is there twice");
+			else if (parse_number(optarg, 1, INT_MAX, &options->count))
 				status = usage_error("'%s' is not a number of events", optarg);
 			break;
 		case 'e':

@@ -156,7 +156,10 @@ static void remove_socket(const char *path, const struct stat *own)
 		unlink(path);
 }
 
-/* Learns which file it is, and then waits for the other end to be closed. */
+/*
+ * Where systemd does not keep the socket: who serves has given up the privileges that it takes
+ * to remove it. Learns which file it is, and then waits for the other end to be closed.
+ */
 static void __attribute__((noreturn)) guard(int fd, const char *path)
 {
 	struct stat own;

@@ -44,6 +44,11 @@ static void free_schema(struct metric_schema *schema)
 	statsfile_schema_put(schema->schema);
 }
 
+bool metrics_are_none(const struct metrics *metrics)
+{
+	return metrics->num_schemas && !metrics->num_metrics;
+}
+
 void metrics_free(struct metrics *metrics)
 {
 	size_t i;

@@ -72,6 +72,9 @@ struct metrics {
 void metrics_init(struct metrics *metrics, const regex_t *only, uint64_t max_buckets);
 void metrics_free(struct metrics *metrics);
 
+/* Whether nothing fits the name, of all schemas that there were. */
+bool metrics_are_none(const struct metrics *metrics);
+
 /* The index of the schema, whose metrics are added if it is new. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
 

@@ -366,10 +366,9 @@ static char *describe_view(const struct view *view, const char *time_format, boo
 
 /*
  * On the right that, in what is left of the line the title: if there is no room for both the
- * interval says least, then the date.
+ * interval says least, then the date, then what each next title leaves out. The titles are freed.
  */
-__printf(3, 4)
-static void put_title(struct screen *screen, const struct view *view, const char *format, ...)
+static void put_title(struct screen *screen, const struct view *view, char **titles, size_t count)
 {
 	static const struct {
 		const char *time;
@@ -379,28 +378,28 @@ static void put_title(struct screen *screen, const struct view *view, const char
 		{ "%Y-%m-%d %H:%M:%S, ", false, },
 		{ "%H:%M:%S, ", false, },
 	};
-	char *title, *fitted, *state = NULL;
+	char *fitted, *state = NULL;
 	unsigned int length;
-	va_list args;
 	size_t i;
 
-	va_start(args, format);
-	title = xvasprintf(format, args);
-	va_end(args);
 	for (i = 0; i < ARRAY_SIZE(levels); i++) {
 		free(state);
 		state = describe_view(view, levels[i].time, levels[i].interval);
-		if (text_width(title) + strlen(state) <= screen->columns)
+		if (text_width(titles[0]) + strlen(state) <= screen->columns)
 			break;
 	}
 	length = at_most(strlen(state), screen->columns);
-	fitted = text_fit(title, screen->columns - length);
+	i = 0;
+	while (i + 1 < count && text_width(titles[i]) + length > screen->columns)
+		i++;
+	fitted = text_fit(titles[i], screen->columns - length);
 	screen_print(screen, 0, 0, STYLE_TITLE, "%s", fitted);
 	screen_print(screen, 0, screen->columns - length,
 		     view->paused ? STYLE_ALERT : STYLE_TITLE, "%s", state);
 	free(fitted);
-	free(title);
 	free(state);
+	while (count--)
+		free(titles[count]);
 }
 
 static char *describe_bar(const struct view *view)
@@ -450,10 +449,10 @@ struct message {
 	bool denied;			/* it says that, too */
 };
 
-/* What is wrong is said to its end, if that leaves most of the screen. */
+/* What is wrong is said to its end, if that leaves half of the screen. */
 static bool add_line(struct message *message, const struct screen *screen, const char *text)
 {
-	unsigned int room = screen->lines < 4 ? 1 : screen->lines / 4, lines = 1;
+	unsigned int room = screen->lines / (message->lines ? 4 : 2), lines = 1;
 	char *wrapped, *joined, *end;
 	size_t size;
 	FILE *file;
@@ -558,7 +557,7 @@ static void put_footer(struct screen *screen, struct view *view, const char * co
 static void put_host_title(struct screen *screen, const struct view *view)
 {
 	const struct tracker *tracker = view->tracker;
-	char exits[FORMAT_SIZE];
+	char exits[FORMAT_SIZE], *titles[2];
 	size_t i, vms = 0, vcpus = 0;
 	bool known = true;
 	double sum = 0;
@@ -575,8 +574,10 @@ static void put_host_title(struct screen *screen, const struct view *view)
 	/* 0 would say that nothing happens. */
 	if (!known && !sum)
 		strcpy(exits, "-");
-	put_title(screen, view, "kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", vms, PLURAL(vms),
-		  vcpus, PLURAL(vcpus), exits);
+	titles[0] = xasprintf("kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", vms, PLURAL(vms), vcpus,
+			      PLURAL(vcpus), exits);
+	titles[1] = xasprintf("%zu VM%s, %s exits/s", vms, PLURAL(vms), exits);
+	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 
 /* Lines between title and header above, and the footer below. */
@@ -670,8 +671,15 @@ static void put_vm_title(struct screen *screen, const struct view *view, const c
 {
 	const struct tracked_vm *tracked = view->inside ? view->inside : view->selected;
 
-	put_title(screen, view, "%s, pid %d, %s, %s%s", tracked->name, tracked->pid, tracked->id,
-		  what, tracked->ended ? ", ended" : "");
+	const char *ended = tracked->ended ? ", ended" : "";
+	char *titles[] = {
+		xasprintf("%s, pid %d, %s, %s%s", tracked->name, tracked->pid, tracked->id, what,
+			  ended),
+		xasprintf("%s, pid %d, %s%s", tracked->name, tracked->pid, what, ended),
+		xasprintf("pid %d, %s%s", tracked->pid, what, ended),
+	};
+
+	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 
 static bool has_unknown_threads(const struct tracked_vm *inside)

@@ -280,6 +280,13 @@ static void go_up_to(struct view *view, enum view_level level)
 		view->inside = NULL;
 }
 
+/* While time stands still there is no next sample, with which there would be rates of it. */
+static void look_into_vcpu(struct view *view)
+{
+	if (view->replayed && view->paused)
+		view->move = MOVE_NOWHERE;
+}
+
 /* The vCPU that is selected: of others there is nothing to be seen but how busy they are. */
 static bool has_statistics(const struct view *view)
 {
@@ -408,6 +415,8 @@ static void enter(struct view *view)
 		return;
 	}
 	go_down(view);
+	if (view->level == VIEW_VCPU)
+		look_into_vcpu(view);
 	view_update(view);
 }
 
@@ -424,6 +433,8 @@ static void show_bars(struct view *view)
 	select_line(view, view_selected_line(view));
 	view->bars = true;
 	view->bar_list = (struct view_list) {};
+	if (view->level == VIEW_VM)
+		look_into_vcpu(view);
 }
 
 void view_forget(struct view *view)

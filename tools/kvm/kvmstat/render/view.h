@@ -51,6 +51,7 @@ enum view_move {
 	MOVE_MINUTE_ON,
 	MOVE_BEGIN,
 	MOVE_END,
+	MOVE_NOWHERE,			/* but with rates of the vCPU that is looked into */
 };
 
 /* A line of what is seen with all histograms: the name of one, or a bucket of it. */

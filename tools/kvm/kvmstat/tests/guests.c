@@ -15,6 +15,23 @@
 struct guest guests[MAX_GUESTS];
 int guests_debugfs_err;
 
+/* As released kernels have it. */
+static void start_split(struct guest *guest)
+{
+	char id[64];
+	unsigned int i;
+
+	snprintf(id, sizeof(id), "kvm-%d", guest->pid);
+	guest->image = image_build(id, guest->vm_stats);
+	image_values(&guest->image)[0] = guest->vcpus;
+	guest->fd = image_to_file(&guest->image, 0, STATSFILE_PREAD).fd;
+	for (i = 0; i < guest->vcpus; i++) {
+		snprintf(id, sizeof(id), "kvm-%d/vcpu-%u", guest->pid, i);
+		guest->vcpu_image[i] = image_build(id, guest->vcpu_stats);
+		guest->vcpu_fd[i] = image_to_file(&guest->vcpu_image[i], 0, STATSFILE_PREAD).fd;
+	}
+}
+
 static void start(struct guest *guest)
 {
 	char id[32];
@@ -34,7 +51,9 @@ void guests_start(void)
 	struct guest *guest;
 
 	for (guest = guests; guest->name; guest++) {
-		if (!guest->image.bytes)
+		if (!guest->image.bytes && guest->split)
+			start_split(guest);
+		else if (!guest->image.bytes)
 			start(guest);
 	}
 }
@@ -42,10 +61,15 @@ void guests_start(void)
 void guests_free(void)
 {
 	struct guest *guest;
+	unsigned int i;
 
 	for (guest = guests; guest->name; guest++) {
 		image_free(&guest->image);
 		close(guest->fd);
+		for (i = 0; guest->split && i < guest->vcpus; i++) {
+			image_free(&guest->vcpu_image[i]);
+			close(guest->vcpu_fd[i]);
+		}
 	}
 	memset(guests, 0, sizeof(guests));
 	guests_debugfs_err = 0;
@@ -58,17 +82,22 @@ uint64_t *guest_vm_values(const struct guest *guest)
 
 uint64_t *guest_vcpu_values(const struct guest *guest, unsigned int index)
 {
+	if (guest->split)
+		return image_values(&guest->vcpu_image[index]);
 	return image_vcpu_values(&guest->image, index);
 }
 
 static void add_fds(struct proc_fds *fds, int index)
 {
 	struct proc_fd fd = { .fd = index, .link = LINK_VM, };
+	const struct guest *guest = &guests[index];
 
 	proc_fds_add(fds, &fd);
 	/* Who finds a VM by its own file asks for no other. */
-	for (fd.link = 0; guests[index].sum && fd.link < (int)guests[index].vcpus; fd.link++) {
-		fd.fd = MAX_GUESTS + fd.link;
+	if (!guest->sum && !guest->split)
+		return;
+	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {
+		fd.fd = index + MAX_GUESTS * (1 + fd.link);
 		proc_fds_add(fds, &fd);
 	}
 }
@@ -148,15 +177,17 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 		     uint64_t *vm, struct host_error *error)
 {
-	const struct guest *guest = &guests[fd->fd];
+	const struct guest *guest = &guests[fd->fd % MAX_GUESTS];
 
 	(void)host;
 	(void)pid;
-	*vm = fd->fd + 1;
+	*vm = fd->fd % MAX_GUESTS + 1;
 	*error = (struct host_error) { .step = HOST_TAKE, .err = guest->refused, };
 	if (guest->sum)
 		*error = (struct host_error) { .step = HOST_STATS, .err = EIO, };
-	return error->err ? -1 : dup(guest->fd);
+	if (error->err)
+		return -1;
+	return dup(fd->link == LINK_VM ? guest->fd : guest->vcpu_fd[fd->link]);
 }
 
 /* The directory of the guest at this index, which a later one has under another number. */

@@ -14,6 +14,7 @@
 #include "sources/host.h"
 
 #define MAX_GUESTS 64
+#define MAX_SPLIT_VCPUS 2
 
 struct guest {
 	pid_t pid;
@@ -27,9 +28,12 @@ struct guest {
 	pid_t maker;			/* of which this thread made it, if not the first, */
 	unsigned int replaced;		/* so often by another VM of the same file descriptor */
 	bool dead;
+	bool split;			/* each vCPU has a file of its own, no other has it */
 	/* private */
 	struct image image;
 	int fd;
+	struct image vcpu_image[MAX_SPLIT_VCPUS];
+	int vcpu_fd[MAX_SPLIT_VCPUS];
 };
 
 /* Those that end with one without a name; of a process one after the other, lowest pid first. */
@@ -39,7 +43,10 @@ extern const struct host guests_host;
 /* -errno: what debugfs can be listed with. */
 extern int guests_debugfs_err;
 
-/* Makes the files of those that have none yet; the ids of the vCPUs are 10, 11, ... */
+/*
+ * Makes the files of those that have none yet; the ids of the vCPUs are 10, 11, ..., of those
+ * with files of their own 0, 1, ...
+ */
 void guests_start(void);
 void guests_free(void);
 

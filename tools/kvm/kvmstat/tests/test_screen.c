@@ -399,9 +399,9 @@ static void test_messages(void)
 	check_text(line_of(13), "and that is said in more words than are", "broken between words");
 	check_text(line_of(14), "in one line", "to its end");
 	check_contains(line_of(15), "q quit", "with the keys below");
-	draw(8, 40);
-	check_contains(line_of(5), "something that is wrong,", "but no more than a quarter");
-	check_contains(line_of(6), "in more words than are", "of a low screen");
+	draw(5, 40);
+	check_contains(line_of(2), "something that is wrong,", "but no more than half");
+	check_contains(line_of(3), "in more words than are", "of a low screen");
 	tracker.inventory = NULL;
 	free(long_text);
 }

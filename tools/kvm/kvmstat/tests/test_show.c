@@ -124,6 +124,8 @@ static void set_up(void)
 				     .vcpu_stats = vcpu_stats, .vcpus = 2, };
 	guests[1] = (struct guest) { .pid = 20, .name = "db", .vm_stats = vm_stats,
 				     .vcpu_stats = vcpu_stats, .vcpus = 2, .sum = 5, .maker = 15, };
+	guests[2] = (struct guest) { .pid = 30, .name = "held", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, .split = true, };
 	guests_start();
 	guest_vm_values(&guests[0])[1] = 1;
 	guest_vm_values(&guests[0])[2] = 1;
@@ -198,6 +200,50 @@ static void test_threads(void)
 	guests_debugfs_err = 0;
 }
 
+static void check_hist(const char *line, const char *expected, int expected_status)
+{
+	char *output = output_of(command_hist, line, &status);
+
+	check_contains(output, expected, line);
+	check_number(status, expected_status, "its status");
+	free(output);
+}
+
+/* Of windows, and of a file for each vCPU. */
+static void test_names(void)
+{
+	static const char * const names[] = { "web", "held", };
+	char *line;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		line = xasprintf("hist -p %s", names[i]);
+		check_hist(line, ": halt_wait_hist, 0 values\n", STATUS_OK);
+		free(line);
+		line = xasprintf("hist -p %s halt_wait_hist 1 1", names[i]);
+		check_hist(line, ": halt_wait_hist, 0 values in 1.0 s\n", STATUS_OK);
+		free(line);
+		line = xasprintf("hist -p %s exits", names[i]);
+		check_hist(line, "there is no histogram 'exits'\n", STATUS_ERROR);
+		free(line);
+		line = xasprintf("hist -p %s --stat ^exits$", names[i]);
+		check_hist(line, "there is no histogram whose name fits --stat\n", STATUS_ERROR);
+		free(line);
+		line = xasprintf("hist -p %s --stat ^exits$ halt_wait_hist 1", names[i]);
+		check_hist(line, "there is no histogram whose name fits --stat\n", STATUS_ERROR);
+		free(line);
+		line = xasprintf("show -p %s --stat ^exits$", names[i]);
+		check_show(line, ", sum of 2 vCPUs:\nstatistic raw value type       unit value\n"
+			   "exits ", false);
+		check_number(status, STATUS_OK, "show --stat: status");
+		free(line);
+		line = xasprintf("show -p %s --stat ^exit$", names[i]);
+		check_show(line, "there is no statistic whose name fits --stat\n", false);
+		check_number(status, STATUS_ERROR, "show --stat of nothing: status");
+		free(line);
+	}
+}
+
 static void test_formats(void)
 {
 	render = &csv_renderer;
@@ -223,6 +269,7 @@ int main(void)
 	set_up();
 	test_shares();
 	test_threads();
+	test_names();
 	test_formats();
 	free(threads.thread);
 	guests_free();

@@ -8,33 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "util/text.h"
 #include "util/util.h"
 
-#define PREFIX "kvmstat: "
-
-/* Not in a file or a log, where it is a line; and without memory, that may be what is wrong. */
-static void print_text_error(const char *text)
+static void print_line(const char *text)
 {
-	const unsigned int indent = strlen(PREFIX);
-	struct winsize size;
-
 	/* What was printed so far belongs in front of the error. */
 	fflush(stdout);
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col <= indent) {
-		fprintf(stderr, PREFIX "%s\n", text);
-		return;
-	}
-	fprintf(stderr, PREFIX);
-	print_wrapped(stderr, text, size.ws_col - indent, indent);
-	fputc('\n', stderr);
+	fprintf(stderr, "kvmstat: %s\n", text);
 }
 
-void (*error_printer)(const char *text) = print_text_error;
+void (*error_printer)(const char *text) = print_line;
 
 void print_error(const char *format, ...)
 {

@@ -24,10 +24,7 @@ enum exit_status {
 
 #define __printf(text, first) __attribute__((__format__(__printf__, text, first)))
 
-/*
- * What prints an error line, given what follows the program's name; it may be replaced. On a
- * terminal that is too narrow for it as many lines as it takes.
- */
+/* What prints an error line, given what follows the program's name; it may be replaced. */
 extern void (*error_printer)(const char *text);
 
 /* One line on stderr that starts with the program's name. */
