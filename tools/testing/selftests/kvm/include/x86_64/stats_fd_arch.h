@@ -98,8 +98,7 @@ static const __u8 stats_user_exits_code[] = {
 		"	out %al, (%dx)\n"				\
 		".code64\n")
 
-/* Where no memory and no device of KVM is, and where an ioeventfd goes. */
-#define STATS_MMIO_ADDR		0x2000
+/* Where an ioeventfd goes. */
 #define STATS_IOEVENTFD_PORT	0x2f8
 #define STATS_IOEVENTFD_ADDR	0x3000
 

@@ -33,7 +33,6 @@ enum lm_page {
 
 /* 2 MB of virtual addresses that map nothing before lm_map(). */
 #define LM_GVA			0x40000000UL
-#define LM_GVA_PAGES		512
 
 /* A port for the end of the code, and one for the handler of page faults. */
 #define LM_PORT_DONE		0x2f0
