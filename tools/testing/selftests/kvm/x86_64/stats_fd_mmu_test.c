@@ -514,7 +514,7 @@ TEST_F(mmu, page_of_1_GB_is_mapped_as_the_mmu_can)
 
 TEST_F(mmu, huge_page_is_split_where_it_is_executed)
 {
-	const struct guest_vcpu *v = self->m.vcpu;
+	struct guest_vcpu *v = self->m.vcpu;
 
 	ASSERT_TRUE(set_parameter("nx_huge_pages", true));
 	add_huge_area(_metadata, &self->m, HUGE, 1);
