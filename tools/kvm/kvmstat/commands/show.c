@@ -401,7 +401,6 @@ static int stream_vms(struct show *show, struct inventory *inventory,
 	return status;
 }
 
-
 static int show_chosen(struct show *show)
 {
 	struct inventory inventory;

@@ -672,13 +672,12 @@ static void put_vm_title(struct screen *screen, const struct view *view, const c
 	const struct tracked_vm *tracked = view->inside ? view->inside : view->selected;
 
 	const char *ended = tracked->ended ? ", ended" : "";
-	char *titles[] = {
-		xasprintf("%s, pid %d, %s, %s%s", tracked->name, tracked->pid, tracked->id, what,
-			  ended),
-		xasprintf("%s, pid %d, %s%s", tracked->name, tracked->pid, what, ended),
-		xasprintf("pid %d, %s%s", tracked->pid, what, ended),
-	};
+	char *titles[3];
 
+	titles[0] = xasprintf("%s, pid %d, %s, %s%s", tracked->name, tracked->pid, tracked->id,
+			      what, ended);
+	titles[1] = xasprintf("%s, pid %d, %s%s", tracked->name, tracked->pid, what, ended);
+	titles[2] = xasprintf("pid %d, %s%s", tracked->pid, what, ended);
 	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 

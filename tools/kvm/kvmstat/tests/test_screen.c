@@ -331,10 +331,12 @@ static void test_shares(void)
 /* None is taken away that was not seen. */
 static void test_many_messages(struct inventory *inventory)
 {
-	static char one[] = "one", two[] = "two", three[] = "three", four[] = "four";
-	char *several[] = { one, two, three, four, };
-	char **before = inventory->problem;
+	static const char * const texts[] = { "one", "two", "three", "four", };
+	char *several[ARRAY_SIZE(texts)], **before = inventory->problem;
+	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		several[i] = xasprintf("%s", texts[i]);
 	inventory->problem = several;
 	inventory->num_problems = ARRAY_SIZE(several);
 	inventory->num_denied = 3;
@@ -361,6 +363,8 @@ static void test_many_messages(struct inventory *inventory)
 	check_text(line_of(6), "", "with fewer, after a jump, none is new");
 	inventory->num_denied = 0;
 	inventory->problem = before;
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		free(several[i]);
 }
 
 static void test_messages(void)
