@@ -131,7 +131,7 @@ static int take_at(int argc, char **argv, int *i, const char **at)
 /* All that is not for the command behind them: *@rest is where that begins. */
 static int parse_options(int argc, char **argv, struct replay_options *options, int *rest)
 {
-	const char *at = NULL;
+	const char *at;
 	int i, ret;
 
 	for (i = 1; i < argc; i++) {
@@ -140,9 +140,10 @@ static int parse_options(int argc, char **argv, struct replay_options *options, 
 			return usage_error("--at needs an argument");
 		if (ret && options->at)
 			return usage_error("--at TIME is there twice");
-		options->at = at;
-		if (ret)
+		if (ret) {
+			options->at = at;
 			continue;
+		}
 		if (!strcmp(argv[i], "--info"))
 			options->info = true;
 		else if (!options->file && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")))

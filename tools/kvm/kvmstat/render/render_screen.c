@@ -670,7 +670,6 @@ static unsigned int put_statistics(struct screen *screen, unsigned int line, uns
 static void put_vm_title(struct screen *screen, const struct view *view, const char *what)
 {
 	const struct tracked_vm *tracked = view->inside ? view->inside : view->selected;
-
 	const char *ended = tracked->ended ? ", ended" : "";
 	char *titles[3];
 

@@ -213,25 +213,27 @@ static void check_hist(const char *line, const char *expected, int expected_stat
 static void test_names(void)
 {
 	static const char * const names[] = { "web", "held", };
+	static const struct {
+		const char *rest, *expected;
+		int status;
+	} hists[] = {
+		{ "", ": halt_wait_hist, 0 values\n", STATUS_OK, },
+		{ " halt_wait_hist 1 1", ": halt_wait_hist, 0 values in 1.0 s\n", STATUS_OK, },
+		{ " exits", "there is no histogram 'exits'\n", STATUS_ERROR, },
+		{ " --stat ^exits$", "there is no histogram whose name fits --stat\n",
+		  STATUS_ERROR, },
+		{ " --stat ^exits$ halt_wait_hist 1",
+		  "there is no histogram whose name fits --stat\n", STATUS_ERROR, },
+	};
 	char *line;
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		line = xasprintf("hist -p %s", names[i]);
-		check_hist(line, ": halt_wait_hist, 0 values\n", STATUS_OK);
-		free(line);
-		line = xasprintf("hist -p %s halt_wait_hist 1 1", names[i]);
-		check_hist(line, ": halt_wait_hist, 0 values in 1.0 s\n", STATUS_OK);
-		free(line);
-		line = xasprintf("hist -p %s exits", names[i]);
-		check_hist(line, "there is no histogram 'exits'\n", STATUS_ERROR);
-		free(line);
-		line = xasprintf("hist -p %s --stat ^exits$", names[i]);
-		check_hist(line, "there is no histogram whose name fits --stat\n", STATUS_ERROR);
-		free(line);
-		line = xasprintf("hist -p %s --stat ^exits$ halt_wait_hist 1", names[i]);
-		check_hist(line, "there is no histogram whose name fits --stat\n", STATUS_ERROR);
-		free(line);
+		for (k = 0; k < ARRAY_SIZE(hists); k++) {
+			line = xasprintf("hist -p %s%s", names[i], hists[k].rest);
+			check_hist(line, hists[k].expected, hists[k].status);
+			free(line);
+		}
 		line = xasprintf("show -p %s --stat ^exits$", names[i]);
 		check_show(line, ", sum of 2 vCPUs:\nstatistic raw value type       unit value\n"
 			   "exits ", false);
