@@ -6,20 +6,14 @@
  * connection of a client until it has read the last byte, in the client, the exporter
  * and the kernel. And the memory that the exporter's processes have then.
  *
- * KVMSTAT, one of the test's programs, needs shared libraries: IN-ROOT starts it in
- * the machine's root filesystem. The vCPUs never run: their number is what matters,
- * not what they count.
+ * The vCPUs never run: their number is what matters, not what they count.
  */
 #define _GNU_SOURCE
-#include <signal.h>
-#include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
-#include "bench.h"
+#include "kvmstat.h"
 
 #define VMS		40
 #define VM_VCPUS	256
@@ -46,45 +40,22 @@ static void count_values(int vm)
 	close(fd);
 }
 
-static void run_vm(int ready)
+static void have_vm(void)
 {
 	int vm = create_vm();
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < VM_VCPUS; i++)
 		sure(ioctl(vm, KVM_CREATE_VCPU, i), "KVM_CREATE_VCPU");
-	if (write(ready, "", 1) != 1)
-		fail("pipe");
-	for (;;)
-		pause();
 }
 
 static void start_vms(void)
 {
-	int ready[2], vm = create_vm();
-	char byte;
+	int vm = create_vm();
 
 	count_values(vm);
 	close(vm);
-	sure(pipe2(ready, O_CLOEXEC), "pipe");
-	for (int i = 0; i < VMS; i++) {
-		if (!sure(fork(), "fork"))
-			run_vm(ready[1]);
-		if (read(ready[0], &byte, 1) != 1)
-			fail("VM %d", i);
-	}
-}
-
-static pid_t start_exporter(const char *in_root, const char *kvmstat)
-{
-	pid_t pid = sure(fork(), "fork");
-	char path[256];
-
-	if (pid)
-		return pid;
-	snprintf(path, sizeof(path), "/run/test/%s", kvmstat);
-	execlp(in_root, in_root, path, "export", "--listen", "unix:" SOCKET, NULL);
-	fail("%s", in_root);
+	for (int i = 0; i < VMS; i++)
+		start_process(have_vm);
 }
 
 static int try_to_connect(void)
@@ -137,44 +108,17 @@ static double cost_of_scrape(unsigned int pause_us)
 	return (double)total / SCRAPES;
 }
 
-/* KiB, as /proc has them; 0 without such a process. */
-static long status_of(pid_t pid, const char *key)
-{
-	char path[64], line[256];
-	long number = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, key, strlen(key)))
-			number = strtol(line + strlen(key), NULL, 10);
-	}
-	fclose(file);
-	return number;
-}
-
-/* Of the exporter and, as it is its own process, of what looks for VMs in its place. */
+/* KiB of the exporter and of what looks for VMs in its place. */
 static void print_memory(const char *row, const char *key, pid_t exporter)
 {
-	struct dirent *entry;
-	long kib = status_of(exporter, key), helpers = 0;
-	DIR *proc = opendir("/proc");
+	long long helpers, kib = number_of_kvmstat(exporter, "status", key, &helpers);
 
-	if (!proc)
-		fail("/proc");
-	while ((entry = readdir(proc))) {
-		if (status_of(atoi(entry->d_name), "PPid:") == exporter)
-			helpers += status_of(atoi(entry->d_name), key);
-	}
-	closedir(proc);
 	print(row, kib, helpers);
 }
 
 int main(int argc, char **argv)
 {
+	static const char *const args[] = { "export", "--listen", "unix:" SOCKET, NULL };
 	struct rlimit files = { 4096, 4096 };
 	size_t samples, size;
 	pid_t exporter;
@@ -188,10 +132,9 @@ int main(int argc, char **argv)
 	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
 	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
 	start_vms();
-	exporter = start_exporter(argv[1], argv[2]);
+	exporter = start_kvmstat(argv[1], argv[2], args, STDOUT_FILENO);
 	while ((fd = try_to_connect()) < 0) {
-		if (waitpid(exporter, NULL, WNOHANG))
-			fail("%s ended", argv[2]);
+		check_kvmstat(exporter);
 		usleep(100000);
 	}
 	close(fd);

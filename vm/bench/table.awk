@@ -9,10 +9,12 @@ BEGIN {
 	last["memory"] = "left"
 	last["scan"] = "first"
 	last["export"] = "export-peak"
+	last["look"] = "look-foreign-most"
 	title["instructions"] = "instructions"
 	title["memory"] = "bytes"
 	title["scan"] = "a host of 10240 vCPUs in 40 VMs"
 	title["export"] = "kvmstat export, 10240 vCPUs in 40 VMs"
+	title["look"] = "kvmstat 1, foreign file descriptors"
 }
 
 $1 == "row" {
@@ -169,12 +171,27 @@ function export() {
 	row("samples that it gives", "", values["series", "export-size"])
 	row("bytes of them", "", cost["series", "export-size"])
 	row("instructions of a scrape that looks for VMs", "", cost["series", "export-look"])
-	per_value("... per value read", "export-look", 30)
+	per_value("... per value read", "export-look", 15)
 	row("... of one within a second after it", "", cost["series", "export"])
-	per_value("... per value read", "export", 30)
+	per_value("... per value read", "export", 12)
 	row("... of the first one", "", cost["series", "export-first"])
 	kib("KiB of resident memory", "export-rss", 32 * 1024)
 	kib("... at most", "export-peak", 32 * 1024)
+}
+
+# Of a CPU that executes an instruction per nanosecond, as this one does.
+function share(text, key, limit,    each) {
+	each = cost["series", key] / 1e7
+	row(text, "", each, "", limit, each, "%.2f")
+}
+
+function look() {
+	row("instructions until the first line", "", cost["series", "look-first"])
+	row("... of one second", "", cost["series", "look"])
+	row("until the first line, 10 of 20000 files each", "", cost["series", "look-foreign-first"])
+	row("... of one second, on average", "", cost["series", "look-foreign"])
+	share("... percent of a CPU, one per ns", "look-foreign", 1)
+	row("... the most in one", "", cost["series", "look-foreign-most"])
 }
 
 function scan(    n, one, many) {
@@ -209,6 +226,8 @@ END {
 		scan()
 	else if (what == "export")
 		export()
+	else if (what == "look")
+		look()
 	else
 		instructions()
 	exit failed

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs share that measure kvmstat. It needs shared libraries: in-host-root
+ * starts it in the machine's root filesystem, where the test's programs are in /run/test.
+ */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "bench.h"
+
+#define MAX_ARGS	8
+
+/* "kvmstat ARGUMENT..." with that as its standard output, until this process ends. */
+static inline pid_t start_kvmstat(const char *in_root, const char *kvmstat,
+				  const char *const *args, int output)
+{
+	char path[256], *argv[MAX_ARGS + 3] = { (char *)in_root, path };
+	pid_t pid = sure(fork(), "fork");
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "/run/test/%s", kvmstat);
+	for (int i = 0; i < MAX_ARGS && args[i]; i++)
+		argv[i + 2] = (char *)args[i];
+	sure(dup2(output, STDOUT_FILENO), "dup2");
+	execvp(in_root, argv);
+	fail("%s", in_root);
+}
+
+static inline void check_kvmstat(pid_t pid)
+{
+	errno = ESRCH;
+	if (waitpid(pid, NULL, WNOHANG))
+		fail("kvmstat ended");
+}
+
+/* A process that has what prepare() makes, until this one ends. */
+static inline void start_process(void (*prepare)(void))
+{
+	int ready[2];
+	char byte;
+
+	sure(pipe2(ready, O_CLOEXEC), "pipe");
+	if (!sure(fork(), "fork")) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prepare();
+		if (write(ready[1], "", 1) != 1)
+			fail("pipe");
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		fail("a process to be measured with");
+	close(ready[0]);
+}
+
+/* The number after @key in a file of such lines; 0 without the file or the key. */
+static inline long long number_of(const char *path, const char *key)
+{
+	long long number = 0;
+	char line[256];
+	FILE *file;
+
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, key, strlen(key)))
+			number = strtoll(line + strlen(key), NULL, 10);
+	}
+	fclose(file);
+	return number;
+}
+
+/*
+ * A number in /proc/PID/@name of kvmstat, and in *@children the sum of those of its
+ * children: what it gives up privileges for is done by a process of its own.
+ */
+static inline long long number_of_kvmstat(pid_t pid, const char *name, const char *key,
+					  long long *children)
+{
+	struct dirent *entry;
+	char path[300];
+	DIR *proc = opendir("/proc");
+
+	if (!proc)
+		fail("/proc");
+	*children = 0;
+	while ((entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/status", entry->d_name);
+		if (number_of(path, "PPid:") != pid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/%s", entry->d_name, name);
+		*children += number_of(path, key);
+	}
+	closedir(proc);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return number_of(path, key);
+}

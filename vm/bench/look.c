@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * look IN-ROOT KVMSTAT: what it costs kvmstat to look for VMs, once a second, on a host
+ * where ten processes that have no VM have 20,000 file descriptors each, as anybody can
+ * make. In instructions of the CPU, see bench.h: for so long `kvmstat 1` and the process
+ * that looks for it were executed, in the kernel as well.
+ *
+ * A process with many of them is looked into seldom, so that what counts is the average
+ * over the time in which each had its turn twice. A VM is there to be found, with a vCPU
+ * that never runs.
+ */
+#define _GNU_SOURCE
+#include <sys/resource.h>
+
+#include "kvmstat.h"
+
+#define PROCESSES	10
+#define FILES		20000
+#define FOREIGN		(PROCESSES * FILES)
+
+/* Seconds: two passes of one look for each 128 of the files; and without them. */
+#define LONG		314
+#define SHORT		30
+
+static void have_vm(void)
+{
+	sure(ioctl(create_vm(), KVM_CREATE_VCPU, 0), "KVM_CREATE_VCPU");
+}
+
+static void have_files(void)
+{
+	for (int i = 0; i < FILES; i++)
+		sure(open("/dev/null", O_RDONLY), "/dev/null");
+}
+
+static long long time_of(pid_t kvmstat)
+{
+	long long children;
+
+	return number_of_kvmstat(kvmstat, "schedstat", "", &children) + children;
+}
+
+/* How long it ran in that time; in *@most in a second of it. */
+static double run(pid_t kvmstat, int seconds, long long *most)
+{
+	long long start = time_of(kvmstat), before = start, after;
+
+	*most = 0;
+	for (int i = 0; i < seconds; i++) {
+		sleep(1);
+		after = time_of(kvmstat);
+		if (after - before > *most)
+			*most = after - before;
+		before = after;
+	}
+	return before - start;
+}
+
+/* Lines that came: the first one is waited for. */
+static int read_lines(int fd)
+{
+	char text[1 << 16];
+	ssize_t size = sure(read(fd, text, sizeof(text)), "what kvmstat says");
+	int lines = 0;
+
+	for (ssize_t i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+static void measure(char **argv, const char *rows, int foreign, int seconds)
+{
+	static const char *const args[] = { "1", NULL };
+	double first, average;
+	int output[2], lines;
+	long long most;
+	char row[32];
+	pid_t kvmstat;
+
+	sure(pipe2(output, O_CLOEXEC), "pipe");
+	kvmstat = start_kvmstat(argv[1], argv[2], args, output[1]);
+	close(output[1]);
+	read_lines(output[0]);
+	first = time_of(kvmstat);
+	average = run(kvmstat, seconds, &most) / seconds;
+	lines = read_lines(output[0]);
+	errno = EPIPE;
+	if (lines < seconds - 1)
+		fail("%d lines in %d seconds", lines, seconds);
+	kill(kvmstat, SIGTERM);
+	waitpid(kvmstat, NULL, 0);
+	close(output[0]);
+
+	snprintf(row, sizeof(row), "%s-first", rows);
+	print(row, first, foreign);
+	print(rows, average, foreign);
+	snprintf(row, sizeof(row), "%s-most", rows);
+	print(row, most, foreign);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files = { FILES + 64, FILES + 64 };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	check_clock();
+	if (argc != 3)
+		return 2;
+	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+	start_process(have_vm);
+	measure(argv, "look", 0, SHORT);
+	for (int i = 0; i < PROCESSES; i++)
+		start_process(have_files);
+	measure(argv, "look-foreign", FOREIGN, LONG);
+	return 0;
+}
