@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154 # top, out, head_ref are set by other libraries
 #
 # What the two kinds of mutants share: a work tree and objects of their own in $work_dir, so
-# that they disturb no other build. Sourced after lib-series.sh and lib-kbuild.sh.
+# that they disturb no other build, and what an outcome depends on. Sourced after vm/lib.sh,
+# lib-series.sh and lib-kbuild.sh.
 
 # The work tree as it is in the series, writing only files that differ.
 restore() {
@@ -31,4 +32,27 @@ kernel_of() {
 	x86) echo "$work_dir/kernel-x86/arch/x86/boot/bzImage" ;;
 	arm64) echo "$work_dir/kernel-arm64/arch/arm64/boot/Image" ;;
 	esac
+}
+
+# What a kernel is made of: tests and documents may change without one to build.
+kernel_sources() {
+	tgit ls-tree "$head_ref" | grep -vE '\s(Documentation|tools)$'
+}
+
+# id_of FILE...: of their content.
+id_of() {
+	sha256sum "$@" | sha256sum | cut -c -16
+}
+
+# test_id WORD...: of the programs and files that a test's command names.
+test_id() {
+	local word dir file files=()
+	for word; do
+		while read -r dir; do
+			for file in "$dir/$word" "$dir/$word.c"; do
+				[ ! -f "$file" ] || files+=("$file")
+			done
+		done < <(program_path)
+	done
+	id_of "${files[@]}"
 }

@@ -122,6 +122,12 @@ select_tests() {
 	done <"$1/tests"
 }
 
+# Where a program of a test may stand, first match wins.
+program_path() {
+	printf '%s\n' "${PROGRAMS:-vm/guest}" vm/guest vm/baseline "$vm_programs/$arch" \
+		"$out/selftests-$arch" "$out/kvmstat-$arch" tools/kvm/kvmstat
+}
+
 # count_results FILE...: of `ok` and `not ok` lines.
 count_results() {
 	awk '/^not ok/ { failed++ } /^ok/ { /# SKIP/ ? skipped++ : passed++ }
