@@ -24,10 +24,13 @@ static inline u64 kvm_run_delay(struct task_struct *task)
 }
 #endif
 
-/* A thread's waits before it came to run the vCPU are not the vCPU's. */
+/*
+ * A thread's waits before it came to run the vCPU are not the vCPU's. Before others can
+ * see that it is another one: to wait for them takes long.
+ */
 static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 {
-	vcpu->run_delay = kvm_run_delay(current);
+	WRITE_ONCE(vcpu->run_delay, kvm_run_delay(current));
 }
 
 /*
@@ -45,18 +48,21 @@ static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 	return ns;
 }
 
-/* The same for who is not the vCPU's thread: what that has yet to take. */
+/*
+ * The same for who is not the vCPU's thread: what that has yet to take. At the moment in which
+ * another one takes the vCPU over it may seem to be less than nothing.
+ */
 static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 {
-	u64 run_delay = READ_ONCE(vcpu->run_delay), ns = 0;
 	struct task_struct *task;
+	s64 ns = 0;
 
 	rcu_read_lock();
 	task = pid_task(rcu_dereference(vcpu->pid), PIDTYPE_PID);
 	if (task)
-		ns = kvm_run_delay(task) - run_delay;
+		ns = kvm_run_delay(task) - READ_ONCE(vcpu->run_delay);
 	rcu_read_unlock();
-	return ns;
+	return ns > 0 ? ns : 0;
 }
 
 static inline void kvm_stats_count_wait(struct kvm_vcpu *vcpu, u64 ns)

@@ -2,9 +2,13 @@
 /*
  * Statistics files and KVM's modules: a file needs kvm.ko until it is closed, but
  * not the vendor module, which can be unloaded, and replaced, while files of VMs
- * that are gone are still read. Leaves the modules loaded.
+ * that are gone are still read. So does an event of perf, of which nothing may be left
+ * when it is closed: threads that have had one go on without kvm.ko. Leaves the modules
+ * loaded.
  */
+#include <linux/perf_event.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "tiny-vm.h"
 
@@ -74,6 +78,69 @@ static bool loads(const char *path)
 	return loaded;
 }
 
+/* The number in a file of the PMU in sysfs, behind @key if that is not "". */
+static long pmu_number(const char *name, const char *key)
+{
+	char path[128], text[64] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/kvm/%s", name);
+	fd = checked(open(path, O_RDONLY), path);
+	checked(read(fd, text, sizeof(text) - 1), path);
+	close(fd);
+	return strtol(strstr(text, key) + strlen(key), NULL, 0);
+}
+
+/* Of this thread, wherever it runs. */
+static int open_event(unsigned int type, unsigned long config)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config, };
+
+	return checked(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), "perf_event_open");
+}
+
+/* Processes that have had an event of KVM, and no other one before. */
+struct former {
+	pid_t pid;
+	int go[2];		/* they go on once there is something to be read */
+};
+
+/* With @later it has another event then, with which it is scheduled out and in. */
+static struct former start_former(bool later)
+{
+	unsigned int type = pmu_number("type", "");
+	unsigned long exits = pmu_number("events/exits", "=");
+	struct former former;
+	int ready[2];
+	char byte;
+
+	checked(pipe(ready), "pipe");
+	checked(pipe(former.go), "pipe");
+	former.pid = checked(fork(), "fork");
+	if (!former.pid) {
+		close(open_event(type, exits));
+		checked(write(ready[1], "", 1), "pipe");
+		checked(read(former.go[0], &byte, 1), "pipe");
+		if (later)
+			open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+		for (int i = 0; later && i < 100; i++)
+			usleep(1000);
+		_exit(0);
+	}
+	checked(read(ready[0], &byte, 1), "pipe");
+	close(ready[0]);
+	close(ready[1]);
+	return former;
+}
+
+static bool ends_well(const struct former *former)
+{
+	int status;
+
+	checked(write(former->go[1], "", 1), "pipe");
+	return waitpid(former->pid, &status, 0) == former->pid && !status;
+}
+
 /* The one that is there is that of this machine's processor. */
 static bool is_intel(void)
 {
@@ -88,9 +155,11 @@ int main(void)
 	struct tiny_vm vm = tiny_vm_create();
 	int vm_stats = stats_fd(vm.fd);
 	int vcpu_stats = stats_fd(vm.vcpu);
+	struct former former, later;
+	int event;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("1..13\n");
+	printf("1..17\n");
 	result(tiny_vm_run(&vm) && moved(content_of(vcpu_stats)), "vm_runs_and_counts");
 	result(is_in_use(vendor), "vendor_module_is_in_use_while_a_vm_is_open");
 	tiny_vm_close(&vm);
@@ -109,8 +178,16 @@ int main(void)
 	result(is_in_use("kvm"), "kvm_is_in_use_by_the_last_file");
 	result(same(vcpu_last, content_of(vcpu_stats)), "last_file_is_still_readable");
 	close(vcpu_stats);
+	former = start_former(false);
+	later = start_former(true);
+	event = open_event(pmu_number("type", ""), pmu_number("events/exits", "="));
+	result(is_in_use("kvm"), "kvm_is_in_use_by_an_event");
+	close(event);
 	result(unloads("kvm"), "kvm_unloads_after_the_last_close");
+	result(ends_well(&former), "process_that_had_an_event_ends_without_kvm");
+	result(ends_well(&later), "process_that_had_an_event_is_scheduled_without_kvm");
 
+	result(access("/sys/bus/event_source/devices/kvm", F_OK), "events_go_with_kvm");
 	result(loads("/modules/kvm.ko") && loads(vendor_path), "modules_load_again");
 	vm = tiny_vm_create();
 	vcpu_stats = stats_fd(vm.vcpu);
