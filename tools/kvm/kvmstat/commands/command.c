@@ -237,7 +237,7 @@ int sample_tracked(struct tracker *tracker)
 	struct inventory *inventory = tracker->inventory;
 	int ret;
 
-	ret = tracker_sample(tracker, time_source->now_ns());
+	ret = tracker_sample(tracker);
 	print_problems(inventory);
 	if (!ret)
 		return STATUS_OK;

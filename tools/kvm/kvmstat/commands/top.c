@@ -78,7 +78,7 @@ static int take_sample(struct top *top)
 	struct timespec real;
 	int ret;
 
-	ret = tracker_sample(&top->tracker, time_source->now_ns());
+	ret = tracker_sample(&top->tracker);
 	real = time_source->real();
 	top->view.real_ns = real.tv_sec * NSEC_PER_SEC + real.tv_nsec;
 	return ret;

@@ -307,11 +307,11 @@ static size_t count_things(const struct watch *watch, const struct watched_vm *w
 	return watched->vm->num_vcpus;
 }
 
-/* A vCPU that comes later begins with 0. */
+/* A vCPU that comes later begins with 0, if it is known that it has not been there for long. */
 static void add_things(struct watch *watch, struct watched_vm *watched)
 {
 	size_t i, count = count_things(watch, watched);
-	bool later = watched->num_things;
+	bool later = watched->num_things && vm_is_of_series(watched->vm);
 
 	if (count <= watched->num_things)
 		return;

@@ -134,15 +134,33 @@ struct times times_of(const struct share_sources *sources, const uint64_t *value
 	return times;
 }
 
-void times_add(struct times *sum, const struct times *last, const struct times *now)
+struct times times_between(const struct times *last, const struct times *now)
+{
+	uint64_t *ready_ns, was_wait_ns = 0;
+	struct times passed = {};
+	enum share share;
+
+	for (share = 0; share < NUM_SHARES; share++) {
+		if (now->ns[share] >= last->ns[share])
+			passed.ns[share] = now->ns[share] - last->ns[share];
+		else
+			was_wait_ns += last->ns[share] - now->ns[share];
+	}
+	/*
+	 * What was completed as another state turns out to have been a wait for a CPU once that
+	 * ends. It is of the intervals before, where it has been shown, and not of this one.
+	 */
+	ready_ns = &passed.ns[SHARE_READY];
+	*ready_ns -= *ready_ns < was_wait_ns ? *ready_ns : was_wait_ns;
+	return passed;
+}
+
+void times_add(struct times *sum, const struct times *more)
 {
 	enum share share;
 
-	/* What was completed as one state can turn out to have been a wait for a CPU. */
-	for (share = 0; share < NUM_SHARES; share++) {
-		if (now->ns[share] > last->ns[share])
-			sum->ns[share] += now->ns[share] - last->ns[share];
-	}
+	for (share = 0; share < NUM_SHARES; share++)
+		sum->ns[share] += more->ns[share];
 }
 
 static bool is_on(const struct statsfile_desc *desc, const uint64_t *values)
@@ -188,13 +206,13 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 					     now->ready_ns, }, };
 	uint64_t total_ns = elapsed_ns * now->num_threads, sum_ns = 0;
 	struct shares shares = { .by_cpu = true, };
-	struct times passed = {};
+	struct times passed;
 	enum share share;
 
 	/* What one of them did before it was there, or is not there with any more. */
 	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
 		return shares;
-	times_add(&passed, &before, &after);
+	passed = times_between(&before, &after);
 	for (share = 0; share < NUM_SHARES; share++)
 		sum_ns += passed.ns[share];
 	/* A tick can be of the interval before. */

@@ -60,8 +60,10 @@ bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *
 struct times times_of(const struct share_sources *sources, const uint64_t *values,
 		      uint64_t now_ns);
 
-/* Adds what came in between to the sum. */
-void times_add(struct times *sum, const struct times *last, const struct times *now);
+/* What came in between, of one vCPU: its parts add up to the time in between. */
+struct times times_between(const struct times *last, const struct times *now);
+
+void times_add(struct times *sum, const struct times *more);
 
 /*
  * @passed: of vCPUs that were there for @total_ns, together; @vm_values: those of the VM, which

@@ -94,11 +94,11 @@ static void note_times(struct tracked_vm *tracked, struct tracked_vcpu *vcpu,
 {
 	const struct model *model = &tracked->model;
 	struct times now = times_of(&tracked->columns->shares, values, model->last_ns);
-	struct times passed = {};
+	struct times passed;
 
 	if (vcpu->has_times && model->elapsed_ns) {
-		times_add(&passed, &vcpu->times, &now);
-		times_add(&tracked->passed, &vcpu->times, &now);
+		passed = times_between(&vcpu->times, &now);
+		times_add(&tracked->passed, &passed);
 		tracked->passed_ns += model->elapsed_ns;
 		vcpu->rates.shares = find_shares(tracked, &passed, model->elapsed_ns);
 	}
@@ -277,6 +277,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 {
 	const struct vm *vm = tracked->vm;
 	struct statsfile_error error;
+	bool is_new;
 
 	tracked->pid = vm->process->pid;
 	snprintf(tracked->name, sizeof(tracked->name), "%s", vm->process->name);
@@ -293,7 +294,9 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
 	tracked->passed = (struct times) {};
 	tracked->passed_ns = 0;
-	if (model_sample(&tracked->model, now_ns, tracked->sampled || tracker->from_zero, &error)) {
+	/* Files that are not of the series can be found, and opened, long after the vCPU came. */
+	is_new = tracker->from_zero || (tracked->sampled && vm_is_of_series(vm));
+	if (model_sample(&tracked->model, now_ns, is_new, &error)) {
 		inventory_blame(tracker->inventory, vm->process, "%s", error.text);
 		return false;
 	}
@@ -330,8 +333,9 @@ static void note_end(struct tracker *tracker)
 		tracker->process_ended = tracker->process->gone;
 }
 
-static int scan(struct tracker *tracker, uint64_t now_ns)
+static int scan(struct tracker *tracker)
 {
+	uint64_t now_ns = time_source->now_ns();
 	int ret;
 
 	if (tracker->scanned && now_ns - tracker->scanned_ns < SCAN_NS)
@@ -378,13 +382,15 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 	inventory_forget_dead(inventory);
 }
 
-int tracker_sample(struct tracker *tracker, uint64_t now_ns)
+int tracker_sample(struct tracker *tracker)
 {
+	uint64_t now_ns;
 	int ret;
 
-	ret = scan(tracker, now_ns);
+	ret = scan(tracker);
 	if (ret)
 		return ret;
+	now_ns = time_source->now_ns();
 	forget_ended(tracker, now_ns);
 	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
 	tracker->sampled_ns = now_ns;
@@ -427,7 +433,7 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 	if (closely)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
-	scan(tracker, time_source->now_ns());
+	scan(tracker);
 	if (tracker->process)
 		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
 	sample_vms(tracker, time_source->now_ns(), false);

@@ -86,13 +86,14 @@ void tracker_free(struct tracker *tracker);
 /*
  * Looks for VMs, not more often than once a second, and reads all of them. 0, or
  * -errno if there are no processes to be read at all. What cannot be seen of them is
- * among the inventory's problems.
+ * among the inventory's problems. The sample is of when it is read: a look can take long.
  *
  * A VM has rates once it was sampled twice, whether it has just been started or could
  * only not be seen before: nobody says which, and what it counted until then may be of
- * years. The vCPUs that are added to it from then on are new, and counted from zero.
+ * years. The vCPUs that are added to it from then on are new, and counted from zero, if the
+ * VM's file shows when they come: those of other kernels have rates with their second sample.
  */
-int tracker_sample(struct tracker *tracker, uint64_t now_ns);
+int tracker_sample(struct tracker *tracker);
 
 /*
  * Waits for the end of an interval. Meanwhile VMs are looked for as well, once a second

@@ -159,8 +159,7 @@ struct vcpu *vm_find_vcpu(const struct vm *vm, unsigned int number)
 	return NULL;
 }
 
-/* Of those that have statistics files none but the series shows this one of the VM. */
-static bool is_of_series(const struct vm *vm)
+bool vm_is_of_series(const struct vm *vm)
 {
 	return statsfile_find(vm->file.schema, "online_vcpus");
 }
@@ -171,7 +170,7 @@ const char *vm_source(const struct vm *vm)
 		return "proc";
 	if (vm_has_sums(vm))
 		return "debugfs";
-	return is_of_series(vm) ? "series" : "vmm";
+	return vm_is_of_series(vm) ? "series" : "vmm";
 }
 
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)

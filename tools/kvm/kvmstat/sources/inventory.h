@@ -245,6 +245,9 @@ static inline size_t vm_count_vcpus(const struct vm *vm)
 /* Where what is known of it comes from: "series", "vmm", "debugfs" or "proc". */
 const char *vm_source(const struct vm *vm);
 
+/* Of those that have statistics files: none but the series shows "online_vcpus" of the VM. */
+bool vm_is_of_series(const struct vm *vm);
+
 /* What is described of the vCPUs; NULL if nothing is, before there is one. */
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes well-formed statistics files and recordings into two directories: what the
- * fuzzers start from, so that they need not invent the formats.
+ * Writes well-formed statistics files, recordings and what VMMs say of themselves into three
+ * directories: what the fuzzers start from, so that they need not invent the formats.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +167,41 @@ static void write_recordings(void)
 	image_free(&vcpu);
 }
 
+/* Command line, cgroups, program, machined's file: see fuzz_identity.c. */
+static void write_identities(void)
+{
+#define SEED(name, text) { name, text, sizeof(text) - 1, }
+	static const struct {
+		const char *name, *text;
+		size_t size;
+	} seeds[] = {
+		SEED("libvirt", "/usr/bin/qemu-system-x86_64\0-name\0guest=web,debug-threads=on\0"
+		     "-uuid\0001234567-89ab-cdef-0123-456789abcdef\0-smbios\0"
+		     "type=1,product=OpenStack Nova,uuid=01234567-89AB-cdef-0123-456789abcdef\0"
+		     "\377" "0::/machine.slice/machine-qemu\\x2d1\\x2dweb.scope/libvirt\n"
+		     "\377" "qemu-system-x86\n"
+		     "\377" "NAME=qemu-1-web\nID=0123456789abcdef0123456789abcdef\n"),
+		SEED("partition", "qemu\0-name\0web\0"
+		     "\377" "1:cpu:/machine/a.partition/qemu-1-web.libvirt-qemu/emulator\n"
+		     "\377" "qemu\n" "\377"),
+		SEED("kubevirt", "/usr/bin/virt-launcher-monitor\0--name=default_vmi,guest=a_b\0"
+		     "kubevirt\0"
+		     "\377" "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+		     "pod01234567_89ab_cdef_0123_456789abcdef.slice/cri-1.scope\n"
+		     "\377" "qemu-kvm\n" "\377"),
+		SEED("firecracker", "/firecracker\0--id\0vm-1\0--api-sock\0/run/vm-1.socket\0"
+		     "\377" "0::/../firecracker/vm-1\n" "\377" "firecracker\n" "\377"),
+		SEED("cloud-hypervisor", "cloud-hypervisor\0--api-socket\0path=/run/vm/web/api.sock\0"
+		     "--platform\0num_pci=1,uuid=01234567-89ab-cdef-0123-456789abcdef\0"
+		     "\377" "0::/user.slice\n" "\377" "cloud-hyperviso\n" "\377"),
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(seeds); i++)
+		write_file("identity", seeds[i].name, seeds[i].text, seeds[i].size);
+#undef SEED
+}
+
 int main(int argc, char **argv)
 {
 	struct image image;
@@ -177,6 +212,7 @@ int main(int argc, char **argv)
 	}
 	directory = argv[1];
 	write_recordings();
+	write_identities();
 	image = image_build("kvm-1/vcpu-0", vcpu_stats);
 	write_seed("vcpu", &image);
 	image = image_build("kvm-1", no_stats);

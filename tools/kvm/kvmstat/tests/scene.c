@@ -104,6 +104,7 @@ static unsigned int second;
 
 unsigned int scene_interrupted_at = SCENE_SECONDS;
 unsigned int scene_closed_since;
+bool scene_is_newer_kernel;
 void (*scene_on_second)(unsigned int second);
 
 static bool is_there(const struct guest *guest)
@@ -172,17 +173,25 @@ static void set_values(uint64_t *values, const struct image_stat *stats,
 	}
 }
 
+/* The first one is of this series. */
+static const struct image_stat *vm_stats_of(const struct guest *guest)
+{
+	return !guest->windows && scene_is_newer_kernel ? vm_stats + 1 : vm_stats;
+}
+
 static void set_file(struct open_file *file)
 {
 	const struct guest *guest = file->guest;
+	const struct image_stat *stats = vm_stats_of(guest);
 	unsigned int i;
 
 	if (file->vcpu) {
 		set_values(image_values(&file->image), vcpu_stats, guest, file->vcpu);
 		return;
 	}
-	set_values(image_values(&file->image), vm_stats, guest, 0);
-	image_values(&file->image)[0] = num_vcpus(guest);
+	set_values(image_values(&file->image), stats, guest, 0);
+	if (stats == vm_stats)
+		image_values(&file->image)[0] = num_vcpus(guest);
 	for (i = 0; guest->windows && i < num_vcpus(guest); i++) {
 		image_vcpu_ids(&file->image)[i] = vcpu_id(i);
 		set_values(image_vcpu_values(&file->image, i), vcpu_stats, guest, i + 1);
@@ -303,7 +312,7 @@ static int scene_get_stats(const struct host *host, pid_t pid, const struct proc
 	else if (file.vcpu)
 		file.image = image_build_ext(id, vcpu_stats, NULL, 0);
 	else
-		file.image = image_build(id, vm_stats);
+		file.image = image_build(id, vm_stats_of(guest));
 	source = image_to_file(&file.image, VCPU_MAX, STATSFILE_MMAP);
 	set_file(&file);
 	if (files[source.fd].guest)

@@ -35,6 +35,9 @@ extern unsigned int scene_interrupted_at;
 /* When the one comes whose statistics cannot be had: 0, it is there from the beginning. */
 extern unsigned int scene_closed_since;
 
+/* The VM that does not show its vCPUs has files as newer kernels have them. */
+extern bool scene_is_newer_kernel;
+
 /* Or NULL: called when a second begins. */
 extern void (*scene_on_second)(unsigned int second);
 

@@ -860,9 +860,10 @@ static void test_serial_used_again(void)
 		abort();
 	replay_init(&inventory);
 	tracker_init(&tracker, &inventory);
-	tracker_sample(&tracker, replay_time.now_ns());
+	time_source = &replay_time;
+	tracker_sample(&tracker);
 	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
-	check(replay_step() && !tracker_sample(&tracker, replay_time.now_ns()) &&
+	check(replay_step() && !tracker_sample(&tracker) &&
 	      tracker.num_vms == 2 && tracker.vm[0]->ended && !tracker.vm[1]->ended &&
 	      !tracker.vm[1]->num_vcpus, "used again: another VM");
 	tracker_free(&tracker);

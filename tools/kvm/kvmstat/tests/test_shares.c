@@ -116,10 +116,48 @@ static void test_passed(void)
 {
 	const struct times first = { .ns = { 10, 20, 30, 40, 50, }, };
 	const struct times second = { .ns = { 15, 20, 31, 39, 60, }, };
+	struct times passed = times_between(&first, &second);
 	struct times sum = { .ns = { 1, 1, 1, 1, 1, }, };
 
-	times_add(&sum, &first, &second);
-	check(has_ns(&sum, 6, 1, 2, 1, 11), "what came in between; what got less is none");
+	check(has_ns(&passed, 5, 0, 1, 0, 10), "what came in between; what got less is none");
+	times_add(&sum, &passed);
+	check(has_ns(&sum, 6, 1, 2, 1, 11), "and is added");
+}
+
+/*
+ * In the guest up to 100, halted up to 200, waits for a CPU up to 2100, then in the guest again:
+ * that it waits KVM counts when it runs.
+ */
+static void test_long_wait(void)
+{
+	static const struct {
+		uint64_t state, since, guest, halt, ready;
+		uint64_t expected[NUM_SHARES];
+	} samples[] = {
+		{ IN_GUEST, 0, 0, 0, 0, {}, },
+		{ IN_HALT, 100, 100, 0, 0, { [SHARE_GUEST] = 100, [SHARE_IDLE] = 900, }, },
+		{ IN_HALT, 100, 100, 0, 0, { [SHARE_IDLE] = 1000, }, },
+		{ IN_GUEST, 2100, 100, 100, 1900, { [SHARE_GUEST] = 900, [SHARE_READY] = 100, }, },
+		{ IN_GUEST, 2100, 100, 100, 1900, { [SHARE_GUEST] = 1000, }, },
+	};
+	struct times last, now, passed;
+	uint64_t values[NUM_VALUES];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(samples); i++, last = now) {
+		memset(values, 0, sizeof(values));
+		values[STATE] = samples[i].state;
+		values[SINCE] = 1000 + samples[i].since;
+		values[GUEST] = samples[i].guest;
+		values[HALT] = samples[i].halt;
+		values[READY] = samples[i].ready;
+		now = times_of(&sources, values, 1000 + 1000 * i);
+		if (!i)
+			continue;
+		passed = times_between(&last, &now);
+		check(!memcmp(passed.ns, samples[i].expected, sizeof(passed.ns)),
+		      "a long wait: second %zu", i);
+	}
 }
 
 static bool has_parts(const struct shares *shares, const double part[NUM_SHARES])
@@ -235,6 +273,7 @@ int main(void)
 	test_counted();
 	test_completed();
 	test_passed();
+	test_long_wait();
 	test_shares();
 	test_threads();
 	test_others();

@@ -14,6 +14,14 @@
 static struct inventory inventory;
 static struct tracker tracker;
 
+/* The scene's, in which something took long that nothing happened in. */
+static uint64_t late_ns;
+
+static uint64_t late_now_ns(void)
+{
+	return scene_time.now_ns() + late_ns;
+}
+
 /* The n-th VM of the process. */
 static const struct tracked_vm *find(pid_t pid, unsigned int n)
 {
@@ -28,7 +36,7 @@ static const struct tracked_vm *find(pid_t pid, unsigned int n)
 
 static void sample(void)
 {
-	if (tracker_sample(&tracker, scene_time.now_ns()))
+	if (tracker_sample(&tracker))
 		check(false, "there are processes");
 }
 
@@ -52,6 +60,7 @@ static void tear_down(void)
 	tracker_free(&tracker);
 	inventory_free(&inventory);
 	scene_start(0);
+	late_ns = 0;
 }
 
 static bool has_rates(const struct tracked_vm *vm)
@@ -98,6 +107,27 @@ static void test_new_vcpu(void)
 	tear_down();
 }
 
+/* There it may have been for long: a VMM opens its file, or it is found, whenever that is. */
+static void test_late_vcpu(void)
+{
+	const struct tracked_vm *vm;
+
+	scene_is_newer_kernel = true;
+	set_up(1);
+	vm = find(SCENE_SPLIT_PID, 0);
+	next();
+	check_number(vm->num_vcpus, 2, "newer kernel: a second vCPU");
+	check(vm->vcpu[1].rates.per_second[RATE_EXITS] == 0 &&
+	      vm->rates.per_second[RATE_EXITS] == vm->vcpu[0].rates.per_second[RATE_EXITS],
+	      "newer kernel: what it has counted by then is in no rate");
+	next();
+	check_number(vm->rates.per_second[RATE_EXITS],
+		     scene_exits(SCENE_SPLIT_PID, 3) - scene_exits(SCENE_SPLIT_PID, 2),
+		     "newer kernel: what it counts then is");
+	tear_down();
+	scene_is_newer_kernel = false;
+}
+
 /* In one sample dead, then on the list for a while. */
 static void test_ended(void)
 {
@@ -117,7 +147,8 @@ static void test_ended(void)
 	next();
 	check(find(SCENE_SPLIT_PID, 1) && find(SCENE_SPLIT_PID, 1)->serial > serial,
 	      "a new one of that pid is another one");
-	tracker_sample(&tracker, tracker.sampled_ns + TRACKER_KEEPS_NS);
+	late_ns = TRACKER_KEEPS_NS;
+	sample();
 	check(!find(SCENE_SHORT_PID, 0) && !find(SCENE_SPLIT_PID, 1),
 	      "they are gone after a while");
 	check(find(SCENE_SPLIT_PID, 0) && !find(SCENE_SPLIT_PID, 0)->ended, "the new one is not");
@@ -127,10 +158,8 @@ static void test_ended(void)
 /* It comes and ends between two samples. */
 static void test_between(void)
 {
-	const struct time_source *saved = time_source;
 	const struct tracked_vm *vm;
 
-	time_source = &scene_time;
 	set_up(1);
 	check(!find(SCENE_SHORT_PID, 0), "long interval: a VM is not there in the beginning");
 	tracker_wait(&tracker, -1, scene_time.now_ns() + 8 * NSEC_PER_SEC);
@@ -146,7 +175,41 @@ static void test_between(void)
 	next();
 	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)), "what has ended is shown once");
 	tear_down();
-	time_source = saved;
+}
+
+static bool is_slow;
+
+static int slow_list(const struct host *host, struct proc_list *list)
+{
+	if (is_slow)
+		late_ns += NSEC_PER_SEC / 2;
+	is_slow = false;
+	return scene_host.list(host, list);
+}
+
+/* Values are of when they were read, not of when it was begun to look for them. */
+static void test_slow_look(void)
+{
+	struct host host = scene_host;
+	const struct tracked_vm *vm;
+
+	host.list = slow_list;
+	scene_start(1);
+	discover_init(&inventory, &host);
+	tracker_init(&tracker, &inventory);
+	is_slow = true;
+	sample();
+	next();
+	vm = find(SCENE_WHOLE_PID, 0);
+	check_number(vm->model.elapsed_ns, NSEC_PER_SEC, "slow look: not in the first interval");
+	check_number(tracker.elapsed_ns, NSEC_PER_SEC, "slow look: nor in that of all VMs");
+	check_number(vm->rates.per_second[RATE_EXITS],
+		     scene_exits(SCENE_WHOLE_PID, 2) - scene_exits(SCENE_WHOLE_PID, 1),
+		     "slow look: rates are right");
+	is_slow = true;
+	next();
+	check_number(vm->model.elapsed_ns, 3 * NSEC_PER_SEC / 2, "slow look: it counts later");
+	tear_down();
 }
 
 static void test_process(void)
@@ -212,10 +275,8 @@ static bool is_known(const struct tracked_vm *vm)
 
 static void test_threads(void)
 {
-	const struct time_source *saved = time_source;
 	struct host host = scene_host;
 
-	time_source = &scene_time;
 	scene_start(1);
 	host.read_threads = read_threads;
 	idle_from_ns = UINT64_MAX;
@@ -240,15 +301,12 @@ static void test_threads(void)
 	check(find(SCENE_CLOSED_PID, 0)->rates.shares.part[SHARE_GUEST] == 0.25,
 	      "threads: of all of an interval, with looks in between");
 	tear_down();
-	time_source = saved;
 }
 
 static void test_other_threads(void)
 {
-	const struct time_source *saved = time_source;
 	struct host host = scene_host;
 
-	time_source = &scene_time;
 	scene_start(1);
 	host.read_threads = read_threads;
 	discover_init(&inventory, &host);
@@ -270,15 +328,20 @@ static void test_other_threads(void)
 	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: all have gone");
 	num_threads = 1;
 	tear_down();
-	time_source = saved;
 }
 
 int main(void)
 {
+	struct time_source late_time = scene_time;
+
+	late_time.now_ns = late_now_ns;
+	time_source = &late_time;
 	test_first_samples();
 	test_new_vcpu();
+	test_late_vcpu();
 	test_ended();
 	test_between();
+	test_slow_look();
 	test_process();
 	test_threads();
 	test_other_threads();
