@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -123,6 +124,17 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 	return snapshot;
 }
 
+/*
+ * What was written last is cut off again. What cannot be cut off is no regular file, and
+ * nothing is lost with it. Standard output may be behind what others have written.
+ */
+static bool cut_off(int fd, size_t size)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+
+	return end >= 0 && !ftruncate(fd, end - (off_t)size);
+}
+
 /* All that is in writer.block; if that fails, the file ends with the last sample before. */
 static int write_block(struct record *record)
 {
@@ -141,8 +153,7 @@ static int write_block(struct record *record)
 	if (done < block->size) {
 		print_error("%s: %s; it ends after %llu samples", record->path, strerror(errno),
 			    (unsigned long long)record->num_samples);
-		/* What cannot be cut off is no regular file, and nothing is lost with it. */
-		if (done && ftruncate(record->fd, record->size))
+		if (done && !cut_off(record->fd, done))
 			print_error("%s: its last sample is not complete", record->path);
 		return STATUS_ERROR;
 	}
@@ -236,10 +247,31 @@ static int run_record(struct record *record, const struct record_options *option
 	return status == STATUS_OK ? inventory_status(&record->inventory) : status;
 }
 
+/*
+ * Empties it, unless another recorder is writing it, which would go on behind what is new.
+ * Devices and pipes may be written by many. Not all filesystems have locks.
+ */
+static int take_file(int fd, const char *path)
+{
+	struct stat info;
+
+	if (!fstat(fd, &info) && !S_ISREG(info.st_mode))
+		return STATUS_OK;
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		print_error("%s is being written by another process", path);
+		return STATUS_ERROR;
+	}
+	if (ftruncate(fd, 0)) {
+		print_error("%s: %s", path, strerror(errno));
+		return STATUS_ERROR;
+	}
+	return STATUS_OK;
+}
+
 /* Of nothing that is there anything is lost, unless that is asked for. */
 static int open_file(const struct record_options *options)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? 0 : O_EXCL);
 	int fd;
 
 	if (!strcmp(options->path, "-")) {
@@ -253,6 +285,10 @@ static int open_file(const struct record_options *options)
 		print_error("%s exists; --force overwrites it", options->path);
 	else if (fd < 0)
 		print_error("%s: %s", options->path, strerror(errno));
+	if (fd >= 0 && take_file(fd, options->path) != STATUS_OK) {
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 

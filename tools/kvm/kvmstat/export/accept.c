@@ -95,23 +95,53 @@ static void raise_to(unsigned int *quality, unsigned int to)
 		*quality = to;
 }
 
+/* What text/plain is meant by: the first of those that the client names counts. */
+static const char * const names_of_text[] = { "text/plain", "text/*", "*/*" };
+
+struct text_ranges {
+	bool is_named[ARRAY_SIZE(names_of_text)];
+	unsigned int quality[ARRAY_SIZE(names_of_text)];
+};
+
+static void add_text(struct text_ranges *ranges, const struct range *range)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names_of_text); i++) {
+		if (!word_is(&range->type, names_of_text[i]))
+			continue;
+		ranges->is_named[i] = true;
+		raise_to(&ranges->quality[i], range->quality);
+	}
+}
+
+static unsigned int quality_of_text(const struct text_ranges *ranges)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names_of_text); i++) {
+		if (ranges->is_named[i])
+			return ranges->quality[i];
+	}
+	return 0;
+}
+
 enum exposition_format choose_format(const char *accept)
 {
-	unsigned int openmetrics = 0, text = 0;
+	struct text_ranges text = {};
+	unsigned int openmetrics = 0;
 	struct range range;
 
 	while (accept && *accept) {
 		range = parse_range(&accept);
 		if (*accept == ',')
 			accept++;
-		if (word_is(&range.type, "application/openmetrics-text")) {
-			if (!range.other_version)
-				raise_to(&openmetrics, range.quality);
-		} else if (word_is(&range.type, "text/plain")) {
-			raise_to(&text, range.quality);
-		}
+		add_text(&text, &range);
+		if (word_is(&range.type, "application/openmetrics-text") && !range.other_version)
+			raise_to(&openmetrics, range.quality);
 	}
-	return openmetrics && openmetrics >= text ? FORMAT_OPENMETRICS : FORMAT_PROMETHEUS;
+	return openmetrics && openmetrics >= quality_of_text(&text) ? FORMAT_OPENMETRICS :
+								      FORMAT_PROMETHEUS;
 }
 
 bool accepts_gzip(const char *encodings)

@@ -9,7 +9,10 @@
 
 #include "export/render_openmetrics.h"
 
-/* @accept: or NULL. OpenMetrics only for those that ask for it by name. */
+/*
+ * @accept: or NULL. OpenMetrics only for those that ask for it by name, and would not rather
+ * have text.
+ */
 enum exposition_format choose_format(const char *accept);
 
 /* @encodings: or NULL. */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -231,33 +232,78 @@ static ssize_t read_page(void *context, uint64_t position, char *text, size_t si
 	return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
+/* A list, parts of which may stand in several headers of the same name. */
+struct list {
+	const char *name;
+	char *text;			/* or NULL */
+};
+
+static enum MHD_Result add_part(void *context, enum MHD_ValueKind kind, const char *name,
+				const char *text)
+{
+	struct list *list = context;
+	char *longer;
+
+	(void)kind;
+	if (!text || strcasecmp(name, list->name))
+		return MHD_YES;
+	longer = xasprintf("%s%s%s", list->text ?: "", list->text ? "," : "", text);
+	free(list->text);
+	list->text = longer;
+	return MHD_YES;
+}
+
+/* NULL if there is no such header. The caller frees it. */
+static char *find_list(struct MHD_Connection *connection, const char *name)
+{
+	struct list list = { .name = name, };
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, add_part, &list);
+	return list.text;
+}
+
+/* Whether there is one now. */
+static bool open_page(struct client *client, const char *accept, bool zipped)
+{
+	struct http_server *server = client->server;
+
+	if (server->num_pages >= HTTP_MAX_PAGES)
+		drop_oldest_page(server);
+	client->page = server->site.open(server->site.context, accept);
+	if (!client->page)
+		return false;
+	server->num_pages++;
+	if (zipped)
+		client->gzip = gzip_open(server->site.read, client->page);
+	return true;
+}
+
 static enum MHD_Result answer_page(struct client *client, struct MHD_Connection *connection,
 				   bool head)
 {
-	struct http_server *server = client->server;
-	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 MHD_HTTP_HEADER_ACCEPT);
-	const char *encodings = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							    MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	char *encodings = find_list(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	char *accept = find_list(connection, MHD_HTTP_HEADER_ACCEPT);
+	const char *type = client->server->site.type(accept);
 	bool zipped = gzip_is_there && accepts_gzip(encodings);
+	bool is_there = head || open_page(client, accept, zipped);
 	struct MHD_Response *response;
 
-	if (!head) {
-		if (server->num_pages >= HTTP_MAX_PAGES)
-			drop_oldest_page(server);
-		client->page = server->site.open(server->site.context, accept);
-		if (!client->page)
-			return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
-					   "The processes of this host cannot be read.\n");
-		server->num_pages++;
-		if (zipped)
-			client->gzip = gzip_open(server->site.read, client->page);
-	}
+	free(accept);
+	free(encodings);
+	if (!is_there)
+		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
+				   "The processes of this host cannot be read.\n");
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page,
 						     client, NULL);
+	/* No chunks: the end of them would be sent although nothing is in them. */
+	if (response && head)
+		MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+	if (response)
+		add_header(response, MHD_HTTP_HEADER_VARY,
+			   MHD_HTTP_HEADER_ACCEPT ", " MHD_HTTP_HEADER_ACCEPT_ENCODING);
 	if (response && zipped)
 		add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-	return answer(connection, MHD_HTTP_OK, server->site.type(accept), response);
+	return answer(connection, MHD_HTTP_OK, type, response);
 }
 
 static const char start_page[] =
@@ -280,6 +326,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	(void)data;
 	(void)size;
 	(void)request;
+	/* What had arrived by then is read all the same. */
+	if (client->dropped)
+		return MHD_NO;
 	client->asked = true;
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET))
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain",

@@ -10,6 +10,7 @@
 #include "model/descriptions.h"
 #include "model/histogram.h"
 #include "render/format.h"
+#include "util/text.h"
 #include "util/util.h"
 
 static const char * const prefixes[NUM_SCOPES] = {
@@ -88,24 +89,17 @@ static const char *unit_of(const struct statsfile_desc *desc)
 	}
 }
 
-static bool ends_in(const char *text, size_t length, const char *end)
-{
-	size_t end_length = strlen(end);
-
-	return length > end_length && !strncmp(text + length - end_length, end, end_length);
-}
-
 /* How much of the statistic's name is left without what the metric says in another way. */
 static int base_length(const struct statsfile_desc *desc)
 {
 	size_t length = strlen(desc->name);
 
-	if (is_histogram(desc) && ends_in(desc->name, length, "_hist"))
+	if (is_histogram(desc) && text_ends_in(desc->name, "_hist"))
 		return length - strlen("_hist");
 	if (!is_histogram(desc) && statsfile_unit(desc) == KVM_STATS_UNIT_SECONDS &&
-	    ends_in(desc->name, length, "_ns"))
+	    text_ends_in(desc->name, "_ns"))
 		return length - strlen("_ns");
-	if (ends_in(desc->name, length, "_total"))
+	if (text_ends_in(desc->name, "_total"))
 		return length - strlen("_total");
 	return length;
 }
@@ -169,14 +163,16 @@ static const char *label_name(const struct statsfile_desc *desc)
 static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 {
 	const struct renamed *entry = find_renamed(desc);
-	const char *base = entry ? entry->metric : desc->name;
-	int length = entry ? (int)strlen(base) : base_length(desc);
 	const char *unit = unit_of(desc);
-	bool has_unit = !*unit || ends_in(base, length, unit);
-	char *name, *c;
+	char *base, *name, *c;
+	bool has_unit;
 
-	name = xasprintf("%s%.*s%s%s", prefixes[scope], length, base, has_unit ? "" : "_",
+	base = entry ? xasprintf("%s", entry->metric) :
+		       xasprintf("%.*s", base_length(desc), desc->name);
+	has_unit = !*unit || text_ends_in(base, unit);
+	name = xasprintf("%s%s%s%s", prefixes[scope], base, has_unit ? "" : "_",
 			 has_unit ? "" : unit);
+	free(base);
 	for (c = name; *c; c++) {
 		if (!is_letter(*c))
 			*c = '_';
@@ -257,7 +253,7 @@ static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_d
 {
 	size_t length = strlen(histogram->name);
 
-	if (type_of(histogram) != METRIC_HISTOGRAM || !ends_in(histogram->name, length, "_hist") ||
+	if (type_of(histogram) != METRIC_HISTOGRAM || !text_ends_in(histogram->name, "_hist") ||
 	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE || is_array(sum) ||
 	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS || !has_same_scale(sum, histogram))
 		return false;
@@ -431,8 +427,8 @@ size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_s
 	size_t known;
 
 	for (known = 0; known < metrics->num_schemas; known++) {
-		if (metrics->schema[known].schema == schema &&
-		    metrics->schema[known].scope == scope)
+		if (metrics->schema[known].scope == scope &&
+		    statsfile_schema_is_same(metrics->schema[known].schema, schema))
 			return known;
 	}
 	metrics->schema = xreallocarray(metrics->schema, known + 1, sizeof(*metrics->schema));

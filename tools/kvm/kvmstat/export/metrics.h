@@ -2,7 +2,8 @@
 /*
  * Which metrics a monitoring system gets of the statistics: their names, with the unit
  * that they are in, what is said of them, and where in a file each has its values.
- * Looked up once per schema; metrics are never forgotten.
+ * Looked up once for all schemas that describe the same, of which a host has a few, however
+ * many VMs come and go; metrics are never forgotten.
  *
  * A histogram "X_hist" of times for which there is "X_ns", the sum of them, is one
  * metric: that is its sum. Who wants one of the two gets it: what a metric is called does
@@ -75,7 +76,7 @@ void metrics_free(struct metrics *metrics);
 /* Whether nothing fits the name, of all schemas that there were. */
 bool metrics_are_none(const struct metrics *metrics);
 
-/* The index of the schema, whose metrics are added if it is new. */
+/* The index of one that describes the same, whose metrics are added if there was none. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
 
 /* NAME="TEXT", the caller frees it. */

@@ -13,6 +13,7 @@
 
 #include "export/render_openmetrics.h"
 #include "render/format.h"
+#include "util/text.h"
 #include "util/util.h"
 
 const char * const exposition_types[NUM_FORMATS] = {
@@ -92,13 +93,6 @@ static void append_format(struct exposition *exposition, const char *format, ...
 	free(text);
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-
-	return length >= end_length && !strcmp(text + length - end_length, end);
-}
-
 /* @name without _total. One that had to get a number has no unit any more. */
 static void append_header(struct exposition *exposition, const char *name, const char *type,
 			  const char *unit, const char *help)
@@ -109,7 +103,7 @@ static void append_header(struct exposition *exposition, const char *name, const
 		total = "_total";
 	append_format(exposition, "# HELP %s%s %s\n", name, total, help);
 	append_format(exposition, "# TYPE %s%s %s\n", name, total, type);
-	if (exposition->openmetrics && *unit && ends_in(name, unit))
+	if (exposition->openmetrics && *unit && text_ends_in(name, unit))
 		append_format(exposition, "# UNIT %s %s\n", name, unit);
 }
 

@@ -328,7 +328,7 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		inventory_update(inventory, inventory->vm[i]);
 		add_vm(collector, &collector->vm[i], &scrape->vm[i]);
 	}
-	scrape->num_problems = inventory->num_problems;
+	scrape->num_problems = inventory->num_forgotten + inventory->num_problems;
 	scrape->duration_ns = monotonic_ns() - now_ns;
 	return ret;
 }

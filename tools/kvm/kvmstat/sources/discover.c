@@ -172,7 +172,8 @@ static void take_vm(struct inventory *inventory, struct process *process,
 static void take_vcpu(struct inventory *inventory, struct process *process, struct vm *vm,
 		      struct statsfile *file, unsigned int number)
 {
-	if (vm->num_vcpus && vm->vcpu[0].file.schema != file->schema) {
+	if (vm->num_vcpus &&
+	    !statsfile_schema_is_same(vm->vcpu[0].file.schema, file->schema)) {
 		inventory_blame(inventory, process,
 				"vCPU %u is left out, it has other statistics than vCPU %u",
 				number, vm->vcpu[0].number);

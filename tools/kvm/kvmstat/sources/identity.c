@@ -15,6 +15,7 @@
 
 #include "sources/identity.h"
 #include "util/file.h"
+#include "util/text.h"
 #include "util/util.h"
 
 #define ALPHANUMERIC "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -112,13 +113,6 @@ static bool has_only(const char *text, size_t most, const char *allowed)
 	size_t length = strlen(text);
 
 	return length && length <= most && strspn(text, allowed) == length;
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-
-	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
 static const char *skip_prefix(const char *text, const char *prefix)
@@ -329,7 +323,7 @@ static void name_by_socket(struct identity *identity)
 	slash = strrchr(path, '/');
 	name = slash ? slash + 1 : path;
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		if (ends_in(name, ends[i]))
+		if (text_ends_in(name, ends[i]))
 			name[strlen(name) - strlen(ends[i])] = '\0';
 	}
 	for (i = 0; slash && i < ARRAY_SIZE(alike); i++) {
@@ -407,7 +401,7 @@ static void look_at_unit(struct subject *subject, const char *unit)
 
 	set(subject->identity, IDENTITY_SCOPE, IDENTITY_CGROUP, unit);
 	rest = skip_prefix(unit, "machine-");
-	if (!rest || !ends_in(unit, ".scope"))
+	if (!rest || !text_ends_in(unit, ".scope"))
 		return;
 	snprintf(machine, sizeof(machine), "%.*s", (int)(strlen(rest) - strlen(".scope")), rest);
 	unescape(machine);
@@ -420,9 +414,9 @@ static void look_at_machine(struct subject *subject, char *rest)
 	char *component;
 
 	while ((component = next_component(&rest))) {
-		if (ends_in(component, ".slice"))
+		if (text_ends_in(component, ".slice"))
 			continue;
-		if (ends_in(component, ".scope") || ends_in(component, ".service"))
+		if (text_ends_in(component, ".scope") || text_ends_in(component, ".service"))
 			look_at_unit(subject, component);
 		return;
 	}
@@ -434,7 +428,7 @@ static void look_at_plain_machine(struct subject *subject, char *rest)
 	char *component, *end;
 
 	while ((component = next_component(&rest))) {
-		if (ends_in(component, ".partition"))
+		if (text_ends_in(component, ".partition"))
 			continue;
 		end = strstr(component, ".libvirt-");
 		if (!end)
@@ -461,7 +455,7 @@ static void look_at_pods(struct subject *subject, char *rest)
 			pod = strstr(pod + 1, "pod");
 		if (!pod)
 			continue;
-		if (ends_in(component, ".slice"))
+		if (text_ends_in(component, ".slice"))
 			component[strlen(component) - strlen(".slice")] = '\0';
 		for (byte = pod; *byte; byte++) {
 			if (*byte == '_')

@@ -78,15 +78,47 @@ void inventory_free(struct inventory *inventory)
 		close(inventory->events);
 }
 
-void inventory_add_note(struct inventory *inventory, char *text)
+static bool is_said(const struct inventory *inventory, const char *text)
 {
 	size_t i;
 
 	for (i = 0; i < inventory->num_problems; i++) {
-		if (!strcmp(inventory->problem[i], text)) {
-			free(text);
-			return;
-		}
+		if (!strcmp(inventory->problem[i], text))
+			return true;
+	}
+	return false;
+}
+
+static void forget_problems(struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_problems; i++)
+		free(inventory->problem[i]);
+	inventory->num_forgotten += inventory->num_problems;
+	inventory->num_problems = 0;
+	inventory->num_printed = 0;
+}
+
+void inventory_add_note(struct inventory *inventory, char *text)
+{
+	/* And the last one. */
+	bool is_full = inventory->num_problems > PROBLEMS_MAX;
+	uint64_t now_ns = monotonic_ns();
+
+	if (is_full && inventory->num_printed == inventory->num_problems &&
+	    now_ns - inventory->problems_full_ns >= PROBLEMS_NS) {
+		forget_problems(inventory);
+		is_full = false;
+	}
+	if (is_full || is_said(inventory, text)) {
+		free(text);
+		return;
+	}
+	if (inventory->num_problems == PROBLEMS_MAX) {
+		inventory->problems_full_ns = now_ns;
+		free(text);
+		text = xasprintf("there are more problems, which are not listed");
 	}
 	inventory->problem = xreallocarray(inventory->problem, inventory->num_problems + 1,
 					   sizeof(*inventory->problem));

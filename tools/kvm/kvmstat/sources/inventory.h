@@ -103,6 +103,8 @@ struct inventory {
 	char **problem;			/* and what else has to be said: one line each */
 	size_t num_problems;
 	size_t num_printed;		/* for who prints them */
+	size_t num_forgotten;		/* that were printed, see PROBLEMS_NS */
+	uint64_t problems_full_ns;	/* since when there are PROBLEMS_MAX */
 	bool incomplete;		/* there is something that should be shown and is not */
 	bool found_any;			/* VM, ever */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
@@ -214,6 +216,18 @@ struct process *inventory_add_process(struct inventory *inventory, pid_t pid, in
 
 /* One that is not gone, or NULL. */
 struct process *inventory_find_process(const struct inventory *inventory, pid_t pid);
+
+/*
+ * So many texts are remembered, as what was said is not said again; then a last one says that
+ * there are more. Names in them are what their owners like, and who may have VMs can make
+ * processes as fast as they are looked at: neither memory nor a log shall be filled with that.
+ *
+ * What comes on top of them is lost, whoever it is about. PROBLEMS_NS after that, if all were
+ * printed, it begins anew: what is still wrong then is said once more. So no text is printed
+ * more often than that, and none twice where there are no more than PROBLEMS_MAX.
+ */
+#define PROBLEMS_MAX 256
+#define PROBLEMS_NS (3600 * NSEC_PER_SEC)
 
 /* Both take over the text. The same at every look is said once. */
 void inventory_add_note(struct inventory *inventory, char *text);

@@ -184,24 +184,43 @@ static uint64_t get_signed(struct reader *reader)
 	return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
 }
 
+/* Whatever bytes they are, up to a 0. The caller frees it. */
+static char *get_bytes(struct reader *reader, size_t *length)
+{
+	char *bytes;
+
+	*length = get_varint(reader, RECORDING_MAX_STRING - 1);
+	if ((size_t)(reader->end - reader->at) < *length) {
+		set_wrong(reader, "it is too short");
+		*length = 0;
+	}
+	bytes = xcalloc(*length + 1, 1);
+	memcpy(bytes, reader->at, *length);
+	reader->at += *length;
+	return bytes;
+}
+
 /* Goes to a terminal. The caller frees it. */
 static char *get_string(struct reader *reader)
 {
-	size_t length = get_varint(reader, RECORDING_MAX_STRING - 1);
-	char *text, *copy;
+	size_t length;
+	char *text = get_bytes(reader, &length);
+	char *copy = xasprintf("%s", text);
 
-	if ((size_t)(reader->end - reader->at) < length) {
-		set_wrong(reader, "it is too short");
-		length = 0;
-	}
-	text = xcalloc(length + 1, 1);
-	memcpy(text, reader->at, length);
-	reader->at += length;
-	copy = xasprintf("%s", text);
 	text_make_printable(text);
 	if (strlen(copy) != length || strcmp(copy, text))
 		set_wrong(reader, "a text is not printable");
 	free(copy);
+	return text;
+}
+
+/* Older versions have written what uname() said: nothing is found by that, it is only shown. */
+static char *get_host_string(struct reader *reader)
+{
+	size_t length;
+	char *text = get_bytes(reader, &length);
+
+	text_make_printable(text);
 	return text;
 }
 
@@ -275,10 +294,10 @@ static int parse_host(struct recording *recording, const struct block *block,
 	struct recording_host *host = &recording->host;
 
 	recording_host_free(host);
-	host->version = get_string(&reader);
-	host->name = get_string(&reader);
-	host->release = get_string(&reader);
-	host->machine = get_string(&reader);
+	host->version = get_host_string(&reader);
+	host->name = get_host_string(&reader);
+	host->release = get_host_string(&reader);
+	host->machine = get_host_string(&reader);
 	host->interval_ns = get_varint(&reader, UINT64_MAX);
 	host->pid = get_varint(&reader, INT_MAX);
 	if (reader.wrong)
@@ -652,7 +671,17 @@ static void get_changes(struct sample_reader *sample, struct snapshot *now)
 	}
 }
 
-/* Makes recording->now the sample, of which it is the one before. */
+/* As it was when the file was opened: it may be written anew meanwhile. */
+static bool is_same(const struct recording_sample *noted, const struct snapshot *now, bool key)
+{
+	return noted->key == key && noted->real_ns == now->real_ns &&
+	       noted->monotonic_ns == now->monotonic_ns;
+}
+
+/*
+ * Makes recording->now the sample, of which it is the one before. On failure it is that still,
+ * if the sample could not even be looked into, or else none.
+ */
 static int apply(struct recording *recording, size_t position, struct statsfile_error *error)
 {
 	struct sample_reader sample = { .recording = recording, };
@@ -670,6 +699,10 @@ static int apply(struct recording *recording, size_t position, struct statsfile_
 	key = get_fixed(&sample.reader, 1);
 	now.real_ns = get_fixed(&sample.reader, 8);
 	now.monotonic_ns = get_fixed(&sample.reader, 8);
+	if (!is_same(&recording->sample[position], &now, key))
+		return fail(error, "it has changed");
+	/* From here on it is no sample any more: VMs are taken out of it. */
+	recording->position = recording->num_samples;
 	if (key)
 		snapshot_free(&recording->now);
 	get_vms(&sample, &recording->now, &now);
@@ -693,7 +726,7 @@ static size_t first_to_apply(const struct recording *recording, size_t position)
 	return first;
 }
 
-int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error)
+static int go_to(struct recording *recording, size_t position, struct statsfile_error *error)
 {
 	uint64_t offset;
 	size_t i;
@@ -705,13 +738,26 @@ int recording_seek(struct recording *recording, size_t position, struct statsfil
 		offset = recording->sample[i].offset;
 		ret = apply(recording, i, error);
 		if (ret) {
-			snapshot_free(&recording->now);
 			note_rest(recording, ret, offset, error->text);
 			recording->num_samples = i;
-			recording->position = i;
+			/* Where it is may be gone, too. */
+			if (recording->position >= i) {
+				snapshot_free(&recording->now);
+				recording->position = i;
+			}
 			return ret;
 		}
 		recording->position = i;
 	}
 	return 0;
+}
+
+int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error)
+{
+	int ret = go_to(recording, position, error);
+
+	/* To the last one that is left, if that can still be read. */
+	while (ret && recording->num_samples && recording->position == recording->num_samples)
+		go_to(recording, recording->num_samples - 1, error);
+	return ret;
 }

@@ -28,11 +28,12 @@
  *
  *	varint		unsigned: 7 bits per byte, the lowest first, bit 7: more follow
  *	signed		a varint, 0 -1 1 -2 2 ... as 0 1 2 3 4 ...
- *	string		varint length, then that many printable ASCII characters
+ *	string		varint length, then that many bytes of printable UTF-8
  *
  * RECORDING_HOST is the first block: strings version of kvmstat, name of the host, kernel
- * release, machine (as uname() has them), varint nanoseconds between two samples, varint
- * pid of the only process that was recorded, 0: all. Readers ignore what follows.
+ * release, machine (as uname() has them, with ? for what is not printable: older files have
+ * that as it is), varint nanoseconds between two samples, varint pid of the only process that
+ * was recorded, 0: all. Readers ignore what follows.
  *
  * RECORDING_SCHEMA: the descriptors of a statistics file: varint number, and of each one
  * varint flags, signed exponent, varint size, varint index of its first value, varint
@@ -203,8 +204,10 @@ int recording_open(struct recording *recording, const struct recording_source *s
 		   struct statsfile_error *error);
 
 /*
- * Makes recording->now that sample. 0, or -errno and @error: then the samples from there
- * on are gone and nothing is in recording->now.
+ * Makes recording->now that sample. 0, or -errno and @error: then the samples from the one
+ * on that cannot be read are gone, and recording->now is one that is left, where
+ * recording->position says: the one that it was, or the last. Only if none is left nothing
+ * is in it.
  */
 int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error);
 void recording_close(struct recording *recording);

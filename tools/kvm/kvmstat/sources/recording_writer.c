@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sources/recording.h"
+#include "util/text.h"
 #include "util/util.h"
 
 static void put(struct bytes *bytes, const void *data, size_t size)
@@ -52,12 +53,17 @@ static void put_signed(struct bytes *bytes, uint64_t number)
 	put_varint(bytes, number << 1 ^ (number >> 63 ? UINT64_MAX : 0));
 }
 
+/* A host may be called anything, and readers refuse what they may not print. */
 static void put_string(struct bytes *bytes, const char *text)
 {
-	size_t length = strlen(text);
+	char *printable = xasprintf("%s", text);
+	size_t length;
 
+	text_make_printable(printable);
+	length = strlen(printable);
 	put_varint(bytes, length);
-	put(bytes, text, length);
+	put(bytes, printable, length);
+	free(printable);
 }
 
 /* Returns where it begins, for end_block(). */

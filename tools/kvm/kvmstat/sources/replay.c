@@ -41,12 +41,13 @@ static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 	       vm->num_vcpus <= recorded->num_vcpus;
 }
 
-/* Its values, and the vCPUs that are new. */
+/* Its name and values, and the vCPUs that are new. */
 static void follow_vm(struct vm *vm, const struct recorded_vm *recorded)
 {
 	static const struct statsfile none = { .source.fd = -1, };
 	size_t count = recorded_vm_num_values(recorded);
 
+	snprintf(vm->process->name, sizeof(vm->process->name), "%s", recorded->name);
 	vm->num_vcpus_counted = recorded->num_vcpus_counted;
 	if (!recorded->schema)
 		return;
@@ -77,12 +78,33 @@ static bool has_chosen(const struct choice *choice)
 	return false;
 }
 
-/* With the last of its VMs: nothing more is known of it. */
 static bool is_there(pid_t pid)
 {
 	const struct choice choice = { .pid = { pid, }, .num_pids = 1, };
 
 	return has_chosen(&choice);
+}
+
+/*
+ * Until the last of its VMs ends: nothing more is known of it. In the place of that may be a
+ * new one by then, which has its name; else another process has the pid.
+ */
+static bool still_runs(const struct inventory *inventory, const struct process *process)
+{
+	const struct recorded_vm *recorded;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->process == process && !inventory->vm[i]->dead)
+			return true;
+	}
+	for (i = 0; i < now()->num_vms; i++) {
+		recorded = &now()->vm[i];
+		if (recorded->pid == process->pid && !recorded->ended &&
+		    !strcmp(recorded->name, process->name))
+			return true;
+	}
+	return false;
 }
 
 static void follow(struct inventory *inventory)
@@ -105,7 +127,7 @@ static void follow(struct inventory *inventory)
 	}
 	for (i = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];
-		if (!process->gone && !is_there(process->pid)) {
+		if (!process->gone && !still_runs(inventory, process)) {
 			process->gone = true;
 			replay.process_ended = true;
 		}
@@ -123,14 +145,21 @@ static void forget(struct inventory *inventory)
 		inventory->process[i]->gone = true;
 }
 
-static bool seek(size_t position)
+/* Without those following who have found VMs. */
+static bool go_to(size_t position)
 {
 	struct statsfile_error error;
 
-	if (recording_seek(&replay.recording, position, &error)) {
-		print_error("%s: %s", replay.path, replay.recording.rest.text);
+	if (!recording_seek(&replay.recording, position, &error))
+		return true;
+	print_error("%s: %s", replay.path, replay.recording.rest.text);
+	return false;
+}
+
+static bool seek(size_t position)
+{
+	if (!go_to(position))
 		return false;
-	}
 	if (replay.inventory)
 		follow(replay.inventory);
 	return true;
@@ -156,14 +185,13 @@ bool replay_jump(size_t position)
 	return jump(position);
 }
 
-/* Without them following, who have found VMs. */
+/* Those who have found VMs have to find them anew. */
 static size_t find_sample(const struct choice *choice, size_t first, bool latest)
 {
-	struct recording *recording = &replay.recording;
+	const struct recording *recording = &replay.recording;
 	size_t i, found = SIZE_MAX;
-	struct statsfile_error error;
 
-	for (i = first; i < recording->num_samples && !recording_seek(recording, i, &error); i++) {
+	for (i = first; i < recording->num_samples && go_to(i); i++) {
 		if (!has_chosen(choice))
 			continue;
 		found = i;
@@ -186,12 +214,20 @@ bool replay_may_have(const struct choice *choice)
 	return !replay.is_latest || has_chosen(choice);
 }
 
+/* Or to the last sample, if it turned out that the file cannot be read up to there. */
+static bool go_back(size_t position)
+{
+	size_t count = replay.recording.num_samples;
+
+	return count && jump(position < count ? position : count - 1);
+}
+
 bool replay_has(const struct choice *choice)
 {
 	size_t position = replay.recording.position;
 	size_t found = find_sample(choice, replay.is_latest ? 0 : position, false);
 
-	return jump(position) && found != SIZE_MAX;
+	return go_back(position) && found != SIZE_MAX;
 }
 
 /* To the last sample in which the process had a VM. False if there is none. */
@@ -209,7 +245,12 @@ bool replay_jump_to_latest(void)
 	replay.is_latest = true;
 	if (recording->host.pid && jump_to_last_of(recording->host.pid))
 		return true;
-	return jump(recording->num_samples - 1);
+	/* If it cannot be read another one is the last. */
+	while (recording->num_samples) {
+		if (jump(recording->num_samples - 1))
+			return true;
+	}
+	return false;
 }
 
 size_t replay_find(uint64_t monotonic_ns)
@@ -318,7 +359,6 @@ static struct process *take_process(struct inventory *inventory, const struct re
 
 	if (!process)
 		process = inventory_add_process(inventory, recorded->pid, -1);
-	snprintf(process->name, sizeof(process->name), "%s", recorded->name);
 	return process;
 }
 
@@ -340,7 +380,7 @@ static bool is_wanted(const struct inventory *inventory, const struct process *p
 	if (recorded->ended || is_known(inventory, recorded))
 		return false;
 	if (process)
-		return process->pid == recorded->pid;
+		return !process->gone && process->pid == recorded->pid;
 	return is_chosen(inventory->choice, recorded) ||
 	       inventory_find_process(inventory, recorded->pid);
 }
@@ -381,7 +421,7 @@ static bool has_name(const struct inventory *inventory, const char *name)
 	size_t found = find_sample(&choice, 0, false);
 
 	(void)inventory;
-	return jump(position) && found != SIZE_MAX;
+	return go_back(position) && found != SIZE_MAX;
 }
 
 /* They are seen with each step. */

@@ -311,8 +311,10 @@ static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t nam
 	return schema;
 }
 
-static bool same_descriptors(const struct statsfile_schema *a, const struct statsfile_schema *b)
+bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b)
 {
+	if (a == b)
+		return true;
 	return a->num_desc == b->num_desc && a->name_size == b->name_size &&
 	       a->num_value_names == b->num_value_names && a->raw_size == b->raw_size &&
 	       !memcmp(a->raw, b->raw, a->raw_size);
@@ -321,9 +323,9 @@ static bool same_descriptors(const struct statsfile_schema *a, const struct stat
 static struct statsfile_schema *find_known(const struct statsfile_known *known,
 					   const struct statsfile_schema *schema)
 {
-	if (known && known->vm && same_descriptors(known->vm, schema))
+	if (known && known->vm && statsfile_schema_is_same(known->vm, schema))
 		return known->vm;
-	if (known && known->vcpu && same_descriptors(known->vcpu, schema))
+	if (known && known->vcpu && statsfile_schema_is_same(known->vcpu, schema))
 		return known->vcpu;
 	return NULL;
 }

@@ -313,6 +313,9 @@ const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schem
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);
 
+/* Whether they describe the same: files need not share theirs, see statsfile_known. */
+bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b);
+
 /* As pread(), but all of it: 0, -ENODATA if the file ends before, or its -errno. */
 int pread_all(int fd, uint64_t offset, void *to, size_t size);
 

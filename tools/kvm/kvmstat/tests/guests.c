@@ -100,6 +100,11 @@ static void add_fds(struct proc_fds *fds, int index)
 		fd.fd = index + MAX_GUESTS * (1 + fd.link);
 		proc_fds_add(fds, &fd);
 	}
+	fd.is_stats = true;
+	for (fd.link = 0; guest->held && fd.link < (int)guest->vcpus; fd.link++) {
+		fd.fd = index + MAX_GUESTS * (1 + MAX_SPLIT_VCPUS + fd.link);
+		proc_fds_add(fds, &fd);
+	}
 }
 
 static int list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
@@ -183,7 +188,7 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	(void)pid;
 	*vm = fd->fd % MAX_GUESTS + 1;
 	*error = (struct host_error) { .step = HOST_TAKE, .err = guest->refused, };
-	if (guest->sum)
+	if (guest->sum || (guest->held && !fd->is_stats))
 		*error = (struct host_error) { .step = HOST_STATS, .err = EIO, };
 	if (error->err)
 		return -1;

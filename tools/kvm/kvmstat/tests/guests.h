@@ -29,6 +29,7 @@ struct guest {
 	unsigned int replaced;		/* so often by another VM of the same file descriptor */
 	bool dead;
 	bool split;			/* each vCPU has a file of its own, no other has it */
+	bool held;			/* and only the VMM, which has those open, may have them */
 	/* private */
 	struct image image;
 	int fd;

@@ -21,7 +21,7 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define MAX_OBJECTS 32
+#define MAX_OBJECTS 128
 #define MAX_FDS 1024
 #define VCPU_MAX 8
 
@@ -1123,6 +1123,74 @@ static void test_bad_files(void)
 	tear_down(&inventory);
 }
 
+/* Processes that each have a vCPU whose VM nobody has, and that are gone after a look. */
+static void look_at_strays(struct inventory *inventory, pid_t first, unsigned int count)
+{
+	unsigned int i;
+
+	fake.num_objects = 0;
+	for (i = 0; i < count; i++) {
+		add_process(first + i, "vmm\n");
+		add_object(first + i, 3, 0, "kvm-1/vcpu-0", 9);
+	}
+	inventory_look(inventory, NULL);
+	shell("rm -r %s/[1-9]*", fake.proc);
+	inventory_forget_dead(inventory);
+}
+
+static void test_many_problems(void)
+{
+	unsigned int i, most = PROBLEMS_MAX + 1;
+	struct inventory inventory;
+
+	set_up(&inventory);
+	for (i = 1; i <= 4; i++)
+		look_at_strays(&inventory, 1000 * i, 100);
+	check_number(inventory.num_problems, most, "many problems: no more than can be read");
+	check_text(inventory.problem[inventory.num_problems - 1],
+		   "there are more problems, which are not listed",
+		   "many problems: that there are more is said");
+	check(inventory.incomplete, "many problems: something is not shown");
+
+	inventory.problems_full_ns = monotonic_ns() - PROBLEMS_NS;
+	look_at_strays(&inventory, 5000, 1);
+	check_number(inventory.num_problems, most, "many problems: what was not printed stays");
+	inventory.num_printed = inventory.num_problems;
+	inventory.problems_full_ns = monotonic_ns();
+	look_at_strays(&inventory, 1000, 1);
+	look_at_strays(&inventory, 5000, 1);
+	check(inventory.num_problems == most && inventory.num_printed == most,
+	      "many problems: nothing is said for a while");
+	inventory.problems_full_ns = monotonic_ns() - PROBLEMS_NS;
+	for (i = 0; i < 3; i++)
+		look_at_strays(&inventory, 1000, 2);
+	check(inventory.num_problems == 2 && !inventory.num_printed &&
+	      inventory.num_forgotten == most,
+	      "many problems: what there is still is said then, once");
+	tear_down(&inventory);
+}
+
+/* Only the last schema that was seen is remembered, which is not that of the first VM. */
+static void test_later_vcpu(void)
+{
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_object(200, 4, 0, "kvm-200/vcpu-0", 6)->stats = vm_stats;
+	inventory_look(&inventory, NULL);
+	add_object(100, 5, 1, "kvm-100/vcpu-1", 5);
+	inventory_look(&inventory, NULL);
+	check(inventory.vm[0]->num_vcpus == 2 && !inventory.num_problems,
+	      "a vCPU after one with other statistics: taken");
+	check(can_be_sampled(inventory.vm[0]), "a vCPU after one with other statistics: values");
+	tear_down(&inventory);
+}
+
 static void test_no_process(void)
 {
 	struct inventory inventory;
@@ -1165,6 +1233,8 @@ int main(void)
 	test_held_by_others();
 	test_no_permission();
 	test_bad_files();
+	test_many_problems();
+	test_later_vcpu();
 	test_no_process();
 	return tap_end();
 }

@@ -771,6 +771,39 @@ static void test_schemas(void)
 	tear_down();
 }
 
+/* VMs whose VMM holds their files, and sums, one after the other: nothing is left of them. */
+static void test_many_short_ones(void)
+{
+	size_t num_schemas = 0;
+	unsigned int i;
+
+	set_up(false);
+	set_guest(1, 101, "held", 2);
+	guests[1].split = true;
+	guests[1].held = true;
+	set_guest(2, 102, "sum", 1);
+	guests[2].sum = 700;
+	guests_start();
+	set_values(&guests[1], 0, 5);
+	for (i = 0; i < 100; i++) {
+		guests[1].dead = i % 2;
+		guests[2].dead = !(i % 2);
+		now_ns += 2 * NSEC_PER_SEC;
+		free(scrape(FORMAT_PROMETHEUS, 1 << 16));
+		if (i == 1)
+			num_schemas = collector.metrics.num_schemas;
+	}
+	check_number(collector.metrics.num_schemas, num_schemas,
+		     "many short VMs: what each describes is remembered once");
+	guests[1].dead = false;
+	now_ns += 2 * NSEC_PER_SEC;
+	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"sum\"} 700\n"
+		     "kvm_vcpu_exits_total{vm=\"held\"} 5\n",
+		     "many short VMs: all have their values");
+	tear_down();
+}
+
 /* Whatever has names; and what has none is no part of that. */
 static void test_named_buckets(void)
 {
@@ -1046,6 +1079,13 @@ static void test_accept(void)
 	accepts("application/openmetrics-text;q=0", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-text;q=0.4,text/plain;q=0.5", FORMAT_PROMETHEUS);
 	accepts("text/plain;q=0.5, application/openmetrics-text;q=0.501", FORMAT_OPENMETRICS);
+	accepts(OPENMETRICS ";q=0.1, */*;q=1", FORMAT_PROMETHEUS);
+	accepts("*/*, " OPENMETRICS ";q=0.9", FORMAT_PROMETHEUS);
+	accepts(OPENMETRICS ";q=0.5, text/*;q=0.6, */*;q=0.1", FORMAT_PROMETHEUS);
+	accepts(OPENMETRICS ";q=0.5, text/*;q=0.4, */*", FORMAT_OPENMETRICS);
+	accepts(OPENMETRICS ";q=0.5, text/plain;q=0, text/*, */*", FORMAT_OPENMETRICS);
+	accepts(OPENMETRICS ", */*", FORMAT_OPENMETRICS);
+	accepts("application/*", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-text;q=2", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-text;q=x", FORMAT_PROMETHEUS);
 	accepts("application/openmetrics-textual", FORMAT_PROMETHEUS);
@@ -1137,6 +1177,7 @@ int main(void)
 	test_values_are_fresh();
 	test_failures();
 	test_schemas();
+	test_many_short_ones();
 	test_named_buckets();
 	test_time();
 	test_decimals();

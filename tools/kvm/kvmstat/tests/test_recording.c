@@ -793,6 +793,39 @@ static void test_names(void)
 	CHECK_NAMES(ARRAY_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
 }
 
+/* A host may be called anything, by sethostname() or in a container of its own. */
+static void test_host_name(void)
+{
+	char name[] = "db\xff\x1b 1 \xc3\xbc", none[] = "";
+	struct recording_host host = {
+		.version = none, .name = name, .release = none, .machine = none,
+	};
+	struct recording_writer writer = {};
+	struct statsfile_error error = {};
+	struct snapshot snapshot = { .monotonic_ns = 1, };
+	struct recording recording;
+
+	recording_begin(&writer, &host);
+	recording_add(&writer, &snapshot);
+	if (open_memory(&recording, writer.block.data, writer.block.size, &error)) {
+		check(false, "a host of any name: %s", error.text);
+	} else {
+		check_text(recording.host.name, "db?? 1 \xc3\xbc", "a host of any name");
+		check_number(recording.num_samples, 1, "a host of any name: its samples");
+		recording_close(&recording);
+	}
+	recording_writer_free(&writer);
+	/* Written as it was. */
+	make_header(1);
+	MAKE(RECORDING_HOST, "\1v\4db\xff" "1\1k\1m\x80\x94\xeb\xdc\3\0");
+	if (open_memory(&recording, made, made_size, &error)) {
+		check(false, "a host of any name, in an older file: %s", error.text);
+	} else {
+		check_text(recording.host.name, "db?1", "a host of any name, in an older file");
+		recording_close(&recording);
+	}
+}
+
 static void test_made(void)
 {
 	struct statsfile_error error;
@@ -870,6 +903,202 @@ static void test_serial_used_again(void)
 	inventory_free(&inventory);
 	replay_close();
 	close(fd);
+}
+
+/* What a sample begins with. Returns its size. */
+static size_t put_times(char *to, bool key, unsigned int second)
+{
+	unsigned int i;
+
+	*to++ = key;
+	for (i = 0; i < 8; i++)
+		to[i] = to[8 + i] = second * NSEC_PER_SEC >> 8 * i;
+	return 1 + 8 + 8;
+}
+
+/* Of pid 100, with one vCPU; the name has three letters. Returns its size. */
+static size_t put_vm(char *to, char serial_step, bool ended, const char *name)
+{
+	const char what = RECORDED_NEW | RECORDED_NAME | RECORDED_VCPUS |
+			  (ended ? RECORDED_ENDED : 0);
+	const char vm[] = {
+		serial_step, what, 100, 1, 'i', 1, 3, name[0], name[1], name[2], 1, 1, 0,
+	};
+
+	memcpy(to, vm, sizeof(vm));
+	return sizeof(vm);
+}
+
+/* A complete sample of two VMs, of which one may be missing: NULL. */
+static void make_vms(unsigned int second, const char *first, bool ended, const char *other)
+{
+	char content[64];
+	size_t size = put_times(content, true, second);
+
+	content[size++] = !!first + !!other;
+	if (first)
+		size += put_vm(content + size, 1, ended, first);
+	if (other)
+		size += put_vm(content + size, first ? 1 : 2, false, other);
+	content[size++] = 0;
+	make_block(RECORDING_SAMPLE, content, size);
+}
+
+/* Its only VM ends when one begins that is of the same pid and called @name. */
+static char *replay_successor(const char *arguments, const char *name, int *status)
+{
+	make();
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
+	make_vms(1, "one", false, NULL);
+	make_vms(2, "one", false, NULL);
+	make_vms(3, "one", true, name);
+	make_vms(4, NULL, false, name);
+	write_whole(file, made, made_size);
+	return output_of_replay(command_stream, arguments, status);
+}
+
+/* With a process goes its pid: whose VM is new in the sample in which its last one ended? */
+static void test_pid_used_again(void)
+{
+	static const char * const chosen[] = { "-p on*", "-p one", "-p 100", };
+	char *output;
+	int status;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(chosen); i++) {
+		output = replay_successor(chosen[i], "two", &status);
+		check(strstr(output, "ended") && strstr(output, "one") && !strstr(output, "two") &&
+		      status == STATUS_OK, "a pid used again, %s: not the other process' VM",
+		      chosen[i]);
+		free(output);
+	}
+	output = replay_successor("", "two", &status);
+	check_contains(output,
+		       "00:00:03    100    1        -        -        - ended                 - one\n",
+		       "a pid used again: who ended");
+	check_contains(output, "00:00:04", "a pid used again: who goes on");
+	free(output);
+	output = replay_successor("-p 100", "one", &status);
+	check_contains(output, "still runs", "the same process has another VM");
+	free(output);
+}
+
+/* One that ends where the values of its VM should be: the checksums are right. */
+static void make_short(unsigned int second, bool key)
+{
+	char content[64];
+	size_t size = put_times(content, key, second);
+
+	content[size++] = 1;
+	if (key) {
+		size += put_vm(content + size, 1, false, "one");
+	} else {
+		content[size++] = 1;
+		content[size++] = 0;
+	}
+	make_block(RECORDING_SAMPLE, content, size);
+}
+
+/* Seconds 1 to 3, and two more of which one cannot be read. */
+static void make_broken(unsigned int broken, bool key)
+{
+	unsigned int second;
+
+	make();
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
+	for (second = 1; second <= 5; second++) {
+		if (second == broken)
+			make_short(second, key);
+		else
+			make_vms(second, "one", false, NULL);
+	}
+}
+
+/* From the sample @from to @to, of which those from @broken on cannot be had. */
+static void check_broken(size_t from, size_t to, size_t broken, const char *name)
+{
+	struct statsfile_error error = {};
+	struct recording recording;
+	struct snapshot *now = &recording.now;
+
+	if (open_memory(&recording, made, made_size, &error) ||
+	    (from < recording.num_samples && recording_seek(&recording, from, &error)))
+		abort();
+	check(recording_seek(&recording, to, &error) && *error.text && *recording.rest.text &&
+	      recording.damaged, "%s: an error", name);
+	check_number(recording.num_samples, broken, name);
+	check(recording.position < broken && now->num_vms == 1 && !strcmp(now->vm->name, "one") &&
+	      now->monotonic_ns == (recording.position + 1) * NSEC_PER_SEC,
+	      "%s: it is at one before that", name);
+	check(!recording_seek(&recording, broken - 1, &error) &&
+	      now->monotonic_ns == broken * NSEC_PER_SEC && !recording_seek(&recording, 0, &error) &&
+	      now->monotonic_ns == NSEC_PER_SEC, "%s: and these can be read", name);
+	recording_close(&recording);
+}
+
+/* Nothing that is left of a recording is lost with what cannot be read. */
+static void test_broken(void)
+{
+	struct statsfile_error error;
+	struct recording recording;
+	char *output;
+	int status;
+
+	make_broken(4, false);
+	check_broken(2, 3, 3, "a broken sample, from the one before");
+	check_broken(0, 3, 3, "a broken sample, from the first one");
+	check_broken(5, 3, 3, "a broken sample, from nowhere");
+	make_broken(4, true);
+	check_broken(2, 3, 3, "a broken complete sample, from the one before");
+	check_broken(0, 3, 3, "a broken complete sample, from the first one");
+	check_broken(4, 3, 3, "a broken complete sample, from behind it");
+	make_broken(1, true);
+	if (open_memory(&recording, made, made_size, &error))
+		abort();
+	check(recording_seek(&recording, 0, &error) && !recording.num_samples &&
+	      !recording.position && !recording.now.num_vms, "the first one is broken: nothing");
+	recording_close(&recording);
+
+	make_broken(4, false);
+	write_whole(file, made, made_size);
+	output = output_of_replay(command_stream, "-p 100", &status);
+	check_contains(output, "a sample: it is too short\n", "a broken sample: it is said");
+	check_contains(output, "watched for 2.0 s.", "a broken sample: the time before that");
+	check_number(status, STATUS_ERROR, "a broken sample: exit status");
+	free(output);
+	make_broken(5, true);
+	write_whole(file, made, made_size);
+	output = output_of_replay(command_list, "list", &status);
+	check_contains(output, "a sample: it is too short\n", "the last one is broken: it is said");
+	check_contains(output, " one\n", "the last one is broken: the one before is shown");
+	check_number(status, STATUS_ERROR, "the last one is broken: exit status");
+	free(output);
+	output = output_of_replay(command_list, "list -p one", &status);
+	check_contains(output, " one\n", "the last one is broken: the last one of a VM");
+	check_number(status, STATUS_ERROR, "the last one is broken: exit status for a VM");
+	free(output);
+}
+
+/* By samples of the same size: their places are known, and they are whole. */
+static void test_written_anew(void)
+{
+	struct statsfile_error error = {};
+	struct recording recording;
+	unsigned int second;
+
+	make_broken(0, false);
+	if (open_memory(&recording, made, made_size, &error) ||
+	    recording_seek(&recording, 2, &error))
+		abort();
+	make();
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
+	for (second = 11; second <= 15; second++)
+		make_vms(second, "two", false, NULL);
+	check(recording_seek(&recording, 3, &error) && recording.num_samples == 3 &&
+	      recording.position == 2 && recording.now.monotonic_ns == 3 * NSEC_PER_SEC &&
+	      !strcmp(recording.now.vm->name, "one"), "written anew: it stays where it was");
+	check_text(error.text, "it has changed", "written anew: why");
+	recording_close(&recording);
 }
 
 static void test_interrupted(void)
@@ -1051,8 +1280,12 @@ int main(void)
 	test_flipped();
 	test_seek();
 	test_names();
+	test_host_name();
 	test_made();
 	test_serial_used_again();
+	test_pid_used_again();
+	test_broken();
+	test_written_anew();
 	test_interrupted();
 	test_problem_before_the_end();
 	test_full();

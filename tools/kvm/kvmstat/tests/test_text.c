@@ -91,6 +91,15 @@ static void test_columns(void)
 	}
 }
 
+static void test_ends(void)
+{
+	check(text_ends_in("halt_ns", "_ns"), "a text that ends in another");
+	check(!text_ends_in("halt_ns", "_hist"), "one that does not");
+	check(!text_ends_in("ns", "_ns"), "one that is shorter");
+	check(!text_ends_in("_ns", "_ns"), "one that is nothing else");
+	check(text_ends_in("_", ""), "all end in nothing");
+}
+
 int main(void)
 {
 	/* Where there is none, wide characters are not known. */
@@ -99,6 +108,7 @@ int main(void)
 	else
 		test_fit();
 	test_printable();
+	test_ends();
 	test_columns();
 	return tap_end();
 }

@@ -71,6 +71,13 @@ void text_make_printable(char *text)
 	*out = '\0';
 }
 
+bool text_ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length > end_length && !strcmp(text + length - end_length, end);
+}
+
 unsigned int text_character_width(wchar_t character)
 {
 	int width = wcwidth(character);

@@ -23,6 +23,9 @@ unsigned int text_decode(const char *text, wchar_t *character);
 /* Puts ? in the place of whatever could do something to a terminal or hide in a line. */
 void text_make_printable(char *text);
 
+/* Whether it is longer than @end, and ends in that. */
+bool text_ends_in(const char *text, const char *end);
+
 /* How many columns of a terminal it takes. */
 unsigned int text_width(const char *text);
 unsigned int text_character_width(wchar_t character);
