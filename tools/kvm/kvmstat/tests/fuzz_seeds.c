@@ -178,22 +178,22 @@ static void write_identities(void)
 		SEED("libvirt", "/usr/bin/qemu-system-x86_64\0-name\0guest=web,debug-threads=on\0"
 		     "-uuid\0001234567-89ab-cdef-0123-456789abcdef\0-smbios\0"
 		     "type=1,product=OpenStack Nova,uuid=01234567-89AB-cdef-0123-456789abcdef\0"
-		     "\377" "0::/machine.slice/machine-qemu\\x2d1\\x2dweb.scope/libvirt\n"
-		     "\377" "qemu-system-x86\n"
-		     "\377" "NAME=qemu-1-web\nID=0123456789abcdef0123456789abcdef\n"),
+		     "\3770::/machine.slice/machine-qemu\\x2d1\\x2dweb.scope/libvirt\n"
+		     "\377qemu-system-x86\n"
+		     "\377NAME=qemu-1-web\nID=0123456789abcdef0123456789abcdef\n"),
 		SEED("partition", "qemu\0-name\0web\0"
-		     "\377" "1:cpu:/machine/a.partition/qemu-1-web.libvirt-qemu/emulator\n"
-		     "\377" "qemu\n" "\377"),
+		     "\3771:cpu:/machine/a.partition/qemu-1-web.libvirt-qemu/emulator\n"
+		     "\377qemu\n\377"),
 		SEED("kubevirt", "/usr/bin/virt-launcher-monitor\0--name=default_vmi,guest=a_b\0"
 		     "kubevirt\0"
-		     "\377" "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+		     "\3770::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
 		     "pod01234567_89ab_cdef_0123_456789abcdef.slice/cri-1.scope\n"
-		     "\377" "qemu-kvm\n" "\377"),
+		     "\377qemu-kvm\n\377"),
 		SEED("firecracker", "/firecracker\0--id\0vm-1\0--api-sock\0/run/vm-1.socket\0"
-		     "\377" "0::/../firecracker/vm-1\n" "\377" "firecracker\n" "\377"),
+		     "\3770::/../firecracker/vm-1\n\377firecracker\n\377"),
 		SEED("cloud-hypervisor", "cloud-hypervisor\0--api-socket\0path=/run/vm/web/api.sock\0"
 		     "--platform\0num_pci=1,uuid=01234567-89ab-cdef-0123-456789abcdef\0"
-		     "\377" "0::/user.slice\n" "\377" "cloud-hyperviso\n" "\377"),
+		     "\3770::/user.slice\n\377cloud-hyperviso\n\377"),
 	};
 	size_t i;
 

@@ -817,7 +817,7 @@ static void test_host_name(void)
 	recording_writer_free(&writer);
 	/* Written as it was. */
 	make_header(1);
-	MAKE(RECORDING_HOST, "\1v\4db\xff" "1\1k\1m\x80\x94\xeb\xdc\3\0");
+	MAKE(RECORDING_HOST, "\1v\4db\3771\1k\1m\x80\x94\xeb\xdc\3\0");
 	if (open_memory(&recording, made, made_size, &error)) {
 		check(false, "a host of any name, in an older file: %s", error.text);
 	} else {
@@ -912,7 +912,8 @@ static size_t put_times(char *to, bool key, unsigned int second)
 
 	*to++ = key;
 	for (i = 0; i < 8; i++)
-		to[i] = to[8 + i] = second * NSEC_PER_SEC >> 8 * i;
+		to[i] = second * NSEC_PER_SEC >> 8 * i;
+	memcpy(to + 8, to, 8);
 	return 1 + 8 + 8;
 }
 

@@ -1041,7 +1041,7 @@ TEST_F(trigger, does_not_burn_the_cpu_with_ten_thousand_others)
 	struct kvm_stats_watch w = self->watch;
 	struct kvm_stats_event event;
 	double seconds, worker, start;
-	int i, *fd;
+	int i, *fd, times = 0;
 
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		SKIP(return, "may not have %d files", MANY);
@@ -1075,12 +1075,16 @@ TEST_F(trigger, does_not_burn_the_cpu_with_ten_thousand_others)
 
 	/*
 	 * All of them are looked at, if later, and a look in the middle of what grows
-	 * within a window does not hide it: some have one between the halves of it.
+	 * within half a window does not hide it: some have one between the halves of
+	 * it. Where this thread has to wait for a CPU that may take longer, and is
+	 * done again.
 	 */
-	start = now_seconds();
-	grow(_metadata, &self->guest, STATS_MAX_VCPUS - 1, N / 2);
-	poll(NULL, 0, SHORT_NS / MSEC_NS / 8);
-	grow(_metadata, &self->guest, STATS_MAX_VCPUS - 1, N / 2);
+	do {
+		start = now_seconds();
+		grow(_metadata, &self->guest, STATS_MAX_VCPUS - 1, N / 2);
+		poll(NULL, 0, SHORT_NS / MSEC_NS / 8);
+		grow(_metadata, &self->guest, STATS_MAX_VCPUS - 1, N / 2);
+	} while (++times < 100 && now_seconds() - start > SHORT_NS / 2e9);
 	for (i = 0; i < MANY; i++) {
 		ASSERT_EQ(POLLPRI, poll_for(fd[i], LOST_MS)) {
 			TH_LOG("trigger %d has no event", i);
@@ -1092,8 +1096,9 @@ TEST_F(trigger, does_not_burn_the_cpu_with_ten_thousand_others)
 	/* Each told it once, those that were looked at again meanwhile too. */
 	for (i = 0; i < MANY; i++) {
 		read_event(_metadata, fd[i], &event);
-		ASSERT_EQ(N, event.growth);
-		ASSERT_EQ(0, event.missed);
+		ASSERT_LE(N, event.growth);
+		ASSERT_GE(times * N, event.growth);
+		ASSERT_GT(times, event.missed);
 	}
 	guest_kill(&self->guest);
 	for (i = 0; i < MANY; i++)
