@@ -186,12 +186,11 @@ static void write_identities(void)
 		     "\377qemu\n\377"),
 		SEED("kubevirt", "/usr/bin/virt-launcher-monitor\0--name=default_vmi,guest=a_b\0"
 		     "kubevirt\0"
-		     "\3770::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
-		     "pod01234567_89ab_cdef_0123_456789abcdef.slice/cri-1.scope\n"
+		     "\3770::/kubepods.slice/kubepods-pod01234567_89ab_cdef_0123_456789abcdef.slice\n"
 		     "\377qemu-kvm\n\377"),
 		SEED("firecracker", "/firecracker\0--id\0vm-1\0--api-sock\0/run/vm-1.socket\0"
 		     "\3770::/../firecracker/vm-1\n\377firecracker\n\377"),
-		SEED("cloud-hypervisor", "cloud-hypervisor\0--api-socket\0path=/run/vm/web/api.sock\0"
+		SEED("cloud-hypervisor", "cloud-hypervisor\0--api-socket\0path=/run/web/api.sock\0"
 		     "--platform\0num_pci=1,uuid=01234567-89ab-cdef-0123-456789abcdef\0"
 		     "\3770::/user.slice\n\377cloud-hyperviso\n\377"),
 	};

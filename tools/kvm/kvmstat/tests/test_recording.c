@@ -1032,7 +1032,8 @@ static void check_broken(size_t from, size_t to, size_t broken, const char *name
 	      now->monotonic_ns == (recording.position + 1) * NSEC_PER_SEC,
 	      "%s: it is at one before that", name);
 	check(!recording_seek(&recording, broken - 1, &error) &&
-	      now->monotonic_ns == broken * NSEC_PER_SEC && !recording_seek(&recording, 0, &error) &&
+	      now->monotonic_ns == broken * NSEC_PER_SEC &&
+	      !recording_seek(&recording, 0, &error) &&
 	      now->monotonic_ns == NSEC_PER_SEC, "%s: and these can be read", name);
 	recording_close(&recording);
 }
