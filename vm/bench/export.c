@@ -9,7 +9,6 @@
  * The vCPUs never run: their number is what matters, not what they count.
  */
 #define _GNU_SOURCE
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -119,18 +118,12 @@ static void print_memory(const char *row, const char *key, pid_t exporter)
 int main(int argc, char **argv)
 {
 	static const char *const args[] = { "export", "--listen", "unix:" SOCKET, NULL };
-	struct rlimit files = { 4096, 4096 };
 	size_t samples, size;
 	pid_t exporter;
 	uint64_t start;
 	int fd;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	check_clock();
-	if (argc != 3)
-		return 2;
-	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
-	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+	begin(argc, 4096);
 	start_vms();
 	exporter = start_kvmstat(argv[1], argv[2], args, STDOUT_FILENO);
 	while ((fd = try_to_connect()) < 0) {

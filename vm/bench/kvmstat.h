@@ -5,11 +5,25 @@
  */
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "bench.h"
 
 #define MAX_ARGS	8
+
+/* With so many files for each process; the arguments are IN-ROOT and KVMSTAT. */
+static inline void begin(int argc, rlim_t num_files)
+{
+	struct rlimit files = { num_files, num_files };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	check_clock();
+	if (argc != 3)
+		exit(2);
+	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
+	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+}
 
 /* "kvmstat ARGUMENT..." with that as its standard output, until this process ends. */
 static inline pid_t start_kvmstat(const char *in_root, const char *kvmstat,

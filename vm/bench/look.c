@@ -10,8 +10,6 @@
  * that never runs.
  */
 #define _GNU_SOURCE
-#include <sys/resource.h>
-
 #include "kvmstat.h"
 
 #define PROCESSES	10
@@ -100,14 +98,7 @@ static void measure(char **argv, const char *rows, int foreign, int seconds)
 
 int main(int argc, char **argv)
 {
-	struct rlimit files = { FILES + 64, FILES + 64 };
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	check_clock();
-	if (argc != 3)
-		return 2;
-	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
-	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
+	begin(argc, FILES + 64);
 	start_process(have_vm);
 	measure(argv, "look", 0, SHORT);
 	for (int i = 0; i < PROCESSES; i++)

@@ -99,6 +99,12 @@ static int open_event(unsigned int type, unsigned long config)
 	return checked(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), "perf_event_open");
 }
 
+/* One of KVM's. */
+static int open_exits(void)
+{
+	return open_event(pmu_number("type", ""), pmu_number("events/exits", "="));
+}
+
 /* Processes that have had an event of KVM, and no other one before. */
 struct former {
 	pid_t pid;
@@ -108,8 +114,6 @@ struct former {
 /* With @later it has another event then, with which it is scheduled out and in. */
 static struct former start_former(bool later)
 {
-	unsigned int type = pmu_number("type", "");
-	unsigned long exits = pmu_number("events/exits", "=");
 	struct former former;
 	int ready[2];
 	char byte;
@@ -118,7 +122,7 @@ static struct former start_former(bool later)
 	checked(pipe(former.go), "pipe");
 	former.pid = checked(fork(), "fork");
 	if (!former.pid) {
-		close(open_event(type, exits));
+		close(open_exits());
 		checked(write(ready[1], "", 1), "pipe");
 		checked(read(former.go[0], &byte, 1), "pipe");
 		if (later)
@@ -180,7 +184,7 @@ int main(void)
 	close(vcpu_stats);
 	former = start_former(false);
 	later = start_former(true);
-	event = open_event(pmu_number("type", ""), pmu_number("events/exits", "="));
+	event = open_exits();
 	result(is_in_use("kvm"), "kvm_is_in_use_by_an_event");
 	close(event);
 	result(unloads("kvm"), "kvm_unloads_after_the_last_close");

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "promise.h"
 #include "sources/identity.h"
 #include "util/util.h"
 
@@ -34,14 +35,6 @@ static const char * const file_names[NUM_FILES] = {
 
 static char directory[PATH_MAX - 128];
 static int files[NUM_FILES];
-
-static void promise(bool kept, const char *what)
-{
-	if (kept)
-		return;
-	fprintf(stderr, "broken: %s\n", what);
-	abort();
-}
 
 static const char *path_of(const char *name)
 {

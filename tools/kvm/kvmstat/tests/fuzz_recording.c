@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "model/tracker.h"
+#include "promise.h"
 #include "sources/discover.h"
 #include "sources/recording.h"
 #include "sources/replay.h"
@@ -21,14 +22,6 @@
 #define MAX_FILES 32
 /* One of so many is replayed. */
 #define REPLAYED 16
-
-static void promise(bool kept, const char *what)
-{
-	if (kept)
-		return;
-	fprintf(stderr, "broken: %s\n", what);
-	abort();
-}
 
 /* Controls are none, in UTF-8 neither. */
 static bool is_printable(const char *text)

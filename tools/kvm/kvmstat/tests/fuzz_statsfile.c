@@ -10,18 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "promise.h"
 #include "sources/statsfile.h"
 
 /* An accepted file may claim to have thousands of vCPUs. */
 #define MAX_READ 4
-
-static void promise(bool kept, const char *what)
-{
-	if (kept)
-		return;
-	fprintf(stderr, "broken: %s\n", what);
-	abort();
-}
 
 static bool is_printable(const char *text)
 {
