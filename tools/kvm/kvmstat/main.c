@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 	/* How wide characters are; numbers stay as they are. */
 	setlocale(LC_CTYPE, "");
 	wrap_errors();
+	use_kernels_clock();
 	/* A reader that goes away is seen where it is written to. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The commands have better messages. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Numbers from a command line; small files and links.
+ * Numbers from a command line; small files and links; the clock.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,8 +149,49 @@ static void test_signals(void)
 	      "they end the process then");
 }
 
-int main(void)
+/* In a time namespace whose clock is 1000 s ahead; false without a kernel that has them. */
+static bool look_from_namespace(const char *program, uint64_t *namespace_ns, uint64_t *kernel_ns)
 {
+	char *command = xasprintf("unshare --time --fork --monotonic 1000 %s clock 2>/dev/null",
+				  program);
+	FILE *output = popen(command, "r");
+	bool found;
+
+	found = fscanf(output, "%" SCNu64 " %" SCNu64, namespace_ns, kernel_ns) == 2;
+	pclose(output);
+	free(command);
+	return found;
+}
+
+static int print_clocks(void)
+{
+	printf("%" PRIu64, monotonic_ns());
+	use_kernels_clock();
+	printf(" %" PRIu64 "\n", monotonic_ns());
+	return 0;
+}
+
+static void test_namespace(const char *program)
+{
+	uint64_t before = monotonic_ns(), namespace_ns, kernel_ns, after;
+
+	use_kernels_clock();
+	after = monotonic_ns();
+	check(after - before < 100 * NSEC_PER_SEC, "clock: without a namespace as it is");
+	if (!look_from_namespace(program, &namespace_ns, &kernel_ns)) {
+		skip("no time namespaces", "clock: in a namespace the kernel's");
+		return;
+	}
+	after = monotonic_ns();
+	check(namespace_ns >= before + 1000 * NSEC_PER_SEC, "clock: in a namespace another one");
+	check(kernel_ns >= before && kernel_ns <= after, "clock: in a namespace the kernel's");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return print_clocks();
+	test_namespace(argv[0]);
 	test_signals();
 	test_links();
 	test_files();

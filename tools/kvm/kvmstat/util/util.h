@@ -42,6 +42,11 @@ char *xvasprintf(const char *format, va_list args);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);
+/*
+ * In a time namespace that is not the clock by which the kernel says since when a vCPU is in
+ * its state. From here on monotonic_ns() is. To be called while files can be opened.
+ */
+void use_kernels_clock(void);
 
 /* Now, without waiting; never of -1. */
 bool fd_is_readable(int fd);
