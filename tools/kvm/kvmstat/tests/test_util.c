@@ -150,14 +150,15 @@ static void test_signals(void)
 }
 
 /* In a time namespace whose clock is 1000 s ahead; false without a kernel that has them. */
-static bool look_from_namespace(const char *program, uint64_t *namespace_ns, uint64_t *kernel_ns)
+static bool look_from_namespace(const char *program, unsigned long long *namespace_ns,
+				unsigned long long *kernel_ns)
 {
 	char *command = xasprintf("unshare --time --fork --monotonic 1000 %s clock 2>/dev/null",
 				  program);
 	FILE *output = popen(command, "r");
 	bool found;
 
-	found = fscanf(output, "%" SCNu64 " %" SCNu64, namespace_ns, kernel_ns) == 2;
+	found = fscanf(output, "%llu %llu", namespace_ns, kernel_ns) == 2;
 	pclose(output);
 	free(command);
 	return found;
@@ -165,15 +166,16 @@ static bool look_from_namespace(const char *program, uint64_t *namespace_ns, uin
 
 static int print_clocks(void)
 {
-	printf("%" PRIu64, monotonic_ns());
+	printf("%llu", (unsigned long long)monotonic_ns());
 	use_kernels_clock();
-	printf(" %" PRIu64 "\n", monotonic_ns());
+	printf(" %llu\n", (unsigned long long)monotonic_ns());
 	return 0;
 }
 
 static void test_namespace(const char *program)
 {
-	uint64_t before = monotonic_ns(), namespace_ns, kernel_ns, after;
+	uint64_t before = monotonic_ns(), after;
+	unsigned long long namespace_ns, kernel_ns;
 
 	use_kernels_clock();
 	after = monotonic_ns();

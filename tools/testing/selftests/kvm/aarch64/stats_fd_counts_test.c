@@ -731,10 +731,17 @@ static void worker_join(struct __test_metadata *_metadata, struct worker *w)
 	vcpu_complete_exit(_metadata, w->vcpu);
 }
 
+static __u64 exits_of(struct __test_metadata *_metadata,
+		      const struct worker *reader, const struct worker *writer)
+{
+	return vcpu_read(_metadata, reader->vcpu, "exits") +
+	       vcpu_read(_metadata, writer->vcpu, "exits");
+}
+
 /*
  * One vCPU reads a page and one writes to it, while it is not there yet. It is
- * logged, so the reader does not map it writable. Returns the flushes, and which
- * exits the writer had besides those of its fault and its end.
+ * logged, so the reader does not map it writable. Returns the flushes, and how many
+ * exits they had besides those of a fault and an end each.
  */
 static __u64 race_faults(struct __test_metadata *_metadata, struct machine *m,
 			 struct worker *reader, struct worker *writer,
@@ -749,21 +756,22 @@ static __u64 race_faults(struct __test_metadata *_metadata, struct machine *m,
 
 	ASSERT_EQ(0, madvise(m->area, m->page, MADV_DONTNEED));
 	flushes = flushes_read(_metadata, m);
-	exits = vcpu_read(_metadata, writer->vcpu, "exits");
+	exits = exits_of(_metadata, reader, writer);
 	worker_fault(_metadata, m, reader, READ_CODE);
 	worker_fault(_metadata, m, writer, GUEST_CODE);
 	ASSERT_EQ(0, ioctl(m->uffd, UFFDIO_COPY, &copy));
 	worker_join(_metadata, reader);
 	worker_join(_metadata, writer);
-	exits += FAULT_EXITS;
-	*more = vcpu_read(_metadata, writer->vcpu, "exits") - exits;
+	exits += 2 * FAULT_EXITS;
+	*more = exits_of(_metadata, reader, writer) - exits;
 	return flushes_read(_metadata, m) - flushes;
 }
 
 /*
  * Who comes second replaces the entry of who came first, which is one flush. If
- * that is the reader, the writer may have to write again: one more exit, and one
- * more flush. If KVM retries the reader's fault there may be nothing to replace.
+ * that is the reader, the writer may have to write again; if it is the writer, the
+ * reader may find no entry while it is replaced, and read again: one more exit, and
+ * one more flush. If KVM retries the reader's fault there may be nothing to replace.
  */
 TEST_F(memory, an_entry_that_is_replaced_is_one_flush)
 {
