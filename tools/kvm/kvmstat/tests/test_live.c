@@ -393,12 +393,14 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 	uint64_t values[1024];
 	struct statsfile file;
 	struct model model;
+	bool opened;
 
 	check(statsfile_has_windows(&vm->file) && statsfile_has_windows(&inventory->vm[1]->file),
 	      "mapping: VMs and their vCPUs");
-	check(open_again(&file, vm->process, IDLE_VCPU, STATSFILE_AUTO) &&
-	      statsfile_is_mapped(&file), "mapping: the file of a vCPU");
-	statsfile_close(&file);
+	opened = open_again(&file, vm->process, IDLE_VCPU, STATSFILE_AUTO);
+	check(opened && statsfile_is_mapped(&file), "mapping: the file of a vCPU");
+	if (opened)
+		statsfile_close(&file);
 	check(vm->vcpu[0].number == IDLE_VCPU && vm->vcpu[1].number == RUNNING_VCPU,
 	      "mapping: ids in the order of creation");
 	check_number(vcpu_value(vm, 0, "exits"), 0, "mapping: exits of the vCPU that did not run");
@@ -612,15 +614,44 @@ static void test_held_and_given(struct inventory *inventory, const struct vmm *v
 	      count_own_fds() == fds, "held and given: nothing is shown or opened twice");
 }
 
-static void test_refused(const struct inventory *inventory, int capability)
+/* Where there is no debugfs either. */
+static void test_refused(const struct vmm *vmm, int capability)
 {
-	const char *problem = inventory->num_problems ? inventory->problem[0] : "";
+	struct host host = this_host;
+	struct inventory inventory;
+	const char *problem;
 
-	check(inventory->num_vms == 1 && inventory->vm[0]->num_vcpus_counted == 3,
+	host.list_debugfs = NULL;
+	host.read_debugfs = NULL;
+	discover_init(&inventory, &host);
+	inventory_look(&inventory, inventory_find(&inventory, vmm->pid));
+	problem = inventory.num_problems ? inventory.problem[0] : "";
+	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus_counted == 3,
 	      "no statistics files: VM and vCPUs are counted");
 	check_contains(problem, capability > 0 ? "to the VMM only" : "has no statistics files",
 		       "no statistics files: said what is missing");
 	skip("the kernel gives no statistics files to other processes", "files of any VM");
+	inventory_free(&inventory);
+}
+
+/* What this kernel's own debugfs has, if it may be read: all of it, or what lockdown leaves. */
+static void test_own_sums(const struct inventory *inventory)
+{
+	const struct vm *first = inventory->vm[0];
+	const char *problem = inventory->num_problems ? inventory->problem[0] : "";
+
+	if (!vm_has_sums(first)) {
+		skip("there is no debugfs of KVM that may be read", "sums of any VM");
+		return;
+	}
+	check(inventory->num_vms == 2 && vm_has_sums(inventory->vm[1]),
+	      "no statistics files: debugfs has sums of both VMs");
+	if (statsfile_find(vm_vcpu_schema(first), "exits"))
+		check(has_run(first, &first->vcpu[0]),
+		      "no statistics files: exits of the VM that ran");
+	else
+		check_contains(problem, "that may not be read",
+			       "no statistics files: said that sums are missing");
 }
 
 /* Without any privileges, by what another process finds and opens for it. */
@@ -667,6 +698,12 @@ static void test_confined(void)
 	close(answers[1]);
 }
 
+/* Whether this kernel gives statistics files to others than the VMM. */
+static bool gives_files(const struct inventory *inventory)
+{
+	return inventory->num_vms == 2 && !vm_has_sums(inventory->vm[0]);
+}
+
 int main(void)
 {
 	unsigned int fds, first_fds = count_own_fds();
@@ -693,17 +730,18 @@ int main(void)
 	process = inventory_find(&inventory, vmm.pid);
 	fds = count_own_fds();
 	check(process && !inventory_look(&inventory, process), "the VMM is looked into");
-	if (inventory.num_vms == 2)
+	if (gives_files(&inventory))
 		check_number(count_own_fds(), fds + 2, "one file per VM");
 	check(finds_vm_of(&vmm, &this_host), "a scan of the host finds it too");
-	if (inventory.num_vms == 2) {
+	if (gives_files(&inventory)) {
 		test_mapping(&inventory, &vmm);
 		test_files(&vmm);
 		test_sums(&inventory, &vmm);
 		test_held_and_given(&inventory, &vmm);
 		test_lives(&inventory, &vmm);
 	} else {
-		test_refused(&inventory, capability);
+		test_own_sums(&inventory);
+		test_refused(&vmm, capability);
 		if (capability > 0)
 			test_held(&vmm, NULL);
 		else
