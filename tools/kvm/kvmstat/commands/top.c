@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys
- * and signals; what is shown is decided elsewhere: the tracker collects, the view says
- * what is looked at, render_screen.c makes a screen of it, the terminal draws that.
+ * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys,
+ * signals and VMs that come and go; what is shown is decided elsewhere: the tracker
+ * collects, the view says what is looked at, render_screen.c makes a screen of it, the
+ * terminal draws that.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ struct top {
 	struct view view;
 	struct screen screen;
 	int signals;
+	int user;			/* readable when there are signals or keys */
 	uint64_t next_ns;		/* sample */
 	int failed;			/* -errno of what a key asked for */
 };
@@ -52,6 +54,20 @@ static int catch_all_signals(sigset_t *before)
 		sigaddset(&set, caught[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int open_user(int signals)
+{
+	struct epoll_event of_signals = { .events = EPOLLIN, .data.fd = signals, };
+	struct epoll_event of_keys = { .events = EPOLLIN, .data.fd = STDIN_FILENO, };
+	int user = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll_ctl(user, EPOLL_CTL_ADD, signals, &of_signals) ||
+	    epoll_ctl(user, EPOLL_CTL_ADD, STDIN_FILENO, &of_keys)) {
+		print_error("epoll: %s", strerror(errno));
+		return -1;
+	}
+	return user;
 }
 
 static void handle_signals(struct top *top)
@@ -196,26 +212,35 @@ static int sample(struct top *top)
 	return ret;
 }
 
+static void handle_user(struct top *top)
+{
+	struct epoll_event events[2];
+	int i, count = epoll_wait(top->user, events, ARRAY_SIZE(events), 0);
+
+	for (i = 0; i < count; i++) {
+		if (events[i].data.fd == top->signals)
+			handle_signals(top);
+		else if (events[i].events & (EPOLLHUP | EPOLLERR))
+			top->view.quit = true;
+		else
+			handle_keys(top);
+	}
+}
+
+/* A recording stands still meanwhile, whatever its own time is. */
 static void wait_for_something(struct top *top)
 {
-	struct pollfd fds[] = {
-		{ .fd = top->signals, .events = POLLIN, },
-		{ .fd = STDIN_FILENO, .events = POLLIN, },
-	};
-	uint64_t now_ns = monotonic_ns();
-	uint64_t left_ns = now_ns < top->next_ns ? top->next_ns - now_ns : 0;
-	struct timespec timeout = {
-		.tv_sec = left_ns / NSEC_PER_SEC,
-		.tv_nsec = left_ns % NSEC_PER_SEC,
-	};
+	uint64_t end_ns = top->view.paused ? UINT64_MAX : top->next_ns;
 
-	if (ppoll(fds, ARRAY_SIZE(fds), top->view.paused ? NULL : &timeout, NULL) <= 0)
-		return;
-	handle_signals(top);
-	if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
-		top->view.quit = true;
-	else if (fds[1].revents)
-		handle_keys(top);
+	if (top->view.replayed) {
+		machine_time.pause_until(top->user, -1, end_ns);
+	} else {
+		top->tracker.stands_still = top->view.paused;
+		tracker_wait(&top->tracker, top->user, end_ns);
+		/* What it shows may have ended, or have more vCPUs. */
+		view_update(&top->view);
+	}
+	handle_user(top);
 }
 
 static int loop(struct top *top)
@@ -242,8 +267,12 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	int ret;
 
 	top.signals = catch_all_signals(&before);
+	top.user = open_user(top.signals);
+	if (top.user < 0)
+		return STATUS_ERROR;
 	if (terminal_open()) {
 		print_error("the terminal '%s' cannot be drawn on", getenv("TERM") ?: "");
+		close(top.user);
 		close(top.signals);
 		return STATUS_ERROR;
 	}
@@ -261,6 +290,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	screen_free(&top.screen);
 	view_free(&top.view);
 	tracker_free(&top.tracker);
+	close(top.user);
 	close(top.signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret ? STATUS_ERROR : STATUS_OK;

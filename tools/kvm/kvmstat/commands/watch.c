@@ -627,6 +627,19 @@ static bool wait_for_events(struct watch *watch)
 	return watch->is_unread;
 }
 
+/* Nothing is watched any more, and a command can take longer than its VM lives. */
+static void let_go(struct watch *watch)
+{
+	size_t i;
+
+	for (i = 0; i < watch->num_vms; i++) {
+		watch->vm[i]->vm->dead = true;
+		free_watched(watch->vm[i]);
+	}
+	watch->num_vms = 0;
+	inventory_forget_dead(&watch->inventory);
+}
+
 /* The last one is waited for, unless that takes the user too long. */
 static void wait_for_command(struct watch *watch)
 {
@@ -680,8 +693,10 @@ static int watch_vms(struct watch *watch)
 		end_watch(watch, status);
 	if (!watch->inventory.choice && !watch->is_over)
 		print_denied(&watch->inventory);
-	if (!wait_for_events(watch))
+	if (!wait_for_events(watch)) {
+		let_go(watch);
 		wait_for_command(watch);
+	}
 	return watch->status == STATUS_OK ? inventory_status(&watch->inventory) : watch->status;
 }
 

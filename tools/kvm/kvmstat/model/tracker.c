@@ -128,11 +128,12 @@ static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
 	tracked->model.context = tracked;
 }
 
-static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
+static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm, uint64_t now_ns)
 {
 	struct tracked_vm *tracked = xcalloc(1, sizeof(*tracked));
 
 	tracked->vm = vm;
+	tracked->found_ns = now_ns;
 	tracked->serial = ++tracker->num_tracked;
 	strcpy(tracked->id, "-");
 	tracker->vm = xreallocarray(tracker->vm, tracker->num_vms + 1, sizeof(*tracker->vm));
@@ -144,13 +145,15 @@ static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm)
  * Of the VM that comes next in the inventory, which is new if nothing is left from
  * *@next on: both have the VMs that live in the same order.
  */
-static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next)
+static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next,
+				     uint64_t now_ns)
 {
 	struct tracked_vm *tracked;
 
 	while (*next < tracker->num_vms && tracker->vm[*next]->ended)
 		++*next;
-	tracked = *next < tracker->num_vms ? tracker->vm[*next] : track(tracker, vm);
+	tracked = *next < tracker->num_vms ? tracker->vm[*next] :
+					    track(tracker, vm, now_ns);
 	++*next;
 	return tracked;
 }
@@ -311,14 +314,24 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	return true;
 }
 
+/* Not before it was there in a sample, unless there is none to come for long. */
+static bool may_be_forgotten(const struct tracker *tracker, const struct tracked_vm *tracked,
+			     uint64_t now_ns)
+{
+	if (!tracked->ended)
+		return false;
+	if (tracker->stands_still && tracked->found_ns > tracker->sampled_ns)
+		return true;
+	return tracked->ended_ns <= tracker->sampled_ns &&
+	       now_ns - tracked->ended_ns >= TRACKER_KEEPS_NS;
+}
+
 static void forget_ended(struct tracker *tracker, uint64_t now_ns)
 {
 	size_t i, kept;
 
 	for (i = kept = 0; i < tracker->num_vms; i++) {
-		/* Not before it was there in a sample. */
-		if (tracker->vm[i]->ended && tracker->vm[i]->ended_ns <= tracker->sampled_ns &&
-		    now_ns - tracker->vm[i]->ended_ns >= TRACKER_KEEPS_NS)
+		if (may_be_forgotten(tracker, tracker->vm[i], now_ns))
 			free_tracked(tracker->vm[i]);
 		else
 			tracker->vm[kept++] = tracker->vm[i];
@@ -342,6 +355,7 @@ static int scan(struct tracker *tracker)
 		return 0;
 	if (tracker->process_ended)
 		return 0;
+	tracker->tried_ns = now_ns;
 	ret = inventory_look(tracker->inventory, tracker->process);
 	/* What is known is watched on if it may not be looked into any more. */
 	if (tracker->process) {
@@ -363,7 +377,7 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		tracked = tracked_of(tracker, vm, &next);
+		tracked = tracked_of(tracker, vm, &next, now_ns);
 		if (all || !tracked->sampled)
 			inventory_update(inventory, vm);
 		/*
@@ -426,6 +440,7 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 {
 	struct inventory *inventory = tracker->inventory;
 	size_t count = count_objects(inventory);
+	uint64_t now_ns;
 	bool pending;
 
 	pending = inventory_see_events(inventory, tracker->process);
@@ -436,7 +451,10 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 	scan(tracker);
 	if (tracker->process)
 		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
-	sample_vms(tracker, time_source->now_ns(), false);
+	now_ns = time_source->now_ns();
+	sample_vms(tracker, now_ns, false);
+	if (tracker->stands_still)
+		forget_ended(tracker, now_ns);
 	return pending;
 }
 
@@ -449,7 +467,7 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 
 	for (;;) {
 		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
-				    tracker->scanned_ns + NSEC_PER_SEC;
+				    tracker->tried_ns + NSEC_PER_SEC;
 		if (step_ns > end_ns || tracker->process_ended)
 			step_ns = end_ns;
 		event = pause_until(signals, tracker->inventory->events, step_ns);

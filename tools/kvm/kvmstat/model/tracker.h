@@ -43,6 +43,7 @@ struct tracked_vm {
 	bool has_statistics;
 	bool sampled;
 	bool has_rates;			/* two samples were taken; before that none are known */
+	uint64_t found_ns;
 	bool ended;
 	uint64_t ended_ns;
 	size_t num_vcpus;		/* also without statistics, then none is in vcpu */
@@ -67,11 +68,13 @@ struct tracker {
 	size_t num_vms;
 	uint64_t sampled_ns;
 	uint64_t elapsed_ns;		/* since the sample before, 0 if there was none */
-	uint64_t scanned_ns;
+	uint64_t scanned_ns;		/* host, */
+	uint64_t tried_ns;		/* also if that failed */
 	bool scanned;
 	struct process *process;	/* if not NULL, look for VMs there only, until it ends */
 	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
+	bool stands_still;		/* VMs that come and end before the next sample: none */
 	bool reads_threads;		/* where VMs do not say what the time is spent with */
 	bool keeps_minute;
 	uint64_t num_tracked;		/* ever */

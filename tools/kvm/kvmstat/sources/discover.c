@@ -5,31 +5,24 @@
  * error, the next look finds what is there then.
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sources/discover.h"
 #include "sources/held.h"
 #include "sources/sums.h"
+#include "sources/uevents.h"
 #include "util/util.h"
 
 void discover_listen(struct inventory *inventory)
 {
 	struct epoll_event event = { .events = EPOLLIN, };
-	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = 1, };
 
 	inventory->events = epoll_create1(EPOLL_CLOEXEC);
-	inventory->uevents = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-				    NETLINK_KOBJECT_UEVENT);
-	if (inventory->uevents < 0)
-		return;
-	bind(inventory->uevents, (const struct sockaddr *)&all, sizeof(all));
+	inventory->uevents = uevents_open();
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, inventory->uevents, &event);
 }
 
@@ -901,37 +894,15 @@ static int look(struct inventory *inventory, struct process *process)
 	return ret;
 }
 
-/* What KVM says is a text of KEY=VALUE, each with a NUL at its end. */
-static pid_t parse_uevent(const char *text, size_t length)
-{
-	bool is_kvm = false, created = false;
-	const char *field;
-	uint64_t pid = 0;
-
-	for (field = text; field < text + length; field += strlen(field) + 1) {
-		is_kvm |= !strcmp(field, "DEVNAME=kvm");
-		created |= !strcmp(field, "EVENT=create");
-		if (!strncmp(field, "PID=", strlen("PID=")))
-			parse_number(field + strlen("PID="), 1, INT_MAX, &pid);
-	}
-	return is_kvm && created ? pid : 0;
-}
-
 /* How long a VMM is looked into that makes a VM: until its vCPUs are there, and its files. */
 #define MAKER_NS (NSEC_PER_SEC / 2)
 
 static void read_uevents(struct inventory *inventory)
 {
 	size_t i, oldest = 0;
-	ssize_t length;
-	char text[4096];
 	pid_t pid;
 
-	while ((length = read(inventory->uevents, text, sizeof(text) - 1)) > 0) {
-		text[length] = '\0';
-		pid = parse_uevent(text, length);
-		if (!pid)
-			continue;
+	while ((pid = uevents_next(inventory->uevents))) {
 		for (i = 0; i < INVENTORY_MAKERS; i++) {
 			if (inventory->maker[i].until_ns < inventory->maker[oldest].until_ns)
 				oldest = i;

@@ -31,6 +31,11 @@
 
 #define VCPUS			3
 
+/* The file of debugfs is called otherwise on some architectures. */
+#ifndef STATS_USER_EXITS_FILE
+#define STATS_USER_EXITS_FILE	STATS_USER_EXITS
+#endif
+
 /* A VM whose vCPUs leave the guest as often as they are told, and its file. */
 FIXTURE(trigger)
 {
@@ -764,7 +769,7 @@ TEST_F(trigger, ignores_a_statistic_that_is_cleared)
 	if (!stats_has_debugfs())
 		SKIP(return, "there is no debugfs");
 	stats_debugfs_path(dir, stats_tid(), self->guest.vm);
-	snprintf(path, sizeof(path), "%s/" STATS_USER_EXITS, dir);
+	snprintf(path, sizeof(path), "%s/" STATS_USER_EXITS_FILE, dir);
 	debugfs = open(path, O_WRONLY | O_CLOEXEC);
 	if (debugfs < 0)
 		SKIP(return, "%s: %s", path, strerror(errno));

@@ -44,6 +44,7 @@ static const struct stats_known stats_arch_vcpu[] = {
 
 /* The statistic that counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"addrerr_st_exits"
+#define STATS_USER_EXITS_FILE	"addrerr_st"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
 
 /* A guest that was asleep leaves for user space, where its interrupt comes from. */

@@ -55,6 +55,7 @@ static const struct stats_known stats_arch_vcpu[] = {
 
 /* The statistic that counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"mmio_exits"
+#define STATS_USER_EXITS_FILE	"mmio"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
 
 /* Exits that KVM handles itself, as many as the guest was given, then a spin. */
