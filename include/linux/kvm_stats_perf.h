@@ -2,8 +2,8 @@
 /*
  * The statistics of vCPUs as events of perf.
  *
- * The functions are for the thread that runs the vCPU. While there is no event of
- * theirs on the host, each is a jump label.
+ * What the thread of a running vCPU calls is a jump label while there is no event on
+ * the host that needs it.
  */
 #ifndef _LINUX_KVM_STATS_PERF_H
 #define _LINUX_KVM_STATS_PERF_H

@@ -99,8 +99,9 @@ enum {
 };
 
 /*
- * Names end within their field, every value is 64 bits wide, and a type is a
- * histogram's where there are buckets. A linear one has a bucket for each value.
+ * Names end within their field, every value is 64 bits wide, and what has several
+ * is a histogram, or an array of what only grows. A linear histogram has a bucket
+ * for each value.
  */
 #define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\

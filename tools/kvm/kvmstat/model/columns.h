@@ -74,7 +74,7 @@ struct rates {
 	const char *top;
 	double top_per_second;
 	struct quantile_of quantile[NUM_QUANTILES];
-	struct shares shares;		/* not of columns_rates(): see tracker.c */
+	struct shares shares;		/* not of columns_rates() */
 };
 
 /* The part that the top reason has in all exits, from 0 to 1; -1 if it is not known. */

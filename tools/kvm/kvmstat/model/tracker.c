@@ -297,7 +297,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
 	tracked->passed = (struct times) {};
 	tracked->passed_ns = 0;
-	/* Files that are not of the series can be found, and opened, long after the vCPU came. */
+	/* Files that only the VMM can open can be found, and opened, long after the vCPU came. */
 	is_new = tracker->from_zero || (tracked->sampled && vm_is_of_series(vm));
 	if (model_sample(&tracked->model, now_ns, is_new, &error)) {
 		inventory_blame(tracker->inventory, vm->process, "%s", error.text);

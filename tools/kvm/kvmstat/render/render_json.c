@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The model as JSON: one object per line, each complete by itself. What is shown once
- * is an array of these. The schema is in the man page; a change of what a key means is a
- * new version of it.
+ * is an array of these. Each has the version of its schema; a change of what a key means
+ * is a new one.
  */
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -210,8 +210,8 @@ static const char *explain_debugfs(int err)
 }
 
 /*
- * EIO is how KVM without this series refuses any ioctl from outside of the VMM,
- * whether it knows it or not.
+ * EIO is how a KVM that does not give KVM_GET_STATS_FD to whoever holds the VM refuses
+ * any ioctl from outside of the VMM, whether it knows it or not.
  */
 static char *explain_missing_ioctl(const struct host_error *error)
 {

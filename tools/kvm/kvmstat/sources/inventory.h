@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The VMs of a host and their vCPUs, as a source has found them: the processes of this
- * host (discover.h), or a recording (replay.h). Who uses them asks the source to look
+ * The VMs of a host and their vCPUs, as a source has found them, such as the one that
+ * looks at the processes of this host (discover.h). Who uses them asks the source to look
  * again, and reads their values.
  */
 #ifndef KVMSTAT_INVENTORY_H
@@ -259,7 +259,7 @@ static inline size_t vm_count_vcpus(const struct vm *vm)
 /* Where what is known of it comes from: "series", "vmm", "debugfs" or "proc". */
 const char *vm_source(const struct vm *vm);
 
-/* Of those that have statistics files: none but the series shows "online_vcpus" of the VM. */
+/* Its KVM gives KVM_GET_STATS_FD to whoever holds the VM: only then is there "online_vcpus". */
 bool vm_is_of_series(const struct vm *vm);
 
 /* What is described of the vCPUs; NULL if nothing is, before there is one. */
