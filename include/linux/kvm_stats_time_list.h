@@ -11,7 +11,7 @@ KVM_VCPU_STAT(u64, state, INSTANT, COUNT,
 	      "What the vCPU's thread does, if time is accounted for",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, state_since_ns, INSTANT, NANOSECONDS,
-	      "Since when it does that, on CLOCK_MONOTONIC, or 0 while that changes",
+	      "Since when, on CLOCK_MONOTONIC of the initial time namespace, or 0 while that changes",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, time_guest_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU's thread was in guest mode")

@@ -50,7 +50,7 @@ static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 
 /*
  * The same for who is not the vCPU's thread: what that has yet to take. At the moment in which
- * another one takes the vCPU over it may seem to be less than nothing.
+ * another one takes the vCPU over, which keeps its CPU for it, it may seem to be anything.
  */
 static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 {

@@ -452,31 +452,50 @@ static void find_state(struct kvm_vcpu *vcpu)
 {
 	u64 waits;
 
-	if (!mutex_trylock(&vcpu->mutex)) {
-		kvm_vcpu_kick(vcpu);
-		return;
-	}
+	lockdep_assert_held(&vcpu->mutex);
+
 	/* Unless it came by since the switch. */
-	if (rcu_access_pointer(vcpu->pid) &&
-	    vcpu->stat->state == KVM_VCPU_STATE_none) {
-		/* What it has waited until now is not of the time from now on. */
-		waits = kvm_pending_waits(vcpu);
-		WRITE_ONCE(vcpu->run_delay, vcpu->run_delay + waits);
-		preempt_disable();
-		begin_change(vcpu->stat);
-		kvm_stats_count_wait(vcpu, waits);
-		end_change(vcpu->stat, KVM_VCPU_STATE_user, accounted_from);
-		preempt_enable();
+	if (!rcu_access_pointer(vcpu->pid) ||
+	    vcpu->stat->state != KVM_VCPU_STATE_none)
+		return;
+
+	/* What it has waited until now is not of the time from now on. */
+	waits = kvm_pending_waits(vcpu);
+	WRITE_ONCE(vcpu->run_delay, vcpu->run_delay + waits);
+	preempt_disable();
+	begin_change(vcpu->stat);
+	kvm_stats_count_wait(vcpu, waits);
+	end_change(vcpu->stat, KVM_VCPU_STATE_user, accounted_from);
+	preempt_enable();
+}
+
+/*
+ * Who has kvm->lock, to reset all vCPUs for example, may try to have the mutex of each
+ * and fail if somebody else has it. So that is left alone. To wait for the lock would
+ * be to wait, with kvm_lock, for memory of user space.
+ */
+static void find_states(struct kvm *kvm)
+{
+	bool locked = mutex_trylock(&kvm->lock);
+	struct kvm_vcpu *vcpu;
+	int i;
+
+	kvm_for_each_vcpu(i, vcpu, kvm) {
+		if (locked && mutex_trylock(&vcpu->mutex)) {
+			find_state(vcpu);
+			mutex_unlock(&vcpu->mutex);
+		} else {
+			kvm_vcpu_kick(vcpu);
+		}
 	}
-	mutex_unlock(&vcpu->mutex);
+	if (locked)
+		mutex_unlock(&kvm->lock);
 }
 
 static void switch_on(void)
 {
-	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	u64 from = 0;
-	int i;
 
 	static_branch_enable(&kvm_stats_time);
 	if (there_are_vms()) {
@@ -490,8 +509,7 @@ static void switch_on(void)
 	mutex_lock(&kvm_lock);
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 1);
-		kvm_for_each_vcpu(i, vcpu, kvm)
-			find_state(vcpu);
+		find_states(kvm);
 	}
 	mutex_unlock(&kvm_lock);
 }

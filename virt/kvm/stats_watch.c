@@ -95,7 +95,8 @@ struct watched {
 	u64 values[LOOKS];		/* at trigger.times[] */
 	u64 event_ns;			/* last event, 0 before the first */
 	u64 growth;			/* of that event, or the level */
-	u64 missed;			/* events that it replaced unread */
+	u64 missed;			/* events that came before it, unread */
+	u64 waiting;			/* growth that came too early for an event */
 	u32 vcpu;
 	bool reached;			/* the level was, at the last look */
 };
@@ -231,10 +232,20 @@ static u64 growth_of(const struct trigger *t, struct watched *w, u64 value,
 /* Have an event, in the place of one that nobody has read. */
 static void add_event(struct trigger *t, struct watched *w, u64 now, u64 growth)
 {
-	w->missed = list_empty(&w->unread) ? 0 : w->missed + 1;
+	if (!list_empty(&w->unread))
+		w->missed++;
 	w->event_ns = now;
 	w->growth = growth;
+	w->waiting = 0;
 	list_move_tail(&w->unread, &t->unread);
+}
+
+/* One in a window at most, unless the VM is gone and there is no later look. */
+static bool may_have_event(const struct trigger *t, const struct watched *w,
+			   u64 now)
+{
+	return !w->event_ns || now - w->event_ns >= t->watch.window_ns ||
+	       READ_ONCE(t->stats->dead);
 }
 
 static void look_at_watched(struct trigger *t, struct watched *w, u64 now,
@@ -255,12 +266,20 @@ static void look_at_watched(struct trigger *t, struct watched *w, u64 now,
 		return;
 	}
 
-	/* A level that is reached too early for another event waits for it. */
-	if (!reached || (w->event_ns && now - w->event_ns < t->watch.window_ns))
+	/*
+	 * What comes too early for another event waits for it: growth, which is
+	 * before the look that is compared with by then, and a level if it lasts.
+	 */
+	if (!may_have_event(t, w, now)) {
+		if (reached && !t->level)
+			w->waiting = max(w->waiting, growth);
+		return;
+	}
+	if (!reached && !w->waiting)
 		return;
 
 	w->reached = true;
-	add_event(t, w, now, growth);
+	add_event(t, w, now, max(w->waiting, growth));
 }
 
 static void look(struct trigger *t)
@@ -485,23 +504,26 @@ static struct watched *take_event(struct trigger *t,
 			.growth = w->growth,
 			.missed = w->missed,
 		};
+		w->missed = 0;
 		list_del_init(&w->unread);
 	}
 	spin_unlock(&t->looker->lock);
 	return w;
 }
 
-/* Nobody got it. There may be a newer one by now. */
+/*
+ * Nobody got it. There may be a newer one by now, which another thread may have read:
+ * that one, or else the next, tells that this is missed.
+ */
 static void give_back_event(struct trigger *t, struct watched *w,
 			    const struct kvm_stats_event *event)
 {
 	spin_lock(&t->looker->lock);
-	if (list_empty(&w->unread)) {
-		w->missed = event->missed;
+	w->missed += event->missed;
+	if (w->event_ns == event->time_ns)
 		list_add(&w->unread, &t->unread);
-	} else {
-		w->missed += event->missed + 1;
-	}
+	else
+		w->missed++;
 	spin_unlock(&t->looker->lock);
 	/* Who has looked meanwhile has seen none. */
 	wake_up_poll(&t->wait, EPOLLPRI);

@@ -66,8 +66,8 @@ static inline void kvm_arm_count_exit(struct kvm_vcpu *vcpu, int exit)
 		reason = kvm_arm_trap_reason(kvm_vcpu_get_esr(vcpu));
 	else
 		reason = kvm_arm_other_reason(exit);
-	vcpu->stat->exits++;
 	kvm_stats_count_reason(vcpu, reason);
+	vcpu->stat->exits++;
 }
 
 #endif /* __ARM64_KVM_EXIT_REASON_H */

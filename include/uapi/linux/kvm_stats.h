@@ -178,10 +178,11 @@ struct kvm_stats_value_name {
  *
  * 40 bytes. KVM_STATS_WATCH returns a file descriptor of a trigger:
  *
- * poll() of it tells EPOLLPRI when there is an event that was not read, and EPOLLHUP
- * when the VM is gone. read() returns as many struct kvm_stats_event as there are and
- * as fit; EINVAL if there is no room for one, EAGAIN if there is none, 0 if there is
- * none and the VM is gone.
+ * poll() of it tells EPOLLPRI when there is an event that was not read, EPOLLHUP when
+ * the VM is gone, and EPOLLERR when there is no memory to watch a vCPU that has come.
+ * read() returns as many struct kvm_stats_event as there are and as fit; EINVAL if
+ * there is no room for one, EFAULT if it cannot be written, EAGAIN if there is none,
+ * ENOMEM if there is none and EPOLLERR, 0 if there is none and the VM is gone.
  *
  * Errors of KVM_STATS_WATCH:
  * E2BIG	a structure that is larger than what the kernel knows is not zero
@@ -225,7 +226,7 @@ struct kvm_stats_watch {
  * @size: of this event; it can grow at its end
  * @vcpu: index of the window of the vCPU that it is about, KVM_STATS_EVENT_NO_VCPU
  *	if it is about no certain one
- * @time_ns: when it was seen, of CLOCK_MONOTONIC
+ * @time_ns: when it came, of CLOCK_MONOTONIC of the initial time namespace
  * @growth: what the values had grown by, or what they were
  * @missed: how many events of the same thing came before this one and after the last
  *	one that was read

@@ -67,7 +67,7 @@ KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, io_exits, CUMULATIVE, COUNT,
 	      "Exits by an access to an I/O port")
 KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
-	      "Instructions whose access to MMIO is left to user space")
+	      "Reads and writes of MMIO by emulated instructions, left to user space")
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal")
 KVM_VCPU_STAT(u64, irq_window_exits, CUMULATIVE, COUNT,

@@ -1097,6 +1097,29 @@ TEST_F(perf, a_sample_is_where_the_guest_was_left)
 	close(kernel);
 }
 
+/* Of all exits, that to user space is the last one of a KVM_RUN. */
+TEST_F(perf, a_sample_of_exits_is_where_that_one_was)
+{
+	struct perf_sample sample = { };
+	struct perf_ring ring;
+	int i, num, event;
+
+	event = open_samples(_metadata,
+			     perf_config(_metadata, &self->vcpu->file,
+					 STATS_EXITS, 0),
+			     0, -1, 1, &ring);
+	init_two_exits(_metadata, self->vcpu);
+	for (i = 0; i < ROUNDS; i++) {
+		run_to_user(_metadata, self->vcpu, 1);
+		for (num = 0; perf_ring_next(&ring, &sample); num++)
+			;
+		ASSERT_LE(2, num);
+		EXPECT_EQ((__u64)USER_EXIT_IP, sample.ip);
+	}
+	perf_ring_unmap(&ring);
+	close(event);
+}
+
 TEST_F(perf, a_period_that_is_not_full_has_no_sample)
 {
 	struct perf_ring ring;

@@ -19,6 +19,9 @@
 /* Of each thing that is done, so many. */
 #define TIMES			1000
 
+/* Time is switched on and off while something else goes on. */
+#define SWITCHES		100
+
 /* That find another state than the one before. */
 #define LOOKS			(20 * TIMES)
 #define LOOKING			(5000 * MS)
@@ -825,6 +828,65 @@ TEST_F(time, of_waits_until_it_is_switched_off_is_not_that_of_user_space)
 	EXPECT_GE(t[1].since - t[0].since + SLACK,
 		  t[1].of[USER] - t[0].of[USER] + 10 * SLEEP);
 }
+
+#ifdef __aarch64__
+#define GIC_VCPUS		8
+
+struct gic_reader {
+	pthread_t thread;
+	int gic;
+	bool over;
+	int reads, busy;
+};
+
+/* KVM has the mutex of each vCPU for that, and does not wait for one. */
+static void *read_gic(void *arg)
+{
+	struct gic_reader *reader = arg;
+	__u64 value;
+	struct kvm_device_attr ctlr = {
+		.group = KVM_DEV_ARM_VGIC_GRP_DIST_REGS,
+		.addr = (unsigned long)&value,
+	};
+
+	while (!__atomic_load_n(&reader->over, __ATOMIC_ACQUIRE)) {
+		if (!ioctl(reader->gic, KVM_GET_DEVICE_ATTR, &ctlr))
+			reader->reads++;
+		else if (errno == EBUSY)
+			reader->busy++;
+	}
+	return NULL;
+}
+
+TEST_F(time, switching_does_not_take_vcpus_from_a_vmm_that_has_stopped_them)
+{
+	struct kvm_create_device create = { .type = KVM_DEV_TYPE_ARM_VGIC_V3, };
+	struct kvm_device_attr init = {
+		.group = KVM_DEV_ARM_VGIC_GRP_CTRL,
+		.attr = KVM_DEV_ARM_VGIC_CTRL_INIT,
+	};
+	struct gic_reader reader = { };
+	int i;
+
+	if (ioctl(self->guest.vm, KVM_CREATE_DEVICE, &create))
+		SKIP(return, "the host has no GICv3: %s", strerror(errno));
+	while (self->guest.vcpus < GIC_VCPUS)
+		guest_add_vcpu(_metadata, &self->guest, self->guest.vcpus);
+	ASSERT_EQ(0, ioctl(create.fd, KVM_SET_DEVICE_ATTR, &init));
+
+	reader.gic = create.fd;
+	ASSERT_EQ(0, pthread_create(&reader.thread, NULL, read_gic, &reader));
+	for (i = 0; i < SWITCHES; i++) {
+		stats_time_turn_on(_metadata);
+		stats_time_turn_off(_metadata);
+	}
+	__atomic_store_n(&reader.over, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(reader.thread, NULL));
+	EXPECT_LT(SWITCHES, reader.reads);
+	EXPECT_EQ(0, reader.busy);
+	close(create.fd);
+}
+#endif
 
 TEST_F(time, of_a_vm_that_is_gone_has_ended)
 {

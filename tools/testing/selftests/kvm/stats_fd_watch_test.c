@@ -669,6 +669,39 @@ TEST_F(trigger, has_one_event_in_a_window_at_most)
 	close(fd);
 }
 
+/* As soon as it is: before the first look after an event, or a little later. */
+TEST_F(trigger, tells_what_comes_too_early_when_the_window_is_over)
+{
+	struct kvm_stats_watch w = self->watch;
+	struct kvm_stats_event first, second;
+	int fd;
+
+	w.window_ns = SHORT_NS;
+	fd = watch(_metadata, self->file.fd, &w);
+	grow(_metadata, &self->guest, 0, N);
+	wait_for_event(_metadata, fd, &first);
+	grow(_metadata, &self->guest, 0, N);
+	wait_for_event(_metadata, fd, &second);
+	EXPECT_EQ(N, second.growth);
+	EXPECT_EQ(0, second.missed);
+	EXPECT_LE(first.time_ns + SHORT_NS, second.time_ns);
+	expect_no_more(_metadata, &self->guest, fd);
+}
+
+/* Also if there is no time left for that. */
+TEST_F(trigger, tells_what_comes_too_early_when_the_vm_is_gone)
+{
+	int fd = watch(_metadata, self->file.fd, &self->watch);
+
+	grow(_metadata, &self->guest, 0, N);
+	expect_event(_metadata, fd, 0, N);
+	grow(_metadata, &self->guest, 0, N);
+	guest_kill(&self->guest);
+	EXPECT_EQ(POLLPRI | POLLHUP, poll_for(fd, 0));
+	expect_event(_metadata, fd, 0, N);
+	expect_no_more(_metadata, &self->guest, fd);
+}
+
 TEST_F(trigger, counts_events_that_nobody_read)
 {
 	struct kvm_stats_watch w = self->watch;
@@ -693,6 +726,10 @@ TEST_F(trigger, counts_events_that_nobody_read)
 		wait_for_event(_metadata, fd, &event);
 	EXPECT_EQ(3, events);
 	EXPECT_EQ(N, event.growth);
+
+	/* They are told once. */
+	grow(_metadata, &self->guest, 0, N);
+	expect_event(_metadata, fd, 0, N);
 	expect_no_more(_metadata, &self->guest, fd);
 	close(read_in_time);
 }

@@ -15,6 +15,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_perf.h"
 #include "stats_fd_reasons.h"
 #include "svm.h"
 
@@ -24,6 +25,9 @@ struct kvm_vm;
 #include "vmx.h"
 
 #define RUNS			100UL
+
+/* Of runs, one for each. */
+#define SAMPLES			10
 
 /* Exits of L2 that KVM handles without L1, in each run. */
 #define EXITS_IN_L2		3UL
@@ -563,6 +567,37 @@ TEST_F(nested, guest_mode_is_1_in_l2_only)
 		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
 		expect_nested(_metadata, self->vcpu, i, 0);
 	}
+}
+
+/* It is done when the CPU has left L2, and sampled where that was. */
+TEST_F(nested, a_sample_of_a_run_is_in_l2)
+{
+	struct perf_event_attr attr = {
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLES,
+	};
+	struct perf_sample sample;
+	struct perf_ring ring;
+	int i, event;
+
+	if (!perf_type())
+		SKIP(return, "KVM has no events");
+	attr.config = perf_config(_metadata, &self->vcpu->file, "nested_run",
+				  0);
+	event = perf_open(&attr, 0, -1, -1);
+	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
+	perf_ring_map(_metadata, &ring, event);
+	for (i = 0; i < SAMPLES; i++) {
+		set_l2(_metadata, self, l2_out, l2_out_end);
+		start_l1(_metadata, self, 1);
+		ASSERT_EQ(PORT_L2, lm_run(_metadata, self->vcpu));
+		ASSERT_TRUE(perf_ring_next(&ring, &sample));
+		EXPECT_EQ(lm_gpa(NESTED_CODE), sample.ip);
+		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+		EXPECT_FALSE(perf_ring_next(&ring, &sample));
+	}
+	perf_ring_unmap(&ring);
+	close(event);
 }
 
 /* On Intel it is no exit, but an instruction that fails. */
