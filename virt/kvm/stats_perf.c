@@ -213,17 +213,28 @@ void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 	local_irq_restore(flags);
 }
 
+/* Of values that have events, which may come and go meanwhile. */
+static void give_used(struct kvm_vcpu *vcpu)
+{
+	unsigned int i, bit;
+	unsigned long word;
+
+	for (i = 0; i < ARRAY_SIZE(used); i++) {
+		word = READ_ONCE(used[i]);
+		for_each_set_bit(bit, &word, BITS_PER_LONG)
+			give(vcpu, i * BITS_PER_LONG + bit);
+	}
+}
+
 void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 {
 	struct perf_event *event;
 	unsigned long flags;
-	unsigned int value;
 
 	local_irq_save(flags);
 	/* Pairs with get_users(): one sees what was counted, or the other who wants it. */
 	smp_mb();
-	for_each_set_bit(value, used, NUM_VALUES)
-		give(vcpu, value);
+	give_used(vcpu);
 	for_each_active_event(event)
 		sample(vcpu, event);
 	local_irq_restore(flags);
