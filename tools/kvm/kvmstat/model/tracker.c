@@ -258,8 +258,10 @@ static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, ui
 		tracked->num_tracked_threads = 0;
 		tracked->threads_ns = 0;
 	} else {
-		if (tracked->threads_ns)
+		if (tracked->threads_ns) {
 			note_shares(tracked, &now, now_ns);
+			tracked->elapsed_ns = now_ns - tracked->threads_ns;
+		}
 		tracked->threads_ns = now_ns;
 	}
 	free(tracked->threads.thread);
@@ -311,6 +313,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
+	tracked->elapsed_ns = tracked->model.elapsed_ns;
 	return true;
 }
 
@@ -367,6 +370,14 @@ static int scan(struct tracker *tracker)
 	return ret;
 }
 
+/* In a recording one that has ended was read when it did, which no sample was of. */
+static uint64_t read_ns(const struct tracked_vm *tracked, const struct vm *vm, uint64_t now_ns)
+{
+	if (!vm->ended_ns || vm->ended_ns > now_ns || vm->ended_ns <= tracked->model.last_ns)
+		return now_ns;
+	return vm->ended_ns;
+}
+
 /* Of all VMs, or only of those that are new or have ended. */
 static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 {
@@ -387,7 +398,8 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 		if (inventory->events < 0)
 			inventory_see_end(inventory, vm);
 		if (all || vm->dead || !tracked->sampled)
-			vm->dead |= !sample_tracked(tracker, tracked, now_ns);
+			vm->dead |= !sample_tracked(tracker, tracked,
+						    read_ns(tracked, vm, now_ns));
 		if ((all || !tracked->threads_ns) && !vm->dead)
 			note_threads(tracker, tracked, now_ns);
 		if (vm->dead)

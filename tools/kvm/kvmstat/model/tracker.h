@@ -43,6 +43,7 @@ struct tracked_vm {
 	bool has_statistics;
 	bool sampled;
 	bool has_rates;			/* two samples were taken; before that none are known */
+	uint64_t elapsed_ns;		/* what its rates and shares are of, 0: none are known */
 	uint64_t found_ns;
 	bool ended;
 	uint64_t ended_ns;
