@@ -178,6 +178,12 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	tracked->model.vm = NULL;
 	tracked->ended = true;
 	tracked->ended_ns = now_ns;
+	if (!tracked->threads_ns)
+		return;
+	/* Those are of the interval before: what threads did since then /proc says no more. */
+	tracked->rates.shares = (struct shares) {};
+	if (!tracked->has_statistics)
+		tracked->elapsed_ns = 0;
 }
 
 static bool is_alone(const struct inventory *inventory, const struct vm *vm)
@@ -325,8 +331,17 @@ static bool may_be_forgotten(const struct tracker *tracker, const struct tracked
 		return false;
 	if (tracker->stands_still && tracked->found_ns > tracker->sampled_ns)
 		return true;
-	return tracked->ended_ns <= tracker->sampled_ns &&
-	       now_ns - tracked->ended_ns >= TRACKER_KEEPS_NS;
+	return tracked->seen_ended_ns && now_ns - tracked->seen_ended_ns >= TRACKER_KEEPS_NS;
+}
+
+static void note_seen(struct tracker *tracker, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i]->ended && !tracker->vm[i]->seen_ended_ns)
+			tracker->vm[i]->seen_ended_ns = now_ns;
+	}
 }
 
 static void forget_ended(struct tracker *tracker, uint64_t now_ns)
@@ -421,6 +436,7 @@ int tracker_sample(struct tracker *tracker)
 	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
 	tracker->sampled_ns = now_ns;
 	sample_vms(tracker, now_ns, true);
+	note_seen(tracker, now_ns);
 	tracker->scanned = true;
 	return 0;
 }
