@@ -488,7 +488,20 @@ int look_for_choice(struct inventory *inventory, const struct choice *choice,
 	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
 }
 
-/* Where there are only sums, it may have one. */
+bool has_no_statistics(const struct inventory *inventory)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		any |= inventory->vm[i]->num_vcpus_counted;
+		if (vm_has_statistics(inventory->vm[i]))
+			return false;
+	}
+	return any;
+}
+
+/* Where there are only sums, or no statistics, it may have one. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
 {
 	pid_t pid = choice_process(choice);
@@ -498,6 +511,8 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 	for (i = 0; i < inventory->num_vms; i++) {
 		if (vm_has_sums(inventory->vm[i]))
 			why = " by itself, debugfs has sums of all";
+		else if (!vm_has_statistics(inventory->vm[i]))
+			why = " of which anything is known";
 	}
 	if (pid)
 		print_error("pid %d has no vCPU %d%s", pid, vcpu, why);

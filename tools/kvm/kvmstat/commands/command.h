@@ -195,6 +195,12 @@ int find_chosen(struct inventory *inventory, bool may_come);
 int look_for_choice(struct inventory *inventory, const struct choice *choice,
 		    struct process **process);
 
+/*
+ * Whether there are VMs, of none of which there are statistics: there is a line of each, as of
+ * those that stand among others, and what /proc tells.
+ */
+bool has_no_statistics(const struct inventory *inventory);
+
 /* An error line that no VM has this vCPU; returns STATUS_ERROR. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu);
 

@@ -207,30 +207,44 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	return STATUS_OK;
 }
 
-/* Where there are only sums: what the time of its thread is spent with, if that is known. */
-static bool show_thread(struct show *show, const struct vm *vm)
+static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, unsigned int number)
+{
+	size_t i, count = tracked->num_tracked_vcpus + tracked->num_tracked_threads;
+
+	for (i = 0; i < count; i++) {
+		if (tracked->vcpu[i].number == number)
+			return &tracked->vcpu[i].rates.shares;
+	}
+	return NULL;
+}
+
+/*
+ * Where there are no statistics of it: what the time of its thread, or of those of all vCPUs,
+ * is spent with, if that is known.
+ */
+static bool show_threads(struct show *show, const struct vm *vm)
 {
 	const struct vcpu vcpu = { .number = show->vcpu, };
 	const struct tracked_vm *tracked = find_tracked(show, vm);
 	const struct group none = {};
 	struct subject subject = {
 		.vm = vm,
-		.id = vm->file.id,
 		.scope = SCOPE_VCPU,
-		.vcpu = &vcpu,
 		.look_ns = show->look.elapsed_ns,
 	};
-	size_t i, count;
 
-	count = tracked ? tracked->num_tracked_vcpus + tracked->num_tracked_threads : 0;
-	for (i = 0; i < count; i++) {
-		if (tracked->vcpu[i].number == vcpu.number &&
-		    tracked->vcpu[i].rates.shares.known[SHARE_GUEST])
-			subject.shares = &tracked->vcpu[i].rates.shares;
+	if (!tracked)
+		return false;
+	subject.id = tracked->id;
+	subject.shares = &tracked->rates.shares;
+	if (show->vcpu != ALL_VCPUS) {
+		subject.vcpu = &vcpu;
+		subject.shares = shares_of_vcpu(tracked, vcpu.number);
 	}
-	if (subject.shares)
-		show_group(show, &subject, &none);
-	return subject.shares;
+	if (!subject.shares || !subject.shares->known[SHARE_GUEST])
+		return false;
+	show_group(show, &subject, &none);
+	return true;
 }
 
 static int show_vms(struct show *show, const struct inventory *inventory)
@@ -246,10 +260,8 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		vm = inventory->vm[i];
 		if (show->vcpu != ALL_VCPUS)
 			found = vm_find_vcpu(vm, show->vcpu);
-		if (!vm_has_statistics(vm))
-			continue;
-		if (show->vcpu != ALL_VCPUS && !found) {
-			any |= show_thread(show, vm);
+		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found)) {
+			any |= show_threads(show, vm);
 			continue;
 		}
 		any = true;
@@ -266,6 +278,11 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 }
 
 /* Who asks for certain statistics does not wait for more. */
+static bool takes_look(const struct show *show)
+{
+	return !show->wanted->histograms && !show->output.only;
+}
+
 static int show_now(struct show *show, struct inventory *inventory, struct process *process)
 {
 	int status = STATUS_OK;
@@ -275,7 +292,7 @@ static int show_now(struct show *show, struct inventory *inventory, struct proce
 	/* In a recording it is found again, in the sample before. */
 	if (!replay_recording())
 		show->look.process = process;
-	if (!show->wanted->histograms && !show->output.only)
+	if (takes_look(show))
 		status = take_look(&show->look);
 	if (status == STATUS_OK)
 		status = show_vms(show, inventory);
@@ -417,6 +434,8 @@ static int show_chosen(struct show *show)
 	if (status != STATUS_OK)
 		return status;
 	status = look_for_choice(&inventory, &show->vms.choice, &process);
+	if (process && takes_look(show) && has_no_statistics(&inventory))
+		status = STATUS_OK;
 	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
 		render->begin_histograms(&show->output);
 	find_wanted_of_vms(show, &inventory);
