@@ -73,6 +73,9 @@ int library_error(const char *what, const char *library);
 __printf(1, 2)
 int usage_error(const char *format, ...);
 
+/* The same of an option that @command does not have, but maybe another one. */
+int unknown_option(const char *option, const char *command);
+
 /* The options that every command on VMs has. */
 struct vm_options {
 	struct choice choice;
@@ -203,6 +206,9 @@ bool has_no_statistics(const struct inventory *inventory);
 
 /* An error line that no VM has this vCPU; returns STATUS_ERROR. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu);
+
+/* An error line that no VM has statistics; returns STATUS_ERROR. */
+int no_statistics_error(void);
 
 /* Whether only processes were chosen, and none of them is there any more. */
 bool chosen_have_ended(const struct inventory *inventory);

@@ -272,8 +272,9 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		return status;
 	if (show->vcpu != ALL_VCPUS)
 		return vcpu_error(inventory, &show->vms.choice, show->vcpu);
-	print_error(inventory->num_vms ? "no VM that was chosen has statistics" :
-		    "no VM that was chosen is there any more");
+	if (inventory->num_vms)
+		return no_statistics_error();
+	print_error("no VM that was chosen is there any more");
 	return STATUS_ERROR;
 }
 
