@@ -495,6 +495,20 @@ int look_for_chosen(struct inventory *inventory, bool may_come)
 	return status;
 }
 
+void print_missing(struct inventory *inventory)
+{
+	struct choice part;
+	size_t i;
+
+	if (!inventory->choice || !inventory->choice->num_names)
+		return;
+	inventory_look(inventory, NULL);
+	for (i = 0; choice_part(inventory->choice, i, &part); i++) {
+		if (!choice_process(&part) && !has_vm_of(inventory, &part))
+			print_error("no VM is called '%s' yet", part.name[0]);
+	}
+}
+
 int look_for_choice(struct inventory *inventory, const struct choice *choice,
 		    struct process **process)
 {

@@ -191,6 +191,9 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
 
+/* An error line for each chosen name that no VM has yet: it may be a mistake. */
+void print_missing(struct inventory *inventory);
+
 /*
  * One or the other, and in *@process the process if it is a single one: look_for_vms() was
  * successful there. NULL of all other choices.

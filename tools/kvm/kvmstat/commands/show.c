@@ -35,7 +35,7 @@ struct show {
 	bool streams;
 	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
-		      const struct group *group, const struct wanted *wanted);
+		      const struct group *group, struct wanted *wanted);
 };
 
 static void show_group(struct show *show, const struct subject *subject,
@@ -107,6 +107,15 @@ static bool has_wanted(const struct show *show)
 	return false;
 }
 
+/* Histograms that are empty are not there with --nonzero, and that may be all of them. */
+static void say_nothing_counted(const struct show *show)
+{
+	const struct wanted *wanted = show->wanted;
+
+	if (wanted->histograms && show->output.nonzero && !wanted->shown)
+		print_error("nothing was counted in these histograms");
+}
+
 static int show_file(struct show *show, const struct statsfile *file)
 {
 	const struct subject subject = { .id = file->id, };
@@ -143,6 +152,8 @@ static int show_fd(struct show *show)
 	status = show_file(show, &file);
 	if (status == STATUS_OK && !has_wanted(show))
 		status = STATUS_ERROR;
+	else if (status == STATUS_OK)
+		say_nothing_counted(show);
 	statsfile_close(&file);
 	return status;
 }
@@ -444,6 +455,8 @@ static int show_chosen(struct show *show)
 		status = show_now(show, &inventory, process);
 	if (status == STATUS_OK && !has_wanted(show))
 		status = STATUS_ERROR;
+	else if (status == STATUS_OK && !show->streams)
+		say_nothing_counted(show);
 	if (status == STATUS_OK && show->streams)
 		status = stream_vms(show, &inventory, process, signals);
 	if (status == STATUS_OK)
@@ -533,7 +546,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 
 int show_groups(int argc, char **argv, struct wanted *wanted,
 		void (*group)(struct output *output, const struct subject *subject,
-			      const struct group *group, const struct wanted *wanted))
+			      const struct group *group, struct wanted *wanted))
 {
 	struct show show = {
 		.fd = -1,
@@ -557,7 +570,7 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 }
 
 static void show_statistics(struct output *output, const struct subject *subject,
-			    const struct group *group, const struct wanted *wanted)
+			    const struct group *group, struct wanted *wanted)
 {
 	(void)wanted;
 	render->group(output, subject, group);

@@ -247,11 +247,21 @@ static void test_names(void)
 			   "exits ", false);
 		check_number(status, STATUS_OK, "show --stat: status");
 		free(line);
+		line = xasprintf("hist -p %s --nonzero", names[i]);
+		check_hist(line, "kvmstat: nothing was counted in these histograms\n", STATUS_OK);
+		free(line);
 		line = xasprintf("show -p %s --stat ^exit$", names[i]);
 		check_show(line, "there is no statistic whose name fits --stat\n", false);
 		check_number(status, STATUS_ERROR, "show --stat of nothing: status");
 		free(line);
 	}
+}
+
+/* Of the VM there is none that fits: no header. */
+static void test_empty(void)
+{
+	check_show("show -p web --stat ^exits$", "web, pid 10, VM kvm-10:\n\nweb, pid 10, sum of ",
+		   false);
 }
 
 static void test_formats(void)
@@ -280,6 +290,7 @@ int main(void)
 	test_shares();
 	test_threads();
 	test_names();
+	test_empty();
 	test_formats();
 	free(threads.thread);
 	guests_free();
