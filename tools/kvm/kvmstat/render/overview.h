@@ -20,7 +20,7 @@
 
 struct overviews {
 	struct timespec time;		/* CLOCK_REALTIME */
-	uint64_t elapsed_ns;		/* what the rates are of, of VMs that were there throughout */
+	uint64_t elapsed_ns;		/* what rates are of, if a VM was there throughout */
 	const struct tracked_vm **vm;
 	size_t num_vms;
 	bool sorted;			/* and then by what, which is to be seen */

@@ -167,7 +167,7 @@ static void test_ended_long_ago(void)
 	late_ns = 2 * TRACKER_KEEPS_NS;
 	sample();
 	vm = find(SCENE_SHORT_PID, 0);
-	check(vm && vm->ended && tracker_shows(&tracker, vm), "paused: what ended meanwhile is seen");
+	check(vm && vm->ended && tracker_shows(&tracker, vm), "paused: what ended is seen");
 	late_ns += TRACKER_KEEPS_NS / 2;
 	sample();
 	check(find(SCENE_SHORT_PID, 0) == vm, "paused: for a while");
