@@ -18,6 +18,25 @@ _kvmstat_options() {
 	sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z]+(-[a-z]+)*).*/\2/p' <<<"$1" | sort -u
 }
 
+# Those that command $2 has: they stand in its lines of the usage, and these in all of them.
+_kvmstat_options_of() {
+	local option options
+
+	options=$(awk -v command="$2" '/^Options:/ { exit }
+		/^  kvmstat / { on = $2 == command } on' <<<"$1" |
+		grep -oE -- '(^|[[ ])--?[a-z]+(-[a-z]+)*' | tr -d '[ ')
+	for option in $options; do
+		case $option in
+		--*) echo "$option" ;;
+		*) sed -nE "s/^ +$option, (--[a-z]+).*/\\1/p" <<<"$1" ;;
+		esac
+	done | sort -u
+	case $2 in
+	list | show | hist | watch) printf -- '--%s\n' json csv help ;;
+	*) echo --help ;;
+	esac
+}
+
 # Whether option $2 is one that an argument follows.
 _kvmstat_takes_argument() {
 	grep -qE -- "(^|[ ,])$2( |, --[a-z-]+ )[A-Z[]" <<<"$1"
@@ -41,12 +60,25 @@ _kvmstat() {
 			awk -F, 'NR > 1 { print $1; if ($3 !~ /^[0-9]*$/) print $3 }' |
 			_kvmstat_plain | sort -u)
 		;;
+	--sort)
+		words='guest kvm vmm ready idle exits halts injections vcpus ready50 ready99
+			exit50 exit99 name pid reason'
+		;;
+	--label)
+		words=$("$program" export --label '' 2>&1 |
+			sed -n 's/.* is no label of whose VM it is: \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
+		;;
 	-*)
 		! _kvmstat_takes_argument "$help" "$previous" || return 0
 		;;&
 	*)
-		if [[ $word == -* ]]; then
+		if [[ $word == -* && ${COMP_WORDS[1]} =~ ^[a-z]+$ &&
+		      ${COMP_WORDS[1]} != replay ]]; then
+			words=$(_kvmstat_options_of "$help" "${COMP_WORDS[1]}")
+		elif [[ $word == -* ]]; then
 			words=$(_kvmstat_options "$help")
+		elif [ "${COMP_WORDS[1]}" = explain ] && [ "$COMP_CWORD" -gt 1 ]; then
+			words=$("$program" explain '*' 2>/dev/null | sed -nE 's/^([a-z0-9_]+) \(.*/\1/p')
 		elif [ "$COMP_CWORD" -eq 1 ]; then
 			words=$(_kvmstat_commands "$help")
 		elif [ "$COMP_CWORD" -eq 3 ] && [ "${COMP_WORDS[1]}" = replay ]; then

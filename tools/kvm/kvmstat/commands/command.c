@@ -45,9 +45,29 @@ int library_error(const char *what, const char *library)
 	return STATUS_ERROR;
 }
 
+/* Of all commands. */
+static const char * const long_options[] = {
+	"at", "buckets", "count", "csv", "exec", "fd", "force", "help", "info", "json", "label",
+	"limit", "listen", "nonzero", "per-vcpu", "pid", "sort", "stat", "sum", "vcpu",
+	"verbose", "version", "wait",
+};
+
+int unknown_option(const char *option, const char *command)
+{
+	size_t i, length = strcspn(option, "=");
+	bool known = strlen(option) == 2 && strchr("cfhnpvwV", option[1]);
+
+	for (i = 0; i < ARRAY_SIZE(long_options); i++)
+		known |= length == 2 + strlen(long_options[i]) &&
+			 !strncmp(option + 2, long_options[i], length - 2);
+	return known ? usage_error("%.*s is not an option of %s", (int)length, option, command) :
+		       usage_error("unknown option %s", option);
+}
+
 /* What getopt_long() refused. */
 static int option_error(int option, char **argv)
 {
+	const char short_option[] = { '-', optopt, '\0', };
 	const char *name = argv[optind - 1];
 
 	if (option == ':')
@@ -56,8 +76,8 @@ static int option_error(int option, char **argv)
 		return usage_error("-c N is for show, hist and watch");
 	/* Of short options that are written together only optopt knows which one it was. */
 	if (optopt && strncmp(name, "--", 2))
-		return usage_error("unknown option -%c", optopt);
-	return usage_error("unknown option %s", name);
+		name = short_option;
+	return unknown_option(name, argv[0]);
 }
 
 int parse_vm_option(int option, char **argv, struct vm_options *options)
@@ -475,6 +495,20 @@ int look_for_chosen(struct inventory *inventory, bool may_come)
 	return status;
 }
 
+void print_missing(struct inventory *inventory)
+{
+	struct choice part;
+	size_t i;
+
+	if (!inventory->choice || !inventory->choice->num_names)
+		return;
+	inventory_look(inventory, NULL);
+	for (i = 0; choice_part(inventory->choice, i, &part); i++) {
+		if (!choice_process(&part) && !has_vm_of(inventory, &part))
+			print_error("no VM is called '%s' yet", part.name[0]);
+	}
+}
+
 int look_for_choice(struct inventory *inventory, const struct choice *choice,
 		    struct process **process)
 {
@@ -488,7 +522,20 @@ int look_for_choice(struct inventory *inventory, const struct choice *choice,
 	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
 }
 
-/* Where there are only sums, it may have one. */
+bool has_no_statistics(const struct inventory *inventory)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		any |= inventory->vm[i]->num_vcpus_counted;
+		if (vm_has_statistics(inventory->vm[i]))
+			return false;
+	}
+	return any;
+}
+
+/* Where there are only sums, or no statistics, it may have one. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
 {
 	pid_t pid = choice_process(choice);
@@ -498,6 +545,8 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 	for (i = 0; i < inventory->num_vms; i++) {
 		if (vm_has_sums(inventory->vm[i]))
 			why = " by itself, debugfs has sums of all";
+		else if (!vm_has_statistics(inventory->vm[i]))
+			why = " of which anything is known";
 	}
 	if (pid)
 		print_error("pid %d has no vCPU %d%s", pid, vcpu, why);
@@ -505,6 +554,12 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 		print_error("no VM that was chosen has a vCPU %d%s", vcpu, why);
 	else
 		print_error("no VM has a vCPU %d%s", vcpu, why);
+	return STATUS_ERROR;
+}
+
+int no_statistics_error(void)
+{
+	print_error("no VM that was chosen has statistics");
 	return STATUS_ERROR;
 }
 
@@ -557,6 +612,7 @@ static int output_error(void)
 
 bool flush_output(int *status)
 {
+	static bool is_said;	/* at the end it is asked for once more */
 	int ret = output_error();
 
 	if (!ret)
@@ -564,7 +620,9 @@ bool flush_output(int *status)
 	if (ret == -EPIPE) {
 		*status = STATUS_OK;
 	} else {
-		print_error("cannot write the output: %s", strerror(-ret));
+		if (!is_said)
+			print_error("cannot write the output: %s", strerror(-ret));
+		is_said = true;
 		*status = STATUS_ERROR;
 	}
 	return false;

@@ -73,6 +73,9 @@ int library_error(const char *what, const char *library);
 __printf(1, 2)
 int usage_error(const char *format, ...);
 
+/* The same of an option that @command does not have, but maybe another one. */
+int unknown_option(const char *option, const char *command);
+
 /* The options that every command on VMs has. */
 struct vm_options {
 	struct choice choice;
@@ -188,6 +191,9 @@ int look_for_vms(struct inventory *inventory, struct process *process, bool *non
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
 
+/* An error line for each chosen name that no VM has yet: it may be a mistake. */
+void print_missing(struct inventory *inventory);
+
 /*
  * One or the other, and in *@process the process if it is a single one: look_for_vms() was
  * successful there. NULL of all other choices.
@@ -195,8 +201,17 @@ int find_chosen(struct inventory *inventory, bool may_come);
 int look_for_choice(struct inventory *inventory, const struct choice *choice,
 		    struct process **process);
 
+/*
+ * Whether there are VMs, of none of which there are statistics: there is a line of each, as of
+ * those that stand among others, and what /proc tells.
+ */
+bool has_no_statistics(const struct inventory *inventory);
+
 /* An error line that no VM has this vCPU; returns STATUS_ERROR. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu);
+
+/* An error line that no VM has statistics; returns STATUS_ERROR. */
+int no_statistics_error(void);
 
 /* Whether only processes were chosen, and none of them is there any more. */
 bool chosen_have_ended(const struct inventory *inventory);

@@ -15,6 +15,7 @@
 #include "export/http.h"
 #include "export/render_openmetrics.h"
 #include "export/scrape.h"
+#include "model/descriptions.h"
 #include "util/clock.h"
 #include "util/util.h"
 
@@ -101,6 +102,7 @@ static int serve(struct exporter *exporter, int fd, int signals, int (*confined)
 	}
 	ret = confined();
 	if (ret == STATUS_OK) {
+		print_missing(exporter->inventory);
 		ret = http_serve(exporter->server, signals);
 		if (ret)
 			print_error("poll: %s", strerror(-ret));
@@ -140,6 +142,25 @@ int run_export(struct inventory *inventory, const struct export_options *options
  * Not what is another one each time that the VM is started: no series would last longer than
  * the process.
  */
+static int label_error(const char *name)
+{
+	char *names = xasprintf("%s", ""), *longer;
+	int status;
+	size_t i;
+
+	if (!strcmp(name, "pid") || !strcmp(name, "id"))
+		return usage_error("with the label '%s' each series would begin anew when a VM is "
+				   "started", name);
+	for (i = 0; i < IDENTITY_FIELDS; i++) {
+		longer = xasprintf("%s%s%s", names, i ? ", " : "", identity_label(i));
+		free(names);
+		names = longer;
+	}
+	status = usage_error("'%s' is no label of whose VM it is: %s", name, names);
+	free(names);
+	return status;
+}
+
 static int parse_label(const char *name, bool *label)
 {
 	size_t i;
@@ -150,7 +171,7 @@ static int parse_label(const char *name, bool *label)
 			return STATUS_OK;
 		}
 	}
-	return usage_error("'%s' is no label of whose VM it is, such as uuid", name);
+	return label_error(name);
 }
 
 int export_parse_options(int argc, char **argv, struct export_options *options)
@@ -223,11 +244,26 @@ static int confine_export(void)
 	return confine(USE_NETWORK);
 }
 
+/* Of those that kvmstat knows: other kernels have others. */
+static bool fits_any(const regex_t *only)
+{
+	const struct description *known;
+	size_t from = 0;
+
+	while ((known = find_description("*", &from))) {
+		if (known->scope != REASON && !regexec(only, known->name, 0, NULL, 0))
+			return true;
+	}
+	return false;
+}
+
 static int export_chosen(const struct export_options *options)
 {
 	struct inventory inventory;
 	int status;
 
+	if (options->scrape.only && !fits_any(options->scrape.only))
+		print_error("no statistic is known whose name fits --stat");
 	status = open_inventory(&inventory, &options->vms.choice);
 	if (status == STATUS_OK)
 		status = look_for_chosen(&inventory, true);

@@ -28,7 +28,7 @@ static const char help_text[] =
 	"  kvmstat watch NAME[:PART] '>' VALUE [per WINDOW] [-p VM]... [-c N | --sum]\n"
 	"                [-n COUNT] [--exec CMD]\n"
 	"                                 wait until a statistic grows by more than VALUE\n"
-	"  kvmstat record FILE [-p VM]... [INTERVAL [COUNT]]\n"
+	"  kvmstat record FILE [-p VM]... [--force] [INTERVAL [COUNT]]\n"
 	"                                 all VMs, or some, into a file\n"
 	"  kvmstat replay FILE [INTERVAL [COUNT]]\n"
 	"                                 what they did, from that file\n"

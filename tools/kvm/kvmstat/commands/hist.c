@@ -22,7 +22,7 @@ static bool is_wanted(const struct wanted *wanted, const char *name)
 }
 
 static void show_histograms(struct output *output, const struct subject *subject,
-			    const struct group *group, const struct wanted *wanted)
+			    const struct group *group, struct wanted *wanted)
 {
 	const struct statsfile_desc *desc;
 	struct histogram histogram;
@@ -40,6 +40,7 @@ static void show_histograms(struct output *output, const struct subject *subject
 		if (subject->elapsed_ns && !histogram.total && !wanted->num_names)
 			continue;
 		render->histogram(output, subject, &histogram);
+		wanted->shown = true;
 	}
 }
 

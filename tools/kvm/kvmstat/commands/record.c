@@ -61,12 +61,14 @@ static void copy_values(struct recorded_vm *recorded, const struct model *model)
 	}
 }
 
-static struct recorded_vm record_vm(const struct tracked_vm *tracked)
+static struct recorded_vm record_vm(const struct tracker *tracker,
+				     const struct tracked_vm *tracked)
 {
 	struct recorded_vm recorded = {
 		.serial = tracked->serial,
 		.pid = tracked->pid,
 		.ended = tracked->ended,
+		.early_ns = tracked->ended ? tracker->sampled_ns - tracked->ended_ns : 0,
 		.name = copy_text(tracked->name),
 		.id = copy_text(tracked->id),
 	};
@@ -117,7 +119,7 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (is_recorded(tracker, tracker->vm[i]))
-			snapshot.vm[snapshot.num_vms++] = record_vm(tracker->vm[i]);
+			snapshot.vm[snapshot.num_vms++] = record_vm(tracker, tracker->vm[i]);
 	}
 	if (snapshot.num_vms)
 		qsort(snapshot.vm, snapshot.num_vms, sizeof(*snapshot.vm), compare_serials);

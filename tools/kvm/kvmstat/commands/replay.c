@@ -149,7 +149,7 @@ static int parse_options(int argc, char **argv, struct replay_options *options, 
 		else if (!options->file && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")))
 			options->help = true;
 		else if (!options->file && argv[i][0] == '-')
-			return usage_error("unknown option %s", argv[i]);
+			return unknown_option(argv[i], argv[0]);
 		else if (!options->file)
 			options->file = argv[i];
 		else

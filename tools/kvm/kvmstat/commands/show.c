@@ -35,7 +35,7 @@ struct show {
 	bool streams;
 	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
-		      const struct group *group, const struct wanted *wanted);
+		      const struct group *group, struct wanted *wanted);
 };
 
 static void show_group(struct show *show, const struct subject *subject,
@@ -107,6 +107,15 @@ static bool has_wanted(const struct show *show)
 	return false;
 }
 
+/* Histograms that are empty are not there with --nonzero, and that may be all of them. */
+static void say_nothing_counted(const struct show *show)
+{
+	const struct wanted *wanted = show->wanted;
+
+	if (wanted->histograms && show->output.nonzero && !wanted->shown)
+		print_error("nothing was counted in these histograms");
+}
+
 static int show_file(struct show *show, const struct statsfile *file)
 {
 	const struct subject subject = { .id = file->id, };
@@ -143,6 +152,8 @@ static int show_fd(struct show *show)
 	status = show_file(show, &file);
 	if (status == STATUS_OK && !has_wanted(show))
 		status = STATUS_ERROR;
+	else if (status == STATUS_OK)
+		say_nothing_counted(show);
 	statsfile_close(&file);
 	return status;
 }
@@ -207,30 +218,44 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	return STATUS_OK;
 }
 
-/* Where there are only sums: what the time of its thread is spent with, if that is known. */
-static bool show_thread(struct show *show, const struct vm *vm)
+static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, unsigned int number)
+{
+	size_t i, count = tracked->num_tracked_vcpus + tracked->num_tracked_threads;
+
+	for (i = 0; i < count; i++) {
+		if (tracked->vcpu[i].number == number)
+			return &tracked->vcpu[i].rates.shares;
+	}
+	return NULL;
+}
+
+/*
+ * Where there are no statistics of it: what the time of its thread, or of those of all vCPUs,
+ * is spent with, if that is known.
+ */
+static bool show_threads(struct show *show, const struct vm *vm)
 {
 	const struct vcpu vcpu = { .number = show->vcpu, };
 	const struct tracked_vm *tracked = find_tracked(show, vm);
 	const struct group none = {};
 	struct subject subject = {
 		.vm = vm,
-		.id = vm->file.id,
 		.scope = SCOPE_VCPU,
-		.vcpu = &vcpu,
 		.look_ns = show->look.elapsed_ns,
 	};
-	size_t i, count;
 
-	count = tracked ? tracked->num_tracked_vcpus + tracked->num_tracked_threads : 0;
-	for (i = 0; i < count; i++) {
-		if (tracked->vcpu[i].number == vcpu.number &&
-		    tracked->vcpu[i].rates.shares.known[SHARE_GUEST])
-			subject.shares = &tracked->vcpu[i].rates.shares;
+	if (!tracked)
+		return false;
+	subject.id = tracked->id;
+	subject.shares = &tracked->rates.shares;
+	if (show->vcpu != ALL_VCPUS) {
+		subject.vcpu = &vcpu;
+		subject.shares = shares_of_vcpu(tracked, vcpu.number);
 	}
-	if (subject.shares)
-		show_group(show, &subject, &none);
-	return subject.shares;
+	if (!subject.shares || !subject.shares->known[SHARE_GUEST])
+		return false;
+	show_group(show, &subject, &none);
+	return true;
 }
 
 static int show_vms(struct show *show, const struct inventory *inventory)
@@ -246,10 +271,8 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		vm = inventory->vm[i];
 		if (show->vcpu != ALL_VCPUS)
 			found = vm_find_vcpu(vm, show->vcpu);
-		if (!vm_has_statistics(vm))
-			continue;
-		if (show->vcpu != ALL_VCPUS && !found) {
-			any |= show_thread(show, vm);
+		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found)) {
+			any |= show_threads(show, vm);
 			continue;
 		}
 		any = true;
@@ -260,12 +283,18 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		return status;
 	if (show->vcpu != ALL_VCPUS)
 		return vcpu_error(inventory, &show->vms.choice, show->vcpu);
-	print_error(inventory->num_vms ? "no VM that was chosen has statistics" :
-		    "no VM that was chosen is there any more");
+	if (inventory->num_vms)
+		return no_statistics_error();
+	print_error("no VM that was chosen is there any more");
 	return STATUS_ERROR;
 }
 
 /* Who asks for certain statistics does not wait for more. */
+static bool takes_look(const struct show *show)
+{
+	return !show->wanted->histograms && !show->output.only;
+}
+
 static int show_now(struct show *show, struct inventory *inventory, struct process *process)
 {
 	int status = STATUS_OK;
@@ -275,7 +304,7 @@ static int show_now(struct show *show, struct inventory *inventory, struct proce
 	/* In a recording it is found again, in the sample before. */
 	if (!replay_recording())
 		show->look.process = process;
-	if (!show->wanted->histograms && !show->output.only)
+	if (takes_look(show))
 		status = take_look(&show->look);
 	if (status == STATUS_OK)
 		status = show_vms(show, inventory);
@@ -417,6 +446,8 @@ static int show_chosen(struct show *show)
 	if (status != STATUS_OK)
 		return status;
 	status = look_for_choice(&inventory, &show->vms.choice, &process);
+	if (process && takes_look(show) && has_no_statistics(&inventory))
+		status = STATUS_OK;
 	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
 		render->begin_histograms(&show->output);
 	find_wanted_of_vms(show, &inventory);
@@ -424,6 +455,8 @@ static int show_chosen(struct show *show)
 		status = show_now(show, &inventory, process);
 	if (status == STATUS_OK && !has_wanted(show))
 		status = STATUS_ERROR;
+	else if (status == STATUS_OK && !show->streams)
+		say_nothing_counted(show);
 	if (status == STATUS_OK && show->streams)
 		status = stream_vms(show, &inventory, process, signals);
 	if (status == STATUS_OK)
@@ -513,7 +546,7 @@ static int parse_options(int argc, char **argv, struct show *show)
 
 int show_groups(int argc, char **argv, struct wanted *wanted,
 		void (*group)(struct output *output, const struct subject *subject,
-			      const struct group *group, const struct wanted *wanted))
+			      const struct group *group, struct wanted *wanted))
 {
 	struct show show = {
 		.fd = -1,
@@ -537,7 +570,7 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 }
 
 static void show_statistics(struct output *output, const struct subject *subject,
-			    const struct group *group, const struct wanted *wanted)
+			    const struct group *group, struct wanted *wanted)
 {
 	(void)wanted;
 	render->group(output, subject, group);

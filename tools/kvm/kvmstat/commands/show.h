@@ -18,6 +18,7 @@ struct wanted {
 	size_t num_names;		/* 0: all */
 	bool *found;			/* private, as what follows */
 	bool looked, any;		/* for what is there; and something is */
+	bool shown;			/* some of it */
 };
 
 /*
@@ -26,6 +27,6 @@ struct wanted {
  */
 int show_groups(int argc, char **argv, struct wanted *wanted,
 		void (*show_group)(struct output *output, const struct subject *subject,
-				   const struct group *group, const struct wanted *wanted));
+				   const struct group *group, struct wanted *wanted));
 
 #endif /* KVMSTAT_SHOW_H */

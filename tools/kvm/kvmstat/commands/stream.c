@@ -134,21 +134,6 @@ static int begin(struct stream *stream, const struct interval *interval)
 	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
 }
 
-/* Of a VM that has no statistics there is a line, as of those that stand among others. */
-static bool has_no_statistics(const struct stream *stream)
-{
-	const struct inventory *inventory = &stream->inventory;
-	bool any = false;
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		any |= inventory->vm[i]->num_vcpus_counted;
-		if (vm_has_statistics(inventory->vm[i]))
-			return false;
-	}
-	return any;
-}
-
 /* Until the process has a VM, if that is asked for. */
 static int attach_process(struct stream *stream, const struct stream_options *options,
 			  bool *stopped)
@@ -167,7 +152,7 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 		status = look_for_vms(&stream->inventory, tracker->process,
 				      options->wait ? &none_yet : NULL);
 		if (!none_yet)
-			return has_no_statistics(stream) ? STATUS_OK : status;
+			return has_no_statistics(&stream->inventory) ? STATUS_OK : status;
 		switch (pause_until(stream->signals, tracker->process->pidfd,
 				    time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_READABLE:
@@ -264,7 +249,7 @@ int command_stream(int argc, char **argv)
 		status = confine(USE_OUTPUT);
 		if (status == STATUS_OK)
 			status = attach(&stream, &options, &stopped);
-		stream.details = stream.single && !has_no_statistics(&stream);
+		stream.details = stream.single && !has_no_statistics(&stream.inventory);
 		stream.tracker.reads_threads = !stream.details;
 		if (status == STATUS_OK && !stopped)
 			status = begin(&stream, &options.interval);

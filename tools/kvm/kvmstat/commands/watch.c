@@ -59,6 +59,7 @@ struct watch {
 	struct watched_vm **vm;		/* as those of the inventory */
 	size_t num_vms;
 	bool had_any;			/* of which something is watched */
+	bool has_begun;			/* with what it was told */
 	struct runner runner;
 	uint64_t num_events;
 	struct runner_event next;	/* for which the command is run when it has ended, */
@@ -128,11 +129,25 @@ static struct watch_event new_event(const struct watch *watch, const struct watc
 	};
 }
 
+static bool flush_events(struct watch *watch)
+{
+	int status;
+
+	if (flush_output(&status))
+		return true;
+	watch->is_unread = true;
+	end_watch(watch, status);
+	return false;
+}
+
+/* Of what nobody can be told no command is run either. */
 static void take_event(struct watch *watch, const struct watch_event *event)
 {
 	if (watch->is_over)
 		return;
 	render->event(&watch->output, event);
+	if (!flush_events(watch))
+		return;
 	run_command(watch, event);
 	if (++watch->num_events == watch->options->count)
 		end_watch(watch, STATUS_OK);
@@ -430,7 +445,7 @@ static void begin_vms(struct watch *watch)
 		begin_vm(watch, watch->vm[i]);
 }
 
-/* If no VM has it, it is who asked for it who is wrong. */
+/* If no VM has it that is there at the beginning, it is who asked for it who is wrong. */
 static void blame(struct watch *watch)
 {
 	struct watched_vm *watched;
@@ -441,7 +456,7 @@ static void blame(struct watch *watch)
 		if (!watched->refusal || watched->blamed)
 			continue;
 		watched->blamed = true;
-		if (watch->had_any)
+		if (watch->had_any || watch->has_begun)
 			inventory_blame(&watch->inventory, watched->vm->process, "%s",
 					watched->refusal);
 		else
@@ -592,16 +607,14 @@ static uint64_t next_ns(const struct watch *watch)
 
 static void end_step(struct watch *watch)
 {
-	int status;
-
 	begin_vms(watch);
 	forget_dead(watch);
 	blame(watch);
-	print_problems(&watch->inventory);
-	if (!flush_output(&status)) {
-		watch->is_unread = true;
-		end_watch(watch, status);
-	}
+	/* Who asked for something else has no use for what is wrong with VMs. */
+	if (watch->status != STATUS_USAGE)
+		print_problems(&watch->inventory);
+	if (!watch->is_unread)
+		flush_events(watch);
 	if (have_ended(watch))
 		end_watch(watch, STATUS_OK);
 }
@@ -663,19 +676,35 @@ static bool knows_vcpu(const struct watch *watch)
 	return !watch->num_vms;
 }
 
+/* Those of a recording may come in it. */
+static bool waits_in_vain(const struct watch *watch)
+{
+	return watch->inventory.choice && !replay_recording() &&
+	       has_no_statistics(&watch->inventory);
+}
+
 /* What cannot be asked of a VM that is there may be a mistake, and nobody would see that. */
 static int check_rule(const struct watch *watch)
 {
 	const struct watch_rule *rule = &watch->options->rule;
 	char *name = xasprintf("%.*s", (int)strcspn(rule->name, ":"), rule->name);
+	const struct description *listed = find_statistic(name);
 	int status = STATUS_OK;
+	char *error = NULL;
 
+	if (!watch->had_any && listed)
+		error = watch_check(rule, listed);
 	if (watch->is_over)
 		status = watch->status;
-	else if (!watch->num_vms && !describe_name(name))
+	else if (!watch->num_vms && !listed)
 		status = usage_error("there is no statistic '%s'", name);
+	else if (error)
+		status = usage_error("%s", error);
+	else if (waits_in_vain(watch))
+		status = no_statistics_error();
 	else if (rule->vcpu != EACH_VCPU && !knows_vcpu(watch))
 		status = vcpu_error(&watch->inventory, &watch->options->vms.choice, rule->vcpu);
+	free(error);
 	free(name);
 	return status;
 }
@@ -691,6 +720,7 @@ static int watch_vms(struct watch *watch)
 	status = check_rule(watch);
 	if (status != STATUS_OK)
 		end_watch(watch, status);
+	watch->has_begun = true;
 	if (!watch->inventory.choice && !watch->is_over)
 		print_denied(&watch->inventory);
 	if (!wait_for_events(watch)) {

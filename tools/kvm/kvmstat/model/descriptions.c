@@ -19,23 +19,37 @@ static const struct description reasons[] = {
 #include "../../../../arch/arm64/include/asm/kvm_exit_reason_list.h"
 };
 
-const char *describe_statistic(enum scope scope, const char *name)
+static const struct description *find_in_scope(enum scope scope, const char *name)
 {
 	const struct description *listed;
 
 	for (listed = listed_statistics; listed < listed_statistics + num_listed_statistics;
 	     listed++) {
 		if (listed->scope == scope && !strcmp(listed->name, name))
-			return listed->help;
+			return listed;
 	}
 	return NULL;
 }
 
+const char *describe_statistic(enum scope scope, const char *name)
+{
+	const struct description *found = find_in_scope(scope, name);
+
+	return found ? found->help : NULL;
+}
+
+const struct description *find_statistic(const char *name)
+{
+	const struct description *found = find_in_scope(SCOPE_VCPU, name);
+
+	return found ? found : find_in_scope(SCOPE_VM, name);
+}
+
 const char *describe_name(const char *name)
 {
-	const char *help = describe_statistic(SCOPE_VCPU, name);
+	const struct description *found = find_statistic(name);
 
-	return help ? help : describe_statistic(SCOPE_VM, name);
+	return found ? found->help : NULL;
 }
 
 const char *describe_reason(const char *name)

@@ -14,6 +14,9 @@
  */
 const char *describe_statistic(enum scope scope, const char *name);
 
+/* Of whichever scope: names are unique over both. NULL if it is not known. */
+const struct description *find_statistic(const char *name);
+
 /* The same of whichever scope: names are unique over both. */
 const char *describe_name(const char *name);
 

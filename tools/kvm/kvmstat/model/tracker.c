@@ -178,6 +178,12 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	tracked->model.vm = NULL;
 	tracked->ended = true;
 	tracked->ended_ns = now_ns;
+	if (!tracked->threads_ns)
+		return;
+	/* Those are of the interval before: what threads did since then /proc says no more. */
+	tracked->rates.shares = (struct shares) {};
+	if (!tracked->has_statistics)
+		tracked->elapsed_ns = 0;
 }
 
 static bool is_alone(const struct inventory *inventory, const struct vm *vm)
@@ -258,8 +264,10 @@ static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, ui
 		tracked->num_tracked_threads = 0;
 		tracked->threads_ns = 0;
 	} else {
-		if (tracked->threads_ns)
+		if (tracked->threads_ns) {
 			note_shares(tracked, &now, now_ns);
+			tracked->elapsed_ns = now_ns - tracked->threads_ns;
+		}
 		tracked->threads_ns = now_ns;
 	}
 	free(tracked->threads.thread);
@@ -311,6 +319,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
+	tracked->elapsed_ns = tracked->model.elapsed_ns;
 	return true;
 }
 
@@ -322,8 +331,17 @@ static bool may_be_forgotten(const struct tracker *tracker, const struct tracked
 		return false;
 	if (tracker->stands_still && tracked->found_ns > tracker->sampled_ns)
 		return true;
-	return tracked->ended_ns <= tracker->sampled_ns &&
-	       now_ns - tracked->ended_ns >= TRACKER_KEEPS_NS;
+	return tracked->seen_ended_ns && now_ns - tracked->seen_ended_ns >= TRACKER_KEEPS_NS;
+}
+
+static void note_seen(struct tracker *tracker, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (tracker->vm[i]->ended && !tracker->vm[i]->seen_ended_ns)
+			tracker->vm[i]->seen_ended_ns = now_ns;
+	}
 }
 
 static void forget_ended(struct tracker *tracker, uint64_t now_ns)
@@ -367,6 +385,14 @@ static int scan(struct tracker *tracker)
 	return ret;
 }
 
+/* In a recording one that has ended was read when it did, which no sample was of. */
+static uint64_t read_ns(const struct tracked_vm *tracked, const struct vm *vm, uint64_t now_ns)
+{
+	if (!vm->ended_ns || vm->ended_ns > now_ns || vm->ended_ns <= tracked->model.last_ns)
+		return now_ns;
+	return vm->ended_ns;
+}
+
 /* Of all VMs, or only of those that are new or have ended. */
 static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 {
@@ -387,7 +413,8 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 		if (inventory->events < 0)
 			inventory_see_end(inventory, vm);
 		if (all || vm->dead || !tracked->sampled)
-			vm->dead |= !sample_tracked(tracker, tracked, now_ns);
+			vm->dead |= !sample_tracked(tracker, tracked,
+						    read_ns(tracked, vm, now_ns));
 		if ((all || !tracked->threads_ns) && !vm->dead)
 			note_threads(tracker, tracked, now_ns);
 		if (vm->dead)
@@ -409,6 +436,7 @@ int tracker_sample(struct tracker *tracker)
 	tracker->elapsed_ns = tracker->scanned ? now_ns - tracker->sampled_ns : 0;
 	tracker->sampled_ns = now_ns;
 	sample_vms(tracker, now_ns, true);
+	note_seen(tracker, now_ns);
 	tracker->scanned = true;
 	return 0;
 }

@@ -19,7 +19,7 @@
 #include "sources/inventory.h"
 #include "util/clock.h"
 
-/* How long a VM that has ended stays. */
+/* How long a VM that has ended stays, from the sample on in which it is seen to have. */
 #define TRACKER_KEEPS_NS (5 * UINT64_C(1000000000))
 
 /* In the place of a number, with its tid: a thread of which it is not known which vCPU it runs. */
@@ -43,9 +43,11 @@ struct tracked_vm {
 	bool has_statistics;
 	bool sampled;
 	bool has_rates;			/* two samples were taken; before that none are known */
+	uint64_t elapsed_ns;		/* what its rates and shares are of, 0: none are known */
 	uint64_t found_ns;
 	bool ended;
 	uint64_t ended_ns;
+	uint64_t seen_ended_ns;		/* the first sample after that, 0 before */
 	size_t num_vcpus;		/* also without statistics, then none is in vcpu */
 	struct model model;		/* if it has statistics; of an ended one the last sample */
 	const struct columns *columns;	/* the tracker's, during a sample */

@@ -42,6 +42,12 @@ struct watch_target {
 char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 		 struct statsfile_schema *vcpu, struct watch_target *target);
 
+/*
+ * Whether the value is in the unit that KVM's lists have for the statistic, before there is a
+ * VM that says so. NULL or what is wrong, which the caller frees.
+ */
+char *watch_check(const struct watch_rule *rule, const struct description *listed);
+
 /* Whether it is a level that is watched, and no growth. */
 bool watch_is_level(const struct watch_target *target);
 

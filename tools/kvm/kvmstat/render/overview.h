@@ -20,12 +20,19 @@
 
 struct overviews {
 	struct timespec time;		/* CLOCK_REALTIME */
-	uint64_t elapsed_ns;		/* what the rates are of */
+	uint64_t elapsed_ns;		/* what rates are of, if a VM was there throughout */
 	const struct tracked_vm **vm;
 	size_t num_vms;
 	bool sorted;			/* and then by what, which is to be seen */
 	enum column_id sorted_by;
 };
+
+/* What its rates are of: since it was found, and until it ended. All of it if none are known. */
+static inline uint64_t overview_elapsed_ns(const struct overviews *overviews,
+					   const struct tracked_vm *vm)
+{
+	return vm->elapsed_ns ? vm->elapsed_ns : overviews->elapsed_ns;
+}
 
 /* What the columns are called that are the same everywhere, in the order in which they stand. */
 static const char * const share_titles[NUM_SHARES] = {

@@ -174,7 +174,7 @@ static void render_vms(struct output *output, const struct overviews *overviews)
 				add_nothing(&line, 1);
 		}
 		add(&line, vm->source);
-		add_seconds(&line, overviews->elapsed_ns);
+		add_seconds(&line, overview_elapsed_ns(overviews, vm));
 		add_times(&line, &vm->rates);
 		end_line(&line);
 	}
@@ -196,7 +196,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 		rates = &overviews->vm[i]->rates;
 		share = rates_share(rates);
 		add_time(&line, overviews->time);
-		add_seconds(&line, overviews->elapsed_ns);
+		add_seconds(&line, overview_elapsed_ns(overviews, overviews->vm[i]));
 		add_tracked(&line, overviews->vm[i]);
 		add(&line, overviews->vm[i]->ended ? "ended" : "running");
 		for (rate = 0; rate < NUM_RATES; rate++)

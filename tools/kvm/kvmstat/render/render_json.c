@@ -329,7 +329,7 @@ static void render_vms(struct output *output, const struct overviews *overviews)
 		add(line, "vm_statistics", new_count(vm->model.group[SCOPE_VM].schema));
 		add(line, "vcpu_statistics", new_count(vm->model.group[SCOPE_VCPU].schema));
 		add_text(line, "source", vm->source);
-		add_duration(line, "interval", overviews->elapsed_ns);
+		add_duration(line, "interval", overview_elapsed_ns(overviews, vm));
 		add_times(line, &vm->rates);
 		print_object(output, line);
 	}
@@ -352,7 +352,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 		line = new_line("activity");
 		add_time(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
 			 overviews->time.tv_nsec);
-		add_duration(line, "interval", overviews->elapsed_ns);
+		add_duration(line, "interval", overview_elapsed_ns(overviews, vm));
 		add_tracked(line, vm);
 		add_text(line, "state", vm->ended ? "ended" : "running");
 		for (rate = 0; rate < NUM_RATES; rate++)

@@ -331,7 +331,8 @@ static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vc
 static void put_vcpu(struct screen *screen, unsigned int line, const struct view *view,
 		     const struct layout *layout, const struct tracked_vcpu *vcpu)
 {
-	bool is_known = view->inside->has_rates || view->inside->num_tracked_threads;
+	const struct tracked_vm *inside = view->inside;
+	bool is_known = !inside->ended && (inside->has_rates || inside->num_tracked_threads);
 	const struct rates *rates = is_known ? &vcpu->rates : NULL;
 	char text[REASON_SIZE];
 	unsigned int at = 0;
@@ -557,9 +558,8 @@ static void put_footer(struct screen *screen, struct view *view, const char * co
 static void put_host_title(struct screen *screen, const struct view *view)
 {
 	const struct tracker *tracker = view->tracker;
-	char exits[FORMAT_SIZE], *titles[2];
-	size_t i, vms = 0, vcpus = 0;
-	bool known = true;
+	char exits[FORMAT_SIZE], of[32] = "", *titles[3];
+	size_t i, vms = 0, vcpus = 0, counted = 0;
 	double sum = 0;
 
 	for (i = 0; i < tracker->num_vms; i++) {
@@ -567,16 +567,21 @@ static void put_host_title(struct screen *screen, const struct view *view)
 			continue;
 		vms++;
 		vcpus += tracker->vm[i]->num_vcpus;
+		if (!tracker->vm[i]->rates.known[RATE_EXITS])
+			continue;
+		counted++;
 		sum += tracker->vm[i]->rates.per_second[RATE_EXITS];
-		known &= tracker->vm[i]->rates.known[RATE_EXITS];
 	}
 	format_count_rate(exits, sum);
 	/* 0 would say that nothing happens. */
-	if (!known && !sum)
+	if (!counted && vms)
 		strcpy(exits, "-");
-	titles[0] = xasprintf("kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s", vms, PLURAL(vms), vcpus,
-			      PLURAL(vcpus), exits);
-	titles[1] = xasprintf("%zu VM%s, %s exits/s", vms, PLURAL(vms), exits);
+	else if (counted < vms)
+		snprintf(of, sizeof(of), " of %zu VM%s", counted, PLURAL(counted));
+	titles[0] = xasprintf("kvmstat: %zu VM%s, %zu vCPU%s, %s exits/s%s", vms, PLURAL(vms),
+			      vcpus, PLURAL(vcpus), exits, of);
+	titles[1] = xasprintf("%zu VM%s, %s exits/s%s", vms, PLURAL(vms), exits, of);
+	titles[2] = xasprintf("%s exits/s%s", exits, of);
 	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 

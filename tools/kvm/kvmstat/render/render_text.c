@@ -621,7 +621,8 @@ static void render_group(struct output *output, const struct subject *subject,
 		shown[count++] = group->schema->desc[i].name;
 	}
 	table_fit(&table, output->width);
-	table_print_header(&table, output->file);
+	if (count)
+		table_print_header(&table, output->file);
 	for (i = 0; i < count; i++) {
 		table_print_row(&table, i, output->file);
 		if (output->verbose)

@@ -42,6 +42,7 @@ struct vm {
 	size_t num_vcpus;
 	size_t num_vcpus_counted;	/* where they have no statistics each */
 	bool dead;
+	uint64_t ended_ns;		/* in a recording: when it was read last, 0: now */
 	bool hides_vcpus;		/* those to come: their ids cannot be read */
 	struct host_error refusal;	/* err is not 0: see held.h */
 	bool refusal_said;

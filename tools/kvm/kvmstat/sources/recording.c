@@ -671,6 +671,18 @@ static void get_changes(struct sample_reader *sample, struct snapshot *now)
 	}
 }
 
+/* Older recordings end before that. */
+static void get_ends(struct sample_reader *sample, struct snapshot *now)
+{
+	struct reader *reader = &sample->reader;
+	struct recorded_vm *vm;
+
+	for (vm = now->vm; vm < now->vm + now->num_vms && reader->at < reader->end; vm++) {
+		if (vm->ended)
+			vm->early_ns = get_varint(reader, now->monotonic_ns);
+	}
+}
+
 /* As it was when the file was opened: it may be written anew meanwhile. */
 static bool is_same(const struct recording_sample *noted, const struct snapshot *now, bool key)
 {
@@ -709,6 +721,7 @@ static int apply(struct recording *recording, size_t position, struct statsfile_
 	/* Values are there for all VMs only if all is right with them. */
 	if (!sample.reader.wrong)
 		get_changes(&sample, &now);
+	get_ends(&sample, &now);
 	snapshot_free(&recording->now);
 	recording->now = now;
 	return finish(&sample.reader, "a sample", error);

@@ -60,6 +60,8 @@
  * The values of all VMs stand behind each other: those of the first VM, of its first
  * vCPU, of its second vCPU, ... of the second VM, ... New ones are 0. A change is varint
  * number of values that are left out, because they are the same, and signed difference.
+ * Then, which older files have not, of each VM that is RECORDED_ENDED varint nanoseconds
+ * since it was read, which is done when it ends. Readers ignore what follows.
  */
 #ifndef KVMSTAT_RECORDING_H
 #define KVMSTAT_RECORDING_H
@@ -107,6 +109,7 @@ struct recorded_vm {
 	uint64_t serial;
 	pid_t pid;
 	bool ended;
+	uint64_t early_ns;			/* if so: before the sample it was read */
 	char *name;
 	char *id;
 	struct statsfile_schema *schema;	/* NULL: no statistics */

@@ -250,6 +250,10 @@ void recording_add(struct recording_writer *writer, struct snapshot *snapshot)
 	}
 	put_varint(&content, changes.count);
 	put(&content, changes.bytes.data, changes.bytes.size);
+	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
+		if (vm->ended)
+			put_varint(&content, vm->early_ns);
+	}
 
 	start = begin_block(&writer->block, RECORDING_SAMPLE);
 	put(&writer->block, content.data, content.size);

@@ -124,6 +124,8 @@ static void follow(struct inventory *inventory)
 		else
 			recorded = NULL;
 		vm->dead = !recorded || recorded->ended;
+		if (vm->dead && recorded)
+			vm->ended_ns = now()->monotonic_ns - recorded->early_ns;
 	}
 	for (i = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];

@@ -413,6 +413,57 @@ static void test_numbers(void)
 	guests_free();
 }
 
+/* Those of the output that say of a VM that it has ended. */
+static char *lines_of_ended(char *output)
+{
+	char *lines = xasprintf("%s", ""), *line, *longer;
+
+	while ((line = strsep(&output, "\n"))) {
+		if (!strstr(line, "ended"))
+			continue;
+		longer = xasprintf("%s%s\n", lines, line);
+		free(lines);
+		lines = longer;
+	}
+	return lines;
+}
+
+/* Its rates are those up to then, and so is its interval, in a recording as well. */
+static void test_ended_within(void)
+{
+	static const struct {
+		const struct renderer *renderer;
+		const char *expected;
+	} cases[] = {
+#ifdef HAVE_JSON
+		{ &json_renderer, "\"interval\":{\"value\":2000000000," },
+#endif
+		{ &csv_renderer, "Z,3.000000000,20," },
+	};
+	char *seen, *found, *live_lines, *lines;
+	int status;
+	size_t i;
+
+	unlink(file);
+	seen = xasprintf("record %s 4 1", file);
+	free(live(command_record, seen, 3, &status));
+	free(seen);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		render = cases[i].renderer;
+		seen = live(command_stream, "kvmstat 4 1", 3, &status);
+		found = output_of_replay(command_stream, "", &status);
+		live_lines = lines_of_ended(seen);
+		lines = lines_of_ended(found);
+		check_contains(live_lines, cases[i].expected, "ended within an interval: of what");
+		check_text(lines, live_lines, "ended within an interval: replayed as seen live");
+		free(seen);
+		free(found);
+		free(live_lines);
+		free(lines);
+	}
+	render = &text_renderer;
+}
+
 static void test_round_trip(void)
 {
 	void (*text_printer)(const char *text) = error_printer;
@@ -1277,6 +1328,7 @@ int main(void)
 	test_failed_sample();
 	test_numbers();
 	test_closed();
+	test_ended_within();
 	test_round_trip();
 	test_truncated();
 	test_flipped();

@@ -79,8 +79,8 @@ static void test_list(void)
 
 	set_up();
 	draw(10, 80);
-	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, 1000 exits/s  ",
-		       "title: what has ended is not counted");
+	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, 1000 exits/s of 2 VMs  ",
+		       "title: what has ended is not counted, and of how many exits are");
 	check_text(line_of(0) + 80 - strlen("every 1 s"), "every 1 s", "state, on the right");
 	check_text(line_of(1), header, "header");
 	check_text(line_of(2), "      7 db         4      900        1        - -",
@@ -109,7 +109,11 @@ static void test_list(void)
 		       "title: exits that nobody counts are not 0");
 	vms[0].rates.known[RATE_EXITS] = true;
 	draw(10, 80);
-	check_contains(line_of(0), ", - exits/s  ", "title: nor are they if only some are known");
+	check_contains(line_of(0), ", 0 exits/s of 1 VM  ", "title: what is known to be 0 is that");
+	draw(10, 40);
+	check_contains(line_of(0), "3 VMs, 0 exits/s of 1 VM", "title: 40 columns");
+	draw(10, 22);
+	check_text(line_of(0), "0 exits/s of 1 VM", "title: 22 columns");
 	vms[0].rates.per_second[RATE_EXITS] = 100;
 	vms[1].rates.per_second[RATE_EXITS] = 900;
 	vms[1].rates.known[RATE_EXITS] = true;
@@ -586,7 +590,11 @@ static void test_vcpu(void)
 	view_press(&view, 'q');
 	draw(12, 80);
 	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
-	press("qq");
+	press("q");
+	draw(12, 80);
+	check_text(line_of(2), "      3        -        -        - -",
+		   "a VM that has ended: its vCPUs have no rates either");
+	press("q");
 	check(view.level == VIEW_HOST && !web->model.focus.schema,
 	      "and out again: nothing more is kept of the vCPU");
 	press("j");

@@ -191,8 +191,16 @@ static void test_threads(void)
 	check_show("show -p 20 -c 1", "pid 20 has no vCPU 1 by itself, debugfs has sums", true);
 	threads.thread[1].vcpu = 1;
 	guests_debugfs_err = -EACCES;
-	check_show("show -p 20", "; debugfs has sums, for root\n", false);
+	check_show("show -p 20", "; debugfs has sums, for root\n", true);
 	check_number(status, STATUS_ERROR, "no sums: status");
+	check_show("show -p 20", "db, pid 20, sum of 2 vCPUs:\n  of 0.25 s: GUEST% ~10, KVM% ~50,",
+		   true);
+	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n  of 0.25 s: GUEST% ~10, KVM% ~50,",
+		   true);
+	check_show("show -p 20 -c 0", "db, pid 20, VM -, vCPU 0:\n  of 0.25 s: GUEST% ~20,", true);
+	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n  of 0.25 s: GUEST% ~20,", true);
+	check_show("show -p db -c 7", "no VM that was chosen has a vCPU 7 of which anything", true);
+	check_show("show -p 20 --stat x", "; debugfs has sums, for root\n", false);
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\n  of 0.25 s: ", true);
 	check_number(status, STATUS_ERROR, "no sums, beside what there is: status");
 	free(output_of(command_hist, "hist -p db -p web", &status));
@@ -239,11 +247,21 @@ static void test_names(void)
 			   "exits ", false);
 		check_number(status, STATUS_OK, "show --stat: status");
 		free(line);
+		line = xasprintf("hist -p %s --nonzero", names[i]);
+		check_hist(line, "kvmstat: nothing was counted in these histograms\n", STATUS_OK);
+		free(line);
 		line = xasprintf("show -p %s --stat ^exit$", names[i]);
 		check_show(line, "there is no statistic whose name fits --stat\n", false);
 		check_number(status, STATUS_ERROR, "show --stat of nothing: status");
 		free(line);
 	}
+}
+
+/* Of the VM there is none that fits: no header. */
+static void test_empty(void)
+{
+	check_show("show -p web --stat ^exits$", "web, pid 10, VM kvm-10:\n\nweb, pid 10, sum of ",
+		   false);
 }
 
 static void test_formats(void)
@@ -272,6 +290,7 @@ int main(void)
 	test_shares();
 	test_threads();
 	test_names();
+	test_empty();
 	test_formats();
 	free(threads.thread);
 	guests_free();

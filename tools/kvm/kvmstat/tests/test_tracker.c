@@ -155,6 +155,28 @@ static void test_ended(void)
 	tear_down();
 }
 
+/* Paused for long: then it is seen to have ended, and from then on for a while. */
+static void test_ended_long_ago(void)
+{
+	const struct tracked_vm *vm;
+
+	set_up(4);
+	tracker.stands_still = true;
+	tracker_wait(&tracker, -1, scene_time.now_ns() + 3 * NSEC_PER_SEC);
+	tracker.stands_still = false;
+	late_ns = 2 * TRACKER_KEEPS_NS;
+	sample();
+	vm = find(SCENE_SHORT_PID, 0);
+	check(vm && vm->ended && tracker_shows(&tracker, vm), "paused: what ended is seen");
+	late_ns += TRACKER_KEEPS_NS / 2;
+	sample();
+	check(find(SCENE_SHORT_PID, 0) == vm, "paused: for a while");
+	late_ns += TRACKER_KEEPS_NS / 2;
+	sample();
+	check(!find(SCENE_SHORT_PID, 0), "paused: and then no more");
+	tear_down();
+}
+
 /* It comes and ends between two samples. */
 static void test_between(void)
 {
@@ -276,6 +298,7 @@ static bool is_known(const struct tracked_vm *vm)
 static void test_threads(void)
 {
 	struct host host = scene_host;
+	const struct tracked_vm *vm;
 
 	scene_start(1);
 	host.read_threads = read_threads;
@@ -300,6 +323,10 @@ static void test_threads(void)
 	sample();
 	check(find(SCENE_CLOSED_PID, 0)->rates.shares.part[SHARE_GUEST] == 0.25,
 	      "threads: of all of an interval, with looks in between");
+	vm = find(SCENE_CLOSED_PID, 0);
+	next();
+	check(vm->ended && !is_known(vm) && !vm->elapsed_ns,
+	      "threads: what they did before they ended is not known");
 	tear_down();
 }
 
@@ -340,6 +367,7 @@ int main(void)
 	test_new_vcpu();
 	test_late_vcpu();
 	test_ended();
+	test_ended_long_ago();
 	test_between();
 	test_slow_look();
 	test_process();

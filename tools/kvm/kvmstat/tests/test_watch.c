@@ -414,6 +414,66 @@ static void test_polling(void)
 	guests_free();
 }
 
+static const struct image_stat other_stats[] = {
+	{ .name = "exits", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	{},
+};
+
+static void bring_up(void)
+{
+	guests[0].dead = tick < 5;
+}
+
+#define NONE_OPEN "kvmstat: pid 20 (closed): its KVM has no statistics files"
+
+/* VMs of which nothing can be watched, that are there or come. */
+static void test_no_statistics(void)
+{
+	static const char * const lines[] = { "watch exits > 1 -p closed", "watch exits > 1 -p 20",
+					      "watch exits > 1 -p clos*", };
+	char *output;
+	size_t i;
+
+	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
+				     .vcpu_stats = other_stats, .vcpus = 1, };
+	guests[1] = (struct guest) { .pid = 20, .name = "closed", .vm_stats = vm_stats,
+				     .vcpu_stats = vcpu_stats, .vcpus = 1, .sum = 5, };
+	guests_start();
+	guests_debugfs_err = -EACCES;
+	last_tick = 100;
+	on_tick = NULL;
+	time_source = &test_time;
+	command_host = &guests_host;
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		tick = 0;
+		output = output_of(command_watch, lines[i], &status);
+		check_contains(output, NONE_OPEN, lines[i]);
+		check(!tick && status == STATUS_ERROR, "%s: is not waited for", lines[i]);
+		free(output);
+	}
+	check_events(&guests_host, "watch exits > 1",
+		     "kvmstat: '1' needs a unit: ns, us, ms or s (try kvmstat --help)\n",
+		     "what was asked for is wrong, and nothing else is said");
+	check_number(status, STATUS_USAGE, "what was asked for is wrong: status");
+	guests[0].dead = true;
+	guests_debugfs_err = 0;
+	on_tick = bring_up;
+	check_events(&guests_host, "watch exits > 4",
+		     "exits of each vCPU: more than 4 within 1 s\n"
+		     "kvmstat: pid 20 (closed): its statistics are debugfs' sums of all vCPUs\n"
+		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
+		     "one that comes and cannot be watched");
+	check_number(tick, last_tick, "one that comes and cannot be watched: it goes on");
+	guests[0].dead = true;
+	guests[1].dead = true;
+	check_events(&guests_host, "watch exits > 4",
+		     "kvmstat: no process has a VM\n"
+		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
+		     "the first one that comes cannot be watched");
+	check_number(tick, last_tick, "the first one cannot be watched: it goes on");
+	guests_free();
+}
+
 /* The kernel's part of a trigger: what is written here is what read() returns. */
 
 static int kernel[2] = { -1, -1, };
@@ -654,6 +714,38 @@ static void test_unread(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+static void fill_output(void)
+{
+	int full;
+
+	count_exits();
+	if (tick != 3)
+		return;
+	full = open("/dev/full", O_WRONLY);
+	dup2(full, STDOUT_FILENO);
+	close(full);
+}
+
+/* What cannot be said is said to be so, once, and no command is run. */
+static void test_full(void)
+{
+	char *line = xasprintf("watch exits >= 10 -p 10 --exec echo>%s/out", directory), *found;
+
+	start_guests();
+	on_tick = fill_output;
+	check_events(&guests_host, line,
+		     TITLE "kvmstat: cannot write the output: No space left on device\n",
+		     "the output is full");
+	__fpurge(stdout);
+	clearerr(stdout);
+	check_number(status, STATUS_ERROR, "the output is full: status");
+	found = content_of("out");
+	check_text(found, "", "the output is full: the command is not run");
+	guests_free();
+	free(found);
+	free(line);
+}
+
 /* It waits for the test, so that events come while it runs. */
 static void release_command(void)
 {
@@ -728,12 +820,14 @@ int main(void)
 	test_growth();
 	test_level();
 	test_polling();
+	test_no_statistics();
 	test_triggers();
 	test_trigger_read();
 	test_runner();
 	test_lost_runner();
 	test_exec();
 	test_unread();
+	test_full();
 	statsfile_close(&vm_file);
 	statsfile_close(&vcpu_file);
 	image_free(&vm);
