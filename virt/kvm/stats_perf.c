@@ -212,6 +212,7 @@ void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 	give_samples(vcpu);
 	local_irq_restore(flags);
 }
+EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 
 /* Of values that have events, which may come and go meanwhile. */
 static void give_used(struct kvm_vcpu *vcpu)
