@@ -90,9 +90,9 @@ static unsigned int at_most(unsigned int number, unsigned int limit)
 /* Idle is what the others leave. */
 static const unsigned int share_drops[NUM_SHARES] = {
 	[SHARE_GUEST] = 2,
-	[SHARE_KVM] = 5,
-	[SHARE_VMM] = 6,
-	[SHARE_READY] = 3,
+	[SHARE_KVM] = 6,
+	[SHARE_VMM] = 7,
+	[SHARE_READY] = 1,
 	[SHARE_IDLE] = 8,
 };
 
@@ -145,7 +145,7 @@ static struct layout make_layout(unsigned int columns, const struct view *view,
 		.column = {
 			[COLUMN_PID] = {
 				.least = first_width(view),
-				.drop = longest_name ? 7 : 0,
+				.drop = longest_name ? 5 : 0,
 			},
 			[COLUMN_NAME] = {},
 			[COLUMN_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 11, },
@@ -155,7 +155,7 @@ static struct layout make_layout(unsigned int columns, const struct view *view,
 			[COLUMN_TOP] = {
 				.least = least_top_width(columns, view),
 				.most = MOST_TOP_WIDTH,
-				.drop = 1,
+				.drop = 3,
 			},
 			[SPARKLINE] = {
 				.least = SPARKLINE_WIDTH,

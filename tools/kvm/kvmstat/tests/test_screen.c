@@ -284,13 +284,13 @@ static void test_shares(void)
 		   "     10 instance-0000002a     2      10     2     0      87      1      100        5        - io_exits 62%",
 		   "120 columns: in one line");
 	draw(12, 40);
-	check_text(line_of(1), "NAME              EXITS/sv TOP REASON",
+	check_text(line_of(1), "NAME               READY% EXITS/sv",
 		   "40 columns: header");
-	check_text(line_of(3), "instance-0000002a      100 io_exits 62%",
+	check_text(line_of(3), "instance-0000002a      87      100",
 		   "40 columns: one that waits for a CPU");
 	press("<");
 	draw(12, 40);
-	check_text(line_of(1), "NAME              IDLE%v  EXITS/s",
+	check_text(line_of(1), "NAME              READY% IDLE%v  EXITS/s",
 		   "sorted by the time that is idle: seen");
 	press("<");
 	draw(10, 80);
