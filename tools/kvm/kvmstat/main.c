@@ -93,7 +93,7 @@ static int choose_format(int *argc, char **argv)
 /* What is in front of its arguments is a path, or the file that is replayed. */
 static int run_stream(int argc, char **argv)
 {
-	static char name[] = "kvmstat INTERVAL";
+	char name[] = "kvmstat INTERVAL";
 
 	argv[0] = name;
 	return replay_begin(false) ? command_stream(argc, argv) : STATUS_ERROR;

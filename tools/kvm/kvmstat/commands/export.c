@@ -149,8 +149,8 @@ static int label_error(const char *name)
 	size_t i;
 
 	if (!strcmp(name, "pid") || !strcmp(name, "id"))
-		return usage_error("with the label '%s' each series would begin anew when a VM is "
-				   "started", name);
+		return usage_error("with the label '%s' a VM's series begin anew when it starts",
+				   name);
 	for (i = 0; i < IDENTITY_FIELDS; i++) {
 		longer = xasprintf("%s%s%s", names, i ? ", " : "", identity_label(i));
 		free(names);

@@ -62,7 +62,7 @@ static void copy_values(struct recorded_vm *recorded, const struct model *model)
 }
 
 static struct recorded_vm record_vm(const struct tracker *tracker,
-				     const struct tracked_vm *tracked)
+				    const struct tracked_vm *tracked)
 {
 	struct recorded_vm recorded = {
 		.serial = tracked->serial,

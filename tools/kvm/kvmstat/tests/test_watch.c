@@ -430,7 +430,7 @@ static void bring_up(void)
 static void test_no_statistics(void)
 {
 	static const char * const lines[] = { "watch exits > 1 -p closed", "watch exits > 1 -p 20",
-					      "watch exits > 1 -p clos*", };
+					      "watch exits > 1 -p closed*", };
 	char *output;
 	size_t i;
 
