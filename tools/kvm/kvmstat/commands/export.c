@@ -144,13 +144,14 @@ int run_export(struct inventory *inventory, const struct export_options *options
  */
 static int label_error(const char *name)
 {
-	char *names = xasprintf("%s", ""), *longer;
+	char *names, *longer;
 	int status;
 	size_t i;
 
 	if (!strcmp(name, "pid") || !strcmp(name, "id"))
 		return usage_error("with the label '%s' a VM's series begin anew when it starts",
 				   name);
+	names = xasprintf("%s", "");
 	for (i = 0; i < IDENTITY_FIELDS; i++) {
 		longer = xasprintf("%s%s%s", names, i ? ", " : "", identity_label(i));
 		free(names);
