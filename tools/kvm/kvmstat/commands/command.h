@@ -202,8 +202,8 @@ int look_for_choice(struct inventory *inventory, const struct choice *choice,
 		    struct process **process);
 
 /*
- * Whether there are VMs, of none of which there are statistics: there is a line of each, as of
- * those that stand among others, and what /proc tells.
+ * Whether there are VMs and none of them has statistics: then a command shows what /proc tells of
+ * them, and does not fail.
  */
 bool has_no_statistics(const struct inventory *inventory);
 

@@ -296,19 +296,19 @@ static void render_overviews(struct output *output, const struct overviews *over
 	/* What is idle is what the others leave. */
 	struct column columns[NUM_LINE_COLUMNS] = {
 		[LINE_TIME] = { .title = date, .least = 8, .left = true, .drop = 4, },
-		[LINE_PID] = { .title = "PID", .least = 6, .drop = 8, },
+		[LINE_PID] = { .title = "PID", .least = 6, .drop = 6, },
 		[LINE_VCPUS] = { .title = "VCPU", .drop = 10, },
 		[LINE_NUMBERS + SHARE_GUEST] = { .drop = 1, },
 		[LINE_NUMBERS + SHARE_KVM] = { .drop = 5, },
 		[LINE_NUMBERS + SHARE_VMM] = { .drop = 5, },
 		[LINE_NUMBERS + SHARE_READY] = { .drop = 2, },
-		[LINE_NUMBERS + SHARE_IDLE] = { .drop = 6, },
+		[LINE_NUMBERS + SHARE_IDLE] = { .drop = 7, },
 		[LINE_NUMBERS + NUM_SHARES] = { .title = "EXITS/S", .least = 8, },
 		{ .title = "HALTS/S", .least = 8, .drop = 9, },
 		{ .title = "INJECT/S", .least = 8, .drop = 11, },
 		[LINE_TOP] = { .title = "TOP REASON", .least = top_width, .most = top_width,
 			       .left = true, .drop = 3, },
-		[LINE_SHARE] = { .title = "SHARE", .drop = 7, },
+		[LINE_SHARE] = { .title = "SHARE", .drop = 8, },
 		[LINE_NAME] = { .title = "NAME", .left = true, .shortens = true, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };

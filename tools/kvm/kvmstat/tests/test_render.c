@@ -553,13 +553,13 @@ static void test_stable(void)
 	vms[0].rates.shares = shares;
 	text_renderer.overviews(&fixture.output, &overviews);
 	expect(&fixture,
-	       "1970-01-01 GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP REASON        SHARE NAME\n"
-	       "02:03:04        0    0    0      0     0        - -                     - guest\n",
+	       "1970-01-01    PID GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP REASON        NAME\n"
+	       "02:03:04      312      0    0    0      0     0        - -                 guest\n",
 	       "stable: all is known");
 	vms[0].rates.shares = (struct shares) {};
 	text_renderer.overviews(&fixture.output, &overviews);
 	expect(&fixture,
-	       "02:03:04        -    -    -      -     -        - -                     - guest\n",
+	       "02:03:04      312      -    -    -      -     -        - -                 guest\n",
 	       "stable: a column stays when nothing is known for once");
 	overviews.num_vms = 2;
 	text_renderer.overviews(&fixture.output, &overviews);
@@ -580,7 +580,7 @@ static void test_stable(void)
 	fixture.output.width = 80;
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, " TOP REASON        SHARE NAME",
+	check_contains(fixture.text, "1970-01-01    PID GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP",
 		       "stable: another width is another table");
 	fixture_tear_down(&fixture);
 }

@@ -1033,23 +1033,6 @@ TEST_F(perf, an_open_event_holds_the_module)
 
 /* Samples */
 
-static int open_samples(struct __test_metadata *_metadata, __u64 config,
-			pid_t tid, int cpu, __u64 period,
-			struct perf_ring *ring)
-{
-	struct perf_event_attr attr = {
-		.config = config,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLES,
-		.wakeup_events = 1,
-	};
-	int event = perf_open(&attr, tid, cpu, -1);
-
-	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
-	perf_ring_map(_metadata, ring, event);
-	return event;
-}
-
 /* So many samples, all of them there. */
 static void expect_samples(struct __test_metadata *_metadata,
 			   struct perf_ring *ring, __u64 num, __u64 ip,
@@ -1077,12 +1060,13 @@ TEST_F(perf, a_sample_is_where_the_guest_was_left)
 	struct perf_ring user_ring, kernel_ring;
 	int user, kernel;
 
-	user = open_samples(_metadata, user_exits_config(_metadata, self->vcpu),
-			    0, -1, period, &user_ring);
-	kernel = open_samples(_metadata,
-			      reason_config(_metadata, &self->vcpu->file,
-					    KERNEL_EXIT_REASON),
-			      0, -1, period, &kernel_ring);
+	user = perf_open_samples(_metadata,
+				 user_exits_config(_metadata, self->vcpu),
+				 0, -1, period, &user_ring);
+	kernel = perf_open_samples(_metadata,
+				   reason_config(_metadata, &self->vcpu->file,
+						 KERNEL_EXIT_REASON),
+				   0, -1, period, &kernel_ring);
 	init_two_exits(_metadata, self->vcpu);
 	run_to_user(_metadata, self->vcpu, TIMES);
 	expect_samples(_metadata, &user_ring, TIMES / period, USER_EXIT_IP,
@@ -1104,10 +1088,10 @@ TEST_F(perf, a_sample_of_exits_is_where_that_one_was)
 	struct perf_ring ring;
 	int i, num, event;
 
-	event = open_samples(_metadata,
-			     perf_config(_metadata, &self->vcpu->file,
-					 STATS_EXITS, 0),
-			     0, -1, 1, &ring);
+	event = perf_open_samples(_metadata,
+				  perf_config(_metadata, &self->vcpu->file,
+					      STATS_EXITS, 0),
+				  0, -1, 1, &ring);
 	init_two_exits(_metadata, self->vcpu);
 	for (i = 0; i < ROUNDS; i++) {
 		run_to_user(_metadata, self->vcpu, 1);
@@ -1123,9 +1107,9 @@ TEST_F(perf, a_sample_of_exits_is_where_that_one_was)
 TEST_F(perf, a_period_that_is_not_full_has_no_sample)
 {
 	struct perf_ring ring;
-	int event = open_samples(_metadata,
-				 user_exits_config(_metadata, self->vcpu),
-				 0, -1, TIMES, &ring);
+	int event = perf_open_samples(_metadata,
+				      user_exits_config(_metadata, self->vcpu),
+				      0, -1, TIMES, &ring);
 
 	init_two_exits(_metadata, self->vcpu);
 	run_to_user(_metadata, self->vcpu, TIMES - 1);
@@ -1143,9 +1127,9 @@ TEST_F(perf, periods_go_on_over_migrations_and_preemptions)
 	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct busy_thread rival;
 	struct perf_ring ring;
-	int event = open_samples(_metadata,
-				 user_exits_config(_metadata, self->vcpu),
-				 0, -1, period, &ring);
+	int event = perf_open_samples(_metadata,
+				      user_exits_config(_metadata, self->vcpu),
+				      0, -1, period, &ring);
 
 	init_two_exits(_metadata, self->vcpu);
 	busy_start(_metadata, &rival);
@@ -1168,9 +1152,9 @@ TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
 	int event;
 
 	stay_on_this_cpu(_metadata);
-	event = open_samples(_metadata,
-			     user_exits_config(_metadata, self->vcpu),
-			     -1, sched_getcpu(), period, &ring);
+	event = perf_open_samples(_metadata,
+				  user_exits_config(_metadata, self->vcpu),
+				  -1, sched_getcpu(), period, &ring);
 	init_two_exits(_metadata, self->vcpu);
 	worker_start(_metadata, &w, self->vcpu, TIMES);
 	worker_run(_metadata, &w);
@@ -1238,9 +1222,9 @@ TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
 	if (access("/proc/sys/kernel/perf_event_max_sample_rate", W_OK))
 		SKIP(return, "the rate cannot be set: %s", strerror(errno));
 	stats_change_settings(_metadata, settings, &keeper);
-	event = open_samples(_metadata,
-			     user_exits_config(_metadata, self->vcpu), 0, -1, 1,
-			     &ring);
+	event = perf_open_samples(_metadata,
+				  user_exits_config(_metadata, self->vcpu),
+				  0, -1, 1, &ring);
 	init_two_exits(_metadata, self->vcpu);
 	for (; ring.throttled < THROTTLED_TIMES && run < MAX_ROUNDS; run++)
 		found += run_with_samples(_metadata, self->vcpu, &ring);
@@ -1261,9 +1245,9 @@ TEST_F(perf, a_sample_wakes_who_polls)
 {
 	struct perf_ring ring;
 	struct pollfd poll_event = { .events = POLLIN };
-	int event = open_samples(_metadata,
-				 user_exits_config(_metadata, self->vcpu),
-				 0, -1, TIMES, &ring);
+	int event = perf_open_samples(_metadata,
+				      user_exits_config(_metadata, self->vcpu),
+				      0, -1, TIMES, &ring);
 
 	poll_event.fd = event;
 	init_two_exits(_metadata, self->vcpu);
@@ -1283,9 +1267,9 @@ TEST_F(perf, a_sample_sends_a_signal)
 	struct perf_ring ring;
 	siginfo_t info;
 	sigset_t set;
-	int event = open_samples(_metadata,
-				 user_exits_config(_metadata, self->vcpu),
-				 0, -1, TIMES, &ring);
+	int event = perf_open_samples(_metadata,
+				      user_exits_config(_metadata, self->vcpu),
+				      0, -1, TIMES, &ring);
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGIO);
@@ -1330,9 +1314,9 @@ TEST_F(perf, refresh_is_for_so_many_samples)
 TEST_F(perf, a_new_period_begins_when_it_is_set)
 {
 	struct perf_ring ring;
-	int event = open_samples(_metadata,
-				 user_exits_config(_metadata, self->vcpu),
-				 0, -1, TIMES, &ring);
+	int event = perf_open_samples(_metadata,
+				      user_exits_config(_metadata, self->vcpu),
+				      0, -1, TIMES, &ring);
 	__u64 period = 10;
 
 	init_two_exits(_metadata, self->vcpu);

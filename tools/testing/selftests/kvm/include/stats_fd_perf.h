@@ -107,6 +107,24 @@ static inline void perf_ring_unmap(struct perf_ring *ring)
 	munmap(ring->page, (PERF_RING_PAGES + 1) * ring->page_size);
 }
 
+/* An event with a sample every @period of them, and its ring. */
+static inline int perf_open_samples(struct __test_metadata *_metadata,
+				    __u64 config, pid_t tid, int cpu,
+				    __u64 period, struct perf_ring *ring)
+{
+	struct perf_event_attr attr = {
+		.config = config,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLES,
+		.wakeup_events = 1,
+	};
+	int event = perf_open(&attr, tid, cpu, -1);
+
+	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
+	perf_ring_map(_metadata, ring, event);
+	return event;
+}
+
 static inline void perf_ring_copy(const struct perf_ring *ring, __u64 from,
 				  void *to, size_t size)
 {

@@ -572,21 +572,16 @@ TEST_F(nested, guest_mode_is_1_in_l2_only)
 /* It is done when the CPU has left L2, and sampled where that was. */
 TEST_F(nested, a_sample_of_a_run_is_in_l2)
 {
-	struct perf_event_attr attr = {
-		.sample_period = 1,
-		.sample_type = PERF_SAMPLES,
-	};
 	struct perf_sample sample;
 	struct perf_ring ring;
 	int i, event;
 
 	if (!perf_type())
 		SKIP(return, "KVM has no events");
-	attr.config = perf_config(_metadata, &self->vcpu->file, "nested_run",
-				  0);
-	event = perf_open(&attr, 0, -1, -1);
-	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
-	perf_ring_map(_metadata, &ring, event);
+	event = perf_open_samples(_metadata,
+				  perf_config(_metadata, &self->vcpu->file,
+					      "nested_run", 0),
+				  0, -1, 1, &ring);
 	for (i = 0; i < SAMPLES; i++) {
 		set_l2(_metadata, self, l2_out, l2_out_end);
 		start_l1(_metadata, self, 1);
