@@ -62,6 +62,9 @@ static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 	if (task)
 		ns = kvm_run_delay(task) - READ_ONCE(vcpu->run_delay);
 	rcu_read_unlock();
+	/* Of two halves, one may be older than the other; no wait is that long. */
+	if (!IS_ENABLED(CONFIG_64BIT) && ns > U32_MAX)
+		ns = 0;
 	return ns > 0 ? ns : 0;
 }
 
@@ -72,6 +75,12 @@ static inline void kvm_stats_count_wait(struct kvm_vcpu *vcpu, u64 ns)
 
 	vcpu->stat->ready_ns += ns;
 	kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
+}
+
+/* Nobody runs the vCPU any more: its thread has nothing to take. */
+static inline void kvm_stats_ready_vcpu_end(struct kvm_vcpu *vcpu)
+{
+	kvm_stats_count_wait(vcpu, kvm_pending_waits(vcpu));
 }
 
 #endif

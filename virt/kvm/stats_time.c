@@ -414,14 +414,10 @@ static void end_state(struct kvm_vcpu *vcpu, u64 end)
 	forget(vcpu);
 }
 
-/* Nobody runs it any more, and no thread of it will tell what it has waited. */
+/* Nobody runs it any more. */
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 {
-	if (vcpu->stat->state == KVM_VCPU_STATE_none)
-		return;
-
 	end_state(vcpu, ktime_get_ns());
-	kvm_stats_count_wait(vcpu, kvm_pending_waits(vcpu));
 }
 
 /* With kvm_lock, as the VM comes onto the list that a switch goes through. */

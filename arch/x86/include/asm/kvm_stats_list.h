@@ -10,11 +10,11 @@ KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
 	    "Guest writes that KVM emulated while it shadowed page tables")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
-	    "Shadow entries above the last level that a new value had zapped")
+	    "Shadow entries above the last level that the guest wrote to, not with 0")
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
 	    "Shadow pages zapped because of how the guest wrote to them")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
-	    "Shadow pages zapped to make room for others, not by the TDP MMU")
+	    "Shadow pages zapped to make room, for the host as well, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
 	    "Shadow pages made because none fitted, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
@@ -61,7 +61,7 @@ KVM_VCPU_STAT(u64, pf_guest, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, tlb_flush, CUMULATIVE, COUNT,
 	      "Flushes of the vCPU's TLB that it was asked for")
 KVM_VCPU_STAT(u64, invlpg, CUMULATIVE, COUNT,
-	      "Invalidations of one page, or of one PCID, that KVM emulated")
+	      "Invalidations of one page, also for one PCID, that KVM emulated")
 KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
 	      "Exits from the guest, for whatever reason")
 KVM_VCPU_STAT(u64, io_exits, CUMULATIVE, COUNT,
@@ -108,7 +108,7 @@ KVM_VCPU_STAT(u64, preemption_other, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, guest_mode, INSTANT, BOOLEAN,
 	      "The vCPU runs a nested guest now")
 KVM_VCPU_STAT(u64, nested_run, CUMULATIVE, COUNT,
-	      "Entries into nested guests by VMRUN, VMLAUNCH or VMRESUME")
+	      "Entries into nested guests, not halted ones, by VMRUN, VMLAUNCH or VMRESUME")
 KVM_VCPU_STAT(u64, directed_yield_attempted, CUMULATIVE, COUNT,
 	      "Attempts to yield to another vCPU, at a hypercall that asks for it")
 KVM_VCPU_STAT(u64, directed_yield_successful, CUMULATIVE, COUNT,

@@ -242,6 +242,33 @@ TEST_F(ready, waits_between_two_runs_are_one)
 	EXPECT_EQ(1UL, long_waits(_metadata, v));
 }
 
+/* Of a thread that does not end with the VM. */
+TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
+{
+	const struct kvm_stats_desc *desc;
+	struct look first, last;
+	struct guest guest;
+	__u64 offset;
+	int file;
+
+	guest_create(_metadata, self->kvm, &guest, 1);
+	desc = stats_find(&guest.vcpu[0].file, "ready_ns");
+	ASSERT_NE(NULL, desc);
+	offset = guest.vcpu[0].file.header.data_offset + desc->offset;
+	file = dup(guest.vcpu[0].file.fd);
+	ASSERT_LE(0, file);
+	look(&guest.vcpu[0], &first);
+	wait_for_cpu(_metadata, WAITED);
+	last.before = run_delay();
+	guest_destroy(&guest);
+	last.after = run_delay();
+	ASSERT_EQ((ssize_t)sizeof(last.ready),
+		  pread(file, &last.ready, sizeof(last.ready), offset));
+	expect_waited(_metadata, &first, &last);
+	EXPECT_LE(WAITED, last.ready);
+	close(file);
+}
+
 /* Loads the vCPU all the time, and waits for a CPU now and then. */
 static void *ask_and_wait(void *arg)
 {

@@ -119,6 +119,11 @@ STATS_GUEST_CODE(l2_out,
 		 "1:	vmmcall\n"
 		 "	jmp 1b\n");
 
+STATS_GUEST_CODE(l2_halts,
+		 "	hlt\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
+
 /* L2 has no handler of exceptions, and dies. */
 STATS_GUEST_CODE(l2_dies, "ud2\n");
 
@@ -567,6 +572,39 @@ TEST_F(nested, guest_mode_is_1_in_l2_only)
 		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
 		expect_nested(_metadata, self->vcpu, i, 0);
 	}
+}
+
+TEST_F(nested, halt_of_l2_that_l1_handles_is_an_exit_and_no_halt)
+{
+	if (self->vmcb)
+		self->vmcb->control.intercept |= 1UL << INTERCEPT_HLT;
+	else
+		write_field(_metadata, self->vcpu, CPU_BASED_VM_EXEC_CONTROL,
+			    read_field(_metadata, self->vcpu,
+				       CPU_BASED_VM_EXEC_CONTROL) |
+			    CPU_BASED_HLT_EXITING);
+	set_l2(_metadata, self, l2_halts, l2_halts_end);
+	start_l1(_metadata, self, 1);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+	expect_exit_of_l2(_metadata, self, SVM_EXIT_HLT, EXIT_REASON_HLT);
+	expect_nested(_metadata, self->vcpu, 1, 0);
+	EXPECT_EQ(1UL, exits_by(_metadata, self->vcpu, "hlt"));
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "halt_exits"));
+}
+
+#define ACTIVITY_HLT		1	/* in GUEST_ACTIVITY_STATE */
+
+/* L1 runs it, but the CPU does not. */
+TEST_F(nested, entry_into_a_halted_guest_is_a_halt_and_no_run)
+{
+	if (self->vmcb)
+		SKIP(return, "AMD's guests begin to run when they are entered");
+	write_field(_metadata, self->vcpu, GUEST_ACTIVITY_STATE, ACTIVITY_HLT);
+	set_l2(_metadata, self, l2, l2_end);
+	start_l1(_metadata, self, 1);
+	vcpu_run(_metadata, self->vcpu, KVM_EXIT_HLT);
+	expect_nested(_metadata, self->vcpu, 0, 1);
+	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "halt_exits"));
 }
 
 /* It is done when the CPU has left L2, and sampled where that was. */
