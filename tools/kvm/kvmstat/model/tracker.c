@@ -473,7 +473,8 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 
 	pending = inventory_see_events(inventory, tracker->process);
 	note_end(tracker);
-	if (closely)
+	/* Of all processes those that make VMs have been looked at. */
+	if (closely && tracker->process)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
 	scan(tracker);

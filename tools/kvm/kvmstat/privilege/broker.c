@@ -69,6 +69,7 @@ struct answer {
 	int32_t err;
 	int32_t capability;
 	uint64_t vm;
+	uint64_t num_others;	/* of a struct proc_fds */
 	uint64_t ino;		/* these four are of a struct debugfs_vm */
 	struct identity identity;
 	uint32_t num_vcpus;
@@ -207,6 +208,7 @@ static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 	bool sent;
 
 	reply->answer.ret = host->list_fds(host, pid, &fds);
+	reply->answer.num_others = fds.num_others;
 	sent = add_process(reply, pid, 0, &fds);
 	free(fds.entry);
 	return sent && send_answer(reply, -1);
@@ -564,42 +566,44 @@ static void take_item(struct proc_list *list, const struct item *item)
 		proc_fds_add(&last->fds, &fd);
 }
 
-static int ask_list(const struct host *host, const struct request *request,
-		    struct proc_list *list)
+/* In *@answer the last one. */
+static void ask_list(const struct host *host, const struct request *request,
+		     struct proc_list *list, struct answer *answer)
 {
-	struct answer answer;
 	size_t i;
 
 	*list = (struct proc_list) {};
-	ask(host, request, &answer, NULL);
+	ask(host, request, answer, NULL);
 	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_item(list, &answer.item[i]);
-	} while (receive_more(host, request, &answer));
-	return answer.ret;
+		for (i = 0; i < answer->num_items; i++)
+			take_item(list, &answer->item[i]);
+	} while (receive_more(host, request, answer));
 }
 
 static int broker_list(const struct host *host, struct proc_list *list)
 {
 	const struct request request = { .question = ASK_LIST, };
+	struct answer answer;
 
-	return ask_list(host, &request, list);
+	ask_list(host, &request, list, &answer);
+	return answer.ret;
 }
 
 static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 {
 	const struct request request = { .question = ASK_FDS, .pid = pid, };
 	struct proc_list list;
-	int ret;
+	struct answer answer;
 
-	ret = ask_list(host, &request, &list);
+	ask_list(host, &request, &list, &answer);
 	*fds = (struct proc_fds) {};
 	if (list.count) {
 		*fds = list.process[0].fds;
 		list.process[0].fds = (struct proc_fds) {};
 	}
+	fds->num_others = answer.num_others;
 	proc_list_free(&list);
-	return ret;
+	return answer.ret;
 }
 
 static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
