@@ -176,7 +176,9 @@ static int sample(struct record *record)
 	if (!record->num_samples)
 		record->first_ns = snapshot.monotonic_ns;
 	record->last_ns = snapshot.monotonic_ns;
-	recording_add(&record->writer, &snapshot);
+	if (recording_add(&record->writer, &snapshot))
+		inventory_add_problem(&record->inventory,
+				      xasprintf("VMs are left out: a recording has no room for all of their values"));
 	ret = write_block(record);
 	record->num_samples += ret == STATUS_OK;
 	return ret;
