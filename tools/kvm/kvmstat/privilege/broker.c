@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -763,19 +762,6 @@ void broker_close(struct broker *broker)
 		close(broker->signals);
 }
 
-/* What ends a process that does not handle it. */
-static int open_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		sigaddset(&set, ends[i]);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 /* Who starts kvmstat may have closed these. */
 static int move_up(int fd)
 {
@@ -801,9 +787,12 @@ int socketpair_above(int sockets[2])
 
 int broker_start(struct broker *broker, const struct host *host)
 {
+	/* What ends a process that does not handle it. */
+	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
 	pid_t parent = getpid(), pid;
 	struct answer ready;
 	int sockets[2];
+	sigset_t set;
 
 	if (socketpair_above(sockets)) {
 		print_error("socketpair: %s", strerror(errno));
@@ -820,7 +809,7 @@ int broker_start(struct broker *broker, const struct host *host)
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
-	broker->signals = open_signals();
+	broker->signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 	if (pid > 0 && receive(broker, ASK_LIST, &ready, NULL))
 		return STATUS_OK;
 	/* In its stead it has said why. */

@@ -428,10 +428,7 @@ static int note_sample(struct recording *recording, const struct block *block, u
 		return fail(error, "the first sample is not complete");
 	if (last && sample.monotonic_ns <= last->monotonic_ns)
 		return fail(error, "a sample is older than the one before");
-	if (!(recording->num_samples & (recording->num_samples + 1)))
-		recording->sample = xreallocarray(recording->sample,
-						  2 * recording->num_samples + 2,
-						  sizeof(sample));
+	recording->sample = xgrow(recording->sample, recording->num_samples, sizeof(sample));
 	recording->sample[recording->num_samples++] = sample;
 	return 0;
 }
