@@ -923,8 +923,8 @@ static int look(struct inventory *inventory, struct process *process)
 #define MAKER_NS (NSEC_PER_SEC / 2)
 
 /*
- * What is known of the process, or room for it. None that is still waited for makes room: who
- * makes VMs all the time would not be waited for then.
+ * What is known of the process, or room for it. One that has its next look to come keeps its
+ * place: else a few that make VMs by turns would be looked at each time.
  */
 static struct maker *find_maker(struct inventory *inventory, pid_t pid, uint64_t now_ns)
 {
