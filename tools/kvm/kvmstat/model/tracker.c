@@ -505,6 +505,9 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 		pending = look_meanwhile(tracker, pending);
 		if (tracker->process_ended && !had_ended)
 			return EVENT_READABLE;
+		/* There can be more and more to be seen. */
+		if (time_source->now_ns() >= end_ns)
+			return EVENT_TIME;
 	}
 }
 

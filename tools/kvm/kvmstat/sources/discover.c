@@ -990,7 +990,7 @@ static bool look_at_makers(struct inventory *inventory, const struct process *on
 		if (maker->next_ns <= now_ns) {
 			num_fds = look_at_maker(inventory, maker->pid);
 			/* Who makes VMs may have any number, and makes them all the time. */
-			maker->next_ns = now_ns +
+			maker->next_ns = monotonic_ns() +
 					 (1 + num_fds / PROC_OTHERS_AT_ONCE) * MAKERS_STEP_NS;
 		}
 		pending |= maker->next_ns <= maker->until_ns;

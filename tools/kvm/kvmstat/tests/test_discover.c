@@ -501,15 +501,21 @@ static void say_it_makes_vm(int kernel, pid_t pid)
 		abort();
 }
 
-static void wait_for_step(void)
+static struct maker *maker_of(struct inventory *inventory, pid_t pid)
 {
-	usleep(MAKERS_STEP_NS / 1000);
+	struct maker *maker = inventory->maker;
+
+	while (maker < inventory->maker + INVENTORY_MAKERS - 1 && maker->pid != pid)
+		maker++;
+	return maker;
 }
 
 /* They can come as fast as a process can make VMs. */
 static void test_makers(void)
 {
+	uint64_t begin_ns = monotonic_ns();
 	struct inventory inventory;
+	struct maker *maker;
 	unsigned int i;
 	int kernel;
 
@@ -522,41 +528,50 @@ static void test_makers(void)
 	say_it_makes_vm(kernel, 200);
 	for (i = 0; i < INVENTORY_MAKERS; i++)
 		say_it_makes_vm(kernel, 100);
-	check(inventory_see_events(&inventory, NULL) && inventory.num_vms == 2,
-	      "a maker of many VMs: it and others are found");
+	inventory_see_events(&inventory, NULL);
+	check_number(inventory.num_vms, 2, "a maker of many VMs: it and others are found");
 	check_number(fake.num_listed, 2, "a maker of many VMs: one look at each");
+	maker = maker_of(&inventory, 100);
+	check(maker->next_ns > begin_ns + MAKERS_STEP_NS,
+	      "a maker of many VMs: the next one is a step later");
+
+	maker->next_ns = UINT64_MAX;
+	maker_of(&inventory, 200)->next_ns = 0;
 	say_it_makes_vm(kernel, 100);
-	check(inventory_see_events(&inventory, NULL) && fake.num_listed == 2,
-	      "a maker of many VMs: it is not looked at more often");
-	wait_for_step();
-	check(inventory_see_events(&inventory, NULL) && fake.num_listed == 4,
-	      "a maker of many VMs: the next look is a step later");
-	wait_for_step();
-	check(inventory_see_events(&inventory, inventory.process[1]) && fake.num_listed == 5,
-	      "a maker of many VMs: none but the one that is asked for");
+	say_it_makes_vm(kernel, 200);
+	inventory_see_events(&inventory, inventory_find_process(&inventory, 100));
+	check_number(fake.num_listed, 2, "a maker of many VMs: none before, for more of them");
+	maker->until_ns = UINT64_MAX;
+	maker->next_ns = 0;
+	say_it_makes_vm(kernel, 200);
+	check(inventory_see_events(&inventory, NULL),
+	      "a maker of many VMs: there is something to wait for");
+	check_number(fake.num_listed, 4, "a maker of many VMs: when it is time there is another one");
 	close(kernel);
 	tear_down(&inventory);
 }
 
+/* By a thread. */
 static void test_makers_with_many_fds(void)
 {
+	const uint64_t num_steps = 25;
 	struct inventory inventory;
+	uint64_t begin_ns;
 	int fd, kernel;
 
 	set_up(&inventory);
 	kernel = listen_to_test(&inventory);
 	add_process(100, "vmm\n");
-	for (fd = 0; fd < 25 * PROC_OTHERS_AT_ONCE; fd++)
+	for (fd = 0; fd < (int)num_steps * PROC_OTHERS_AT_ONCE; fd++)
 		add_link(100, fd, "anon_inode:[eventfd]");
 	add_object(100, fd, LINK_VM, "kvm-100", 5)->windows = 1;
 	fake.thread = 101;
 	say_it_makes_vm(kernel, fake.thread);
+	begin_ns = monotonic_ns();
 	check(!inventory_see_events(&inventory, NULL) && inventory.num_vms == 1,
 	      "a maker with many file descriptors: its VM is found, there is no second look");
-	wait_for_step();
-	say_it_makes_vm(kernel, 100);
-	check(!inventory_see_events(&inventory, NULL) && fake.num_listed == 1,
-	      "a maker with many file descriptors: nor is there when it makes another one");
+	check(maker_of(&inventory, 100)->next_ns > begin_ns + num_steps * MAKERS_STEP_NS,
+	      "a maker with many file descriptors: nor is there soon when it makes another one");
 	close(kernel);
 	tear_down(&inventory);
 }
@@ -576,12 +591,16 @@ static void test_many_makers(void)
 	}
 	inventory_see_events(&inventory, NULL);
 	check_number(inventory.num_vms, INVENTORY_MAKERS, "many makers: the first ones");
+	for (i = 0; i < INVENTORY_MAKERS; i++)
+		inventory.maker[i].next_ns = UINT64_MAX;
 	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
 	inventory_see_events(&inventory, NULL);
 	check_number(fake.num_listed, INVENTORY_MAKERS, "many makers: no look at another one");
-	inventory_look(&inventory, NULL);
-	check_number(inventory.num_vms, INVENTORY_MAKERS + 1,
-		     "many makers: it is found when all are looked at");
+	inventory.maker[3].next_ns = 0;
+	inventory.maker[3].until_ns = 0;
+	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
+	inventory_see_events(&inventory, NULL);
+	check_number(inventory.num_vms, INVENTORY_MAKERS + 1, "many makers: it is, in its turn");
 	close(kernel);
 	tear_down(&inventory);
 }
