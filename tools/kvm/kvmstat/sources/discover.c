@@ -945,12 +945,14 @@ static pid_t process_of(const struct inventory *inventory, pid_t pid)
 	return inventory->host->thread_group(inventory->host, pid) ?: pid;
 }
 
+/* Not all: they may come as fast as they are read. */
 static void read_uevents(struct inventory *inventory, uint64_t now_ns)
 {
 	struct maker *maker;
+	unsigned int i;
 	pid_t pid;
 
-	while ((pid = uevents_next(inventory->uevents))) {
+	for (i = 0; i < UEVENTS_AT_ONCE && (pid = uevents_next(inventory->uevents)); i++) {
 		pid = process_of(inventory, pid);
 		maker = find_maker(inventory, pid, now_ns);
 		if (!maker)
@@ -1007,8 +1009,10 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	size_t i;
 
 	inventory->debugfs_listed = false;
-	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) > 0)
-		read_uevents(inventory, now_ns);
+	/* Each end is said once: this takes it off, so that it wakes nobody again. */
+	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
+		;
+	read_uevents(inventory, now_ns);
 	pending = look_at_makers(inventory, only, now_ns);
 	for (i = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];

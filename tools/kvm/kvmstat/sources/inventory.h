@@ -96,6 +96,7 @@ struct source {
  * are looked at.
  */
 #define INVENTORY_MAKERS 16
+#define UEVENTS_AT_ONCE (4 * INVENTORY_MAKERS)
 
 struct inventory {
 	const struct source *source;

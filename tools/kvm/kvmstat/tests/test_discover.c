@@ -20,6 +20,7 @@
 #include "image.h"
 #include "model/model.h"
 #include "sources/discover.h"
+#include "sources/uevents.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -526,9 +527,11 @@ static void test_makers(void)
 	add_process(200, "vmm\n");
 	add_object(200, 3, LINK_VM, "kvm-200", 6)->windows = 1;
 	say_it_makes_vm(kernel, 200);
-	for (i = 0; i < INVENTORY_MAKERS; i++)
+	for (i = 0; i < UEVENTS_AT_ONCE; i++)
 		say_it_makes_vm(kernel, 100);
 	inventory_see_events(&inventory, NULL);
+	check(uevents_next(inventory.uevents) == 100 && !uevents_next(inventory.uevents),
+	      "a maker of many VMs: what is too much to be heard is for the next time");
 	check_number(inventory.num_vms, 2, "a maker of many VMs: it and others are found");
 	check_number(fake.num_listed, 2, "a maker of many VMs: one look at each");
 	maker = maker_of(&inventory, 100);
