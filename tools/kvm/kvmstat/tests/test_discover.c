@@ -464,7 +464,7 @@ static void test_many_duplicates(void)
 	add_object(100, 4 + i, 0, "kvm-100/vcpu-0", 6);
 	inventory_look(&inventory, NULL);
 	check_number(fake.num_asked, PROC_OTHERS_AT_ONCE, "many copies: some are taken");
-	check_number(fake.num_identified, 2, "many copies: who it is when it is found, and once more");
+	check_number(fake.num_identified, 2, "many copies: who it is, at first and once more");
 	check(inventory.num_vms == 1 && inventory.num_problems == 1,
 	      "many copies: what is left is said");
 	check_contains(inventory.problem[0], "pid 100 (vmm) has more new file descriptors of KVM",
@@ -549,7 +549,7 @@ static void test_makers(void)
 	say_it_makes_vm(kernel, 200);
 	check(inventory_see_events(&inventory, NULL),
 	      "a maker of many VMs: there is something to wait for");
-	check_number(fake.num_listed, 4, "a maker of many VMs: when it is time there is another one");
+	check_number(fake.num_listed, 4, "a maker of many VMs: when it is time there is one");
 	close(kernel);
 	tear_down(&inventory);
 }

@@ -770,7 +770,8 @@ static void test_schemas(void)
 		     "schemas: another type is another metric");
 	guest_vcpu_values(&guests[1], 0)[3] = 4;
 	guest_vcpu_values(&guests[1], 0)[4] = 5;
-	expect_lines("kvm_vcpu_wait", "kvm_vcpu_wait_nanoseconds_seconds_total{vm=\"b\"} 0.000000004\n"
+	expect_lines("kvm_vcpu_wait",
+		     "kvm_vcpu_wait_nanoseconds_seconds_total{vm=\"b\"} 0.000000004\n"
 		     "kvm_vcpu_wait_seconds_total{vm=\"b\"} 5\n",
 		     "schemas: a name has the unit once, which is a word of it");
 	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\"} 1\n",
