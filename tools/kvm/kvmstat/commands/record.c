@@ -164,6 +164,8 @@ static int write_block(struct record *record)
 	return STATUS_OK;
 }
 
+#define LEFT_OUT "VMs are left out: a recording has no room for all of their values"
+
 static int sample(struct record *record)
 {
 	struct snapshot snapshot;
@@ -176,7 +178,8 @@ static int sample(struct record *record)
 	if (!record->num_samples)
 		record->first_ns = snapshot.monotonic_ns;
 	record->last_ns = snapshot.monotonic_ns;
-	recording_add(&record->writer, &snapshot);
+	if (recording_add(&record->writer, &snapshot))
+		inventory_add_problem(&record->inventory, xasprintf(LEFT_OUT));
 	ret = write_block(record);
 	record->num_samples += ret == STATUS_OK;
 	return ret;

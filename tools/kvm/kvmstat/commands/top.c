@@ -47,13 +47,10 @@ static int catch_all_signals(sigset_t *before)
 		SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH,
 	};
 	sigset_t set;
-	size_t i;
+	int signals = open_signals(caught, ARRAY_SIZE(caught), &set);
 
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaddset(&set, caught[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signals;
 }
 
 static int open_user(int signals)

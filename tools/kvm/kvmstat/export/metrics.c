@@ -160,6 +160,11 @@ static const char *label_name(const struct statsfile_desc *desc)
 	return has_named_buckets(desc) ? "bucket" : NULL;
 }
 
+bool metric_has_unit(const char *name, const char *unit)
+{
+	return text_ends_in(name, unit) && name[strlen(name) - strlen(unit) - 1] == '_';
+}
+
 static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 {
 	const struct renamed *entry = find_renamed(desc);
@@ -167,11 +172,10 @@ static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 	char *base, *name, *c;
 	bool has_unit;
 
-	base = entry ? xasprintf("%s", entry->metric) :
-		       xasprintf("%.*s", base_length(desc), desc->name);
-	has_unit = !*unit || text_ends_in(base, unit);
-	name = xasprintf("%s%s%s%s", prefixes[scope], base, has_unit ? "" : "_",
-			 has_unit ? "" : unit);
+	base = entry ? xasprintf("%s%s", prefixes[scope], entry->metric) :
+		       xasprintf("%s%.*s", prefixes[scope], base_length(desc), desc->name);
+	has_unit = !*unit || metric_has_unit(base, unit);
+	name = xasprintf("%s%s%s", base, has_unit ? "" : "_", has_unit ? "" : unit);
 	free(base);
 	for (c = name; *c; c++) {
 		if (!is_letter(*c))

@@ -76,6 +76,9 @@ void metrics_free(struct metrics *metrics);
 /* Whether nothing fits the name, of all schemas that there were. */
 bool metrics_are_none(const struct metrics *metrics);
 
+/* Whether it is the last word of the name. */
+bool metric_has_unit(const char *name, const char *unit);
+
 /* The index of one that describes the same, whose metrics are added if there was none. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
 

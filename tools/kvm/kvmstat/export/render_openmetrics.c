@@ -103,7 +103,7 @@ static void append_header(struct exposition *exposition, const char *name, const
 		total = "_total";
 	append_format(exposition, "# HELP %s%s %s\n", name, total, help);
 	append_format(exposition, "# TYPE %s%s %s\n", name, total, type);
-	if (exposition->openmetrics && *unit && text_ends_in(name, unit))
+	if (exposition->openmetrics && *unit && metric_has_unit(name, unit))
 		append_format(exposition, "# UNIT %s %s\n", name, unit);
 }
 

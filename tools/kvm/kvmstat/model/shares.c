@@ -197,22 +197,28 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	return shares;
 }
 
+/* Of the user's the guest's was taken, which counts otherwise: it can be less than before. */
+static uint64_t time_between(uint64_t last_ns, uint64_t now_ns)
+{
+	return now_ns > last_ns ? now_ns - last_ns : 0;
+}
+
 struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
 				uint64_t elapsed_ns)
 {
-	const struct times before = { .ns = { last->guest_ns, last->kernel_ns, last->user_ns,
-					      last->ready_ns, }, };
-	const struct times after = { .ns = { now->guest_ns, now->kernel_ns, now->user_ns,
-					     now->ready_ns, }, };
+	struct times passed = { .ns = {
+		time_between(last->guest_ns, now->guest_ns),
+		time_between(last->kernel_ns, now->kernel_ns),
+		time_between(last->user_ns, now->user_ns),
+		time_between(last->ready_ns, now->ready_ns),
+	}, };
 	uint64_t total_ns = elapsed_ns * now->num_threads, sum_ns = 0;
 	struct shares shares = { .by_cpu = true, };
-	struct times passed;
 	enum share share;
 
 	/* What one of them did before it was there, or is not there with any more. */
 	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
 		return shares;
-	passed = times_between(&before, &after);
 	for (share = 0; share < NUM_SHARES; share++)
 		sum_ns += passed.ns[share];
 	/* A tick can be of the interval before. */

@@ -473,7 +473,8 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 
 	pending = inventory_see_events(inventory, tracker->process);
 	note_end(tracker);
-	if (closely)
+	/* Of all processes those that make VMs have been looked at. */
+	if (closely && tracker->process)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
 	scan(tracker);
@@ -504,6 +505,9 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 		pending = look_meanwhile(tracker, pending);
 		if (tracker->process_ended && !had_ended)
 			return EVENT_READABLE;
+		/* There can be more and more to be seen. */
+		if (time_source->now_ns() >= end_ns)
+			return EVENT_TIME;
 	}
 }
 

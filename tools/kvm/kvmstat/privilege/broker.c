@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +68,7 @@ struct answer {
 	int32_t err;
 	int32_t capability;
 	uint64_t vm;
+	uint64_t num_others;	/* of a struct proc_fds */
 	uint64_t ino;		/* these four are of a struct debugfs_vm */
 	struct identity identity;
 	uint32_t num_vcpus;
@@ -207,6 +207,7 @@ static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 	bool sent;
 
 	reply->answer.ret = host->list_fds(host, pid, &fds);
+	reply->answer.num_others = fds.num_others;
 	sent = add_process(reply, pid, 0, &fds);
 	free(fds.entry);
 	return sent && send_answer(reply, -1);
@@ -564,42 +565,44 @@ static void take_item(struct proc_list *list, const struct item *item)
 		proc_fds_add(&last->fds, &fd);
 }
 
-static int ask_list(const struct host *host, const struct request *request,
-		    struct proc_list *list)
+/* In *@answer the last one. */
+static void ask_list(const struct host *host, const struct request *request,
+		     struct proc_list *list, struct answer *answer)
 {
-	struct answer answer;
 	size_t i;
 
 	*list = (struct proc_list) {};
-	ask(host, request, &answer, NULL);
+	ask(host, request, answer, NULL);
 	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_item(list, &answer.item[i]);
-	} while (receive_more(host, request, &answer));
-	return answer.ret;
+		for (i = 0; i < answer->num_items; i++)
+			take_item(list, &answer->item[i]);
+	} while (receive_more(host, request, answer));
 }
 
 static int broker_list(const struct host *host, struct proc_list *list)
 {
 	const struct request request = { .question = ASK_LIST, };
+	struct answer answer;
 
-	return ask_list(host, &request, list);
+	ask_list(host, &request, list, &answer);
+	return answer.ret;
 }
 
 static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 {
 	const struct request request = { .question = ASK_FDS, .pid = pid, };
 	struct proc_list list;
-	int ret;
+	struct answer answer;
 
-	ret = ask_list(host, &request, &list);
+	ask_list(host, &request, &list, &answer);
 	*fds = (struct proc_fds) {};
 	if (list.count) {
 		*fds = list.process[0].fds;
 		list.process[0].fds = (struct proc_fds) {};
 	}
+	fds->num_others = answer.num_others;
 	proc_list_free(&list);
-	return ret;
+	return answer.ret;
 }
 
 static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
@@ -759,19 +762,6 @@ void broker_close(struct broker *broker)
 		close(broker->signals);
 }
 
-/* What ends a process that does not handle it. */
-static int open_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		sigaddset(&set, ends[i]);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 /* Who starts kvmstat may have closed these. */
 static int move_up(int fd)
 {
@@ -797,9 +787,12 @@ int socketpair_above(int sockets[2])
 
 int broker_start(struct broker *broker, const struct host *host)
 {
+	/* What ends a process that does not handle it. */
+	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
 	pid_t parent = getpid(), pid;
 	struct answer ready;
 	int sockets[2];
+	sigset_t set;
 
 	if (socketpair_above(sockets)) {
 		print_error("socketpair: %s", strerror(errno));
@@ -816,7 +809,7 @@ int broker_start(struct broker *broker, const struct host *host)
 	close(sockets[1]);
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
-	broker->signals = open_signals();
+	broker->signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 	if (pid > 0 && receive(broker, ASK_LIST, &ready, NULL))
 		return STATUS_OK;
 	/* In its stead it has said why. */

@@ -4,6 +4,7 @@
  * library for it: this way every build has it, the ones that are linked statically or
  * for another machine too.
  */
+#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -121,6 +122,7 @@ static const struct rule output_rules[] = {
 	CALL(clock_gettime),
 	CALL(gettimeofday),
 	CALL(ioctl, IS(1, TCGETS)),
+	CALL(ioctl, IS(1, TCGETS2)),	/* newer C libraries */
 	CALL(ioctl, IS(1, TIOCGWINSZ)),
 };
 
@@ -148,6 +150,9 @@ static const struct rule terminal_rules[] = {
 	CALL(ioctl, IS(1, TCSETS)),
 	CALL(ioctl, IS(1, TCSETSW)),
 	CALL(ioctl, IS(1, TCSETSF)),
+	CALL(ioctl, IS(1, TCSETS2)),
+	CALL(ioctl, IS(1, TCSETSW2)),
+	CALL(ioctl, IS(1, TCSETSF2)),
 	CALL(rt_sigaction),
 	CALL(rt_sigprocmask),
 	/* It stops itself: see terminal_suspend(). */

@@ -273,7 +273,8 @@ void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
 
 char *format_bar(uint64_t count, uint64_t highest, unsigned int width)
 {
-	unsigned int length = (double)count / highest * width + 0.5;
+	/* If nothing was counted there is no highest. */
+	unsigned int length = count ? (double)count / highest * width + 0.5 : 0;
 	char *bar;
 
 	/* What was counted at all is seen. */

@@ -138,13 +138,9 @@ int debugfs_compare_dirs(const void *a, const void *b)
 	return (left->fd > right->fd) - (left->fd < right->fd);
 }
 
-/* Room for a power of two of them: twice as much when it is full. */
 void debugfs_dirs_add(struct debugfs_dirs *dirs, const struct debugfs_dir *dir)
 {
-	size_t count = dirs->count;
-
-	if (!(count & (count - 1)))
-		dirs->dir = xreallocarray(dirs->dir, count ? 2 * count : 1, sizeof(*dirs->dir));
+	dirs->dir = xgrow(dirs->dir, dirs->count, sizeof(*dirs->dir));
 	dirs->dir[dirs->count++] = *dir;
 }
 

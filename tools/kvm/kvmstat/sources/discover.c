@@ -251,7 +251,8 @@ static void identify(const struct host *host, struct process *process)
 	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
 }
 
-static void look_at(struct inventory *inventory, struct process *process,
+/* Returns whether that took more than to see that there is nothing to be had. */
+static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
 	struct vm *closed = find_closed_vm(inventory, process);
@@ -264,42 +265,47 @@ static void look_at(struct inventory *inventory, struct process *process,
 	if (find_sums(inventory, process, NULL)) {
 		fd->seen = true;
 		process->has_new_vms |= fd->link == LINK_VM;
-		return;
+		return false;
 	}
 	if (closed) {
 		fd->seen = true;
-		closed->num_vcpus_counted += fd->link != LINK_VM && !vm_has_statistics(closed);
-		return;
+		return false;
 	}
-	/* It may have been another program when it was first looked at. */
-	if (fd->link == LINK_VM)
-		identify(host, process);
 	stats = get_stats(host, process, fd, &number, &error);
 	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
-		return;
+		return true;
 	fd->seen = true;
 	if (stats >= 0) {
 		open_statistics(inventory, process, fd, stats, number);
-		return;
+		return true;
 	}
 	if (fd->link != LINK_VM || !host_refuses(&error))
 		report_host_error(inventory, process, &error);
 	if (fd->link == LINK_VM)
 		add_closed_vm(inventory, process, &error);
+	return true;
 }
 
-static void look_at_new(struct inventory *inventory, struct process *process, bool vms)
+/*
+ * Returns whether it was all of them. That one is a copy is known when it has been taken, and
+ * there can be any number: what is too much for one look is for the next one.
+ */
+static bool look_at_new(struct inventory *inventory, struct process *process, bool vms)
 {
+	size_t i, left = vms ? PROC_OTHERS_AT_ONCE : PROC_FDS_AT_ONCE;
 	struct proc_fd *fd;
 	bool is_vm;
-	size_t i;
 
 	for (i = 0; i < process->fds.count; i++) {
 		fd = &process->fds.entry[i];
 		is_vm = fd->link == LINK_VM;
-		if (is_vm == vms && !fd->is_stats && !fd->seen)
-			look_at(inventory, process, fd);
+		if (is_vm != vms || fd->is_stats || fd->seen)
+			continue;
+		if (!left)
+			return false;
+		left -= look_at(inventory, process, fd);
 	}
+	return true;
 }
 
 /* Takes over the file. */
@@ -308,9 +314,7 @@ static void take_held(struct inventory *inventory, struct vm *vm, struct statsfi
 {
 	if (link != LINK_VM && !vm_has_statistics(vm))
 		held_no_file(&vm->file);
-	if (link == LINK_VM ? vm_has_statistics(vm) : !!vm_find_vcpu(vm, link)) {
-		statsfile_close(file);
-	} else if (link == LINK_VM) {
+	if (link == LINK_VM) {
 		vm->file = *file;
 		remember_schema(&inventory->known.vm, file->schema);
 	} else {
@@ -328,6 +332,10 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 	struct statsfile file;
 	uint64_t number;
 
+	if (fd->link == LINK_VM ? vm_has_statistics(vm) : !!vm_find_vcpu(vm, fd->link)) {
+		fd->seen = true;
+		return;
+	}
 	source.fd = get_stats(inventory->host, process, fd, &number, &host_error);
 	if (source.fd < 0 && (host_error.err == ESRCH || host_error.err == EBADF))
 		return;
@@ -366,6 +374,15 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;
 	}
+}
+
+/* Of VMs that cannot be looked into. */
+static void count_closed(const struct inventory *inventory, const struct process *process)
+{
+	struct vm *vm = find_closed_vm(inventory, process);
+
+	if (vm && !vm_has_statistics(vm))
+		vm->num_vcpus_counted = held_vcpus(&process->fds);
 }
 
 /* vCPUs have directories in debugfs, or else it is known only that the process has them. */
@@ -644,7 +661,8 @@ static bool has_new_vm(const struct proc_fds *fds)
 	size_t i;
 
 	for (i = 0; i < fds->count; i++) {
-		if (fds->entry[i].link == LINK_VM && !fds->entry[i].seen)
+		if (fds->entry[i].link == LINK_VM && !fds->entry[i].is_stats &&
+		    !fds->entry[i].seen)
 			return true;
 	}
 	return false;
@@ -655,29 +673,36 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 {
 	if (!inventory->choice || process->chosen)
 		return true;
-	/* As in look_at(). */
-	if (has_new_vm(&process->fds))
-		identify(inventory->host, process);
 	process->chosen = choice_has(inventory->choice, process->pid, process->name);
 	set_seen(&process->fds, !process->chosen);
 	return process->chosen;
 }
 
+#define NOT_ALL "pid %d (%s) has more new file descriptors of KVM than are looked at in one look"
+
 /* Takes over the list. */
 static void look_at_all(struct inventory *inventory, struct process *process,
 			struct proc_fds fds)
 {
+	bool is_all;
+
 	keep_seen(&process->fds, &fds);
 	prefer_held(inventory, process, &fds);
 	free(process->fds.entry);
 	process->fds = fds;
+	/* It may have been another program when it was first looked at. */
+	if (has_new_vm(&process->fds))
+		identify(inventory->host, process);
 	if (!is_chosen(inventory, process))
 		return;
 
+	is_all = look_at_new(inventory, process, true);
 	/* A vCPU needs its VM. */
-	look_at_new(inventory, process, true);
-	if (needs_vcpu_files(process))
-		look_at_new(inventory, process, false);
+	if (is_all && needs_vcpu_files(process))
+		is_all = look_at_new(inventory, process, false);
+	if (!is_all)
+		inventory_add_note(inventory, xasprintf(NOT_ALL, process->pid, process->name));
+	count_closed(inventory, process);
 	look_at_all_held(inventory, process);
 	look_for_sums(inventory, process);
 }
@@ -897,33 +922,82 @@ static int look(struct inventory *inventory, struct process *process)
 /* How long a VMM is looked into that makes a VM: until its vCPUs are there, and its files. */
 #define MAKER_NS (NSEC_PER_SEC / 2)
 
-static void read_uevents(struct inventory *inventory)
+/*
+ * What is known of the process, or room for it. One that has its next look to come keeps its
+ * place: else a few that make VMs by turns would be looked at each time.
+ */
+static struct maker *find_maker(struct inventory *inventory, pid_t pid, uint64_t now_ns)
 {
-	size_t i, oldest = 0;
+	struct maker *maker, *room = NULL;
+
+	for (maker = inventory->maker; maker < inventory->maker + INVENTORY_MAKERS; maker++) {
+		if (maker->pid == pid)
+			return maker;
+		if (maker->until_ns < now_ns && maker->next_ns <= now_ns)
+			room = maker;
+	}
+	return room;
+}
+
+/* KVM names the thread. */
+static pid_t process_of(const struct inventory *inventory, pid_t pid)
+{
+	return inventory->host->thread_group(inventory->host, pid) ?: pid;
+}
+
+/* Not all: they may come as fast as they are read. */
+static void read_uevents(struct inventory *inventory, uint64_t now_ns)
+{
+	struct maker *maker;
+	unsigned int i;
 	pid_t pid;
 
-	while ((pid = uevents_next(inventory->uevents))) {
-		for (i = 0; i < INVENTORY_MAKERS; i++) {
-			if (inventory->maker[i].until_ns < inventory->maker[oldest].until_ns)
-				oldest = i;
-		}
-		inventory->maker[oldest].pid = pid;
-		inventory->maker[oldest].until_ns = monotonic_ns() + MAKER_NS;
+	for (i = 0; i < UEVENTS_AT_ONCE && (pid = uevents_next(inventory->uevents)); i++) {
+		pid = process_of(inventory, pid);
+		maker = find_maker(inventory, pid, now_ns);
+		if (!maker)
+			continue;
+		maker->pid = pid;
+		maker->until_ns = now_ns + MAKER_NS;
 	}
 }
 
-static void look_at_maker(struct inventory *inventory, pid_t pid)
+/* Returns how many file descriptors that took, if any. */
+static size_t look_at_maker(struct inventory *inventory, pid_t pid)
 {
 	struct process *process = inventory_find_process(inventory, pid);
 	struct host_error error;
 
 	if (!choice_may_have(inventory->choice, pid))
-		return;
+		return 0;
 	if (!process)
 		process = open_process(inventory, pid, &error);
 	/* What cannot be seen is said when all are looked at. */
-	if (process)
-		look_again(inventory, process);
+	if (!process || look_again(inventory, process))
+		return 0;
+	return process->fds.count + process->fds.num_others;
+}
+
+/* Returns whether there is one that has to be looked at again. */
+static bool look_at_makers(struct inventory *inventory, const struct process *only,
+			   uint64_t now_ns)
+{
+	struct maker *maker;
+	bool pending = false;
+	size_t num_fds;
+
+	for (maker = inventory->maker; maker < inventory->maker + INVENTORY_MAKERS; maker++) {
+		if (maker->until_ns < now_ns || (only && only->pid != maker->pid))
+			continue;
+		if (maker->next_ns <= now_ns) {
+			num_fds = look_at_maker(inventory, maker->pid);
+			/* Who makes VMs may have any number, and makes them all the time. */
+			maker->next_ns = monotonic_ns() +
+					 (1 + num_fds / PROC_OTHERS_AT_ONCE) * MAKERS_STEP_NS;
+		}
+		pending |= maker->next_ns <= maker->until_ns;
+	}
+	return pending;
 }
 
 static bool see_events(struct inventory *inventory, const struct process *only)
@@ -931,19 +1005,15 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	uint64_t now_ns = monotonic_ns();
 	struct epoll_event events[16];
 	struct process *process;
-	bool pending = false;
+	bool pending;
 	size_t i;
 
 	inventory->debugfs_listed = false;
-	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) > 0)
-		read_uevents(inventory);
-	for (i = 0; i < INVENTORY_MAKERS; i++) {
-		if (inventory->maker[i].until_ns < now_ns)
-			continue;
-		pending = true;
-		if (!only || only->pid == inventory->maker[i].pid)
-			look_at_maker(inventory, inventory->maker[i].pid);
-	}
+	/* Each end is said once: this takes it off, so that it wakes nobody again. */
+	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
+		;
+	read_uevents(inventory, now_ns);
+	pending = look_at_makers(inventory, only, now_ns);
 	for (i = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];
 		process->gone |= inventory->host->is_gone(process->pidfd);

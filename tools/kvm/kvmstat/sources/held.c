@@ -43,61 +43,47 @@ void held_no_file(struct statsfile *file)
 		end(error.text);
 }
 
-/* A vCPU of the process, by the index-th file descriptor, of which no file is held. */
-static bool is_missing(const struct vm *vm, size_t index)
+/* The vCPUs of the process of which no file is held, lowest first; the caller frees them. */
+static int *missing_vcpus(const struct vm *vm, size_t *count)
 {
-	const struct proc_fd *fd = vm->process->fds.entry;
-	size_t i;
+	size_t i, num_vcpus;
+	int *number = proc_vcpus(&vm->process->fds, &num_vcpus);
 
-	if (fd[index].link == LINK_VM || fd[index].is_stats || vm_find_vcpu(vm, fd[index].link))
-		return false;
-	for (i = 0; i < index; i++) {
-		if (fd[i].link == fd[index].link && !fd[i].is_stats)
-			return false;
+	*count = 0;
+	for (i = 0; i < num_vcpus; i++) {
+		if (!vm_find_vcpu(vm, number[i]))
+			number[(*count)++] = number[i];
 	}
-	return true;
-}
-
-static unsigned int count_missing(const struct vm *vm)
-{
-	unsigned int count = 0;
-	size_t i;
-
-	for (i = 0; i < vm->process->fds.count; i++)
-		count += is_missing(vm, i);
-	return count;
+	return number;
 }
 
 /* "vCPUs 1, 2" or "9 vCPUs" */
-static void print_vcpus(FILE *out, const struct vm *vm, unsigned int count)
+static void print_vcpus(FILE *out, const int *number, size_t count)
 {
-	const struct proc_fds *fds = &vm->process->fds;
-	const char *gap = count > 1 ? "vCPUs " : "vCPU ";
 	size_t i;
 
 	if (count > NUMBERS_SHOWN) {
-		fprintf(out, "%u vCPUs", count);
+		fprintf(out, "%zu vCPUs", count);
 		return;
 	}
-	for (i = 0; i < fds->count; i++) {
-		if (!is_missing(vm, i))
-			continue;
-		fprintf(out, "%s%d", gap, fds->entry[i].link);
-		gap = ", ";
-	}
+	for (i = 0; i < count; i++)
+		fprintf(out, "%s%d", i ? ", " : count > 1 ? "vCPUs " : "vCPU ", number[i]);
 }
 
 bool held_misses_vcpus(const struct vm *vm)
 {
-	return count_missing(vm);
+	size_t count;
+
+	free(missing_vcpus(vm, &count));
+	return count;
 }
 
 char *held_missing(const struct vm *vm)
 {
-	unsigned int count = count_missing(vm);
 	bool has_file = vm->file.source.fd >= 0;
+	size_t count, size;
+	int *number = missing_vcpus(vm, &count);
 	char *text;
-	size_t size;
 	FILE *out;
 
 	out = open_memstream(&text, &size);
@@ -107,9 +93,10 @@ char *held_missing(const struct vm *vm)
 	if (!has_file)
 		fputs(count ? "the VM and of " : "the VM", out);
 	if (count)
-		print_vcpus(out, vm, count);
+		print_vcpus(out, number, count);
 	if (fclose(out))
 		end("out of memory");
+	free(number);
 	return text;
 }
 
@@ -130,5 +117,10 @@ unsigned int held_vms(const struct proc_fds *fds)
 
 unsigned int held_vcpus(const struct proc_fds *fds)
 {
-	return count_fds(fds, false);
+	size_t count;
+
+	if (held_vms(fds) > 1)
+		return count_fds(fds, false);
+	free(proc_vcpus(fds, &count));
+	return count;
 }

@@ -22,7 +22,7 @@ char *held_missing(const struct vm *vm);
 /* How many of the file descriptors are VMs: 0 if the last one has ended. */
 unsigned int held_vms(const struct proc_fds *fds);
 
-/* The same of vCPUs; one may have several. */
+/* The same of vCPUs: those of one VM each once; of several it is not known which are the same. */
 unsigned int held_vcpus(const struct proc_fds *fds);
 
 #endif /* KVMSTAT_HELD_H */

@@ -91,8 +91,12 @@ struct source {
 		     const struct kvm_stats_watch *watch);
 };
 
-/* Of so many processes at a time it is known that they make a VM. */
+/*
+ * Of so many processes at a time it is known that they make a VM; others are found when all
+ * are looked at.
+ */
 #define INVENTORY_MAKERS 16
+#define UEVENTS_AT_ONCE (4 * INVENTORY_MAKERS)
 
 struct inventory {
 	const struct source *source;
@@ -122,9 +126,10 @@ struct inventory {
 	bool debugfs_listed;		/* in this look, */
 	int debugfs_err;		/* or why not */
 	int uevents;			/* of KVM, or -1 */
-	struct {
+	struct maker {
 		pid_t pid;		/* which is to be looked into more than once, */
-		uint64_t until_ns;	/* as it is not done */
+		uint64_t until_ns;	/* as it is not done, */
+		uint64_t next_ns;	/* and not before this */
 	} maker[INVENTORY_MAKERS];
 };
 

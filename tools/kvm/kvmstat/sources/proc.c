@@ -80,20 +80,9 @@ static int compare_fds(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/*
- * Room for one more element of an array that has room for a power of two of them: twice
- * as much when it is full.
- */
-static void *make_room(void *array, size_t count, size_t size)
-{
-	if (count & (count - 1))
-		return array;
-	return xreallocarray(array, count ? 2 * count : 1, size);
-}
-
 void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
 {
-	fds->entry = make_room(fds->entry, fds->count, sizeof(*fds->entry));
+	fds->entry = xgrow(fds->entry, fds->count, sizeof(*fds->entry));
 	fds->entry[fds->count++] = *fd;
 }
 
@@ -186,7 +175,7 @@ static int compare_processes(const void *a, const void *b)
 
 void proc_list_add(struct proc_list *list, const struct proc_process *process)
 {
-	list->process = make_room(list->process, list->count, sizeof(*list->process));
+	list->process = xgrow(list->process, list->count, sizeof(*list->process));
 	list->process[list->count++] = *process;
 }
 
@@ -281,7 +270,7 @@ static void remember(struct proc_memory *next, const char *proc, const struct pr
 
 	if (fds->count <= PROC_FEW_FDS && fds->num_others <= PROC_FEW_FDS)
 		return;
-	next->known = make_room(next->known, next->count, sizeof(*next->known));
+	next->known = xgrow(next->known, next->count, sizeof(*next->known));
 	next->known[next->count] = *known;
 	next->known[next->count].fds = fds->count ? copy_fds(fds) : *fds;
 	next->known[next->count++].dir = known->dir ?: dir_number(proc, known->pid);
@@ -458,7 +447,7 @@ static bool read_thread(int task, struct proc_thread *thread)
 
 void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread)
 {
-	threads->thread = make_room(threads->thread, threads->count, sizeof(*threads->thread));
+	threads->thread = xgrow(threads->thread, threads->count, sizeof(*threads->thread));
 	threads->thread[threads->count++] = *thread;
 }
 

@@ -420,15 +420,15 @@ static int note_sample(struct recording *recording, const struct block *block, u
 	sample.monotonic_ns = get_fixed(&reader, 8);
 	if (reader.wrong)
 		return finish(&reader, "a sample", error);
+	/* To all that a clock shows an interval can be added. */
+	if (sample.monotonic_ns > INT64_MAX)
+		return fail(error, "the time of a sample is too large");
 	last = recording->num_samples ? &recording->sample[recording->num_samples - 1] : NULL;
 	if (!last && !sample.key)
 		return fail(error, "the first sample is not complete");
 	if (last && sample.monotonic_ns <= last->monotonic_ns)
 		return fail(error, "a sample is older than the one before");
-	if (!(recording->num_samples & (recording->num_samples + 1)))
-		recording->sample = xreallocarray(recording->sample,
-						  2 * recording->num_samples + 2,
-						  sizeof(sample));
+	recording->sample = xgrow(recording->sample, recording->num_samples, sizeof(sample));
 	recording->sample[recording->num_samples++] = sample;
 	return 0;
 }
@@ -613,7 +613,7 @@ static void get_vm(struct sample_reader *sample, struct recorded_vm *vm)
 	if (what & RECORDED_VCPUS)
 		get_vcpus(sample, vm);
 	if (what & RECORDED_COUNTED)
-		vm->num_vcpus_counted = get_varint(&sample->reader, STATSFILE_MAX_VCPUS);
+		vm->num_vcpus_counted = get_varint(&sample->reader, INT_MAX);
 	vm->ended = what & RECORDED_ENDED;
 	grow_values(sample, vm, old);
 }

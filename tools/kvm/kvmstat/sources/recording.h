@@ -166,8 +166,11 @@ struct recording_writer {
 
 /* Both append to writer->block, which the caller writes and then empties. */
 void recording_begin(struct recording_writer *writer, const struct recording_host *host);
-/* Takes over the snapshot. */
-void recording_add(struct recording_writer *writer, struct snapshot *snapshot);
+/*
+ * Takes over the snapshot. Returns how many of its VMs are left out: those with which the block
+ * could be larger than readers take.
+ */
+size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot);
 void recording_writer_free(struct recording_writer *writer);
 
 struct recording_sample {

@@ -2,6 +2,7 @@
 /*
  * Writes recordings: the differences between samples, byte by byte.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,14 +229,44 @@ static void put_changes(struct changes *changes, const struct recorded_vm *vm,
 	}
 }
 
-void recording_add(struct recording_writer *writer, struct snapshot *snapshot)
+/* Bytes at most: of a VM without its values, and of a value or the id of a vCPU. */
+#define MAX_VM_SIZE (2 * RECORDING_MAX_STRING + 64)
+#define MAX_VALUE_SIZE 14
+
+static_assert(RECORDING_MAX_BLOCK / MAX_VALUE_SIZE <= RECORDING_MAX_VALUES,
+	      "a sample that is not too large has not too many values");
+
+static size_t max_size(const struct recorded_vm *vm)
+{
+	return MAX_VM_SIZE + MAX_VALUE_SIZE * (recorded_vm_num_values(vm) + vm->num_vcpus);
+}
+
+/* Whatever the values are, so that no sample is without a VM that others have. */
+static size_t leave_out(struct snapshot *snapshot)
+{
+	size_t i, kept = 0, left = RECORDING_MAX_BLOCK - MAX_VM_SIZE;
+	size_t count = snapshot->num_vms;
+
+	for (i = 0; i < count; i++) {
+		if (max_size(&snapshot->vm[i]) > left) {
+			recorded_vm_free(&snapshot->vm[i]);
+			continue;
+		}
+		left -= max_size(&snapshot->vm[i]);
+		snapshot->vm[kept++] = snapshot->vm[i];
+	}
+	snapshot->num_vms = kept;
+	return count - kept;
+}
+
+size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot)
 {
 	bool key = writer->num_samples++ % RECORDING_KEY_INTERVAL == 0;
+	size_t start, num_left_out = leave_out(snapshot);
+	const struct recorded_vm *vm, *last;
 	struct changes changes = {};
 	struct bytes content = {};
-	const struct recorded_vm *vm, *last;
 	uint64_t serial = 0;
-	size_t start;
 
 	put_fixed(&content, key, 1);
 	put_fixed(&content, snapshot->real_ns, 8);
@@ -263,6 +294,7 @@ void recording_add(struct recording_writer *writer, struct snapshot *snapshot)
 	snapshot_free(&writer->last);
 	writer->last = *snapshot;
 	*snapshot = (struct snapshot) {};
+	return num_left_out;
 }
 
 void recording_writer_free(struct recording_writer *writer)

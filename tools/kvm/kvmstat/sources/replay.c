@@ -37,7 +37,7 @@ static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 {
 	return vm->process->pid == recorded->pid && !vm->process->gone &&
 	       vm->file.schema == recorded->schema &&
-	       (!vm->num_vcpus || vm->file.vcpu_schema == recorded->vcpu_schema) &&
+	       (!vm->file.vcpu_schema || vm->file.vcpu_schema == recorded->vcpu_schema) &&
 	       vm->num_vcpus <= recorded->num_vcpus;
 }
 

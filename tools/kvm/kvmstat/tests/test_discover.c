@@ -11,17 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "image.h"
 #include "model/model.h"
 #include "sources/discover.h"
+#include "sources/uevents.h"
 #include "tap.h"
 #include "util/util.h"
 
-#define MAX_OBJECTS 128
+#define MAX_OBJECTS 512
 #define MAX_FDS 1024
 #define VCPU_MAX 8
 
@@ -56,6 +59,9 @@ static struct {
 	size_t num_objects;
 	bool dead[MAX_FDS];		/* by the statistics file */
 	unsigned int num_asked;
+	unsigned int num_listed;
+	unsigned int num_identified;
+	pid_t thread;			/* of process 100 */
 	pid_t dies_when_asked;
 	pid_t dies_when_answered;
 	pid_t refuses;
@@ -200,6 +206,23 @@ static bool fake_is_gone(int process)
 	return faccessat(process, "comm", F_OK, 0);
 }
 
+static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+{
+	fake.num_listed++;
+	return host_list_fds(host, pid, fds);
+}
+
+static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
+{
+	fake.num_identified++;
+	host_identify(host, pid, identity);
+}
+
+static pid_t fake_thread_group(const struct host *host, pid_t pid)
+{
+	return fake.thread && pid == fake.thread ? 100 : host_thread_group(host, pid);
+}
+
 /* The ids are 10 times the index. */
 static struct image build_image(const struct object *object)
 {
@@ -296,9 +319,9 @@ static bool fake_is_dead(int stats)
 static const struct host fake_host = {
 	.proc = fake.proc,
 	.list = host_list,
-	.list_fds = host_list_fds,
-	.identify = host_identify,
-	.thread_group = host_thread_group,
+	.list_fds = fake_list_fds,
+	.identify = fake_identify,
+	.thread_group = fake_thread_group,
 	.read_threads = host_read_threads,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
@@ -424,6 +447,165 @@ static void test_duplicates(void)
 	      "duplicated file descriptors: the first process");
 	tear_down(&inventory);
 	check(count_own_fds() == fds, "duplicated file descriptors: all closed in the end");
+}
+
+/* Each costs a good deal: a look takes some of them, and who it is, once. */
+static void test_many_duplicates(void)
+{
+	const unsigned int num_copies = 2 * PROC_OTHERS_AT_ONCE;
+	struct inventory inventory;
+	unsigned int i;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	for (i = 0; i < num_copies; i++)
+		add_object(100, 3 + i, LINK_VM, "kvm-100", 5);
+	add_object(100, 3 + i, LINK_VM, "kvm-100", 6);
+	add_object(100, 4 + i, 0, "kvm-100/vcpu-0", 6);
+	inventory_look(&inventory, NULL);
+	check_number(fake.num_asked, PROC_OTHERS_AT_ONCE, "many copies: some are taken");
+	check_number(fake.num_identified, 2, "many copies: who it is, at first and once more");
+	check(inventory.num_vms == 1 && inventory.num_problems == 1,
+	      "many copies: what is left is said");
+	check_contains(inventory.problem[0], "pid 100 (vmm) has more new file descriptors of KVM",
+		       "many copies: whose");
+	inventory_look(&inventory, NULL);
+	check_number(fake.num_asked, num_copies, "many copies: the next look takes the next ones");
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 2 && inventory.vm[1]->num_vcpus == 1 &&
+	      fake.num_asked == num_copies + 2 && inventory.num_problems == 1,
+	      "many copies: and one what is behind them, a VM before its vCPU");
+	tear_down(&inventory);
+}
+
+/* In the place of the kernel, the other end is the test's, which it returns. */
+static int listen_to_test(struct inventory *inventory)
+{
+	struct epoll_event event = { .events = EPOLLIN, };
+	int end[2];
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, end))
+		abort();
+	inventory->events = epoll_create1(EPOLL_CLOEXEC);
+	inventory->uevents = end[0];
+	if (epoll_ctl(inventory->events, EPOLL_CTL_ADD, end[0], &event))
+		abort();
+	return end[1];
+}
+
+static void say_it_makes_vm(int kernel, pid_t pid)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), "DEVNAME=kvm%cEVENT=create%cPID=%d", 0, 0, pid);
+
+	if (write(kernel, text, length + 1) != length + 1)
+		abort();
+}
+
+static struct maker *maker_of(struct inventory *inventory, pid_t pid)
+{
+	struct maker *maker = inventory->maker;
+
+	while (maker < inventory->maker + INVENTORY_MAKERS - 1 && maker->pid != pid)
+		maker++;
+	return maker;
+}
+
+/* They can come as fast as a process can make VMs. */
+static void test_makers(void)
+{
+	uint64_t begin_ns = monotonic_ns();
+	struct inventory inventory;
+	struct maker *maker;
+	unsigned int i;
+	int kernel;
+
+	set_up(&inventory);
+	kernel = listen_to_test(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_process(200, "vmm\n");
+	add_object(200, 3, LINK_VM, "kvm-200", 6)->windows = 1;
+	say_it_makes_vm(kernel, 200);
+	for (i = 0; i < UEVENTS_AT_ONCE; i++)
+		say_it_makes_vm(kernel, 100);
+	inventory_see_events(&inventory, NULL);
+	check(uevents_next(inventory.uevents) == 100 && !uevents_next(inventory.uevents),
+	      "a maker of many VMs: what is too much to be heard is for the next time");
+	check_number(inventory.num_vms, 2, "a maker of many VMs: it and others are found");
+	check_number(fake.num_listed, 2, "a maker of many VMs: one look at each");
+	maker = maker_of(&inventory, 100);
+	check(maker->next_ns > begin_ns + MAKERS_STEP_NS,
+	      "a maker of many VMs: the next one is a step later");
+
+	maker->next_ns = UINT64_MAX;
+	maker_of(&inventory, 200)->next_ns = 0;
+	say_it_makes_vm(kernel, 100);
+	say_it_makes_vm(kernel, 200);
+	inventory_see_events(&inventory, inventory_find_process(&inventory, 100));
+	check_number(fake.num_listed, 2, "a maker of many VMs: none before, for more of them");
+	maker->until_ns = UINT64_MAX;
+	maker->next_ns = 0;
+	say_it_makes_vm(kernel, 200);
+	check(inventory_see_events(&inventory, NULL),
+	      "a maker of many VMs: there is something to wait for");
+	check_number(fake.num_listed, 4, "a maker of many VMs: when it is time there is one");
+	close(kernel);
+	tear_down(&inventory);
+}
+
+/* By a thread. */
+static void test_makers_with_many_fds(void)
+{
+	const uint64_t num_steps = 25;
+	struct inventory inventory;
+	uint64_t begin_ns;
+	int fd, kernel;
+
+	set_up(&inventory);
+	kernel = listen_to_test(&inventory);
+	add_process(100, "vmm\n");
+	for (fd = 0; fd < (int)num_steps * PROC_OTHERS_AT_ONCE; fd++)
+		add_link(100, fd, "anon_inode:[eventfd]");
+	add_object(100, fd, LINK_VM, "kvm-100", 5)->windows = 1;
+	fake.thread = 101;
+	say_it_makes_vm(kernel, fake.thread);
+	begin_ns = monotonic_ns();
+	check(!inventory_see_events(&inventory, NULL) && inventory.num_vms == 1,
+	      "a maker with many file descriptors: its VM is found, there is no second look");
+	check(maker_of(&inventory, 100)->next_ns > begin_ns + num_steps * MAKERS_STEP_NS,
+	      "a maker with many file descriptors: nor is there soon when it makes another one");
+	close(kernel);
+	tear_down(&inventory);
+}
+
+/* More of them than there is room for. */
+static void test_many_makers(void)
+{
+	struct inventory inventory;
+	int i, kernel;
+
+	set_up(&inventory);
+	kernel = listen_to_test(&inventory);
+	for (i = 0; i <= INVENTORY_MAKERS; i++) {
+		add_process(100 + i, "vmm\n");
+		add_object(100 + i, 3, LINK_VM, "kvm-100", 5 + i)->windows = 1;
+		say_it_makes_vm(kernel, 100 + i);
+	}
+	inventory_see_events(&inventory, NULL);
+	check_number(inventory.num_vms, INVENTORY_MAKERS, "many makers: the first ones");
+	for (i = 0; i < INVENTORY_MAKERS; i++)
+		inventory.maker[i].next_ns = UINT64_MAX;
+	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
+	inventory_see_events(&inventory, NULL);
+	check_number(fake.num_listed, INVENTORY_MAKERS, "many makers: no look at another one");
+	inventory.maker[3].next_ns = 0;
+	inventory.maker[3].until_ns = 0;
+	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
+	inventory_see_events(&inventory, NULL);
+	check_number(inventory.num_vms, INVENTORY_MAKERS + 1, "many makers: it is, in its turn");
+	close(kernel);
+	tear_down(&inventory);
 }
 
 static void test_vms_of_one_thread(void)
@@ -811,9 +993,11 @@ static void test_missing_support(void)
 	object->err = EIO;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5)->err = EIO;
 	add_object(100, 5, 1, "kvm-100/vcpu-1", 5)->err = EIO;
+	add_object(100, 6, 1, "kvm-100/vcpu-1", 5)->err = EIO;
 	inventory_look(&inventory, NULL);
 	check(inventory.num_vms == 1 && !vm_has_statistics(inventory.vm[0]) &&
-	      inventory.vm[0]->num_vcpus_counted == 2, "no support: VM and vCPUs are counted");
+	      inventory.vm[0]->num_vcpus_counted == 2,
+	      "no support: VM and vCPUs are counted, each of them once");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
 	      "no support: said and asked once");
 	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: who and why");
@@ -877,10 +1061,10 @@ static void test_held(void)
 	check_text(inventory.problem[0],
 		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2",
 		   "held: it says what is missing");
-	check_number(fake.num_asked, 5, "held: of the VM, and of what is held");
+	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
 	inventory_look(&inventory, vm->process);
-	check(vm->num_vcpus == 3 && fake.num_asked == 6 && inventory.num_problems == 1,
+	check(vm->num_vcpus == 3 && fake.num_asked == 5 && inventory.num_problems == 1,
 	      "held: one more is found later");
 	close_fd(100, 24);
 	inventory_look(&inventory, vm->process);
@@ -1213,6 +1397,10 @@ int main(void)
 	test_links();
 	test_one_vm();
 	test_duplicates();
+	test_many_duplicates();
+	test_makers();
+	test_makers_with_many_fds();
+	test_many_makers();
 	test_vms_of_one_thread();
 	test_numbers_of_vms();
 	test_many_fds();

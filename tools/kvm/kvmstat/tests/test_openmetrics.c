@@ -746,6 +746,8 @@ static void test_schemas(void)
 		{ .name = "new.one", },
 		{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
 		{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
+		{ .name = "wait_nanoseconds", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+		{ .name = "wait_seconds", .flags = KVM_STATS_UNIT_SECONDS, },
 		{},
 	};
 
@@ -766,6 +768,12 @@ static void test_schemas(void)
 	expect_lines("kvm_vcpu_exits_2",
 		     "kvm_vcpu_exits_2{vm=\"b\"} 2\n",
 		     "schemas: another type is another metric");
+	guest_vcpu_values(&guests[1], 0)[3] = 4;
+	guest_vcpu_values(&guests[1], 0)[4] = 5;
+	expect_lines("kvm_vcpu_wait",
+		     "kvm_vcpu_wait_nanoseconds_seconds_total{vm=\"b\"} 0.000000004\n"
+		     "kvm_vcpu_wait_seconds_total{vm=\"b\"} 5\n",
+		     "schemas: a name has the unit once, which is a word of it");
 	expect_lines("kvm_vcpu_new", "kvm_vcpu_new_one_total{vm=\"b\"} 1\n",
 		     "schemas: names have no other characters than metrics may have");
 	tear_down();

@@ -3,6 +3,7 @@
  * What is left after privileges were given up: of users and capabilities, as the kernel
  * shows it, and of system calls. Each is tried in a child of its own.
  */
+#include <asm/termbits.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -183,9 +184,26 @@ static void call_type_for_user(void)
 	ioctl(STDIN_FILENO, TIOCSTI, "x");
 }
 
+static void call_ask_terminal(void)
+{
+	ioctl(-1, TCGETS, NULL);
+}
+
+static void call_ask_terminal_newer(void)
+{
+	ioctl(-1, TCGETS2, NULL);
+}
+
 static void call_set_terminal(void)
 {
 	ioctl(-1, TCSETSW, NULL);
+}
+
+static void call_set_terminal_newer(void)
+{
+	if (ioctl(-1, TCSETS2, NULL) && errno == EBADF && ioctl(-1, TCSETSF2, NULL) &&
+	    errno == EBADF)
+		ioctl(-1, TCSETSW2, NULL);
 }
 
 static void call_truncate(void)
@@ -293,7 +311,11 @@ static void test_calls(void)
 		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
 		{ call_watch, "KVM_STATS_WATCH", USE_TRIGGERS, },
 		{ call_type_for_user, "type for the user", 0, },
+		{ call_ask_terminal, "ask the terminal", ALL_USES & ~USE_BROKER, },
+		{ call_ask_terminal_newer, "ask it as newer C libraries do",
+		  ALL_USES & ~USE_BROKER, },
 		{ call_set_terminal, "set the terminal", USE_TERMINAL, },
+		{ call_set_terminal_newer, "set it as newer C libraries do", USE_TERMINAL, },
 		{ call_truncate, "cut off a file", USE_RECORDING, },
 		{ call_memfd, "a file in memory", 0, },
 		{ call_map_code, "map memory to execute", 0, },

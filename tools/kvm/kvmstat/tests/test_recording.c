@@ -21,6 +21,7 @@
 #include "scene.h"
 #include "sources/recording.h"
 #include "sources/replay.h"
+#include "sources/schema.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/util.h"
@@ -899,8 +900,17 @@ static void test_made(void)
 	      "what is not known is left out");
 	recording_close(&recording);
 	make();
+	/* More than a statistics file could have: each is a file descriptor. */
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\x0b\1\1i\0\1n\x81\x80\4\0");
+	check(!open_memory(&recording, made, made_size, &error) &&
+	      !recording_seek(&recording, 0, &error) &&
+	      recording.now.vm[0].num_vcpus_counted == 65537, "any number of vCPUs is counted");
+	recording_close(&recording);
+	make();
 	CHECK_SAMPLE("\1", "a sample: it is too short");
 	CHECK_SAMPLE("\0001234567812345678\0\0", "the first sample is not complete");
+	CHECK_SAMPLE("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\0",
+		     "the time of a sample is too large");
 	CHECK_SAMPLE(SAMPLE("\1"), "a sample: it is too short");
 	CHECK_SAMPLE(SAMPLE("\1") "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
 		     "a number is too large");
@@ -923,37 +933,126 @@ static void test_made(void)
 	make_huge();
 }
 
+static void replay_made(struct inventory *inventory, struct tracker *tracker)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
+	    !replay_jump(0))
+		abort();
+	close(fd);
+	replay_init(inventory);
+	tracker_init(tracker, inventory);
+	time_source = &replay_time;
+	tracker_sample(tracker);
+}
+
+static void end_replay(struct inventory *inventory, struct tracker *tracker)
+{
+	tracker_free(tracker);
+	inventory_free(inventory);
+	replay_close();
+}
+
+/* A complete sample ten seconds after the first one. */
+#define LATER_SAMPLE "\1\0\0\0\0\0\0\0\0\0\xe4\x0b\x54\2\0\0\0"
+
 /* The second sample, which is complete, has another VM by the serial of the first one. */
 static void test_serial_used_again(void)
 {
-	int fd = memfd_create("recording", MFD_CLOEXEC);
 	struct inventory inventory;
 	struct tracker tracker;
-	char path[64];
 
 	make();
 	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
 	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1y");
 	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\7\1\1i\1\1n\2\3\0\1\2\0");
-	/* Ten seconds later. */
-	MAKE(RECORDING_SAMPLE, "\1\0\0\0\0\0\0\0\0\0\xe4\x0b\x54\2\0\0\0"
-			       "\1\1\3\1\1i\1\1n\0");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
-	    !replay_jump(0))
-		abort();
-	replay_init(&inventory);
-	tracker_init(&tracker, &inventory);
-	time_source = &replay_time;
-	tracker_sample(&tracker);
+	MAKE(RECORDING_SAMPLE, LATER_SAMPLE "\1\1\3\1\1i\1\1n\0");
+	replay_made(&inventory, &tracker);
 	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
 	check(replay_step() && !tracker_sample(&tracker) &&
 	      tracker.num_vms == 2 && tracker.vm[0]->ended && !tracker.vm[1]->ended &&
 	      !tracker.vm[1]->num_vcpus, "used again: another VM");
-	tracker_free(&tracker);
-	inventory_free(&inventory);
-	replay_close();
-	close(fd);
+	end_replay(&inventory, &tracker);
+}
+
+/* The same, but for what its vCPUs would have, of which there is none at first. */
+static void test_other_vcpus(void)
+{
+	struct inventory inventory;
+	struct tracker tracker;
+
+	make();
+	MAKE(RECORDING_SCHEMA, "\1\0\0\xe0\xd4\3\0\0\1x");
+	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1y");
+	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\7\1\1i\2\1n\1\0\0");
+	MAKE(RECORDING_SAMPLE, LATER_SAMPLE "\1\1\7\1\1i\2\1n\2\1\0\1\1\x0e");
+	replay_made(&inventory, &tracker);
+	check(replay_step() && !tracker_sample(&tracker) && tracker.num_vms == 2 &&
+	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
+	      "with other statistics of vCPUs it is another VM");
+	check(tracker.vm[1]->model.group[SCOPE_VCPU].schema->num_values == 1 &&
+	      *tracker.vm[1]->model.vcpu_last[0] == 7, "whose vCPU has its own");
+	end_replay(&inventory, &tracker);
+}
+
+static struct recorded_vm large_vm(struct statsfile_schema *schema, uint64_t serial,
+				   size_t num_vcpus)
+{
+	struct recorded_vm vm = {
+		.serial = serial,
+		.pid = 100,
+		.name = xasprintf("n"),
+		.id = xasprintf("i"),
+		.schema = statsfile_schema_get(schema),
+		.vcpu_schema = num_vcpus ? statsfile_schema_get(schema) : NULL,
+		.vcpu = xcalloc(num_vcpus, sizeof(*vm.vcpu)),
+		.num_vcpus = num_vcpus,
+	};
+	size_t count = recorded_vm_num_values(&vm);
+
+	vm.values = xcalloc(count, sizeof(*vm.values));
+	/* These take the most. */
+	while (count--)
+		vm.values[count] = UINT64_C(1) << 63;
+	return vm;
+}
+
+/* What would be too large for readers is not written, and all else is. */
+static void test_too_much(void)
+{
+	struct statsfile_desc desc = { .name = "x", .size = 60000, };
+	struct statsfile_schema *schema;
+	struct statsfile_error error;
+	const struct statsfile_schema described = {
+		.desc = &desc, .num_desc = 1, .num_values = desc.size,
+	};
+	char text[] = "x";
+	struct recording_host host = { text, text, text, text, NSEC_PER_SEC, 0, };
+	struct snapshot snapshot = { .monotonic_ns = 1, };
+	struct recording_writer writer = {};
+	struct recording recording = {};
+
+	if (schema_make(&schema, &described, NULL, &error))
+		abort();
+	snapshot.vm = xcalloc(4, sizeof(*snapshot.vm));
+	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 1, 0);
+	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 2, 90);
+	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 3, 70);
+	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 4, 0);
+	recording_begin(&writer, &host);
+	check_number(recording_add(&writer, &snapshot), 1, "too much: one VM is left out");
+	check(!open_memory(&recording, writer.block.data, writer.block.size, &error) &&
+	      recording.num_samples == 1 && !recording_seek(&recording, 0, &error),
+	      "too much: what is written can be read");
+	check(recording.now.num_vms == 3 && !snapshot_find(&recording.now, 2) &&
+	      recording.now.vm[2].values[59999] == UINT64_C(1) << 63,
+	      "too much: the other VMs are in it");
+	recording_close(&recording);
+	recording_writer_free(&writer);
+	statsfile_schema_put(schema);
 }
 
 /* What a sample begins with. Returns its size. */
@@ -1337,6 +1436,8 @@ int main(void)
 	test_host_name();
 	test_made();
 	test_serial_used_again();
+	test_other_vcpus();
+	test_too_much();
 	test_pid_used_again();
 	test_broken();
 	test_written_anew();

@@ -220,6 +220,10 @@ static void test_threads(void)
 
 	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, 0.3, }) &&
 	      shares.by_cpu, "threads: what is left is idle");
+	now.user_ns = 280;
+	shares = shares_of_threads(&last, &now, 500);
+	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0, 0.19, 0.31, }),
+	      "threads: what became less is nothing, and no less waits for that");
 	shares = shares_of_threads(&last, &now, 100);
 	check(shares.part[SHARE_IDLE] == 0 && shares.part[SHARE_GUEST] < 1,
 	      "threads: with ticks of the interval before there is no less than 0");

@@ -4,14 +4,17 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "model/tracker.h"
 #include "scene.h"
 #include "sources/discover.h"
 #include "tap.h"
+#include "util/clock.h"
 #include "util/util.h"
 
 static struct inventory inventory;
+static const struct source *discovery;
 static struct tracker tracker;
 
 /* The scene's, in which something took long that nothing happened in. */
@@ -234,6 +237,42 @@ static void test_slow_look(void)
 	tear_down();
 }
 
+static unsigned int num_looks;
+
+static int count_look(struct inventory *looked_at, struct process *process)
+{
+	num_looks++;
+	return discovery->look(looked_at, process);
+}
+
+static bool see_makers(struct inventory *looked_at, const struct process *only)
+{
+	return discovery->see_events(looked_at, only) || true;
+}
+
+/* There is always one more that makes a VM. */
+static void test_many_events(void)
+{
+	const struct time_source *before = time_source;
+	struct source source;
+
+	set_up(1);
+	discovery = inventory.source;
+	source = *discovery;
+	source.look = count_look;
+	source.see_events = see_makers;
+	inventory.source = &source;
+	inventory.events = eventfd(1, EFD_CLOEXEC);
+	time_source = &machine_time;
+	tracker.tried_ns = monotonic_ns();
+	tracker.scanned_ns = tracker.tried_ns;
+	check(tracker_wait(&tracker, -1, monotonic_ns() + NSEC_PER_SEC / 10) == EVENT_TIME,
+	      "many events: it is time for a sample all the same");
+	check_number(num_looks, 0, "many events: not for each of them all processes are looked at");
+	time_source = before;
+	tear_down();
+}
+
 static void test_process(void)
 {
 	scene_start(4);
@@ -370,6 +409,7 @@ int main(void)
 	test_ended_long_ago();
 	test_between();
 	test_slow_look();
+	test_many_events();
 	test_process();
 	test_threads();
 	test_other_threads();

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/signalfd.h>
 #include <time.h>
 
 #include "util/clock.h"
@@ -14,13 +13,10 @@
 
 int catch_signals(void)
 {
+	static const int ends[] = { SIGINT, SIGTERM, };
 	sigset_t set;
-	int signals;
+	int signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	signals = signalfd(-1, &set, SFD_CLOEXEC);
 	/* Without it they end the process as ever. */
 	if (signals >= 0)
 		sigprocmask(SIG_BLOCK, &set, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +55,13 @@ void *xcalloc(size_t count, size_t size)
 void *xreallocarray(void *old, size_t count, size_t size)
 {
 	return check_memory(reallocarray(old, count ? count : 1, size));
+}
+
+void *xgrow(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return xreallocarray(array, count ? 2 * count : 1, size);
 }
 
 char *xvasprintf(const char *format, va_list args)
@@ -108,6 +116,14 @@ uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec - namespace_offset_ns;
+}
+
+int open_signals(const int *signals, size_t count, sigset_t *set)
+{
+	sigemptyset(set);
+	while (count--)
+		sigaddset(set, signals[count]);
+	return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 bool fd_is_readable(int fd)

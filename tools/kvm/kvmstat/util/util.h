@@ -6,6 +6,7 @@
 #ifndef KVMSTAT_UTIL_H
 #define KVMSTAT_UTIL_H
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,11 @@ void print_error(const char *format, ...);
 /* These never return NULL: without memory they end the program. */
 void *xcalloc(size_t count, size_t size);
 void *xreallocarray(void *old, size_t count, size_t size);
+/*
+ * Room for one more element of an array that has room for a power of two of them: twice as
+ * much when it is full.
+ */
+void *xgrow(void *array, size_t count, size_t size);
 __printf(1, 2)
 char *xasprintf(const char *format, ...);
 
@@ -47,6 +53,9 @@ uint64_t monotonic_ns(void);
  * its state. From here on monotonic_ns() is. To be called while files can be opened.
  */
 void use_kernels_clock(void);
+
+/* A file descriptor that is readable when one of these signals, *@set then, has come; or -1. */
+int open_signals(const int *signals, size_t count, sigset_t *set);
 
 /* Now, without waiting; never of -1. */
 bool fd_is_readable(int fd);
