@@ -269,15 +269,25 @@ TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
 	close(file);
 }
 
+/* So often, half of the time with the vCPU loaded. */
+#define PREEMPTIONS		20
+#define ASKS			100
+
 /* Loads the vCPU all the time, and waits for a CPU now and then. */
 static void *ask_and_wait(void *arg)
 {
-	__u64 from = run_delay();
+	__u64 from = run_delay(), last = from, now = from;
 	struct guest_vcpu *v = arg;
 	struct kvm_mp_state state;
+	int i, preempted = 0;
 
-	while (run_delay() - from < WAITED)
-		ioctl(v->fd, KVM_GET_MP_STATE, &state);
+	while (preempted < PREEMPTIONS || now - from < WAITED) {
+		for (i = 0; i < ASKS; i++)
+			ioctl(v->fd, KVM_GET_MP_STATE, &state);
+		now = run_delay();
+		preempted += now != last;
+		last = now;
+	}
 	close(schedstat);
 	return NULL;
 }
