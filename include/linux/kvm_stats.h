@@ -56,8 +56,8 @@ static inline size_t kvm_stats_log_bucket(u64 value, size_t num)
 }
 
 /*
- * Count a value in a histogram of kvm->stat or vcpu->stat, under the rule of
- * the u64 there: for the thread that runs the vCPU, or under a lock.
+ * Count a value in a histogram of vcpu->stat, under the rule of the u64 there:
+ * for the thread that runs the vCPU, or under a lock.
  */
 #define kvm_stats_log_hist(stats, hist, value)				\
 	((stats)->hist[kvm_stats_log_bucket(value,			\

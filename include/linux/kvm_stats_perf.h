@@ -35,7 +35,7 @@ static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_put(vcpu);
 }
 
-/* The guest was left, and nothing was counted since. With interrupts disabled. */
+/* The guest was left, only its time was counted since. With interrupts disabled. */
 static __always_inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_samples))

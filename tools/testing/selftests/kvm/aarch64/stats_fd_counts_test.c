@@ -20,7 +20,7 @@
 #define TIMES			10
 
 /*
- * An interrupt of the host is an exit as well, which arm64 counts nowhere else.
+ * An interrupt of the host is an exit as well, in the middle of what is counted.
  * Of so many tries one has none, on a machine however busy.
  */
 #define TRIES			1000
