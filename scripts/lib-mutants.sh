@@ -34,9 +34,20 @@ kernel_of() {
 	esac
 }
 
-# What a kernel is made of: tests and documents may change without one to build.
+# The files of the series that a kernel is made of, which match a pattern of grep -E.
+files_that() {
+	tgit diff --name-only "$base_ref" "$head_ref" -- . ':!Documentation' ':!tools' |
+		grep -E "$@" | sed "s|.*|$head_ref:& &|" | tgit cat-file --batch='%(rest)'
+}
+
+# What a kernel is made of: tests, documents and comments may change without one to build.
+# Lines stay lines, for __LINE__.
 kernel_sources() {
-	tgit ls-tree "$head_ref" | grep -vE '\s(Documentation|tools)$'
+	tgit rev-parse "$base_ref^{tree}"
+	files_that -v '\.[ch]$'
+	files_that '\.[ch]$' | perl -0777 -pe \
+		's{("(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])+\x27)|/\*.*?\*/|//[^\n]*}
+		  { $1 // $& =~ s/[^\n]//gr }gsex'
 }
 
 # id_of FILE...: of their content.
