@@ -6,9 +6,10 @@
  * A u64 is counted in with a plain ++, by one thread at a time: in vcpu->stat by
  * the one that runs the vCPU, or that does its work while it waits, in kvm->stat
  * by whoever holds a lock. Where others count in vcpu->stat, the list names the
- * lock as well. What several CPUs count without a common lock is atomic64_t and
- * takes atomic64_inc(): the compiler refuses ++ there. Readers take no lock, they
- * load 64 bits at a time.
+ * lock as well; who switches the statistics of time on or off counts in them while
+ * the vCPU's thread can't. What several CPUs count without a common lock is
+ * atomic64_t and takes atomic64_inc(): the compiler refuses ++ there. Readers take
+ * no lock, they load 64 bits at a time.
  */
 #ifndef _LINUX_KVM_STATS_H
 #define _LINUX_KVM_STATS_H

@@ -675,7 +675,7 @@ TEST_F(flush, unmapping_all_pages_of_a_guest_at_once_asks_no_more)
 #define STATS_UNTOUCHED_REQUESTS	0
 #endif
 
-TEST_F(flush, unmapping_pages_that_the_guest_has_not_touched_is_none)
+TEST_F(flush, unmapping_pages_that_the_guest_has_not_touched)
 {
 	struct flushes before;
 
