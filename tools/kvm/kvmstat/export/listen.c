@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@
 #define BACKLOG 128
 
 #define UNIX_PREFIX "unix:"
+
+/* In the place of standard input. */
+#define GUARD_SOCKET 0
 
 static const char *parse_path(const char *path, struct listen_address *address)
 {
@@ -158,9 +162,10 @@ static void remove_socket(const char *path, const struct stat *own)
 
 /*
  * Where systemd does not keep the socket: who serves has given up the privileges that it takes
- * to remove it. Learns which file it is, and then waits for the other end to be closed.
+ * to remove it. Learns which file it is, and then waits for the other end to be closed. It
+ * removes nothing but what has the path, whatever it is told.
  */
-static void __attribute__((noreturn)) guard(int fd, const char *path)
+static void __attribute__((noreturn)) guard(const char *path)
 {
 	struct stat own;
 	char more;
@@ -169,8 +174,11 @@ static void __attribute__((noreturn)) guard(int fd, const char *path)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	if (recv(fd, &own, sizeof(own), 0) == sizeof(own)) {
-		while (recv(fd, &more, sizeof(more), 0) > 0)
+	prctl(PR_SET_NAME, "kvmstat-socket");
+	/* Of the broker's socket, too, the last one that is closed ends it. */
+	close_files_above_stderr();
+	if (recv(GUARD_SOCKET, &own, sizeof(own), 0) == sizeof(own)) {
+		while (recv(GUARD_SOCKET, &more, sizeof(more), 0) > 0)
 			;
 		remove_socket(path, &own);
 	}
@@ -187,8 +195,9 @@ static int start_guard(const char *path)
 		return -1;
 	pid = fork();
 	if (!pid) {
-		close(ends[0]);
-		guard(ends[1], path);
+		if (dup2(ends[1], GUARD_SOCKET) < 0)
+			_exit(1);
+		guard(path);
 	}
 	close(ends[1]);
 	if (pid > 0)

@@ -5,7 +5,6 @@
  * one request, and its answer, in as many messages as that takes. Neither side believes
  * the other one: what makes no sense ends the connection.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -375,22 +374,6 @@ static bool arrange_files(int socket)
 	return dup2(socket, BROKER_SOCKET) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
-static void close_files(void)
-{
-	struct dirent *entry;
-	uint64_t fd;
-	DIR *stream;
-
-	stream = opendir("/proc/self/fd");
-	while (stream && (entry = readdir(stream))) {
-		if (!parse_number(entry->d_name, STDERR_FILENO + 1, INT_MAX, &fd) &&
-		    (int)fd != dirfd(stream))
-			close(fd);
-	}
-	if (stream)
-		closedir(stream);
-}
-
 /* What is typed at the terminal is for kvmstat. */
 static void ignore_signals(void)
 {
@@ -411,7 +394,7 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	if (getppid() != parent || !arrange_files(socket) ||
 	    privilege_drop(USE_BROKER) != STATUS_OK)
 		_exit(STATUS_ERROR);
-	close_files();
+	close_files_above_stderr();
 	if (!send_answer(&ready, -1))
 		_exit(STATUS_ERROR);
 	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);

@@ -118,6 +118,7 @@ static const struct rule output_rules[] = {
 	CALL(epoll_wait),
 #endif
 	CALL(uname),			/* error lines name the kernel */
+	CALL(fcntl, IS(1, F_GETFL)),	/* whether a file can be KVM's */
 	/* Where the kernel has no clock in the process' memory: ncurses uses the other one. */
 	CALL(clock_gettime),
 	CALL(gettimeofday),

@@ -19,17 +19,19 @@ const char *choice_add(struct choice *choice, const char *text)
 {
 	uint64_t number;
 
-	if (choice->num_pids == CHOICE_MAX || choice->num_names == CHOICE_MAX)
-		return "is one too many";
 	if (is_number(text)) {
 		if (parse_number(text, 1, INT_MAX, &number))
 			return "is not a pid; a name is told from one by a backslash in front";
+		if (choice->num_pids == CHOICE_MAX)
+			return "is one too many";
 		choice->pid[choice->num_pids++] = number;
 		return NULL;
 	}
 	/* An option whose argument was forgotten. */
 	if (!*text || *text == '-')
 		return "is neither a pid nor a name";
+	if (choice->num_names == CHOICE_MAX)
+		return "is one too many";
 	choice->name[choice->num_names++] = text;
 	return NULL;
 }

@@ -153,14 +153,12 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return stats;
 }
 
-/* Of the files that are found by no path, and have no type, no other can be read at an offset. */
+/* Of such files no other can be read at an offset. */
 static bool is_stats(int fd)
 {
 	struct kvm_stats_header header;
-	struct stat info;
 
-	return !fstat(fd, &info) && !(info.st_mode & S_IFMT) &&
-	       !pread_all(fd, 0, &header, sizeof(header));
+	return statsfile_may_be_kvms(fd) && !pread_all(fd, 0, &header, sizeof(header));
 }
 
 static bool is_dead(int stats)

@@ -62,10 +62,10 @@ static bool has_checksum(const unsigned char *data, size_t size, uint32_t expect
 	return recording_checksum(data, size) == expected;
 }
 
-size_t recorded_vm_num_values(const struct recorded_vm *vm)
+uint64_t recorded_vm_num_values(const struct recorded_vm *vm)
 {
 	return (vm->schema ? vm->schema->num_values : 0) +
-	       (vm->vcpu_schema ? vm->num_vcpus * vm->vcpu_schema->num_values : 0);
+	       (vm->vcpu_schema ? (uint64_t)vm->num_vcpus * vm->vcpu_schema->num_values : 0);
 }
 
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial)
@@ -563,6 +563,11 @@ static void get_vcpus(struct sample_reader *sample, struct recorded_vm *vm)
 		set_wrong(&sample->reader, "vCPUs without statistics, or with others");
 		count = 0;
 	}
+	/* No VM has that many, and each of them takes a lot of memory. */
+	if (count > STATSFILE_MAX_VCPUS - old) {
+		set_wrong(&sample->reader, "there are too many vCPUs");
+		count = 0;
+	}
 	if (!vm->vcpu_schema)
 		vm->vcpu_schema = schema;
 	else if (schema)
@@ -575,7 +580,7 @@ static void get_vcpus(struct sample_reader *sample, struct recorded_vm *vm)
 /* Room for its values: those that are new are 0. */
 static void grow_values(struct sample_reader *sample, struct recorded_vm *vm, size_t old)
 {
-	size_t count = recorded_vm_num_values(vm);
+	uint64_t count = recorded_vm_num_values(vm);
 
 	/* A vCPU without values takes memory, too. */
 	sample->num_values += count + vm->num_vcpus;

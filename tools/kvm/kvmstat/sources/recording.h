@@ -130,7 +130,7 @@ struct snapshot {
 
 void recorded_vm_free(struct recorded_vm *vm);
 void snapshot_free(struct snapshot *snapshot);
-size_t recorded_vm_num_values(const struct recorded_vm *vm);
+uint64_t recorded_vm_num_values(const struct recorded_vm *vm);
 
 /* NULL if there is none. */
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);

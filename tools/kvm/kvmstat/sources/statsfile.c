@@ -5,6 +5,7 @@
  * offset of 64 bits is checked before it is added to.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -670,18 +671,21 @@ static int parse(struct statsfile *file, struct layout *layout,
 	return check_blocks(block, error);
 }
 
-/*
- * A file that someone truncates raises SIGBUS where it is mapped. KVM's own cannot
- * be, and are told by having no type, as nothing has that is found by a path.
- */
-static bool is_safe_to_map(const struct statsfile_source *source)
+bool statsfile_may_be_kvms(int fd)
 {
 	struct stat info;
 
+	return !fstat(fd, &info) && !(info.st_mode & S_IFMT) &&
+	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+}
+
+/* A file that someone truncates raises SIGBUS where it is mapped. KVM's own cannot be. */
+static bool is_safe_to_map(const struct statsfile_source *source)
+{
 	if (source->fd < 0 || !HAS_LOAD)
 		return false;
 	if (source->access == STATSFILE_AUTO)
-		return !fstat(source->fd, &info) && !(info.st_mode & S_IFMT);
+		return statsfile_may_be_kvms(source->fd);
 	return source->access == STATSFILE_MMAP;
 }
 

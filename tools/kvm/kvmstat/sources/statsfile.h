@@ -185,6 +185,16 @@ struct statsfile {
 };
 
 /**
+ * statsfile_may_be_kvms() - whether KVM may have made a file
+ * @fd: any file descriptor
+ *
+ * Nobody truncates such a file, and to read it does nothing else. It has no type, as
+ * nothing has that is found by a path, and is for reading only: a device that VFIO
+ * gives to a guest has no type either, but can be written to.
+ */
+bool statsfile_may_be_kvms(int fd);
+
+/**
  * statsfile_open() - read and check everything but the values
  * @file: filled in on success
  * @source: copied; after success @file owns the file descriptor

@@ -90,8 +90,12 @@ static void test_refused(void)
 	check(!choice_is_made(&choice), "nothing was chosen");
 	for (i = 0; i < CHOICE_MAX; i++)
 		choice_add(&choice, "1");
-	check_text(choice_add(&choice, "2"), "is one too many", "too many");
+	check_text(choice_add(&choice, "2"), "is one too many", "too many pids");
 	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""), "the others stay");
+	for (i = 0; i < CHOICE_MAX; i++)
+		check(!choice_add(&choice, "a"), "names are counted by themselves");
+	check_text(choice_add(&choice, "b"), "is one too many", "too many names");
+	check(choice_has(&choice, 2, "a") && !choice_has(&choice, 2, "b"), "and they stay");
 }
 
 int main(void)

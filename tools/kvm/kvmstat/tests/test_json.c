@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * JSON output: every line is parsed by json-c again. Keys are where the man page has
- * them, numbers are exact, and what the text says is in the JSON as well.
+ * JSON output: every line is parsed by json-c again. Keys are where they are
+ * documented, numbers are exact, and what the text says is in the JSON as well.
  */
 #include <json-c/json.h>
 #include <stdio.h>

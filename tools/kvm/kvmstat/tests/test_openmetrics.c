@@ -35,7 +35,7 @@ static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
 	{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
 	{
-		.name = "memory-total",
+		.name = "memory\\total",
 		.flags = KVM_STATS_TYPE_PEAK | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.exponent = 10,
 	},
@@ -263,7 +263,7 @@ static const char openmetrics[] =
 	"# TYPE kvm_vcpu_halt_poll_fail_seconds counter\n"
 	"# UNIT kvm_vcpu_halt_poll_fail_seconds seconds\n"
 	"kvm_vcpu_halt_poll_fail_seconds_total{vm=\"a\"} 4.5\n"
-	"# HELP kvm_vcpu_memory_total_bytes KVM's statistic memory-total (the highest of all vCPUs); this kvmstat does not know what it counts\n"
+	"# HELP kvm_vcpu_memory_total_bytes KVM's statistic memory\\\\total (the highest of all vCPUs); this kvmstat does not know what it counts\n"
 	"# TYPE kvm_vcpu_memory_total_bytes gauge\n"
 	"# UNIT kvm_vcpu_memory_total_bytes bytes\n"
 	"kvm_vcpu_memory_total_bytes{vm=\"a\"} 2048\n"

@@ -71,6 +71,16 @@ static void call_open(void)
 	syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY);
 }
 
+static void call_ask_mode(void)
+{
+	fcntl(STDOUT_FILENO, F_GETFL);
+}
+
+static void call_set_mode(void)
+{
+	fcntl(STDOUT_FILENO, F_SETFL, 0);
+}
+
 static void call_create(void)
 {
 	syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CREAT, 0600);
@@ -293,6 +303,8 @@ static void test_calls(void)
 		{ call_open_for_writing, "open a file to write", 0, },
 		{ call_create, "create a file", 0, },
 		{ call_write, "write to a file", ALL_USES & ~USE_BROKER, },
+		{ call_ask_mode, "ask how a file is open", ALL_USES & ~USE_BROKER, },
+		{ call_set_mode, "change how it is open", USE_NETWORK, },
 		{ call_map_file, "map a file", ALL_USES & ~USE_BROKER, },
 		{ call_send, "send to a socket", USE_NETWORK, },
 		{ call_close_socket, "close the broker's socket", ALL_USES & ~USE_BROKER, },

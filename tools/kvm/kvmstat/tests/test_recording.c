@@ -696,7 +696,7 @@ static uint32_t crc32(const unsigned char *data, size_t size)
 	return ~sum;
 }
 
-static unsigned char made[65536];
+static unsigned char made[2 * 65536];
 static size_t made_size;
 
 static void make_number(uint32_t number)
@@ -771,17 +771,21 @@ static void check_refused(const char *expected)
 	check_contains(error.text, expected, expected);
 }
 
-/* A histogram of 65535 values, which 65536 vCPUs have. */
+/* 65536 values, which 65536 vCPUs have: more than 32 bits can say. And one vCPU more. */
 static void make_huge(void)
 {
-	static const char vm[] = SAMPLE("\1") "\1\1\7\1\1i\1\1n\1"
-				 "\x80\xf0\1";
-	static char content[sizeof(vm) - 1 + 30720];
+	static const char vm[] = SAMPLE("\1") "\1\1\7\1\1i\1\1n\1";
+	static char content[sizeof(vm) - 1 + 3 + 65537];
+	char *count = content + sizeof(vm) - 1;
 
-	make();
-	MAKE(RECORDING_SCHEMA, "\1\4\0\xff\xff\3\0\0\1x");
 	memcpy(content, vm, sizeof(vm) - 1);
-	check_sample(content, sizeof(content), "too many values");
+	make();
+	MAKE(RECORDING_SCHEMA, "\2\4\0\xff\xff\3\0\0\1x\1\0\1\0\0\1y");
+	memcpy(count, "\x80\x80\4", 3);
+	check_sample(content, sizeof(content) - 1, "too many values");
+	MAKE(RECORDING_SCHEMA, "\1\1\0\1\0\0\1x");
+	memcpy(count, "\x81\x80\4", 3);
+	check_sample(content, sizeof(content), "too many vCPUs");
 }
 
 /* A schema of the histogram x with two buckets and the scalar y, and what follows. */

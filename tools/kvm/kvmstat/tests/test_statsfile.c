@@ -5,8 +5,11 @@
  * shows that nothing is read beyond the end.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -142,6 +145,21 @@ static void test_fd(void)
 	check(statsfile_open(&file, &source, NULL, &error) == -EBADF, "fd: pread's errno returned");
 	check_contains(error.text, "cannot read the header", "fd: pread's error named");
 	image_free(&image);
+}
+
+/* Of the files without a type some are not KVM's, which a look may do something to. */
+static void test_may_be_kvms(void)
+{
+	int epoll = epoll_create1(0), inotify = inotify_init();
+	FILE *file = tmpfile();
+
+	check(!statsfile_may_be_kvms(epoll), "a file without a type, for writing, is not KVM's");
+	check(statsfile_may_be_kvms(inotify), "one for reading only may be");
+	check(!statsfile_may_be_kvms(fileno(file)), "an ordinary file is not");
+	check(!statsfile_may_be_kvms(-1), "no file is not");
+	close(epoll);
+	close(inotify);
+	fclose(file);
 }
 
 static void test_sharing(void)
@@ -1415,6 +1433,7 @@ int main(void)
 {
 	test_memory();
 	test_fd();
+	test_may_be_kvms();
 	test_sharing();
 	test_value_names();
 	test_arrays();

@@ -3,6 +3,7 @@
  * Names in UTF-8, and what fits into a line.
  */
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,31 @@ static void test_columns(void)
 	}
 }
 
+static void check_wrapped(const char *text, const char *expected)
+{
+	char *wrapped;
+	size_t size;
+	FILE *file = open_memstream(&wrapped, &size);
+
+	print_wrapped(file, text, 12, 0);
+	fclose(file);
+	check_text(wrapped, expected, text);
+	free(wrapped);
+}
+
+/* Names have what lengths they like: nothing that stands behind one is lost. */
+static void test_wrapped(void)
+{
+	check_wrapped("pid 4711 (a): no VM", "pid 4711\n(a): no VM");
+	check_wrapped("pid 4711 (a-name-that-is-long): no VM",
+		      "pid 4711\n(a-name-that-is-long):\nno VM");
+	check_wrapped("a-name-that-is-long", "a-name-that-is-long");
+	check_wrapped("one, two, three", "one, two,\nthree");
+	/* Columns are counted, not bytes. */
+	check_wrapped("\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc \u00e4\u00f6\u00fc \u00e4\u00f6",
+		      "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc \u00e4\u00f6\u00fc\n\u00e4\u00f6");
+}
+
 static void test_ends(void)
 {
 	check(text_ends_in("halt_ns", "_ns"), "a text that ends in another");
@@ -108,6 +134,7 @@ int main(void)
 	else
 		test_fit();
 	test_printable();
+	test_wrapped();
 	test_ends();
 	test_columns();
 	return tap_end();

@@ -12,6 +12,8 @@
 #include "util/util.h"
 
 #define PREFIX "kvmstat: "
+/* Where fewer characters of it fit into a line, it is one line. */
+#define LEAST_WIDTH 16
 
 static void (*print_line)(const char *text);
 
@@ -21,7 +23,8 @@ static void print_complaint(const char *text)
 	const unsigned int indent = strlen(PREFIX);
 	struct winsize size;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col <= indent) {
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ||
+	    size.ws_col < indent + LEAST_WIDTH) {
 		print_line(text);
 		return;
 	}

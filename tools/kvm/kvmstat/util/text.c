@@ -132,7 +132,7 @@ char *text_fit(const char *text, unsigned int width)
 }
 
 /* How much of the text fits if it is broken behind @gap: 0 if it cannot be. */
-static size_t break_at(const char *text, const char *gap, unsigned int width)
+static size_t break_at(const char *text, const char *gap, size_t room)
 {
 	const char *next = text;
 	size_t end = 0;
@@ -140,7 +140,7 @@ static size_t break_at(const char *text, const char *gap, unsigned int width)
 	while ((next = strstr(next, gap))) {
 		next += strlen(gap);
 		/* The blank at the end is not printed. */
-		if (next - 1 - text > width)
+		if ((size_t)(next - 1 - text) > room)
 			break;
 		end = next - text;
 	}
@@ -149,14 +149,18 @@ static size_t break_at(const char *text, const char *gap, unsigned int width)
 
 static size_t first_line(const char *text, unsigned int width)
 {
-	size_t end;
+	size_t room, end;
 
 	if (text_width(text) <= width)
 		return strlen(text);
-	end = break_at(text, ", ", width);
+	room = beginning(text, &width);
+	end = break_at(text, ", ", room);
 	if (!end)
-		end = break_at(text, " ", width);
-	return end ? end : strlen(text);
+		end = break_at(text, " ", room);
+	/* What has no blank is longer than its line, but what comes behind it is not lost. */
+	if (!end)
+		end = strcspn(text, " ") + strspn(text + strcspn(text, " "), " ");
+	return end;
 }
 
 size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent)

@@ -3,7 +3,9 @@
  * Errors, memory, time and numbers: kept free of anything about KVM so that all
  * other files may use it.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +126,22 @@ int open_signals(const int *signals, size_t count, sigset_t *set)
 	while (count--)
 		sigaddset(set, signals[count]);
 	return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void close_files_above_stderr(void)
+{
+	struct dirent *entry;
+	uint64_t fd;
+	DIR *stream;
+
+	stream = opendir("/proc/self/fd");
+	while (stream && (entry = readdir(stream))) {
+		if (!parse_number(entry->d_name, STDERR_FILENO + 1, INT_MAX, &fd) &&
+		    (int)fd != dirfd(stream))
+			close(fd);
+	}
+	if (stream)
+		closedir(stream);
 }
 
 bool fd_is_readable(int fd)

@@ -57,6 +57,9 @@ void use_kernels_clock(void);
 /* A file descriptor that is readable when one of these signals, *@set then, has come; or -1. */
 int open_signals(const int *signals, size_t count, sigset_t *set);
 
+/* What /proc does not show, where there is none, stays open. */
+void close_files_above_stderr(void);
+
 /* Now, without waiting; never of -1. */
 bool fd_is_readable(int fd);
 
