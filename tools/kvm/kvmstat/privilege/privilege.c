@@ -156,7 +156,7 @@ static const struct rule terminal_rules[] = {
 	CALL(ioctl, IS(1, TCSETSF2)),
 	CALL(rt_sigaction),
 	CALL(rt_sigprocmask),
-	/* It stops itself: see terminal_suspend(). */
+	/* It stops itself, when it is told to by a key. */
 	CALL(tgkill, IS_OWN_PID(0)),
 	CALL(getpid),
 	CALL(gettid),

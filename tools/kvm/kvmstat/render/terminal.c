@@ -97,7 +97,7 @@ int terminal_open(void)
 	atexit(terminal_close);
 	print_line = error_printer;
 	error_printer = print_after_screen;
-	/* Its own handlers would draw in the middle of something; see top.c. */
+	/* Its own handlers would draw in the middle of something: signals are the caller's. */
 	signal(SIGTSTP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
