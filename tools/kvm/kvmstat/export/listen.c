@@ -195,6 +195,8 @@ static int start_guard(const char *path)
 		return -1;
 	pid = fork();
 	if (!pid) {
+		/* Also where there is no /proc: it would wait for itself. */
+		close(ends[0]);
 		if (dup2(ends[1], GUARD_SOCKET) < 0)
 			_exit(1);
 		guard(path);

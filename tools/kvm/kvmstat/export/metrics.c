@@ -288,19 +288,25 @@ static bool is_a_sum(const struct statsfile_schema *schema, const struct statsfi
 	return false;
 }
 
-char *make_label(const char *name, const char *text)
+char *escape(const char *text, const char *special)
 {
 	/* Each character may need another one in front. */
 	char *escaped = xcalloc(2 * strlen(text) + 1, 1);
 	char *to = escaped;
-	char *label;
 
 	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
+		if (strchr(special, *text))
 			*to++ = '\\';
 		*to++ = *text;
 	}
-	label = xasprintf("%s=\"%s\"", name, escaped);
+	return escaped;
+}
+
+char *make_label(const char *name, const char *text)
+{
+	char *escaped = escape(text, "\"\\");
+	char *label = xasprintf("%s=\"%s\"", name, escaped);
+
 	free(escaped);
 	return label;
 }

@@ -82,6 +82,9 @@ bool metric_has_unit(const char *name, const char *unit);
 /* The index of one that describes the same, whose metrics are added if there was none. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
 
+/* The text with a backslash in front of each of these characters; the caller frees it. */
+char *escape(const char *text, const char *special);
+
 /* NAME="TEXT", the caller frees it. */
 char *make_label(const char *name, const char *text);
 

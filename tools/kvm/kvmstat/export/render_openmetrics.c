@@ -93,33 +93,18 @@ static void append_format(struct exposition *exposition, const char *format, ...
 	free(text);
 }
 
-/* It may have the name of a statistic in it, with characters that are to be escaped. */
-static void append_escaped(struct exposition *exposition, const char *text)
-{
-	const char *special = exposition->openmetrics ? "\\\"" : "\\";
-	size_t length;
-
-	for (;;) {
-		length = strcspn(text, special);
-		append_bytes(exposition, text, length);
-		text += length;
-		if (!*text)
-			return;
-		append_format(exposition, "\\%c", *text++);
-	}
-}
-
 /* @name without _total. One that had to get a number has no unit any more. */
 static void append_header(struct exposition *exposition, const char *name, const char *type,
 			  const char *unit, const char *help)
 {
+	/* The name of a statistic, which may be in it, can have such characters. */
+	char *escaped = escape(help, exposition->openmetrics ? "\"\\" : "\\");
 	const char *total = "";
 
 	if (!strcmp(type, "counter") && !exposition->openmetrics)
 		total = "_total";
-	append_format(exposition, "# HELP %s%s ", name, total);
-	append_escaped(exposition, help);
-	append(exposition, "\n");
+	append_format(exposition, "# HELP %s%s %s\n", name, total, escaped);
+	free(escaped);
 	append_format(exposition, "# TYPE %s%s %s\n", name, total, type);
 	if (exposition->openmetrics && *unit && metric_has_unit(name, unit))
 		append_format(exposition, "# UNIT %s %s\n", name, unit);

@@ -288,12 +288,11 @@ const struct recording *replay_recording(void)
 
 int replay_open(const char *path)
 {
-	struct recording_source source = { .fd = -1, };
+	/* What is a pipe can be said before anyone writes to it. */
+	struct recording_source source = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), };
 	struct statsfile_error error;
 	struct stat info;
 
-	/* What is a pipe can be said before anyone writes to it. */
-	source.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (source.fd < 0 || fstat(source.fd, &info)) {
 		print_error("%s: %s", path, strerror(errno));
 		return -1;

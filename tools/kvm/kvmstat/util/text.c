@@ -158,8 +158,10 @@ static size_t first_line(const char *text, unsigned int width)
 	if (!end)
 		end = break_at(text, " ", room);
 	/* What has no blank is longer than its line, but what comes behind it is not lost. */
-	if (!end)
-		end = strcspn(text, " ") + strspn(text + strcspn(text, " "), " ");
+	if (!end) {
+		end = strcspn(text, " ");
+		end += strspn(text + end, " ");
+	}
 	return end;
 }
 
