@@ -217,13 +217,12 @@ EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 /* Of values that have events, which may come and go meanwhile. */
 static void give_used(struct kvm_vcpu *vcpu)
 {
-	unsigned int i, bit;
 	unsigned long word;
+	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(used); i++) {
-		word = READ_ONCE(used[i]);
-		for_each_set_bit(bit, &word, BITS_PER_LONG)
-			give(vcpu, i * BITS_PER_LONG + bit);
+		for (word = READ_ONCE(used[i]); word; word &= word - 1)
+			give(vcpu, i * BITS_PER_LONG + __ffs(word));
 	}
 }
 
@@ -440,6 +439,8 @@ static int get_users(struct perf_event *event)
 	all_users++;
 	/* First, so that no vCPU leaves a CPU unseen from then on. */
 	static_branch_inc(&kvm_stats_perf_counts);
+	if (all_users == 1)
+		kick_all_cpus_sync();
 	if (!users[value]++) {
 		set_bit(value, used);
 		/* Pairs with __kvm_stats_perf_put(). */
@@ -515,6 +516,13 @@ static int kvm_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 
 	if (event->attr.config1 || event->attr.config2)
+		return -EINVAL;
+
+	/*
+	 * PERF_PMU_CAP_NO_EXCLUDE would refuse it only when all of the host's vCPUs
+	 * have memory for events; and who must not look at the kernel may ask for it.
+	 */
+	if (event_has_any_exclude_flag(event))
 		return -EINVAL;
 
 	value = find_value(event->attr.config);
@@ -637,7 +645,6 @@ static const struct attribute_group *kvm_pmu_groups[] = {
 static struct pmu kvm_pmu = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_sw_context,
-	.capabilities = PERF_PMU_CAP_NO_EXCLUDE,
 	.attr_groups = kvm_pmu_groups,
 	.event_init = kvm_event_init,
 	.add = kvm_event_add,

@@ -518,7 +518,8 @@ static void switch_off(void)
 	int i;
 
 	static_branch_disable(&kvm_stats_time);
-	if (end) {
+	/* Also one that came by since; the next ones account for nothing. */
+	if (there_are_vms()) {
 		/*
 		 * No change is under way any more: each is made, from the test
 		 * of the switch on, with preemption disabled, and where RCU

@@ -34,6 +34,7 @@ struct record {
 	struct recording_writer writer;
 	const char *path;
 	int fd;
+	bool is_unread;			/* its reader is gone */
 	int signals;
 	uint64_t size;			/* of what is complete */
 	uint64_t num_samples;
@@ -137,6 +138,11 @@ static bool cut_off(int fd, size_t size)
 	return end >= 0 && !ftruncate(fd, end - (off_t)size);
 }
 
+static bool is_output(const char *path)
+{
+	return !strcmp(path, "-");
+}
+
 /* All that is in writer.block; if that fails, the file ends with the last sample before. */
 static int write_block(struct record *record)
 {
@@ -152,6 +158,9 @@ static int write_block(struct record *record)
 			break;
 		done += count;
 	}
+	record->is_unread = done < block->size && errno == EPIPE && is_output(record->path);
+	if (record->is_unread)
+		return STATUS_OK;
 	if (done < block->size) {
 		print_error("%s: %s; it ends after %llu samples", record->path, strerror(errno),
 			    (unsigned long long)record->num_samples);
@@ -181,7 +190,7 @@ static int sample(struct record *record)
 	if (recording_add(&record->writer, &snapshot))
 		inventory_add_problem(&record->inventory, xasprintf(LEFT_OUT));
 	ret = write_block(record);
-	record->num_samples += ret == STATUS_OK;
+	record->num_samples += ret == STATUS_OK && !record->is_unread;
 	return ret;
 }
 
@@ -206,7 +215,7 @@ static int take_samples(struct record *record, const struct interval *interval)
 	if (!record->inventory.choice)
 		print_denied(&record->inventory);
 	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
-		if (has_ended(&record->tracker))
+		if (record->is_unread || has_ended(&record->tracker))
 			break;
 		end_ns = next_end(end_ns, interval->ns);
 		if (tracker_wait(&record->tracker, record->signals, end_ns) == EVENT_INTERRUPTED)
@@ -279,7 +288,7 @@ static int open_file(const struct record_options *options)
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? 0 : O_EXCL);
 	int fd;
 
-	if (!strcmp(options->path, "-")) {
+	if (is_output(options->path)) {
 		if (!isatty(STDOUT_FILENO))
 			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		print_error("a recording is nothing for a terminal");

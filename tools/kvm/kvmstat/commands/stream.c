@@ -100,16 +100,16 @@ static int stream_vms(struct stream *stream, const struct interval *interval)
 	for (i = 0; !interval->count || i < interval->count; i++) {
 		end_ns = next_end(end_ns, interval->ns);
 		event = tracker_wait(&stream->tracker, stream->signals, end_ns);
-		/* Totals are of all of the time. */
-		if (event != EVENT_TIME && !stream->details)
+		/* Totals are of all of the time, and an end is shown whenever it comes. */
+		if (event == EVENT_INTERRUPTED && !stream->details)
 			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(&stream->tracker);
 		if (status != STATUS_OK)
 			return status;
 		stream->is_shown = false;
-		if (event != EVENT_TIME)
+		if (event != EVENT_TIME && stream->details)
 			break;
-		if (!show(stream, NULL))
+		if (!show(stream, NULL) || event != EVENT_TIME)
 			return STATUS_OK;
 		if (!flush_output(&status))
 			return status;
@@ -169,6 +169,48 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 	}
 }
 
+/* Not one that is being made, of which it is not known yet what can be had. */
+static bool has_vm(const struct inventory *inventory)
+{
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (vm_has_statistics(inventory->vm[i]) || inventory->vm[i]->num_vcpus_counted)
+			return true;
+	}
+	return false;
+}
+
+/* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
+static int wait_for_chosen(struct stream *stream, bool *stopped)
+{
+	struct inventory *inventory = &stream->inventory;
+	uint64_t now_ns, next_ns = 0;
+	bool pending = false;
+
+	for (;;) {
+		now_ns = time_source->now_ns();
+		if (now_ns >= next_ns) {
+			/* If nothing is to be seen at all, the first sample says why. */
+			if (inventory_look(inventory, NULL))
+				return STATUS_OK;
+			next_ns = now_ns + NSEC_PER_SEC;
+		}
+		print_problems(inventory);
+		if (has_vm(inventory) || chosen_have_ended(inventory))
+			return STATUS_OK;
+		inventory_forget_dead(inventory);
+		/* It is new: what it has counted was counted since. */
+		stream->tracker.from_zero = true;
+		if (pause_until(stream->signals, inventory->events,
+				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
+			*stopped = true;
+			return replay_status();
+		}
+		pending = inventory_see_events(inventory, NULL);
+	}
+}
+
 static int attach(struct stream *stream, const struct stream_options *options, bool *stopped)
 {
 	int status;
@@ -176,11 +218,8 @@ static int attach(struct stream *stream, const struct stream_options *options, b
 	if (choice_process(&options->vms.choice))
 		return attach_process(stream, options, stopped);
 	status = look_for_chosen(&stream->inventory, options->wait);
-	if (status == STATUS_OK && options->wait) {
-		inventory_look(&stream->inventory, NULL);
-		/* What is waited for is new. */
-		stream->tracker.from_zero = !stream->inventory.num_vms;
-	}
+	if (status == STATUS_OK && options->wait)
+		status = wait_for_chosen(stream, stopped);
 	return status;
 }
 

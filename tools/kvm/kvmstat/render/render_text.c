@@ -44,6 +44,12 @@ static double seconds(uint64_t ns)
 	return (double)ns / NSEC_PER_SEC;
 }
 
+/* Of what is mostly less than a second; of a recording it can be hours. */
+static void format_length(char text[FORMAT_SIZE], uint64_t ns)
+{
+	snprintf(text, FORMAT_SIZE, ns < 10 * NSEC_PER_SEC ? "%.2g" : "%.0f", seconds(ns));
+}
+
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
@@ -158,15 +164,15 @@ static void add_vm(struct table *table, const bool known[NUM_COLUMNS],
 static void render_length(struct output *output, const struct overviews *overviews,
 			  const struct column *columns)
 {
-	char text[128];
+	char text[128], length[FORMAT_SIZE];
 	size_t i;
 
 	for (i = LIST_NUMBERS; i < LIST_STATISTICS && !columns[i].width; i++)
 		;
 	if (i == LIST_STATISTICS || !overviews->elapsed_ns)
 		return;
-	snprintf(text, sizeof(text), "What the time was spent with: of %.2g s.",
-		 seconds(overviews->elapsed_ns));
+	format_length(length, overviews->elapsed_ns);
+	snprintf(text, sizeof(text), "What the time was spent with: of %s s.", length);
 	print_wrapped(output->file, text, output->width ? output->width : UINT_MAX, 0);
 	fputc('\n', output->file);
 }
@@ -576,6 +582,7 @@ static void render_shares(struct output *output, const struct subject *subject)
 	const struct shares *shares = subject->shares;
 	char text[NUM_SHARES * FORMAT_SIZE] = "";
 	char part[FORMAT_SIZE];
+	char length[FORMAT_SIZE];
 	enum share share;
 	size_t end;
 
@@ -587,8 +594,9 @@ static void render_shares(struct output *output, const struct subject *subject)
 		snprintf(text + end, sizeof(text) - end, "%s %s %s", end ? "," : "",
 			 share_titles[share], part);
 	}
+	format_length(length, subject->look_ns);
 	if (*text)
-		render_title(output, "  of %.2g s:%s", seconds(subject->look_ns), text);
+		render_title(output, "  of %s s:%s", length, text);
 }
 
 static void render_group(struct output *output, const struct subject *subject,

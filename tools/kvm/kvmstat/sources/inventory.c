@@ -220,10 +220,40 @@ int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
 	return statsfile_read_some(&vm->vcpu[index].file, first, count, values, error);
 }
 
+/* A vCPU of which each of them meets the end of a state has no long ones. */
+#define READS_MAX 3
+
+/* See Documentation/virt/kvm/stats.rst: the kernel has its side of these fences. */
+static int read_between(const struct vm *vm, size_t index, const struct statsfile_schema *schema,
+			uint64_t *values, bool *is_between, struct statsfile_error *error)
+{
+	unsigned int first = schema->since->first;
+	uint64_t before_ns, after_ns;
+	int ret;
+
+	ret = vm_read_some_of_vcpu(vm, index, first, 1, &before_ns, error);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!ret)
+		ret = vm_read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!ret)
+		ret = vm_read_some_of_vcpu(vm, index, first, 1, &after_ns, error);
+	*is_between = !ret && before_ns && before_ns == after_ns;
+	return ret;
+}
+
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error)
 {
-	return vm_read_some_of_vcpu(vm, index, 0, vm_vcpu_schema(vm)->num_values, values, error);
+	const struct statsfile_schema *schema = vm_vcpu_schema(vm);
+	bool is_between = false;
+	int i, ret = 0;
+
+	if (!schema->since)
+		return vm_read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
+	for (i = 0; !ret && !is_between && i < READS_MAX; i++)
+		ret = read_between(vm, index, schema, values, &is_between, error);
+	return ret;
 }
 
 void vm_add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number)

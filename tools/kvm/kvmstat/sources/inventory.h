@@ -271,7 +271,10 @@ bool vm_is_of_series(const struct vm *vm);
 /* What is described of the vCPUs; NULL if nothing is, before there is one. */
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
 
-/* All values of the VM's @index-th vCPU: see statsfile_read(). */
+/*
+ * All values of the VM's @index-th vCPU: see statsfile_read(). Those of time are from between
+ * two changes of its state, as a long one that ends meanwhile would count twice or not at all.
+ */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);
 

@@ -438,8 +438,9 @@ static bool read_thread(int task, struct proc_thread *thread)
 	if (field[STAT_USER] > field[STAT_GUEST])
 		times->user_ns = (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
 	snprintf(path, sizeof(path), "%d/schedstat", thread->tid);
+	/* Where the scheduler counts nothing of this, not even the time that it ran is there. */
 	times->has_ready = read_file(task, path, text, sizeof(text)) &&
-			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2;
+			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2 && run_ns;
 	if (times->has_ready)
 		times->ready_ns = ready_ns;
 	return true;

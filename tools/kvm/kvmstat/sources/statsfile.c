@@ -389,6 +389,7 @@ static int parse_schema(struct statsfile_schema *schema, const struct descriptio
 		if (ret)
 			return ret;
 	}
+	schema->since = statsfile_find(schema, "state_since_ns");
 	return parse_value_names(schema, (const char *)schema->raw + description->desc->size,
 				 description->value_name_size, error);
 }

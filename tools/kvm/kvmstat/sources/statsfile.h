@@ -133,6 +133,7 @@ struct statsfile_desc {
  * @num_values: number of values in the data block
  * @num_value_names: number of values that have a name, of all statistics
  * @desc: the statistics, in the file's order
+ * @since: of them state_since_ns, or NULL: see vm_read_vcpu()
  *
  * All vCPUs have the same one, so it is shared and counted: thousands of files
  * cost one.
@@ -142,6 +143,7 @@ struct statsfile_schema {
 	unsigned int num_values;
 	unsigned int num_value_names;
 	struct statsfile_desc *desc;
+	const struct statsfile_desc *since;
 	/* private */
 	unsigned int references;
 	struct statsfile_value_name *value_name;

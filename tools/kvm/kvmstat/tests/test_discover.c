@@ -1079,6 +1079,29 @@ static void test_held(void)
 	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
 }
 
+/* Of a process that is looked at alone: its VM ends when it closes it. */
+static void test_closed_by_process(bool is_held)
+{
+	const char *name = is_held ? "held" : "of /proc alone";
+	struct inventory inventory;
+	struct process *process;
+
+	set_up(&inventory);
+	add_refused(100, 1);
+	if (is_held)
+		add_held(100, 20, LINK_VM, "kvm-100");
+	process = inventory_find(&inventory, 100);
+	inventory_look(&inventory, process);
+	check(inventory.num_vms == 1 && vm_has_statistics(inventory.vm[0]) == is_held &&
+	      !inventory.vm[0]->dead, "closed, %s: alive at first", name);
+	close_fd(100, 3);
+	close_fd(100, 10);
+	close_fd(100, 20);
+	check(!inventory_look(&inventory, process) && inventory.vm[0]->dead,
+	      "closed, %s: ended at the next look", name);
+	tear_down(&inventory);
+}
+
 static void test_held_partly(void)
 {
 	unsigned int fds = count_own_fds();
@@ -1415,6 +1438,8 @@ int main(void)
 	test_races();
 	test_missing_support();
 	test_held();
+	test_closed_by_process(true);
+	test_closed_by_process(false);
 	test_held_partly();
 	test_held_many();
 	test_held_later();

@@ -307,6 +307,9 @@ static void test_times(void)
 	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
 	      "times: a kernel that does not say how long it waited");
+	write_file(500, "/task/503/schedstat", "0 0 0\n");
+	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
+	      "times: a scheduler that does not count how long it waited");
 	write_file(500, "/task/503/stat", "503 (CPU 2/KVM) S 1 2 3\n");
 	check(!read_times(&threads, &times) && times.num_threads == 2,
 	      "times: a file that is too short");

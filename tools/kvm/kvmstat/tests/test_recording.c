@@ -217,6 +217,26 @@ static void test_choice(void)
 	check_chosen(command_stream, "kvmstat -w -p [ds]* 1", 0, "db short ");
 }
 
+/* Seconds without the VM that is waited for are no intervals. */
+static void test_waiting(void)
+{
+	char *output;
+	int status;
+
+	check_chosen(command_stream, "kvmstat -w -p s* 1 1", 0, "short ");
+	output = live(command_stream, "kvmstat -w -p s* 1 2", 0, &status);
+	check(!strstr(output, " 23:31:32") && strstr(output, " 23:31:33") &&
+	      strstr(output, " 23:31:34") && !strstr(output, " 23:31:35"),
+	      "-w: as many intervals as were asked for, from then on");
+	free(output);
+	scene_interrupted_at = 1;
+	output = live(command_stream, "kvmstat -w -p s* 1 1", 0, &status);
+	check_text(output, "", "-w: a signal ends it before");
+	check_number(status, STATUS_OK, "-w: a signal, status");
+	free(output);
+	scene_interrupted_at = SCENE_SECONDS;
+}
+
 static void record_scene(const char *arguments)
 {
 	char *line = xasprintf("record %s %s", file, arguments);
@@ -342,6 +362,33 @@ static void test_closed(void)
 		      lines[i]);
 		free(output);
 	}
+}
+
+/* The process ends before the interval does, and its line is there all the same. */
+static void test_closed_within(void)
+{
+	static const struct {
+		const struct renderer *renderer;
+		const char *expected;
+	} cases[] = {
+		{ &text_renderer, "ended                 - closed\n", },
+#ifdef HAVE_JSON
+		{ &json_renderer, "\"state\":\"ended\"", },
+#endif
+		{ &csv_renderer, "ended", },
+	};
+	char *output;
+	int status;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		render = cases[i].renderer;
+		output = live(command_stream, "kvmstat -p 30 4", 7, &status);
+		check_contains(output, cases[i].expected, "closed, ended within an interval");
+		check_number(status, STATUS_ERROR, "closed, ended within an interval: status");
+		free(output);
+	}
+	render = &text_renderer;
 }
 
 /* In the sample before nobody has it, and nothing is known of an interval. */
@@ -1428,9 +1475,11 @@ int main(void)
 	file = path_of("recording");
 	test_order();
 	test_choice();
+	test_waiting();
 	test_failed_sample();
 	test_numbers();
 	test_closed();
+	test_closed_within();
 	test_ended_within();
 	test_round_trip();
 	test_truncated();

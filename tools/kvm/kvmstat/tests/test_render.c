@@ -284,6 +284,11 @@ static void test_group(void)
 	text_renderer.group(&fixture.output, &subject, &none);
 	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n"
 	       "  of 0.25 s: GUEST% ~50, KVM% ~0, VMM% ~49\n", "shares, as far as they are known");
+	subject.look_ns = 3600 * NSEC_PER_SEC;
+	text_renderer.group(&fixture.output, &subject, &none);
+	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n"
+	       "  of 3600 s: GUEST% ~50, KVM% ~0, VMM% ~49\n", "shares of an hour");
+	subject.look_ns = 252 * NSEC_PER_SEC / 1000;
 	fixture.output.width = 40;
 	text_renderer.group(&fixture.output, &subject, &none);
 	expect(&fixture, "\nguest, pid 312, sum of 1 vCPU:\n"
@@ -434,6 +439,14 @@ static void test_quantiles(void)
 	       "      8     1      - b\n"
 	       "What the time was spent with: of 0.25 s.\n",
 	       "list: 40 columns");
+	overviews.elapsed_ns = 120 * NSEC_PER_SEC;
+	text_renderer.vms(&fixture.output, &overviews);
+	expect(&fixture,
+	       "    PID VCPUS GUEST% NAME\n"
+	       "    312     2      0 instance-0000002a\n"
+	       "      8     1      - b\n"
+	       "What the time was spent with: of 120 s.\n",
+	       "list: two minutes");
 	fixture_tear_down(&fixture);
 }
 

@@ -3,10 +3,14 @@
  * What the time of vCPUs is spent with: what is counted, what has not ended, and what is
  * not accounted for.
  */
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "image.h"
 #include "model/shares.h"
+#include "sources/inventory.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -110,6 +114,63 @@ static void test_completed(void)
 	values[SINCE] = 1001;
 	times = times_of(&sources, values, 1000);
 	check(has_ns(&times, 5, 0, 0, 0, 0), "it has changed since the clock was read");
+}
+
+/* More values than a page has, whatever its size is: the last one is on another page. */
+static const struct image_stat far_stats[] = {
+	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, },
+	{
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	},
+	{ .name = "other", .size = 8192, },
+	NS("time_halt_ns"),
+	{},
+};
+
+enum { FAR_STATE, FAR_SINCE, FAR_HALT = 2 + 8192, NUM_FAR_VALUES, };
+
+static uint64_t *far_values;		/* as the kernel writes them */
+static char *far_page;			/* of the last one, as it is read */
+static uint64_t next_since_ns;
+
+/* Once all others have been read a halt ends. */
+static void end_halt(int number)
+{
+	(void)number;
+	mprotect(far_page, sysconf(_SC_PAGESIZE), PROT_READ);
+	far_values[FAR_STATE] = IN_EXIT;
+	far_values[FAR_SINCE] = next_since_ns;
+	far_values[FAR_HALT] = 700;
+}
+
+static void test_change_while_read(void)
+{
+	struct image far = image_build_ext("kvm-1/vcpu-0", far_stats, NULL, 0);
+	struct statsfile_source source = image_to_file(&far, 0, STATSFILE_MMAP);
+	struct vcpu vcpu = { .file = image_open_source(&source), };
+	struct vm vm = { .vcpu = &vcpu, .num_vcpus = 1, };
+	static uint64_t values[NUM_FAR_VALUES];
+	struct statsfile_error error;
+
+	far_values = image_values(&far);
+	far_values[FAR_STATE] = IN_HALT;
+	far_values[FAR_SINCE] = 200;
+	far_page = (char *)((uintptr_t)&vcpu.file.data[FAR_HALT] & -sysconf(_SC_PAGESIZE));
+	next_since_ns = 900;
+	signal(SIGSEGV, end_halt);
+	mprotect(far_page, sysconf(_SC_PAGESIZE), PROT_NONE);
+	check(!vm_read_vcpu(&vm, 0, values, &error) && values[FAR_STATE] == IN_EXIT &&
+	      values[FAR_SINCE] == 900 && values[FAR_HALT] == 700,
+	      "a state that ends while it is read counts once");
+	next_since_ns = 0;
+	mprotect(far_page, sysconf(_SC_PAGESIZE), PROT_NONE);
+	check(!vm_read_vcpu(&vm, 0, values, &error) && values[FAR_HALT] == 700,
+	      "a vCPU that does nothing but change its state is read all the same");
+	signal(SIGSEGV, SIG_DFL);
+	statsfile_close(&vcpu.file);
+	image_free(&far);
 }
 
 static void test_passed(void)
@@ -276,6 +337,7 @@ int main(void)
 
 	test_counted();
 	test_completed();
+	test_change_while_read();
 	test_passed();
 	test_long_wait();
 	test_shares();
