@@ -85,7 +85,7 @@ function instructions(    x86) {
 	compare("null system call", "system-call")
 	compare("pread() of /dev/null", "pread-null")
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.15 : 2.2)
-	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", 1.25)
+	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 1.25 : 1.2)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
 	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.05 : 13.2,
 		"kernel-exit")
