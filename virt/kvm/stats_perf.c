@@ -512,18 +512,22 @@ static int kvm_event_init(struct perf_event *event)
 		return -ENOENT;
 
 	/* A sample is where the guest was left, and has no branches. */
-	if (has_branch_stack(event) || event->attr.precise_ip)
+	if (has_branch_stack(event) || event->attr.precise_ip || event->attr.aux_output)
 		return -EOPNOTSUPP;
 
 	if (event->attr.config1 || event->attr.config2)
 		return -EINVAL;
 
 	/*
-	 * PERF_PMU_CAP_NO_EXCLUDE would refuse it only when all of the host's vCPUs
-	 * have memory for events; and who must not look at the kernel may ask for it.
+	 * What perf refuses by a PMU's capabilities it refuses only when all of the
+	 * host's vCPUs have memory for events; and who must not look at the kernel may
+	 * ask for it.
 	 */
 	if (event_has_any_exclude_flag(event))
 		return -EINVAL;
+	if ((event->attr.sample_regs_user | event->attr.sample_regs_intr) &
+	    PERF_REG_EXTENDED_MASK)
+		return -EOPNOTSUPP;
 
 	value = find_value(event->attr.config);
 	if (value < 0)

@@ -524,9 +524,11 @@ static void switch_off(void)
 		 * No change is under way any more: each is made, from the test
 		 * of the switch on, with preemption disabled, and where RCU
 		 * takes the CPU for that of a guest, with interrupts disabled.
+		 * The kick is first: a CPU that has not met it yet may test the
+		 * switch as it was.
 		 */
-		synchronize_rcu();
 		kick_all_cpus_sync();
+		synchronize_rcu();
 	}
 	WRITE_ONCE(accounted_from, U64_MAX);
 

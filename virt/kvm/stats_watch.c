@@ -520,7 +520,8 @@ static void give_back_event(struct trigger *t, struct watched *w,
 {
 	spin_lock(&t->looker->lock);
 	w->missed += event->missed;
-	if (w->event_ns == event->time_ns)
+	/* A look in the same moment has added the next one, of the same time. */
+	if (w->event_ns == event->time_ns && list_empty(&w->unread))
 		list_add(&w->unread, &t->unread);
 	else
 		w->missed++;

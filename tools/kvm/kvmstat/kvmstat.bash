@@ -14,16 +14,13 @@ _kvmstat_replayed() {
 	sed -nE 's/^  kvmstat replay FILE ([a-z]+(\|[a-z]+)+).*/\1/p' <<<"$1" | tr '|' '\n'
 }
 
-_kvmstat_options() {
-	sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z]+(-[a-z]+)*).*/\2/p' <<<"$1" | sort -u
-}
-
-# Those that command $2 has: they stand in its lines of the usage, and these in all of them.
+# Options that command $2 has, or kvmstat without a command: they stand in its lines of the
+# usage, and these in none of them.
 _kvmstat_options_of() {
 	local option options
 
 	options=$(awk -v command="$2" '/^Options:/ { exit }
-		/^  kvmstat / { on = $2 == command } on' <<<"$1" |
+		/^  kvmstat / { on = ($2 ~ /^[a-z]+$/ ? $2 : "") == command } on' <<<"$1" |
 		grep -oE -- '(^|[[ ])--?[a-z]+(-[a-z]+)*' | tr -d '[ ')
 	for option in $options; do
 		case $option in
@@ -32,9 +29,36 @@ _kvmstat_options_of() {
 		esac
 	done | sort -u
 	case $2 in
-	list | show | hist | watch) printf -- '--%s\n' json csv help ;;
+	'' | list | show | hist | watch) printf -- '--%s\n' json csv help ;;
+	help) ;;
 	*) echo --help ;;
 	esac
+}
+
+# Those of a line behind replay and its file: in front of a command it has some of its own.
+_kvmstat_options_of_replay() {
+	local help=$1 word
+	shift
+
+	for word; do
+		if _kvmstat_replayed "$help" | grep -qxF -- "$word"; then
+			_kvmstat_options_of "$help" "$word"
+			return
+		fi
+	done
+	printf -- '--%s\n' at info
+	_kvmstat_options_of "$help" ''
+}
+
+# The VMs of this host, or of the recording that is replayed.
+_kvmstat_list() {
+	local program=$1
+
+	if [ "${COMP_WORDS[1]}" != replay ]; then
+		"$program" list --csv
+	elif [ -f "${COMP_WORDS[2]}" ]; then
+		"$program" replay "${COMP_WORDS[2]}" list --csv
+	fi 2>/dev/null
 }
 
 # Whether option $2 is one that an argument follows.
@@ -56,7 +80,7 @@ _kvmstat() {
 	help=$("$program" --help 2>/dev/null) || return 0
 	case $previous in
 	-p | --pid)
-		words=$("$program" list --csv 2>/dev/null |
+		words=$(_kvmstat_list "$program" |
 			awk -F, 'NR > 1 { print $1; if ($3 !~ /^[0-9]*$/) print $3 }' |
 			_kvmstat_plain | sort -u)
 		;;
@@ -72,11 +96,13 @@ _kvmstat() {
 		! _kvmstat_takes_argument "$help" "$previous" || return 0
 		;;&
 	*)
-		if [[ $word == -* && ${COMP_WORDS[1]} =~ ^[a-z]+$ &&
-		      ${COMP_WORDS[1]} != replay ]]; then
+		if [[ $word == -* && ${COMP_WORDS[1]} == replay ]]; then
+			words=$(_kvmstat_options_of_replay "$help" "${COMP_WORDS[@]:3}")
+		elif [[ $word == -* && ${COMP_WORDS[1]} =~ ^[a-z]+$ ]]; then
 			words=$(_kvmstat_options_of "$help" "${COMP_WORDS[1]}")
 		elif [[ $word == -* ]]; then
-			words=$(_kvmstat_options "$help")
+			words=$(_kvmstat_options_of "$help" '')
+			[ "$COMP_CWORD" -gt 1 ] || words+=$'\n--version'
 		elif [ "${COMP_WORDS[1]}" = explain ] && [ "$COMP_CWORD" -gt 1 ]; then
 			words=$("$program" explain '*' 2>/dev/null | sed -nE 's/^([a-z0-9_]+) \(.*/\1/p')
 		elif [ "$COMP_CWORD" -eq 1 ]; then

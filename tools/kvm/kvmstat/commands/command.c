@@ -287,13 +287,16 @@ int take_look(struct tracker *tracker)
 	return sample_tracked(tracker);
 }
 
+bool is_denied(const struct inventory *inventory)
+{
+	return inventory->num_denied || inventory->is_hidden;
+}
+
 int inventory_status(struct inventory *inventory)
 {
-	bool denied = inventory->num_denied || inventory->is_hidden;
-
 	/* Of what has come since the last sample as well. */
 	print_problems(inventory);
-	if (inventory->incomplete || (denied && !inventory->found_any))
+	if (inventory->incomplete || (is_denied(inventory) && !inventory->found_any))
 		return STATUS_ERROR;
 	return STATUS_OK;
 }

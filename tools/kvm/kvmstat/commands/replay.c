@@ -89,8 +89,9 @@ static int find_start(const char *at)
 		end_ns = last->monotonic_ns - first->monotonic_ns;
 		start = ns > end_ns ? 0 : replay_find(first->monotonic_ns + ns);
 	} else if (parse_time(at, first->real_ns / NSEC_PER_SEC, &time)) {
-		/* All of the second. */
-		ns = (uint64_t)time * NSEC_PER_SEC + NSEC_PER_SEC - 1;
+		/* All of the second, or a time that nothing is recorded at. */
+		ns = time < 0 || (uint64_t)time >= UINT64_MAX / NSEC_PER_SEC ? UINT64_MAX :
+		     (uint64_t)time * NSEC_PER_SEC + NSEC_PER_SEC - 1;
 		begin_ns = first->real_ns;
 		end_ns = last->real_ns + NSEC_PER_SEC;
 		start = replay_find_real(ns);
@@ -146,7 +147,7 @@ static int parse_options(int argc, char **argv, struct replay_options *options, 
 		}
 		if (!strcmp(argv[i], "--info"))
 			options->info = true;
-		else if (!options->file && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")))
+		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			options->help = true;
 		else if (!options->file && argv[i][0] == '-')
 			return unknown_option(argv[i], argv[0]);

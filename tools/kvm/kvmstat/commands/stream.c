@@ -169,13 +169,18 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 	}
 }
 
-/* Not one that is being made, of which it is not known yet what can be had. */
+/*
+ * Not one that is being made, of which it is not known yet what can be had, nor one that a VMM
+ * has made for a moment, to see what this KVM can do.
+ */
 static bool has_vm(const struct inventory *inventory)
 {
+	const struct vm *vm;
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_statistics(inventory->vm[i]) || inventory->vm[i]->num_vcpus_counted)
+		vm = inventory->vm[i];
+		if (!vm->dead && (vm_has_statistics(vm) || vm->num_vcpus_counted))
 			return true;
 	}
 	return false;
@@ -186,7 +191,8 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 {
 	struct inventory *inventory = &stream->inventory;
 	uint64_t now_ns, next_ns = 0;
-	bool pending = false;
+	bool pending;
+	int status;
 
 	for (;;) {
 		now_ns = time_source->now_ns();
@@ -194,20 +200,28 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 			/* If nothing is to be seen at all, the first sample says why. */
 			if (inventory_look(inventory, NULL))
 				return STATUS_OK;
+			/* It may be there, and never be seen. */
+			if (!next_ns && !has_vm(inventory) && is_denied(inventory))
+				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}
+		pending = inventory_see_events(inventory, NULL);
 		print_problems(inventory);
-		if (has_vm(inventory) || chosen_have_ended(inventory))
+		if (has_vm(inventory))
 			return STATUS_OK;
+		if (chosen_have_ended(inventory)) {
+			print_error("all that was chosen ended without a VM");
+			return STATUS_ERROR;
+		}
 		inventory_forget_dead(inventory);
 		/* It is new: what it has counted was counted since. */
 		stream->tracker.from_zero = true;
 		if (pause_until(stream->signals, inventory->events,
 				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;
-			return replay_status();
+			status = replay_status();
+			return status == STATUS_OK ? inventory_status(inventory) : status;
 		}
-		pending = inventory_see_events(inventory, NULL);
 	}
 }
 

@@ -673,7 +673,9 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 {
 	if (!inventory->choice || process->chosen)
 		return true;
-	process->chosen = choice_has(inventory->choice, process->pid, process->name);
+	process->chosen = choice_has(inventory->choice,
+				     inventory_pid_of_choice(inventory, process->pid),
+				     process->name);
 	set_seen(&process->fds, !process->chosen);
 	return process->chosen;
 }
@@ -763,7 +765,7 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
 	struct process *process;
 
-	if (!choice_may_have(inventory->choice, listed->pid))
+	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, listed->pid)))
 		return;
 	if (listed->err == EACCES || listed->err == EPERM) {
 		inventory->num_denied++;
@@ -967,7 +969,7 @@ static size_t look_at_maker(struct inventory *inventory, pid_t pid)
 	struct process *process = inventory_find_process(inventory, pid);
 	struct host_error error;
 
-	if (!choice_may_have(inventory->choice, pid))
+	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, pid)))
 		return 0;
 	if (!process)
 		process = open_process(inventory, pid, &error);

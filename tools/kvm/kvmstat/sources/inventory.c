@@ -2,6 +2,7 @@
 /*
  * The VMs that a source has found, and what it has to say of them.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,8 +274,37 @@ static bool has_vms(const struct inventory *inventory, const struct process *pro
 	return false;
 }
 
+/* As bits of inventory->ended: those of the choice that are that pid. */
+static uint64_t chosen_bits(const struct inventory *inventory, pid_t pid)
+{
+	const struct choice *choice = inventory->choice;
+	uint64_t bits = 0;
+	size_t i;
+
+	static_assert(CHOICE_MAX <= 64, "each has a bit");
+	for (i = 0; choice && i < choice->num_pids; i++) {
+		if (choice->pid[i] == pid)
+			bits |= UINT64_C(1) << i;
+	}
+	return bits;
+}
+
+pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid)
+{
+	size_t i;
+
+	if (inventory->ended & chosen_bits(inventory, pid))
+		return 0;
+	for (i = 0; i < inventory->num_processes; i++) {
+		if (inventory->process[i]->pid == pid && inventory->process[i]->gone)
+			return 0;
+	}
+	return pid;
+}
+
 void inventory_forget_dead(struct inventory *inventory)
 {
+	struct process *process;
 	size_t i, kept;
 
 	for (i = kept = 0; i < inventory->num_vms; i++) {
@@ -286,10 +316,13 @@ void inventory_forget_dead(struct inventory *inventory)
 	inventory->num_vms = kept;
 	/* Its VMs may live on: in a child that has their file descriptors. */
 	for (i = kept = 0; i < inventory->num_processes; i++) {
-		if (inventory->process[i]->gone && !has_vms(inventory, inventory->process[i]))
-			free_process(inventory, inventory->process[i]);
-		else
-			inventory->process[kept++] = inventory->process[i];
+		process = inventory->process[i];
+		if (process->gone && !has_vms(inventory, process)) {
+			inventory->ended |= chosen_bits(inventory, process->pid);
+			free_process(inventory, process);
+		} else {
+			inventory->process[kept++] = process;
+		}
 	}
 	inventory->num_processes = kept;
 }

@@ -101,6 +101,7 @@ struct source {
 struct inventory {
 	const struct source *source;
 	const struct choice *choice;	/* which of them are looked for; NULL: all */
+	uint64_t ended;			/* bit i: the process of choice->pid[i] has */
 	struct process **process;
 	size_t num_processes;
 	struct vm **vm;			/* pointers stay valid until a function frees them */
@@ -222,6 +223,12 @@ struct process *inventory_add_process(struct inventory *inventory, pid_t pid, in
 
 /* One that is not gone, or NULL. */
 struct process *inventory_find_process(const struct inventory *inventory, pid_t pid);
+
+/*
+ * What the choice is asked for in the place of a pid: 0 if the process that was chosen by it is
+ * gone. Another one that has it since can be chosen by its name.
+ */
+pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid);
 
 /*
  * So many texts are remembered, as what was said is not said again; then a last one says that

@@ -947,6 +947,43 @@ static void test_host(void)
 	check_number(count_own_fds(), fds, "host: all file descriptors are closed in the end");
 }
 
+/* Of a pid that is chosen, that is another process' later. */
+static void test_pid_used_again(void)
+{
+	struct choice choice = { .pid = { 7, 100, }, .num_pids = 2, };
+	struct inventory inventory;
+	const char * const when[] = { "in one look", "later", };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(when); i++) {
+		set_up(&inventory);
+		inventory.choice = &choice;
+		add_process(100, "mine\n");
+		add_object(100, 3, LINK_VM, "kvm-100", 5);
+		inventory_look(&inventory, NULL);
+		check_number(inventory.num_vms, 1, "pid: it is chosen");
+		fake.dead[inventory.vm[0]->file.source.fd] = true;
+		remove_process(100);
+		if (i) {
+			inventory_look(&inventory, NULL);
+			inventory_forget_dead(&inventory);
+		}
+		add_process(100, "another\n");
+		add_object(100, 3, LINK_VM, "kvm-100", 6);
+		inventory_look(&inventory, NULL);
+		inventory_forget_dead(&inventory);
+		inventory_look(&inventory, NULL);
+		check(!inventory.num_vms && !inventory.num_processes,
+		      "pid: another process' that has it %s is not", when[i]);
+		choice.name[0] = "anoth*";
+		choice.num_names = 1;
+		inventory_look(&inventory, NULL);
+		check_number(inventory.num_vms, 1, "pid: but by its name it may be");
+		choice.num_names = 0;
+		tear_down(&inventory);
+	}
+}
+
 static void test_races(void)
 {
 	unsigned int fds = count_own_fds();
@@ -1435,6 +1472,7 @@ int main(void)
 	test_growth();
 	test_death();
 	test_host();
+	test_pid_used_again();
 	test_races();
 	test_missing_support();
 	test_held();

@@ -217,6 +217,74 @@ static void test_choice(void)
 	check_chosen(command_stream, "kvmstat -w -p [ds]* 1", 0, "db short ");
 }
 
+/* Of one process it is not known what it has. */
+static int denied_list(const struct host *host, struct proc_list *list)
+{
+	int ret = scene_host.list(host, list);
+
+	list->process[0].err = EACCES;
+	return ret;
+}
+
+static int list_without_vms(const struct host *host, struct proc_list *list)
+{
+	int ret = scene_host.list(host, list);
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		list->process[i].fds.count = 0;
+	return ret;
+}
+
+/* Its VMM made the first VM to see what KVM can do, and is done with it. */
+static bool first_is_dead(int stats)
+{
+	static int first = -1;
+
+	if (first < 0)
+		first = stats;
+	return stats == first || scene_host.is_dead(stats);
+}
+
+static char *wait_on_host(const struct host *host, const char *line, unsigned int second,
+			  int *status)
+{
+	char *output;
+
+	live_host = host;
+	output = live(command_stream, line, second, status);
+	live_host = &scene_host;
+	return output;
+}
+
+static void test_waiting_for_nothing(void)
+{
+	struct host host = scene_host;
+	char *output;
+	int status;
+
+	host.list = denied_list;
+	scene_interrupted_at = 3;
+	output = wait_on_host(&host, "kvmstat -w -p none 1", 0, &status);
+	check_text(output, "kvmstat: 1 processes may not be looked into; "
+		   NEEDED_PERMISSION "\n", "-w: it may be what cannot be looked into");
+	check_number(status, STATUS_ERROR, "-w: so it is not known, status");
+	free(output);
+	scene_interrupted_at = SCENE_SECONDS;
+	host.list = list_without_vms;
+	output = wait_on_host(&host, "kvmstat -w -p 15 -p 20 1", 3, &status);
+	check_text(output, "kvmstat: all that was chosen ended without a VM\n",
+		   "-w: processes that end");
+	check_number(status, STATUS_ERROR, "-w: processes that end, status");
+	free(output);
+	host = scene_host;
+	host.is_dead = first_is_dead;
+	output = wait_on_host(&host, "kvmstat -w -p w* 1 1", 0, &status);
+	check(!strstr(output, " 23:31:34") && strstr(output, " 23:31:35"),
+	      "-w: a VM of a moment is none");
+	free(output);
+}
+
 /* Seconds without the VM that is waited for are no intervals. */
 static void test_waiting(void)
 {
@@ -307,7 +375,7 @@ static void check_commands(void)
 	check_same(command_stream, "kvmstat -p 30 1 2", 0, "-p 30 1 2");
 	check_same(command_stream, "kvmstat -p closed 1", 0, "-p closed");
 	check_same(command_stream, "kvmstat -p web 1", 0, "-p web");
-	check_same(command_stream, "kvmstat -p 20 -p web 1", 0, "-p 20 -p web");
+	check_same(command_stream, "kvmstat -p 10 -p db 1", 0, "-p 10 -p db");
 	check_same(command_stream, "kvmstat -p s* 1", 2, "-p s*");
 	check_same(command_stream, "kvmstat -p 20 1", 3, "--at +3 -p 20 1");
 	for (second = 0; second < SCENE_SECONDS; second++) {
@@ -1476,6 +1544,7 @@ int main(void)
 	test_order();
 	test_choice();
 	test_waiting();
+	test_waiting_for_nothing();
 	test_failed_sample();
 	test_numbers();
 	test_closed();

@@ -261,6 +261,7 @@ TEST_F(perf, what_cannot_be_excluded_is_refused)
 	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_host = 1);
 	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_guest = 1);
 	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .precise_ip = 1);
+	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .aux_output = 1);
 	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .sample_period = 1,
 		       .sample_type = PERF_SAMPLE_BRANCH_STACK,
 		       .branch_sample_type = PERF_SAMPLE_BRANCH_ANY);
