@@ -3,10 +3,11 @@
  * Statistics files and KVM's modules: a file needs kvm.ko until it is closed, but
  * not the vendor module, which can be unloaded, and replaced, while files of VMs
  * that are gone are still read. So does an event of perf, of which nothing may be left
- * when it is closed: threads that have had one go on without kvm.ko. Leaves the modules
- * loaded.
+ * when it is closed: threads that have had one go on without kvm.ko. Nor does unloading
+ * stop who opens other events. Leaves the modules loaded.
  */
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -145,6 +146,40 @@ static bool ends_well(const struct former *former)
 	return waitpid(former->pid, &status, 0) == former->pid && !status;
 }
 
+/* Opens and closes software events, which are no module's, as fast as that goes. */
+static pid_t start_opener(void)
+{
+	pid_t pid = checked(fork(), "fork");
+
+	while (!pid)
+		close(open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS));
+	return pid;
+}
+
+static bool loads_and_unloads_kvm(int times)
+{
+	while (times-- > 0) {
+		if (!loads("/modules/kvm.ko") || !unloads("kvm"))
+			return false;
+	}
+	return true;
+}
+
+/* In a process of its own: one that waits for a lock for ever cannot be killed. */
+static bool unloads_beside_an_opener(void)
+{
+	pid_t opener = start_opener();
+	pid_t unloader = checked(fork(), "fork");
+	int status = 1;
+
+	if (!unloader)
+		_exit(!loads_and_unloads_kvm(50));
+	for (int i = 0; i < 600 && !waitpid(unloader, &status, WNOHANG); i++)
+		usleep(100000);
+	kill(opener, SIGKILL);
+	return !status;
+}
+
 /* The one that is there is that of this machine's processor. */
 static bool is_intel(void)
 {
@@ -163,7 +198,7 @@ int main(void)
 	int event;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("1..17\n");
+	printf("1..18\n");
 	result(tiny_vm_run(&vm) && moved(content_of(vcpu_stats)), "vm_runs_and_counts");
 	result(is_in_use(vendor), "vendor_module_is_in_use_while_a_vm_is_open");
 	tiny_vm_close(&vm);
@@ -192,6 +227,7 @@ int main(void)
 	result(ends_well(&later), "process_that_had_an_event_is_scheduled_without_kvm");
 
 	result(access("/sys/bus/event_source/devices/kvm", F_OK), "events_go_with_kvm");
+	result(unloads_beside_an_opener(), "kvm_unloads_while_others_open_events");
 	result(loads("/modules/kvm.ko") && loads(vendor_path), "modules_load_again");
 	vm = tiny_vm_create();
 	vcpu_stats = stats_fd(vm.vcpu);
