@@ -84,14 +84,14 @@ function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
 	compare("pread() of /dev/null", "pread-null")
-	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.15 : 2.2)
-	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 1.25 : 1.2)
+	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.25 : 2.2)
+	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 1.3 : 1.2)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
-	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.05 : 13.2,
+	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.1 : 13.2,
 		"kernel-exit")
 	compare("exit to user space, time by state on", "user-exit-timed", "", "user-exit")
 	compare("signal to a blocked vCPU, time by state on", "halt-timed", "", "halt")
-	compare("exit that KVM handles, an event counts it", "kernel-exit-counted", x86 ? 1.15 : 2.2,
+	compare("exit that KVM handles, an event counts it", "kernel-exit-counted", x86 ? 1.25 : 2.2,
 		"kernel-exit")
 	compare("... and samples, but not yet", "kernel-exit-sampled", "", "kernel-exit")
 	compare("... and samples each one", "kernel-exit-sample", "", "kernel-exit")
