@@ -291,11 +291,12 @@ static uint64_t chosen_bits(const struct inventory *inventory, pid_t pid)
 
 pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid)
 {
+	uint64_t bits = chosen_bits(inventory, pid);
 	size_t i;
 
-	if (inventory->ended & chosen_bits(inventory, pid))
+	if (inventory->ended & bits)
 		return 0;
-	for (i = 0; i < inventory->num_processes; i++) {
+	for (i = 0; bits && i < inventory->num_processes; i++) {
 		if (inventory->process[i]->pid == pid && inventory->process[i]->gone)
 			return 0;
 	}
