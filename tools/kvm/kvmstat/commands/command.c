@@ -287,16 +287,11 @@ int take_look(struct tracker *tracker)
 	return sample_tracked(tracker);
 }
 
-bool is_denied(const struct inventory *inventory)
-{
-	return inventory->num_denied || inventory->is_hidden;
-}
-
 int inventory_status(struct inventory *inventory)
 {
 	/* Of what has come since the last sample as well. */
 	print_problems(inventory);
-	if (inventory->incomplete || (is_denied(inventory) && !inventory->found_any))
+	if (inventory->incomplete || (inventory_is_denied(inventory) && !inventory->found_any))
 		return STATUS_ERROR;
 	return STATUS_OK;
 }

@@ -171,9 +171,6 @@ int inventory_status(struct inventory *inventory);
 /* That processes may not be looked into, or that there is no VM, on stderr. */
 void print_denied(const struct inventory *inventory);
 
-/* Whether there are processes that may not be looked into: any of them may have VMs. */
-bool is_denied(const struct inventory *inventory);
-
 /* inventory_find(), and a line more among the problems if a VM is called by that number. */
 struct process *find_process(struct inventory *inventory, pid_t pid);
 

@@ -201,7 +201,7 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 			if (inventory_look(inventory, NULL))
 				return STATUS_OK;
 			/* It may be there, and never be seen. */
-			if (!next_ns && !has_vm(inventory) && is_denied(inventory))
+			if (!next_ns && !has_vm(inventory) && inventory_is_denied(inventory))
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}

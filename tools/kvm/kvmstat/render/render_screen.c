@@ -611,7 +611,7 @@ static bool some_are_denied(const struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
 
-	return inventory && (inventory->num_denied || inventory->is_hidden);
+	return inventory && inventory_is_denied(inventory);
 }
 
 static void render_host(struct screen *screen, struct view *view)

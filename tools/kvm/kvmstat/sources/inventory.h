@@ -162,6 +162,12 @@ static inline struct process *inventory_find(struct inventory *inventory, pid_t 
 	return inventory->source->find(inventory, pid);
 }
 
+/* Whether there are processes that may not be looked into: any of them may have VMs. */
+static inline bool inventory_is_denied(const struct inventory *inventory)
+{
+	return inventory->num_denied || inventory->is_hidden;
+}
+
 /* Whether a VM is called so, chosen or not, which is not looked into. */
 static inline bool inventory_has_name(const struct inventory *inventory, const char *name)
 {
