@@ -25,7 +25,7 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
 struct kvm_vcpu *kvm_stats_perf_sampled(void);
-int kvm_stats_perf_register(void);
+void kvm_stats_perf_register(void);
 void kvm_stats_perf_unregister(void);
 
 /* The vCPU is about to leave this CPU, or its thread KVM_RUN. */
@@ -75,9 +75,8 @@ static inline struct kvm_vcpu *kvm_stats_perf_sampled(void)
 	return NULL;
 }
 
-static inline int kvm_stats_perf_register(void)
+static inline void kvm_stats_perf_register(void)
 {
-	return 0;
 }
 
 static inline void kvm_stats_perf_unregister(void)

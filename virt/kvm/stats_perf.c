@@ -167,7 +167,7 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 
 	/*
 	 * There were no samples yet when the guest was left: the next exit has
-	 * it. So it has if perf stops an event in order to adjust its period.
+	 * it, unless perf begins another period before.
 	 */
 	if (!vcpu->perf.ip_known || this_cpu_read(sampled_vcpu))
 		return;
@@ -502,6 +502,16 @@ static int find_value(u64 config)
 	return event + value;
 }
 
+/*
+ * What counts is KVM, in the kernel of the host. Not exclude_guest: nothing is counted
+ * while the CPU is a guest's, and perf sets it unless it is told otherwise.
+ */
+static bool excludes_kvm(const struct perf_event_attr *attr)
+{
+	return attr->exclude_kernel || attr->exclude_user || attr->exclude_hv ||
+	       attr->exclude_idle || attr->exclude_host;
+}
+
 static struct pmu kvm_pmu;
 
 static int kvm_event_init(struct perf_event *event)
@@ -523,7 +533,7 @@ static int kvm_event_init(struct perf_event *event)
 	 * host's vCPUs have memory for events; and who must not look at the kernel may
 	 * ask for it.
 	 */
-	if (event_has_any_exclude_flag(event))
+	if (excludes_kvm(&event->attr))
 		return -EINVAL;
 	if ((event->attr.sample_regs_user | event->attr.sample_regs_intr) &
 	    PERF_REG_EXTENDED_MASK)
@@ -643,8 +653,7 @@ static const struct attribute_group *kvm_pmu_groups[] = {
 
 /*
  * In the context of software events: never short of counters, they go into groups
- * of all others. What counts is KVM, in the kernel, for a guest: to exclude one of
- * these is to ask for something else.
+ * of all others.
  */
 static struct pmu kvm_pmu = {
 	.module = THIS_MODULE,
@@ -658,7 +667,10 @@ static struct pmu kvm_pmu = {
 	.read = give_event,
 };
 
-int kvm_stats_perf_register(void)
+static bool is_registered;
+
+/* Without it there is all else. */
+void kvm_stats_perf_register(void)
 {
 	struct attribute **attr = event_attrs;
 	const struct kvm_stats_desc *desc;
@@ -679,11 +691,14 @@ int kvm_stats_perf_register(void)
 			*attr++ = &file->unit_attr.attr;
 	}
 
-	return perf_pmu_register(&kvm_pmu, "kvm", -1);
+	is_registered = !perf_pmu_register(&kvm_pmu, "kvm", -1);
+	if (!is_registered)
+		pr_warn("kvm: statistics are no events of perf\n");
 }
 
 /* Never while an event is open: each holds the module. */
 void kvm_stats_perf_unregister(void)
 {
-	perf_pmu_unregister(&kvm_pmu);
+	if (is_registered)
+		perf_pmu_unregister(&kvm_pmu);
 }

@@ -4,10 +4,12 @@
  * not the vendor module, which can be unloaded, and replaced, while files of VMs
  * that are gone are still read. So does an event of perf, of which nothing may be left
  * when it is closed: threads that have had one go on without kvm.ko. Nor does unloading
- * stop who opens other events. Leaves the modules loaded.
+ * stop who opens other events, and who opens KVM's while it is loaded gets none or one that
+ * works. Leaves the modules loaded.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -92,18 +94,25 @@ static long pmu_number(const char *name, const char *key)
 	return strtol(strstr(text, key) + strlen(key), NULL, 0);
 }
 
-/* Of this thread, wherever it runs. */
-static int open_event(unsigned int type, unsigned long config)
+/* Of this thread, wherever it runs; or -1. */
+static int try_event(struct perf_event_attr attr)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = type, .config = config, };
-
-	return checked(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), "perf_event_open");
+	attr.size = sizeof(attr);
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 }
 
-/* One of KVM's. */
-static int open_exits(void)
+static int open_event(struct perf_event_attr attr)
 {
-	return open_event(pmu_number("type", ""), pmu_number("events/exits", "="));
+	return checked(try_event(attr), "perf_event_open");
+}
+
+/* One of KVM's, while it is loaded. */
+static struct perf_event_attr exits(void)
+{
+	return (struct perf_event_attr) {
+		.type = pmu_number("type", ""),
+		.config = pmu_number("events/exits", "="),
+	};
 }
 
 /* Processes that have had an event of KVM, and no other one before. */
@@ -123,11 +132,14 @@ static struct former start_former(bool later)
 	checked(pipe(former.go), "pipe");
 	former.pid = checked(fork(), "fork");
 	if (!former.pid) {
-		close(open_exits());
+		close(open_event(exits()));
 		checked(write(ready[1], "", 1), "pipe");
 		checked(read(former.go[0], &byte, 1), "pipe");
 		if (later)
-			open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+			open_event((struct perf_event_attr) {
+				.type = PERF_TYPE_SOFTWARE,
+				.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+			});
 		for (int i = 0; later && i < 100; i++)
 			usleep(1000);
 		_exit(0);
@@ -146,38 +158,66 @@ static bool ends_well(const struct former *former)
 	return waitpid(former->pid, &status, 0) == former->pid && !status;
 }
 
-/* Opens and closes software events, which are no module's, as fast as that goes. */
-static pid_t start_opener(void)
+/* Opens and closes events, as fast as that goes, and counts those that there were. */
+static pid_t start_opener(struct perf_event_attr attr, unsigned long *num_opened)
 {
 	pid_t pid = checked(fork(), "fork");
+	int event;
 
-	while (!pid)
-		close(open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS));
+	while (!pid) {
+		event = try_event(attr);
+		if (event < 0)
+			continue;
+		__atomic_add_fetch(num_opened, 1, __ATOMIC_RELAXED);
+		close(event);
+	}
 	return pid;
 }
 
-static bool loads_and_unloads_kvm(int times)
+/* An event that is open holds it for a moment. */
+static bool unloads_in_the_end(const char *name)
 {
-	while (times-- > 0) {
-		if (!loads("/modules/kvm.ko") || !unloads("kvm"))
+	while (!unloads(name)) {
+		if (errno != EWOULDBLOCK)
 			return false;
 	}
 	return true;
 }
 
-/* In a process of its own: one that waits for a lock for ever cannot be killed. */
-static bool unloads_beside_an_opener(void)
+static bool loads_and_unloads_kvm(int times)
 {
-	pid_t opener = start_opener();
-	pid_t unloader = checked(fork(), "fork");
+	while (times-- > 0) {
+		if (!loads("/modules/kvm.ko") || !unloads_in_the_end("kvm"))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * In a process of its own: one that waits for a lock for ever cannot be killed. The opener
+ * lives as long as this does.
+ */
+static bool loads_and_unloads_beside_opener_of(struct perf_event_attr attr)
+{
+	unsigned long *num_opened = mmap(NULL, sizeof(*num_opened), PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t opener, loader;
 	int status = 1;
 
-	if (!unloader)
+	if (num_opened == MAP_FAILED)
+		bail_out("mmap");
+	opener = start_opener(attr, num_opened);
+	loader = checked(fork(), "fork");
+	if (!loader)
 		_exit(!loads_and_unloads_kvm(50));
-	for (int i = 0; i < 600 && !waitpid(unloader, &status, WNOHANG); i++)
+	for (int i = 0; i < 600 && !waitpid(loader, &status, WNOHANG); i++)
 		usleep(100000);
+	if (waitpid(opener, NULL, WNOHANG))
+		status = 1;
 	kill(opener, SIGKILL);
-	return !status;
+	kill(loader, SIGKILL);
+	waitpid(opener, NULL, WNOHANG);
+	return !status && *num_opened;
 }
 
 /* The one that is there is that of this machine's processor. */
@@ -194,11 +234,12 @@ int main(void)
 	struct tiny_vm vm = tiny_vm_create();
 	int vm_stats = stats_fd(vm.fd);
 	int vcpu_stats = stats_fd(vm.vcpu);
+	struct perf_event_attr kvms;
 	struct former former, later;
 	int event;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("1..18\n");
+	printf("1..19\n");
 	result(tiny_vm_run(&vm) && moved(content_of(vcpu_stats)), "vm_runs_and_counts");
 	result(is_in_use(vendor), "vendor_module_is_in_use_while_a_vm_is_open");
 	tiny_vm_close(&vm);
@@ -219,7 +260,8 @@ int main(void)
 	close(vcpu_stats);
 	former = start_former(false);
 	later = start_former(true);
-	event = open_exits();
+	kvms = exits();
+	event = open_event(kvms);
 	result(is_in_use("kvm"), "kvm_is_in_use_by_an_event");
 	close(event);
 	result(unloads("kvm"), "kvm_unloads_after_the_last_close");
@@ -227,7 +269,13 @@ int main(void)
 	result(ends_well(&later), "process_that_had_an_event_is_scheduled_without_kvm");
 
 	result(access("/sys/bus/event_source/devices/kvm", F_OK), "events_go_with_kvm");
-	result(unloads_beside_an_opener(), "kvm_unloads_while_others_open_events");
+	result(loads_and_unloads_beside_opener_of((struct perf_event_attr) {
+			.type = PERF_TYPE_SOFTWARE,
+			.config = PERF_COUNT_SW_PAGE_FAULTS,
+	       }), "kvm_unloads_while_others_open_events");
+	/* It has the same number again. */
+	result(loads_and_unloads_beside_opener_of(kvms),
+	       "kvm_loads_and_unloads_while_others_open_its_events");
 	result(loads("/modules/kvm.ko") && loads(vendor_path), "modules_load_again");
 	vm = tiny_vm_create();
 	vcpu_stats = stats_fd(vm.vcpu);
