@@ -16,11 +16,18 @@
 #include "model/tracker.h"
 #include "render/overview.h"
 #include "render/render.h"
+#include "sources/replay.h"
 #include "util/clock.h"
 #include "util/util.h"
 
 /* How long to wait for the first VM. */
 #define LOOK_AGAIN (20 * MSEC)
+
+/*
+ * A VMM may make a VM for a moment, to see what this KVM can do: one that is waited for has
+ * to be there for that long.
+ */
+#define STAYS (100 * MSEC)
 
 struct stream_options {
 	struct vm_options vms;
@@ -34,6 +41,8 @@ struct stream {
 	bool details;			/* of what moves */
 	bool had_any;
 	bool is_shown;			/* the last sample */
+	bool is_there;			/* what is waited for */
+	uint64_t there_ns;		/* since then */
 	struct line_options lines;
 	struct inventory inventory;
 	struct tracker tracker;
@@ -134,45 +143,7 @@ static int begin(struct stream *stream, const struct interval *interval)
 	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;
 }
 
-/* Until the process has a VM, if that is asked for. */
-static int attach_process(struct stream *stream, const struct stream_options *options,
-			  bool *stopped)
-{
-	struct tracker *tracker = &stream->tracker;
-	bool none_yet;
-	int status;
-
-	tracker->process = find_process(&stream->inventory,
-					choice_process(&options->vms.choice));
-	print_problems(&stream->inventory);
-	if (!tracker->process)
-		return STATUS_ERROR;
-	for (;;) {
-		none_yet = false;
-		status = look_for_vms(&stream->inventory, tracker->process,
-				      options->wait ? &none_yet : NULL);
-		if (!none_yet)
-			return has_no_statistics(&stream->inventory) ? STATUS_OK : status;
-		switch (pause_until(stream->signals, tracker->process->pidfd,
-				    time_source->now_ns() + LOOK_AGAIN)) {
-		case EVENT_READABLE:
-			print_error("pid %d ended without a VM", tracker->process->pid);
-			return STATUS_ERROR;
-		case EVENT_INTERRUPTED:
-			*stopped = true;
-			return STATUS_OK;
-		case EVENT_TIME:
-			/* It is new: what it has counted was counted since. */
-			tracker->from_zero = true;
-			break;
-		}
-	}
-}
-
-/*
- * Not one that is being made, of which it is not known yet what can be had, nor one that a VMM
- * has made for a moment, to see what this KVM can do.
- */
+/* Not one that is being made, of which it is not known yet what can be had. */
 static bool has_vm(const struct inventory *inventory)
 {
 	const struct vm *vm;
@@ -184,6 +155,65 @@ static bool has_vm(const struct inventory *inventory)
 			return true;
 	}
 	return false;
+}
+
+/* Of a recording each sample is of what has stayed. */
+static bool has_stayed(struct stream *stream)
+{
+	uint64_t now_ns = time_source->now_ns();
+	bool was_there = stream->is_there;
+
+	stream->is_there = has_vm(&stream->inventory);
+	if (!was_there)
+		stream->there_ns = now_ns;
+	return stream->is_there &&
+	       (replay_recording() || now_ns - stream->there_ns >= STAYS);
+}
+
+static void wait_on(struct stream *stream)
+{
+	inventory_forget_dead(&stream->inventory);
+	/* What comes then is new: what it has counted was counted since. */
+	if (!stream->is_there)
+		stream->tracker.from_zero = true;
+}
+
+/* Until the process has a VM, if that is asked for. */
+static int attach_process(struct stream *stream, const struct stream_options *options,
+			  bool *stopped)
+{
+	struct inventory *inventory = &stream->inventory;
+	struct tracker *tracker = &stream->tracker;
+	bool none_yet, stays;
+	int status;
+
+	tracker->process = find_process(inventory, choice_process(&options->vms.choice));
+	print_problems(inventory);
+	if (!tracker->process)
+		return STATUS_ERROR;
+	for (;;) {
+		none_yet = false;
+		status = look_for_vms(inventory, tracker->process,
+				      options->wait ? &none_yet : NULL);
+		stays = !options->wait || has_stayed(stream);
+		if (!none_yet && (stays || !inventory->num_vms || tracker->process->gone))
+			return has_no_statistics(inventory) ? STATUS_OK : status;
+		wait_on(stream);
+		switch (pause_until(stream->signals, tracker->process->pidfd,
+				    time_source->now_ns() + LOOK_AGAIN)) {
+		case EVENT_READABLE:
+			/* What was there has its totals, however short it was. */
+			if (stream->is_there)
+				break;
+			print_error("pid %d ended without a VM", tracker->process->pid);
+			return STATUS_ERROR;
+		case EVENT_INTERRUPTED:
+			*stopped = true;
+			return STATUS_OK;
+		case EVENT_TIME:
+			break;
+		}
+	}
 }
 
 /* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
@@ -207,15 +237,14 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 		}
 		pending = inventory_see_events(inventory, NULL);
 		print_problems(inventory);
-		if (has_vm(inventory))
+		if (has_stayed(stream))
 			return STATUS_OK;
 		if (chosen_have_ended(inventory)) {
 			print_error("all that was chosen ended without a VM");
 			return STATUS_ERROR;
 		}
-		inventory_forget_dead(inventory);
-		/* It is new: what it has counted was counted since. */
-		stream->tracker.from_zero = true;
+		wait_on(stream);
+		pending |= stream->is_there;
 		if (pause_until(stream->signals, inventory->events,
 				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;

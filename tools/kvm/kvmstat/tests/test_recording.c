@@ -246,6 +246,13 @@ static bool first_is_dead(int stats)
 	return stats == first || scene_host.is_dead(stats);
 }
 
+/* The same a moment later. */
+static bool first_dies(int stats)
+{
+	return time_source->now_ns() % (1000 * NSEC_PER_SEC) / NSEC_PER_SEC > 400 &&
+	       first_is_dead(stats);
+}
+
 static char *wait_on_host(const struct host *host, const char *line, unsigned int second,
 			  int *status)
 {
@@ -280,8 +287,17 @@ static void test_waiting_for_nothing(void)
 	host = scene_host;
 	host.is_dead = first_is_dead;
 	output = wait_on_host(&host, "kvmstat -w -p w* 1 1", 0, &status);
-	check(!strstr(output, " 23:31:34") && strstr(output, " 23:31:35"),
+	check(!strstr(output, " 23:31:35") && strstr(output, " 23:31:36"),
 	      "-w: a VM of a moment is none");
+	free(output);
+	host.is_dead = first_dies;
+	output = wait_on_host(&host, "kvmstat -w -p w* 1 1", 0, &status);
+	check(!strstr(output, " 23:31:35") && strstr(output, " 23:31:36"),
+	      "-w: nor one that is seen");
+	free(output);
+	output = wait_on_host(&host, "kvmstat -w -p 10 1 1", 0, &status);
+	check_contains(output, "1.0 s: web", "-w: nor the first one of a process");
+	check(!strstr(output, "ended"), "-w: which has not ended");
 	free(output);
 }
 
@@ -293,8 +309,8 @@ static void test_waiting(void)
 
 	check_chosen(command_stream, "kvmstat -w -p s* 1 1", 0, "short ");
 	output = live(command_stream, "kvmstat -w -p s* 1 2", 0, &status);
-	check(!strstr(output, " 23:31:32") && strstr(output, " 23:31:33") &&
-	      strstr(output, " 23:31:34") && !strstr(output, " 23:31:35"),
+	check(!strstr(output, " 23:31:33") && strstr(output, " 23:31:34") &&
+	      strstr(output, " 23:31:35") && !strstr(output, " 23:31:36"),
 	      "-w: as many intervals as were asked for, from then on");
 	free(output);
 	scene_interrupted_at = 1;
@@ -415,19 +431,24 @@ static void check_commands(void)
 /* A single one that has no statistics is shown as among others; that it has none is wrong. */
 static void test_closed(void)
 {
-	static const char * const lines[] = {
-		"kvmstat -p 30 1", "kvmstat -p closed 1", "kvmstat -w -p 30 1",
+	static const struct {
+		const char *line;
+		unsigned int second;
+	} cases[] = {
+		{ "kvmstat -p 30 1", 7, }, { "kvmstat -p closed 1", 7, },
+		/* Whether it stays is known a second later. */
+		{ "kvmstat -w -p 30 1", 6, },
 	};
 	char *output;
 	int status;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(lines); i++) {
-		output = live(command_stream, lines[i], 7, &status);
-		check_contains(output, LINE_OF_CLOSED, lines[i]);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		output = live(command_stream, cases[i].line, cases[i].second, &status);
+		check_contains(output, LINE_OF_CLOSED, cases[i].line);
 		check_contains(output, "ended                 - closed\n", "and its end");
 		check(status == STATUS_ERROR && !strstr(output, "23:31:40"), "%s: ends with it",
-		      lines[i]);
+		      cases[i].line);
 		free(output);
 	}
 }
