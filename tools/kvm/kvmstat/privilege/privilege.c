@@ -119,6 +119,9 @@ static const struct rule output_rules[] = {
 #endif
 	CALL(uname),			/* error lines name the kernel */
 	CALL(fcntl, IS(1, F_GETFL)),	/* whether a file can be KVM's */
+	/* Whether two files of its own are the same. */
+	CALL(getpid),
+	CALL(kcmp, IS_OWN_PID(0), IS_OWN_PID(1)),
 	/* Where the kernel has no clock in the process' memory: ncurses uses the other one. */
 	CALL(clock_gettime),
 	CALL(gettimeofday),
@@ -158,7 +161,6 @@ static const struct rule terminal_rules[] = {
 	CALL(rt_sigprocmask),
 	/* It stops itself, when it is told to by a key. */
 	CALL(tgkill, IS_OWN_PID(0)),
-	CALL(getpid),
 	CALL(gettid),
 };
 

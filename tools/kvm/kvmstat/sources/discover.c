@@ -240,6 +240,7 @@ static void add_closed_vm(struct inventory *inventory, struct process *process,
 {
 	struct vm *vm = inventory_add_vm(inventory, process);
 
+	vm->held_fd = -1;
 	if (host_refuses(error))
 		vm->refusal = *error;
 	note_vm(process, vm);
@@ -310,8 +311,12 @@ static bool look_at_new(struct inventory *inventory, struct process *process, bo
 
 /* Takes over the file. */
 static void take_held(struct inventory *inventory, struct vm *vm, struct statsfile *file,
-		      int link)
+		      const struct proc_fd *fd)
 {
+	int link = fd->link;
+
+	if (vm->held_fd < 0)
+		vm->held_fd = fd->fd;
 	if (link != LINK_VM && !vm_has_statistics(vm))
 		held_no_file(&vm->file);
 	if (link == LINK_VM) {
@@ -346,7 +351,7 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 		report_malformed(inventory, process, &error);
 		close(source.fd);
 	} else {
-		take_held(inventory, vm, &file, fd->link);
+		take_held(inventory, vm, &file, fd);
 	}
 }
 
@@ -623,8 +628,8 @@ static void report_refusals(struct inventory *inventory)
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		/* What could not be taken is no fault of the VMM. */
-		if (!vm->refusal.err || vm->refusal_said || vm->process->reported.err ||
-		    !held_vcpus(&vm->process->fds))
+		if (vm->dead || !vm->refusal.err || vm->refusal_said ||
+		    vm->process->reported.err || !held_vcpus(&vm->process->fds))
 			continue;
 		vm->refusal_said = true;
 		report_several_vms(inventory, vm);
@@ -682,12 +687,58 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 
 #define NOT_ALL "pid %d (%s) has more new file descriptors of KVM than are looked at in one look"
 
+/* What was taken from the process as that file descriptor, or -1. */
+static int taken_as(const struct vm *vm, const struct proc_fd *fd)
+{
+	const struct vcpu *vcpu;
+
+	if (fd->link == LINK_VM)
+		return vm->file.source.fd;
+	vcpu = vm_find_vcpu(vm, fd->link);
+	return vcpu ? vcpu->file.source.fd : -1;
+}
+
+/*
+ * Whether what the process holds under the number is another file than the one that was taken:
+ * it has closed its VM and made another one, which the numbers do not show.
+ */
+static bool is_remade(const struct inventory *inventory, const struct vm *vm,
+		      const struct proc_fds *fds)
+{
+	const struct proc_fd *fd = proc_find_fd(fds, vm->held_fd);
+	const struct host *host = inventory->host;
+	int taken = fd && fd->is_stats ? taken_as(vm, fd) : -1, stats;
+	struct host_error error;
+	uint64_t number;
+	bool is_same;
+
+	if (taken < 0 || !host->is_same)
+		return false;
+	stats = get_stats(host, vm->process, fd, &number, &error);
+	if (stats < 0)
+		return false;
+	is_same = host->is_same(taken, stats);
+	close(stats);
+	return !is_same;
+}
+
+/* Before what comes instead is looked at. */
+static void end_closed_vm(const struct inventory *inventory, struct process *process,
+			  const struct proc_fds *fds)
+{
+	struct vm *vm = find_closed_vm(inventory, process);
+
+	if (vm && (!held_vms(fds) || is_remade(inventory, vm, fds)))
+		mark_end(inventory, vm);
+}
+
 /* Takes over the list. */
 static void look_at_all(struct inventory *inventory, struct process *process,
 			struct proc_fds fds)
 {
 	bool is_all;
 
+	end_closed_vm(inventory, process, &fds);
 	keep_seen(&process->fds, &fds);
 	prefer_held(inventory, process, &fds);
 	free(process->fds.entry);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -168,6 +169,14 @@ static bool is_dead(int stats)
 	return poll(&file, 1, 0) == 1 && file.revents & POLLHUP;
 }
 
+static bool is_same(int fd, int other)
+{
+	pid_t self = getpid();
+
+	/* It would be their order; kernels without kcmp() say -1. */
+	return syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other) <= 0;
+}
+
 const struct host this_host = {
 	.proc = "/proc",
 	.run = "/run",
@@ -184,6 +193,7 @@ const struct host this_host = {
 	.is_gone = fd_is_readable,
 	.is_stats = is_stats,
 	.watch = trigger_open,
+	.is_same = is_same,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,
 };

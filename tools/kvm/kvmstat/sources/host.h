@@ -82,6 +82,12 @@ struct host {
 	/* A trigger on this statistics file, or -errno: see trigger.h. Takes no privileges. */
 	int (*watch)(int stats, const struct kvm_stats_watch *watch);
 
+	/*
+	 * Whether they are the same open file; also if that is not known. NULL: it never is.
+	 * Takes no privileges.
+	 */
+	bool (*is_same)(int fd, int other);
+
 	/* Whether the VM of this statistics file is gone. */
 	bool (*is_dead)(int stats);
 

@@ -45,6 +45,7 @@ struct vm {
 	uint64_t ended_ns;		/* in a recording: when it was read last, 0: now */
 	bool hides_vcpus;		/* those to come: their ids cannot be read */
 	struct host_error refusal;	/* err is not 0: see held.h */
+	int held_fd;			/* the process' number of the first file of it, or -1 */
 	bool refusal_said;
 };
 
@@ -167,6 +168,9 @@ static inline bool inventory_is_denied(const struct inventory *inventory)
 {
 	return inventory->num_denied || inventory->is_hidden;
 }
+
+/* Which these are, and what lacks: one line, NULL if there are none. The caller frees it. */
+char *inventory_explain_denied(const struct inventory *inventory);
 
 /* Whether a VM is called so, chosen or not, which is not looked into. */
 static inline bool inventory_has_name(const struct inventory *inventory, const char *name)

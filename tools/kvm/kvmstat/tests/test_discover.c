@@ -1116,6 +1116,65 @@ static void test_held(void)
 	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
 }
 
+/* Each is a file of its own here: by what is in them, with the id. */
+static bool has_same_text(int fd, int other)
+{
+	char text[128], other_text[128];
+
+	return pread(fd, text, sizeof(text), 0) == sizeof(text) &&
+	       pread(other, other_text, sizeof(text), 0) == sizeof(text) &&
+	       !memcmp(text, other_text, sizeof(text));
+}
+
+/* A VMM has another VM, with the same file descriptors, before the next look. */
+static void test_held_remade(void)
+{
+	struct host host = fake_host;
+	struct object *first, *copy;
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	host.is_same = has_same_text;
+	inventory.host = &host;
+	add_refused(100, 1);
+	first = add_held(100, 20, 0, "kvm-101/vcpu-0");
+	copy = add_held(100, 21, 0, "kvm-101/vcpu-0");
+	inventory_look(&inventory, NULL);
+	inventory_look(&inventory, NULL);
+	vm = inventory.vm[0];
+	check(inventory.num_vms == 1 && !vm->dead, "remade: the same files are the same VM");
+	first->id = copy->id = "kvm-102/vcpu-0";
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 2 && vm->dead && !inventory.vm[1]->dead,
+	      "remade: other ones are another");
+	check_text(inventory.vm[1]->vcpu[0].file.id, "kvm-102/vcpu-0", "remade: its file");
+	inventory_forget_dead(&inventory);
+	close_fd(100, 20);
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
+	      "remade: a file that is closed says nothing");
+	tear_down(&inventory);
+}
+
+/* Not at the next look: there may be another VM by then. */
+static void test_held_closed(void)
+{
+	struct inventory inventory;
+	struct vm *vm;
+
+	set_up(&inventory);
+	add_refused(100, 1);
+	add_held(100, 20, 0, "kvm-101/vcpu-0");
+	inventory_look(&inventory, NULL);
+	vm = inventory.vm[0];
+	close_fd(100, 3);
+	close_fd(100, 20);
+	inventory_look(&inventory, NULL);
+	check(vm->dead, "held, closed: ended in the look that sees it");
+	tear_down(&inventory);
+}
+
 /* Of a process that is looked at alone: its VM ends when it closes it. */
 static void test_closed_by_process(bool is_held)
 {
@@ -1476,6 +1535,8 @@ int main(void)
 	test_races();
 	test_missing_support();
 	test_held();
+	test_held_remade();
+	test_held_closed();
 	test_closed_by_process(true);
 	test_closed_by_process(false);
 	test_held_partly();
