@@ -119,7 +119,7 @@ static int run_command(int argc, char **argv)
 			return STATUS_ERROR;
 		return command->run(argc - 1, argv + 1);
 	}
-	if (argv[1][0] == '-' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
+	if (argv[1][0] == '-' || argv[1][0] == '.' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
 		return run_stream(argc, argv);
 	return usage_error("unknown command '%s'", argv[1]);
 }

@@ -72,6 +72,9 @@ static int option_error(int option, char **argv)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", name);
+	/* It knows only options of this command. */
+	if (optopt && !strncmp(name, "--", 2) && strchr(name, '='))
+		return usage_error("%.*s has no argument", (int)strcspn(name, "="), name);
 	if (!strcmp(name, "--vcpu") || optopt == 'c')
 		return usage_error("-c N is for show, hist and watch");
 	/* Of short options that are written together only optopt knows which one it was. */
@@ -298,15 +301,14 @@ int inventory_status(struct inventory *inventory)
 
 void print_denied(const struct inventory *inventory)
 {
-	if (inventory->is_hidden)
-		print_error("/proc hides the processes of other users (hidepid); "
-			    NEEDED_PERMISSION);
-	else if (inventory->num_denied)
-		print_error("%zu processes may not be looked into; " NEEDED_PERMISSION,
-			    inventory->num_denied);
+	char *denied = inventory_explain_denied(inventory);
+
+	if (denied)
+		print_error("%s", denied);
 	else if (!inventory->num_vms && !inventory->num_problems)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
+	free(denied);
 }
 
 /* What there is of a process. */
@@ -488,7 +490,7 @@ int look_for_chosen(struct inventory *inventory, bool may_come)
 	int status = find_chosen(inventory, may_come);
 
 	print_problems(inventory);
-	if (status != STATUS_OK && inventory->choice->num_names && inventory->num_denied)
+	if (status != STATUS_OK && inventory->choice->num_names && inventory_is_denied(inventory))
 		print_denied(inventory);
 	return status;
 }

@@ -102,6 +102,9 @@ static int serve(struct exporter *exporter, int fd, int signals, int (*confined)
 	}
 	ret = confined();
 	if (ret == STATUS_OK) {
+		/* Of single processes a metric tells. */
+		if (exporter->inventory->is_hidden)
+			print_denied(exporter->inventory);
 		print_missing(exporter->inventory);
 		ret = http_serve(exporter->server, signals);
 		if (ret)

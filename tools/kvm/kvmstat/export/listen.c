@@ -79,7 +79,7 @@ const char *listen_parse(const char *text, struct listen_address *address)
 	length = colon - text;
 	if (length >= sizeof(host))
 		return "has no numeric address";
-	if (length && strncmp(text, "localhost:", strlen("localhost:")))
+	if (length && (length != strlen("localhost") || strncmp(text, "localhost", length)))
 		snprintf(host, sizeof(host), "%.*s", (int)length, text);
 	if (host[0] != '[')
 		return parse_ipv4(host, port, address);

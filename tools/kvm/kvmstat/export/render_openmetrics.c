@@ -174,6 +174,9 @@ static void append_self(struct exposition *exposition)
 	append_number(exposition, "kvmstat_processes_denied", "gauge",
 		      "Processes that may not be looked into, whether they have a VM or not",
 		      scrape->num_denied);
+	append_number(exposition, "kvmstat_processes_hidden", "gauge",
+		      "Whether /proc hides the processes of other users (hidepid)",
+		      scrape->is_hidden);
 	append_number(exposition, "kvmstat_problems", "counter",
 		      "Problems with processes and VMs that the exporter has logged",
 		      scrape->num_problems);

@@ -323,6 +323,7 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		.num_vms = collector->num_vms,
 		.number = ++collector->num_scrapes,
 		.num_denied = inventory->num_denied,
+		.is_hidden = inventory->is_hidden,
 	};
 	for (i = 0; i < collector->num_vms; i++) {
 		inventory_update(inventory, inventory->vm[i]);

@@ -39,6 +39,7 @@ struct scrape {
 	uint64_t number;		/* of scrapes until now */
 	uint64_t duration_ns;
 	size_t num_denied;
+	bool is_hidden;			/* see struct inventory */
 	size_t num_problems;
 };
 

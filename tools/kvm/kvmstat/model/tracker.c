@@ -360,8 +360,10 @@ static void forget_ended(struct tracker *tracker, uint64_t now_ns)
 /* With its VMs it is forgotten. */
 static void note_end(struct tracker *tracker)
 {
-	if (tracker->process && !tracker->process_ended)
-		tracker->process_ended = tracker->process->gone;
+	if (!tracker->process || !tracker->process->gone)
+		return;
+	tracker->process_ended = true;
+	tracker->process = NULL;
 }
 
 static int scan(struct tracker *tracker)

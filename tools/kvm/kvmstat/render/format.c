@@ -64,6 +64,9 @@ static int format_number(char text[FORMAT_SIZE], double value)
 {
 	if (value >= 1e7)
 		return snprintf(text, FORMAT_SIZE, "%.4g", value);
+	/* 0 would say that nothing happens. */
+	if (value > 0 && value < 0.05)
+		return snprintf(text, FORMAT_SIZE, "<0.1");
 	if (value >= 100 || !((uint64_t)(value * 10 + 0.5) % 10))
 		return snprintf(text, FORMAT_SIZE, "%.0f", value);
 	return snprintf(text, FORMAT_SIZE, "%.1f", value);

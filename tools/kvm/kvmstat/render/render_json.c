@@ -12,6 +12,7 @@
 #include "model/threads.h"
 #include "render/format.h"
 #include "render/render.h"
+#include "util/clock.h"
 #include "util/util.h"
 
 #define SCHEMA_VERSION 1
@@ -395,6 +396,13 @@ static void add_moved(struct json_object *line, const char *key, const struct gr
 	}
 }
 
+static void add_time_now(struct json_object *line)
+{
+	struct timespec time = time_source->real();
+
+	add_time(line, "time", time.tv_sec * NSEC_PER_SEC + time.tv_nsec);
+}
+
 static void render_sample(struct output *output, const struct tracked_vm *tracked)
 {
 	const struct model *model = &tracked->model;
@@ -402,6 +410,7 @@ static void render_sample(struct output *output, const struct tracked_vm *tracke
 	const struct group *vcpus = &model->group[SCOPE_VCPU];
 	struct json_object *line = new_line("sample");
 
+	add_time_now(line);
 	add_tracked(line, tracked);
 	add_duration(line, "watched", model->last_ns - model->first_ns);
 	add_duration(line, "interval", model->elapsed_ns);
@@ -419,6 +428,7 @@ static void render_summary(struct output *output, const struct tracked_vm *track
 	uint64_t watched_ns = model->last_ns - model->first_ns;
 	struct json_object *line = new_line("summary");
 
+	add_time_now(line);
 	add_tracked(line, tracked);
 	add_text(line, "ending", ending);
 	add_duration(line, "watched", watched_ns);

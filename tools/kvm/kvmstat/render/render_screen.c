@@ -490,9 +490,8 @@ static void add_problems(struct message *message, const struct screen *screen,
 		++*i;
 	/* In a recording, after a jump, there may be fewer than were read. */
 	left = inventory->num_problems > *i ? inventory->num_problems - *i : 0;
-	if (inventory->num_denied && !view->denied_read) {
-		text = xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
-				 inventory->num_denied);
+	if (inventory_is_denied(inventory) && !view->denied_read) {
+		text = inventory_explain_denied(inventory);
 		message->denied = !left && add_line(message, screen, text);
 		left += !message->denied;
 		free(text);

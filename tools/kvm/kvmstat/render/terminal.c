@@ -40,6 +40,10 @@ static chtype styles[] = {
 
 static void use_colors(void)
 {
+	const char *no_color = getenv("NO_COLOR");
+
+	if (no_color && *no_color)
+		return;
 	if (!has_colors() || start_color() == ERR || use_default_colors() == ERR)
 		return;
 	init_pair(PAIR_ALERT, COLOR_RED, -1);

@@ -679,7 +679,7 @@ bool view_has_messages(const struct view *view)
 	const struct inventory *inventory = view->tracker->inventory;
 
 	return inventory && (inventory->num_problems > view->problems_read ||
-			     (inventory->num_denied && !view->denied_read));
+			     (inventory_is_denied(inventory) && !view->denied_read));
 }
 
 void view_press(struct view *view, unsigned int press)

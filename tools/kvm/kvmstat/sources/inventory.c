@@ -303,6 +303,17 @@ pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid)
 	return pid;
 }
 
+char *inventory_explain_denied(const struct inventory *inventory)
+{
+	if (inventory->is_hidden)
+		return xasprintf("/proc hides the processes of other users (hidepid); "
+				 NEEDED_PERMISSION);
+	if (inventory->num_denied)
+		return xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
+				 inventory->num_denied);
+	return NULL;
+}
+
 void inventory_forget_dead(struct inventory *inventory)
 {
 	struct process *process;

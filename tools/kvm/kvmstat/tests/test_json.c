@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fixture.h"
 #include "render/render.h"
 #include "tap.h"
+#include "util/clock.h"
 #include "util/util.h"
 
 #define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
@@ -63,6 +65,13 @@ enum {
 	EXITS, HALTS, NS, MEMORY, STRANGE, HIST, REASONS = HIST + 4, STATE = REASONS + 4, SINCE,
 	TIMES,
 };
+
+static struct timespec real(void)
+{
+	return (struct timespec) { .tv_sec = 1234567890, .tv_nsec = 1999, };
+}
+
+static const struct time_source test_time = { .real = real, };
 
 /* The line that was parsed last. */
 static struct json_object *parsed;
@@ -287,6 +296,7 @@ static void test_watch(void)
 	fixture_sample(&fixture, 3);
 	json_renderer.sample(&fixture.output, &fixture.tracked);
 	expect_head(&fixture, "sample");
+	expect("time/value", "1234567890000001");
 	expect("interval/value", "2000000000");
 	expect("vcpu_statistics/exits",
 	       "{\"type\":\"cumulative\",\"unit\":null,\"base\":10,\"exponent\":0,\"value\":18446744073709551615,\"delta\":1000,\"rate\":500.000}");
@@ -310,6 +320,7 @@ static void test_watch(void)
 	expect("vcpu_statistics/exit_reason_ns/value", "8");
 	json_renderer.summary(&fixture.output, &fixture.tracked, "ended");
 	expect_head(&fixture, "summary");
+	expect("time/value", "1234567890000001");
 	expect("ending", "\"ended\"");
 	expect("watched/value", "2000000000");
 	expect("vcpu_statistics/exits/rate", "500.000");
@@ -478,6 +489,7 @@ static void test_histogram(void)
 
 int main(void)
 {
+	time_source = &test_time;
 	test_list();
 	test_document();
 	test_activity();

@@ -229,6 +229,9 @@ static const char openmetrics[] =
 	"# HELP kvmstat_processes_denied Processes that may not be looked into, whether they have a VM or not\n"
 	"# TYPE kvmstat_processes_denied gauge\n"
 	"kvmstat_processes_denied 0\n"
+	"# HELP kvmstat_processes_hidden Whether /proc hides the processes of other users (hidepid)\n"
+	"# TYPE kvmstat_processes_hidden gauge\n"
+	"kvmstat_processes_hidden 0\n"
 	"# HELP kvmstat_problems Problems with processes and VMs that the exporter has logged\n"
 	"# TYPE kvmstat_problems counter\n"
 	"kvmstat_problems_total 0\n"
@@ -735,6 +738,9 @@ static void test_failures(void)
 	expect_lines("kvmstat_problems", "kvmstat_problems_total 1\n", "failures: counted");
 	expect_lines("kvmstat_processes_denied", "kvmstat_processes_denied 1\n",
 		     "failures: processes that may not be looked into are counted");
+	inventory.is_hidden = true;
+	expect_lines("kvmstat_processes_hidden", "kvmstat_processes_hidden 1\n",
+		     "failures: that processes are hidden is said");
 	check_number(inventory.num_problems, 1, "failures: a problem is one, however often met");
 	tear_down();
 }
@@ -1126,6 +1132,7 @@ static void test_addresses(void)
 	listens(":", "has no port from 0 to 65535");
 	listens(":1x", "has no port from 0 to 65535");
 	listens("localhost:1", "http://127.0.0.1:1/metrics");
+	listens("localhost:1:2", "has no numeric address");
 	listens("1.2.3:1", "has no numeric address");
 	listens("::1:1", "has no numeric address");
 	listens("[::1:1", "has no numeric address in the brackets");

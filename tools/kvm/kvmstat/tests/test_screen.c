@@ -395,6 +395,13 @@ static void test_messages(void)
 	view_update(&view);
 	draw(10, 80);
 	check_text(line_of(2), "No process that may be looked into has a VM.", "others may");
+	inventory.is_hidden = true;
+	set_up();
+	draw(10, 80);
+	press("j");
+	draw(10, 80);
+	check_contains(line_of(7), "/proc hides the processes of other users", "where all are hidden");
+	inventory.is_hidden = false;
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	inventory.num_denied = 0;
 	test_many_messages(&inventory);

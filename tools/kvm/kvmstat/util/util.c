@@ -184,10 +184,11 @@ int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
 int parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ns)
 {
 	uint64_t scale = NSEC_PER_SEC;
-	uint64_t value;
-	int ret;
+	uint64_t value = 0;
+	int ret = 0;
 
-	ret = parse_digits(&text, &value);
+	if (*text != '.')
+		ret = parse_digits(&text, &value);
 	if (ret)
 		return ret;
 	if (__builtin_mul_overflow(value, NSEC_PER_SEC, &value))
