@@ -64,6 +64,23 @@ int unknown_option(const char *option, const char *command)
 		       usage_error("unknown option %s", option);
 }
 
+/* Whether it has no argument, but perhaps one that was given to it. */
+static bool is_flag(const char *option)
+{
+	static const char * const flags[] = {
+		"csv", "force", "help", "info", "json", "nonzero", "per-vcpu", "sum", "verbose",
+		"version", "wait",
+	};
+	size_t i, length = strcspn(option, "=");
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (length == 2 + strlen(flags[i]) && !strncmp(option, "--", 2) &&
+		    !strncmp(option + 2, flags[i], length - 2))
+			return true;
+	}
+	return false;
+}
+
 /* What getopt_long() refused. */
 static int option_error(int option, char **argv)
 {
@@ -73,7 +90,7 @@ static int option_error(int option, char **argv)
 	if (option == ':')
 		return usage_error("%s needs an argument", name);
 	/* It knows only options of this command. */
-	if (optopt && !strncmp(name, "--", 2) && strchr(name, '='))
+	if (optopt && is_flag(name) && strchr(name, '='))
 		return usage_error("%.*s has no argument", (int)strcspn(name, "="), name);
 	if (!strcmp(name, "--vcpu") || optopt == 'c')
 		return usage_error("-c N is for show, hist and watch");
