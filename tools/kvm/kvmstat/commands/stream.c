@@ -41,8 +41,7 @@ struct stream {
 	bool details;			/* of what moves */
 	bool had_any;
 	bool is_shown;			/* the last sample */
-	bool is_there;			/* what is waited for */
-	uint64_t there_ns;		/* since then */
+	bool is_there;			/* what is waited for, at the last look */
 	struct line_options lines;
 	struct inventory inventory;
 	struct tracker tracker;
@@ -144,30 +143,30 @@ static int begin(struct stream *stream, const struct interval *interval)
 }
 
 /* Not one that is being made, of which it is not known yet what can be had. */
-static bool has_vm(const struct inventory *inventory)
+static bool is_made(const struct vm *vm)
 {
-	const struct vm *vm;
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		if (!vm->dead && (vm_has_statistics(vm) || vm->num_vcpus_counted))
-			return true;
-	}
-	return false;
+	return !vm->dead && (vm_has_statistics(vm) || vm->num_vcpus_counted);
 }
 
-/* Of a recording each sample is of what has stayed. */
+/* Whether one of those that are there was there before. In a recording all are to stay. */
 static bool has_stayed(struct stream *stream)
 {
 	uint64_t now_ns = time_source->now_ns();
-	bool was_there = stream->is_there;
+	bool has_stayed = false;
+	struct vm *vm;
+	size_t i;
 
-	stream->is_there = has_vm(&stream->inventory);
-	if (!was_there)
-		stream->there_ns = now_ns;
-	return stream->is_there &&
-	       (replay_recording() || now_ns - stream->there_ns >= STAYS);
+	stream->is_there = false;
+	for (i = 0; i < stream->inventory.num_vms; i++) {
+		vm = stream->inventory.vm[i];
+		if (!is_made(vm))
+			continue;
+		stream->is_there = true;
+		if (!vm->awaited_ns)
+			vm->awaited_ns = now_ns;
+		has_stayed |= replay_recording() || now_ns - vm->awaited_ns >= STAYS;
+	}
+	return has_stayed;
 }
 
 static void wait_on(struct stream *stream)
@@ -196,20 +195,22 @@ static int attach_process(struct stream *stream, const struct stream_options *op
 		status = look_for_vms(inventory, tracker->process,
 				      options->wait ? &none_yet : NULL);
 		stays = !options->wait || has_stayed(stream);
-		if (!none_yet && (stays || !inventory->num_vms || tracker->process->gone))
+		if (!none_yet && (stays || !inventory->num_vms))
 			return has_no_statistics(inventory) ? STATUS_OK : status;
-		wait_on(stream);
-		switch (pause_until(stream->signals, tracker->process->pidfd,
-				    time_source->now_ns() + LOOK_AGAIN)) {
-		case EVENT_READABLE:
-			/* What was there has its totals, however short it was. */
-			if (stream->is_there)
-				break;
-			print_error("pid %d ended without a VM", tracker->process->pid);
+		if (tracker->process->gone && !stream->is_there) {
+			if (status == STATUS_OK)
+				print_error("pid %d ended without a VM", tracker->process->pid);
 			return STATUS_ERROR;
+		}
+		wait_on(stream);
+		/* A child may have the VM, then there is no end to wait for. */
+		switch (pause_until(stream->signals,
+				    tracker->process->gone ? -1 : tracker->process->pidfd,
+				    time_source->now_ns() + LOOK_AGAIN)) {
 		case EVENT_INTERRUPTED:
 			*stopped = true;
 			return STATUS_OK;
+		case EVENT_READABLE:
 		case EVENT_TIME:
 			break;
 		}
@@ -231,7 +232,7 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 			if (inventory_look(inventory, NULL))
 				return STATUS_OK;
 			/* It may be there, and never be seen. */
-			if (!next_ns && !has_vm(inventory) && inventory_is_denied(inventory))
+			if (!next_ns && !inventory->num_vms && inventory_is_denied(inventory))
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}
@@ -239,7 +240,7 @@ static int wait_for_chosen(struct stream *stream, bool *stopped)
 		print_problems(inventory);
 		if (has_stayed(stream))
 			return STATUS_OK;
-		if (chosen_have_ended(inventory)) {
+		if (!stream->is_there && chosen_have_ended(inventory)) {
 			print_error("all that was chosen ended without a VM");
 			return STATUS_ERROR;
 		}

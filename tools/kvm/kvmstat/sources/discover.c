@@ -240,7 +240,6 @@ static void add_closed_vm(struct inventory *inventory, struct process *process,
 {
 	struct vm *vm = inventory_add_vm(inventory, process);
 
-	vm->held_fd = -1;
 	if (host_refuses(error))
 		vm->refusal = *error;
 	note_vm(process, vm);
@@ -315,8 +314,11 @@ static void take_held(struct inventory *inventory, struct vm *vm, struct statsfi
 {
 	int link = fd->link;
 
-	if (vm->held_fd < 0)
-		vm->held_fd = fd->fd;
+	/* Rather one of a vCPU: that of the VM some VMMs open for a moment only. */
+	if (vm->held.fd < 0 || (vm->held.link == LINK_VM && link != LINK_VM)) {
+		vm->held.fd = fd->fd;
+		vm->held.link = link;
+	}
 	if (link != LINK_VM && !vm_has_statistics(vm))
 		held_no_file(&vm->file);
 	if (link == LINK_VM) {
@@ -687,37 +689,54 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 
 #define NOT_ALL "pid %d (%s) has more new file descriptors of KVM than are looked at in one look"
 
-/* What was taken from the process as that file descriptor, or -1. */
-static int taken_as(const struct vm *vm, const struct proc_fd *fd)
+/* What was taken of the VM, or of that vCPU; or NULL. */
+static const struct statsfile *taken_of(const struct vm *vm, int link)
 {
 	const struct vcpu *vcpu;
 
-	if (fd->link == LINK_VM)
-		return vm->file.source.fd;
-	vcpu = vm_find_vcpu(vm, fd->link);
-	return vcpu ? vcpu->file.source.fd : -1;
+	if (link == LINK_VM)
+		return &vm->file;
+	vcpu = vm_find_vcpu(vm, link);
+	return vcpu ? &vcpu->file : NULL;
+}
+
+/* A file of the VM or vCPU that was taken, under the same number if there is one. */
+static const struct proc_fd *find_held(const struct vm *vm, const struct proc_fds *fds)
+{
+	const struct proc_fd *fd, *found = NULL;
+	size_t i;
+
+	for (i = 0; i < fds->count; i++) {
+		fd = &fds->entry[i];
+		if (fd->is_stats && fd->link == vm->held.link &&
+		    (!found || fd->fd == vm->held.fd))
+			found = fd;
+	}
+	return found;
 }
 
 /*
- * Whether what the process holds under the number is another file than the one that was taken:
- * it has closed its VM and made another one, which the numbers do not show.
+ * Whether the process has closed its VM and made another one, which the numbers of file
+ * descriptors do not show: what it holds now is of another VM or vCPU than what was taken.
  */
 static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 		      const struct proc_fds *fds)
 {
-	const struct proc_fd *fd = proc_find_fd(fds, vm->held_fd);
+	const struct proc_fd *fd = vm->held.fd < 0 ? NULL : find_held(vm, fds);
+	const struct statsfile *taken = fd ? taken_of(vm, fd->link) : NULL;
 	const struct host *host = inventory->host;
-	int taken = fd && fd->is_stats ? taken_as(vm, fd) : -1, stats;
 	struct host_error error;
 	uint64_t number;
 	bool is_same;
+	int stats;
 
-	if (taken < 0 || !host->is_same)
+	if (!taken || taken->source.fd < 0 || !host->is_same)
 		return false;
 	stats = get_stats(host, vm->process, fd, &number, &error);
 	if (stats < 0)
 		return false;
-	is_same = host->is_same(taken, stats);
+	is_same = host->is_same(taken->source.fd, stats) ||
+		  held_count_the_same(taken, stats, &inventory->known);
 	close(stats);
 	return !is_same;
 }

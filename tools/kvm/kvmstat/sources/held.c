@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sources/held.h"
 #include "util/util.h"
@@ -41,6 +42,57 @@ void held_no_file(struct statsfile *file)
 
 	if (statsfile_open(file, &source, NULL, &error))
 		end(error.text);
+}
+
+static bool is_between(const struct statsfile_schema *schema, const uint64_t *before,
+		       const uint64_t *value, const uint64_t *after)
+{
+	const struct statsfile_desc *desc;
+	unsigned int i, j;
+
+	for (i = 0; i < schema->num_desc; i++) {
+		desc = &schema->desc[i];
+		if (statsfile_type(desc) != KVM_STATS_TYPE_CUMULATIVE)
+			continue;
+		for (j = desc->first; j < desc->first + desc->size; j++) {
+			if (value[j] < before[j] || value[j] > after[j])
+				return false;
+		}
+	}
+	return true;
+}
+
+bool held_count_the_same(const struct statsfile *taken, int fd,
+			 const struct statsfile_known *known)
+{
+	const struct statsfile_schema *schema = taken->schema;
+	struct statsfile_source source = {
+		.fd = dup(fd),
+		.access = STATSFILE_PREAD,
+	};
+	struct statsfile_error error;
+	struct statsfile file;
+	uint64_t *values[3];
+	bool is_same = false;
+	size_t i;
+
+	if (source.fd < 0)
+		return true;
+	if (statsfile_open(&file, &source, known, &error)) {
+		close(source.fd);
+		return false;
+	}
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		values[i] = xcalloc(schema->num_values, sizeof(*values[i]));
+	if (statsfile_schema_is_same(schema, file.schema))
+		is_same = !statsfile_read(taken, values[0], &error) &&
+			  !statsfile_read(&file, values[1], &error) &&
+			  !statsfile_read(taken, values[2], &error) &&
+			  is_between(schema, values[0], values[1], values[2]);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		free(values[i]);
+	statsfile_close(&file);
+	return is_same;
 }
 
 /* The vCPUs of the process of which no file is held, lowest first; the caller frees them. */

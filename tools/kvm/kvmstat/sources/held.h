@@ -13,6 +13,14 @@
 /* In the place of the file of a VM that the VMM does not hold open: no statistics. */
 void held_no_file(struct statsfile *file);
 
+/*
+ * Whether two files may be of the same VM or vCPU, which a VMM can open as often as it likes:
+ * what is counted in @file is not less than before in @taken, nor more than there after it.
+ * @fd stays open.
+ */
+bool held_count_the_same(const struct statsfile *taken, int fd,
+			 const struct statsfile_known *known);
+
 /* Whether of a vCPU no file is held open. */
 bool held_misses_vcpus(const struct vm *vm);
 

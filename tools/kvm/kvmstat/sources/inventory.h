@@ -45,7 +45,10 @@ struct vm {
 	uint64_t ended_ns;		/* in a recording: when it was read last, 0: now */
 	bool hides_vcpus;		/* those to come: their ids cannot be read */
 	struct host_error refusal;	/* err is not 0: see held.h */
-	int held_fd;			/* the process' number of the first file of it, or -1 */
+	struct {
+		int fd, link;		/* one of its files that its VMM holds, or -1 */
+	} held;
+	uint64_t awaited_ns;		/* for whom it is waited for: when it was seen, or 0 */
 	bool refusal_said;
 };
 

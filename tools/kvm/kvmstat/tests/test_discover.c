@@ -45,6 +45,7 @@ struct object {
 	int fd;
 	int link;
 	bool is_held;		/* it is a statistics file itself */
+	uint64_t count;		/* and that is what its first value is */
 	const char *id;
 	const struct image_stat *stats;
 	uint64_t vm;		/* number in fdinfo; 0: the kernel gives none */
@@ -247,6 +248,8 @@ static int make_stats(const struct object *object)
 
 	if (object->malformed)
 		image_header(&image)->num_desc = 100;
+	if (object->is_held)
+		image_values(&image)[0] = object->count;
 	source = image_to_file(&image, object->windows, STATSFILE_MMAP);
 	image_free(&image);
 	write_fdinfo(source.fd, object->vm);
@@ -1144,7 +1147,15 @@ static void test_held_remade(void)
 	inventory_look(&inventory, NULL);
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 1 && !vm->dead, "remade: the same files are the same VM");
-	first->id = copy->id = "kvm-102/vcpu-0";
+	first->id = "kvm-101/vcpu-9";
+	copy->id = first->id;
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 1 && !vm->dead,
+	      "remade: a file that counts the same is opened again");
+	first->count = 1;
+	first->id = "kvm-102/vcpu-0";
+	copy->id = first->id;
+	copy->count = 1;
 	inventory_look(&inventory, NULL);
 	check(inventory.num_vms == 2 && vm->dead && !inventory.vm[1]->dead,
 	      "remade: other ones are another");
@@ -1154,6 +1165,16 @@ static void test_held_remade(void)
 	inventory_look(&inventory, NULL);
 	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
 	      "remade: a file that is closed says nothing");
+	copy->id = "kvm-103/vcpu-0";
+	copy->count = 7;
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 2 && inventory.vm[0]->dead,
+	      "remade: nor does it under another number");
+	inventory_forget_dead(&inventory);
+	close_fd(100, 21);
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
+	      "remade: without any there is nothing to be compared");
 	tear_down(&inventory);
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdalign.h>
@@ -48,6 +49,9 @@
 
 static alignas(4096) char page[4096];
 
+static pid_t parent;
+static bool has_kcmp;		/* a kernel may have been built without it */
+
 /* How the child ended that gave up all but @uses and made the call. */
 static int status_after(unsigned int uses, void (*call)(void))
 {
@@ -74,6 +78,17 @@ static void call_open(void)
 static void call_ask_mode(void)
 {
 	fcntl(STDOUT_FILENO, F_GETFL);
+}
+
+static void call_compare(void)
+{
+	if (has_kcmp)
+		syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, 0, 0);
+}
+
+static void call_compare_with_parent(void)
+{
+	syscall(SYS_kcmp, getpid(), parent, KCMP_FILE, 0, 0);
 }
 
 static void call_set_mode(void)
@@ -305,6 +320,8 @@ static void test_calls(void)
 		{ call_write, "write to a file", ALL_USES & ~USE_BROKER, },
 		{ call_ask_mode, "ask how a file is open", ALL_USES & ~USE_BROKER, },
 		{ call_set_mode, "change how it is open", USE_NETWORK, },
+		{ call_compare, "compare its files", ALL_USES & ~USE_BROKER, },
+		{ call_compare_with_parent, "compare them with those of others", 0, },
 		{ call_map_file, "map a file", ALL_USES & ~USE_BROKER, },
 		{ call_send, "send to a socket", USE_NETWORK, },
 		{ call_close_socket, "close the broker's socket", ALL_USES & ~USE_BROKER, },
@@ -560,6 +577,8 @@ static void test_root(void)
 
 int main(void)
 {
+	parent = getpid();
+	has_kcmp = !syscall(SYS_kcmp, parent, parent, KCMP_FILE, 0, 0);
 	if (geteuid()) {
 		struct dropped dropped = status_of(USE_OUTPUT, 0);
 

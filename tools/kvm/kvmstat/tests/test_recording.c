@@ -246,11 +246,22 @@ static bool first_is_dead(int stats)
 	return stats == first || scene_host.is_dead(stats);
 }
 
+static bool is_later(void)
+{
+	return time_source->now_ns() % (1000 * NSEC_PER_SEC) / NSEC_PER_SEC > 400;
+}
+
 /* The same a moment later. */
 static bool first_dies(int stats)
 {
-	return time_source->now_ns() % (1000 * NSEC_PER_SEC) / NSEC_PER_SEC > 400 &&
-	       first_is_dead(stats);
+	return is_later() && first_is_dead(stats);
+}
+
+/* Of any process, and of its VMs. */
+static bool all_end(int fd)
+{
+	(void)fd;
+	return is_later();
 }
 
 static char *wait_on_host(const struct host *host, const char *line, unsigned int second,
@@ -298,6 +309,13 @@ static void test_waiting_for_nothing(void)
 	output = wait_on_host(&host, "kvmstat -w -p 10 1 1", 0, &status);
 	check_contains(output, "1.0 s: web", "-w: nor the first one of a process");
 	check(!strstr(output, "ended"), "-w: which has not ended");
+	free(output);
+	host.is_dead = all_end;
+	host.is_gone = all_end;
+	output = wait_on_host(&host, "kvmstat -w -p 10 60", 0, &status);
+	check_text(output, "kvmstat: pid 10 ended without a VM\n",
+		   "-w: nor one that ends with its process");
+	check_number(status, STATUS_ERROR, "-w: one that ends with its process, status");
 	free(output);
 }
 

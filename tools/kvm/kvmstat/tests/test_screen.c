@@ -400,7 +400,8 @@ static void test_messages(void)
 	draw(10, 80);
 	press("j");
 	draw(10, 80);
-	check_contains(line_of(7), "/proc hides the processes of other users", "where all are hidden");
+	check_contains(line_of(7), "/proc hides the processes of other users",
+		       "where all are hidden");
 	inventory.is_hidden = false;
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	inventory.num_denied = 0;
