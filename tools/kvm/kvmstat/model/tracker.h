@@ -73,7 +73,7 @@ struct tracker {
 	uint64_t scanned_ns;		/* host, */
 	uint64_t tried_ns;		/* also if that failed */
 	bool scanned;
-	struct process *process;	/* if not NULL, look for VMs there only; it is until it ends */
+	struct process *process;	/* if not NULL, look for VMs there only; until it ends */
 	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
 	bool stands_still;		/* VMs that come and end before the next sample: none */
