@@ -82,8 +82,10 @@ static void call_ask_mode(void)
 
 static void call_compare(void)
 {
+	pid_t self = syscall(SYS_getpid);
+
 	if (has_kcmp)
-		syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, 0, 0);
+		syscall(SYS_kcmp, self, self, KCMP_FILE, 0, 0);
 }
 
 static void call_compare_with_parent(void)
