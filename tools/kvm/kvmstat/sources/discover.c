@@ -727,7 +727,6 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 	const struct host *host = inventory->host;
 	struct host_error error;
 	uint64_t number;
-	bool is_same;
 	int stats;
 
 	if (!taken || taken->source.fd < 0 || !host->is_same)
@@ -735,10 +734,10 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 	stats = get_stats(host, vm->process, fd, &number, &error);
 	if (stats < 0)
 		return false;
-	is_same = host->is_same(taken->source.fd, stats) ||
-		  held_count_the_same(taken, stats, &inventory->known);
+	if (!host->is_same(taken->source.fd, stats))
+		return !held_count_the_same(taken, stats, &inventory->known);
 	close(stats);
-	return !is_same;
+	return false;
 }
 
 /* Before what comes instead is looked at. */

@@ -62,24 +62,19 @@ static bool is_between(const struct statsfile_schema *schema, const uint64_t *be
 	return true;
 }
 
-bool held_count_the_same(const struct statsfile *taken, int fd,
+bool held_count_the_same(const struct statsfile *taken, int stats,
 			 const struct statsfile_known *known)
 {
 	const struct statsfile_schema *schema = taken->schema;
-	struct statsfile_source source = {
-		.fd = dup(fd),
-		.access = STATSFILE_PREAD,
-	};
+	const struct statsfile_source source = { .fd = stats, .access = STATSFILE_PREAD, };
 	struct statsfile_error error;
 	struct statsfile file;
 	uint64_t *values[3];
 	bool is_same = false;
 	size_t i;
 
-	if (source.fd < 0)
-		return true;
 	if (statsfile_open(&file, &source, known, &error)) {
-		close(source.fd);
+		close(stats);
 		return false;
 	}
 	for (i = 0; i < ARRAY_SIZE(values); i++)

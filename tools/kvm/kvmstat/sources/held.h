@@ -15,10 +15,10 @@ void held_no_file(struct statsfile *file);
 
 /*
  * Whether two files may be of the same VM or vCPU, which a VMM can open as often as it likes:
- * what is counted in @file is not less than before in @taken, nor more than there after it.
- * @fd stays open.
+ * what is counted in @stats is not less than before in @taken, nor more than there after it.
+ * Takes over the file descriptor.
  */
-bool held_count_the_same(const struct statsfile *taken, int fd,
+bool held_count_the_same(const struct statsfile *taken, int stats,
 			 const struct statsfile_known *known);
 
 /* Whether of a vCPU no file is held open. */

@@ -83,7 +83,7 @@ struct host {
 	int (*watch)(int stats, const struct kvm_stats_watch *watch);
 
 	/*
-	 * Whether they are the same open file; also if that is not known. NULL: it never is.
+	 * Whether they are the same open file; also if that cannot be told. NULL: it never can.
 	 * Takes no privileges.
 	 */
 	bool (*is_same)(int fd, int other);
