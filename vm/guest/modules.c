@@ -215,8 +215,6 @@ static bool loads_and_unloads_beside_opener_of(struct perf_event_attr attr)
 	if (waitpid(opener, NULL, WNOHANG))
 		status = 1;
 	kill(opener, SIGKILL);
-	kill(loader, SIGKILL);
-	waitpid(opener, NULL, WNOHANG);
 	return !status && *num_opened;
 }
 

@@ -132,6 +132,11 @@ static void add_time(struct json_object *object, const char *key, uint64_t ns)
 	add_seconds(object, key, ns / 1000, -6);
 }
 
+static void add_timespec(struct json_object *object, const char *key, struct timespec time)
+{
+	add_time(object, key, time.tv_sec * NSEC_PER_SEC + time.tv_nsec);
+}
+
 static void add_vm_keys(struct json_object *line, pid_t pid, const char *name, const char *id,
 			size_t num_vcpus)
 {
@@ -351,8 +356,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	for (i = 0; i < overviews->num_vms; i++) {
 		vm = overviews->vm[i];
 		line = new_line("activity");
-		add_time(line, "time", overviews->time.tv_sec * NSEC_PER_SEC +
-			 overviews->time.tv_nsec);
+		add_timespec(line, "time", overviews->time);
 		add_duration(line, "interval", overview_elapsed_ns(overviews, vm));
 		add_tracked(line, vm);
 		add_text(line, "state", vm->ended ? "ended" : "running");
@@ -396,13 +400,6 @@ static void add_moved(struct json_object *line, const char *key, const struct gr
 	}
 }
 
-static void add_time_now(struct json_object *line)
-{
-	struct timespec time = time_source->real();
-
-	add_time(line, "time", time.tv_sec * NSEC_PER_SEC + time.tv_nsec);
-}
-
 static void render_sample(struct output *output, const struct tracked_vm *tracked)
 {
 	const struct model *model = &tracked->model;
@@ -410,7 +407,7 @@ static void render_sample(struct output *output, const struct tracked_vm *tracke
 	const struct group *vcpus = &model->group[SCOPE_VCPU];
 	struct json_object *line = new_line("sample");
 
-	add_time_now(line);
+	add_timespec(line, "time", time_source->real());
 	add_tracked(line, tracked);
 	add_duration(line, "watched", model->last_ns - model->first_ns);
 	add_duration(line, "interval", model->elapsed_ns);
@@ -428,7 +425,7 @@ static void render_summary(struct output *output, const struct tracked_vm *track
 	uint64_t watched_ns = model->last_ns - model->first_ns;
 	struct json_object *line = new_line("summary");
 
-	add_time_now(line);
+	add_timespec(line, "time", time_source->real());
 	add_tracked(line, tracked);
 	add_text(line, "ending", ending);
 	add_duration(line, "watched", watched_ns);
@@ -486,8 +483,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	struct json_object *statistic;
 
 	if (subject->elapsed_ns) {
-		add_time(line, "time", subject->time.tv_sec * NSEC_PER_SEC +
-			 subject->time.tv_nsec);
+		add_timespec(line, "time", subject->time);
 		add_duration(line, "interval", subject->elapsed_ns);
 	}
 	add_subject(line, subject);
@@ -535,7 +531,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 {
 	struct json_object *line = new_line("event");
 
-	add_time(line, "time", event->time.tv_sec * NSEC_PER_SEC + event->time.tv_nsec);
+	add_timespec(line, "time", event->time);
 	add_vm(line, event->vm);
 	add_text(line, "state", event->ended ? "ended" : "running");
 	add_text(line, "scope", event->target->scope == SCOPE_VM ? "vm" :
