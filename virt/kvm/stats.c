@@ -17,7 +17,6 @@
 
 #include "stats.h"
 #include "stats_time.h"
-#include "stats_watch.h"
 
 /* The units of the lists: flags and exponent of a descriptor. */
 #define UNIT_FLAGS_COUNT	(KVM_STATS_UNIT_NONE | KVM_STATS_BASE_POW10)
@@ -389,7 +388,6 @@ void kvm_stats_put(struct kvm_stats *stats)
 	if (!refcount_dec_and_test(&stats->refs))
 		return;
 
-	kvm_stats_looker_free(stats->looker);
 	if (stats->vcpus)
 		put_vcpus(stats->vcpus);
 	put_page(virt_to_page(stats->values));

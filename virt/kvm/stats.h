@@ -59,7 +59,6 @@ struct kvm_stats {
 	u64 *values;			/* a page, what kvm->stat points to */
 	struct kvm_stats_vcpus *vcpus;	/* of a VM, NULL for a vCPU */
 	wait_queue_head_t wait;		/* for the end, or for more vCPUs */
-	struct kvm_stats_looker *looker; /* of triggers, NULL before the first */
 	char id[KVM_STATS_NAME_SIZE];
 };
 

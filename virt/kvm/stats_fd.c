@@ -16,7 +16,6 @@
 #include "stats.h"
 #include "stats_fd.h"
 #include "stats_mmap.h"
-#include "stats_watch.h"
 
 /**
  * DOC: layout of a statistics file
@@ -284,22 +283,6 @@ static int kvm_stats_file_mmap(struct file *file, struct vm_area_struct *vma)
 	return kvm_stats_mmap(open->stats, vma);
 }
 
-#define WITHOUT_SIZE(ioctl)	((ioctl) & ~IOCSIZE_MASK)
-
-/*
- * The structure says how large it is. The size in the number is that of the header
- * that the program was built with, and no reason to refuse.
- */
-static long kvm_stats_ioctl(struct file *file, unsigned int ioctl,
-			    unsigned long arg)
-{
-	struct kvm_stats_file *open = file->private_data;
-
-	if (WITHOUT_SIZE(ioctl) != WITHOUT_SIZE(KVM_STATS_WATCH))
-		return -ENOTTY;
-	return kvm_stats_watch(open->stats, (void __user *)arg);
-}
-
 static loff_t kvm_stats_llseek(struct file *file, loff_t offset, int whence)
 {
 	const struct kvm_stats_file *open = file->private_data;
@@ -339,8 +322,6 @@ static const struct file_operations kvm_stats_fops = {
 	.read		= kvm_stats_read,
 	.llseek		= kvm_stats_llseek,
 	.poll		= kvm_stats_poll,
-	.unlocked_ioctl	= kvm_stats_ioctl,
-	.compat_ioctl	= compat_ptr_ioctl,
 	.mmap		= kvm_stats_file_mmap,
 #ifdef CONFIG_PROC_FS
 	.show_fdinfo	= kvm_stats_show_fdinfo,
@@ -374,11 +355,8 @@ static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 
 	refcount_inc(&stats->refs);
 
-	/*
-	 * Files of the anonymous inode have no position unless they ask for it.
-	 * pwrite() still fails, with EBADF, for the file is not FMODE_WRITE.
-	 */
-	file->f_mode |= FMODE_LSEEK | FMODE_PREAD | FMODE_PWRITE;
+	/* Files of the anonymous inode have no position unless they ask for it. */
+	file->f_mode |= FMODE_LSEEK | FMODE_PREAD;
 	fd_install(fd, file);
 	return fd;
 

@@ -6,7 +6,6 @@
 #ifndef _UAPI_LINUX_KVM_STATS_H
 #define _UAPI_LINUX_KVM_STATS_H
 
-#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /**
@@ -160,87 +159,5 @@ struct kvm_stats_value_name {
 	__u32 value;
 	char name[];
 };
-
-/**
- * struct kvm_stats_watch - what KVM_STATS_WATCH on a statistics file shall watch
- * @size: of this structure. It can grow at its end: a kernel that does not know what
- *	comes there wants it to be zero
- * @scope: KVM_STATS_WATCH_*
- * @desc: index of the statistic's descriptor; with KVM_STATS_WATCH_FILE of those of
- *	the file itself, else of those of the vCPUs in the file of a VM
- * @vcpu: with KVM_STATS_WATCH_VCPU the index of the vCPU's window, else zero
- * @first_value: index of a value of the statistic, such as a bucket
- * @num_values: how many values are added up from there on, zero for all that follow
- * @threshold: not zero; what the values have to grow by within a window, or have to
- *	be for statistics of the types INSTANT and PEAK
- * @window_ns: length of a window, from 500 ms to 10 s, with CAP_SYS_RESOURCE from
- *	10 ms
- *
- * 40 bytes. KVM_STATS_WATCH returns a file descriptor of a trigger:
- *
- * poll() of it tells EPOLLPRI when there is an event that was not read, EPOLLHUP when
- * the VM is gone, and EPOLLERR when there is no memory to watch a vCPU that has come.
- * read() returns as many struct kvm_stats_event as there are and as fit; EINVAL if
- * there is no room for one, EFAULT if it cannot be written, EAGAIN if there is none,
- * ENOMEM if there is none and EPOLLERR, 0 if there is none and the VM is gone.
- *
- * Errors of KVM_STATS_WATCH:
- * E2BIG	a structure that is larger than what the kernel knows is not zero
- *		there, or is larger than a page
- * EFAULT	it cannot be read
- * EINVAL	a field is not as described above, or the file of a vCPU has no such
- *		scope
- * ENXIO	the VM has no such vCPU yet
- * EPERM	a window of less than 500 ms without CAP_SYS_RESOURCE
- * EMFILE, ENFILE, ENOMEM	there is no free file descriptor, file, or memory
- */
-struct kvm_stats_watch {
-	__u32 size;
-	__u32 scope;
-	__u32 desc;
-	__u32 vcpu;
-	__u32 first_value;
-	__u32 num_values;
-	__u64 threshold;
-	__u64 window_ns;
-};
-
-/* On a statistics file. The number has KVM's type, KVMIO of <linux/kvm.h>. */
-#define KVM_STATS_WATCH		_IOW(KVMIO, 0xf0, struct kvm_stats_watch)
-
-/*
- * What is watched.
- *
- * FILE		a statistic of what the file is of
- * VCPU		of one vCPU, in the file of a VM
- * EACH_VCPU	of each vCPU of the VM on its own, also of those that come later
- * VCPU_SUM	of all its vCPUs together, also of those that come later
- */
-#define KVM_STATS_WATCH_FILE		0
-#define KVM_STATS_WATCH_VCPU		1
-#define KVM_STATS_WATCH_EACH_VCPU	2
-#define KVM_STATS_WATCH_VCPU_SUM	3
-
-/**
- * struct kvm_stats_event - what read() of a trigger returns
- * @size: of this event; it can grow at its end
- * @vcpu: index of the window of the vCPU that it is about, KVM_STATS_EVENT_NO_VCPU
- *	if it is about no certain one
- * @time_ns: when it came, of CLOCK_MONOTONIC of the initial time namespace
- * @growth: what the values had grown by, or what they were
- * @missed: how many events of the same thing came before this one and after the last
- *	one that was read
- *
- * 32 bytes.
- */
-struct kvm_stats_event {
-	__u32 size;
-	__u32 vcpu;
-	__u64 time_ns;
-	__u64 growth;
-	__u64 missed;
-};
-
-#define KVM_STATS_EVENT_NO_VCPU		(~0U)
 
 #endif /* _UAPI_LINUX_KVM_STATS_H */

@@ -20,6 +20,7 @@
 #include "sources/identity.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
+#include "sources/trigger.h"
 
 enum host_step {
 	HOST_PROC,		/* reading /proc */

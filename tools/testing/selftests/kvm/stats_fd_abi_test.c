@@ -14,9 +14,6 @@
 /* Clients carry their own copies of these, so they can't ever change. */
 _Static_assert(KVM_CAP_BINARY_STATS_FD == 203, "capability");
 _Static_assert(_IOC(_IOC_NONE, 0xae, 0xce, 0) == KVM_GET_STATS_FD, "ioctl");
-#ifdef _LINUX_KVM_STATS_H
-_Static_assert(KVM_CAP_STATS_BINARY_FD == KVM_CAP_BINARY_STATS_FD, "alias");
-#endif
 
 #define FIELD_AT(type, field, at)					\
 	_Static_assert(offsetof(struct type, field) == (at), #field)

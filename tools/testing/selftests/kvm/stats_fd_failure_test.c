@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What becomes of a VM when there is no fd or no memory for it, for a vCPU, for
- * a statistics file, a trigger or an event of perf: the right errno, nothing left
- * behind, and a VM that goes on. Memory fails at each allocation of a call, one after the other, by
- * the kernel's fault injection, or ends at each page that the cgroup may have.
+ * a statistics file or an event of perf: the right errno, nothing left behind, and
+ * a VM that goes on. Memory fails at each allocation of a call, one after the other,
+ * by the kernel's fault injection, or ends at each page that the cgroup may have.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <poll.h>
 #include <sys/resource.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
 #include "stats_fd_memory.h"
 #include "stats_fd_perf.h"
-#include "stats_fd_watch.h"
 
 /* The calls that may fail. */
-enum call {
-	CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS, WATCH, OPEN_EVENT,
-};
+enum call { CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS, OPEN_EVENT };
 
 /* A VM with one vCPU, and what the call is made on. */
 struct site {
@@ -65,19 +61,6 @@ static void site_destroy(struct site *s)
 	guest_destroy(&s->guest);
 }
 
-/* All vCPUs, of which it has one at least. */
-static int site_watch(const struct site *s)
-{
-	struct kvm_stats_watch watch = {
-		.size = sizeof(watch),
-		.scope = KVM_STATS_WATCH_EACH_VCPU,
-		.threshold = ULLONG_MAX,
-		.window_ns = 1000000000,
-	};
-
-	return result(ioctl(s->vm_file.fd, KVM_STATS_WATCH, &watch));
-}
-
 /* The fd or a negative errno. */
 static int site_call(const struct site *s)
 {
@@ -90,8 +73,6 @@ static int site_call(const struct site *s)
 		return result(ioctl(s->guest.vm, KVM_GET_STATS_FD, 0));
 	case GET_VCPU_STATS:
 		return result(ioctl(s->guest.vcpu[0].fd, KVM_GET_STATS_FD, 0));
-	case WATCH:
-		return site_watch(s);
 	case OPEN_EVENT:
 		return site_event(s);
 	}
@@ -142,16 +123,6 @@ static void expect_vm_works(struct __test_metadata *_metadata, int vm)
 	close(vcpu);
 }
 
-/* Nothing has grown so much. */
-static void expect_trigger_works(struct __test_metadata *_metadata, int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN | POLLPRI };
-	char event[128];
-
-	ASSERT_EQ(0, poll(&pollfd, 1, 0));
-	ASSERT_EQ(-EAGAIN, result(read(fd, event, sizeof(event))));
-}
-
 /* This thread has not run a vCPU since. */
 static void expect_event_works(struct __test_metadata *_metadata, int fd)
 {
@@ -173,9 +144,6 @@ static void expect_result_works(struct __test_metadata *_metadata,
 	case GET_VCPU_STATS:
 		ASSERT_EQ(0, fcntl(fd, F_GETFL) & O_ACCMODE);
 		expect_file_works(_metadata, dup(fd));
-		break;
-	case WATCH:
-		expect_trigger_works(_metadata, fd);
 		break;
 	case OPEN_EVENT:
 		expect_event_works(_metadata, fd);
@@ -310,11 +278,6 @@ FIXTURE_VARIANT_ADD(no_fd_for, a_vm_file)
 FIXTURE_VARIANT_ADD(no_fd_for, a_vcpu_file)
 {
 	.call = GET_VCPU_STATS,
-};
-
-FIXTURE_VARIANT_ADD(no_fd_for, a_trigger)
-{
-	.call = WATCH,
 };
 
 FIXTURE_SETUP(no_fd_for)
@@ -509,13 +472,6 @@ FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu_file)
 {
 	.call = GET_VCPU_STATS,
 	.least_failures = 2,
-	.rounds = 1000,
-};
-
-FIXTURE_VARIANT_ADD(no_memory_for, a_trigger)
-{
-	.call = WATCH,
-	.least_failures = 4,
 	.rounds = 1000,
 };
 

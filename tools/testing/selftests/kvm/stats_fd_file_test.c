@@ -106,7 +106,7 @@ TEST_F(file, fdinfo_of_a_living_vm_says_alive)
 	stats_expect_fdinfo(_metadata, self->fd, "state", "alive");
 }
 
-TEST_F(file, write_and_pwrite_are_EBADF)
+TEST_F(file, write_is_EBADF_and_pwrite_is_ESPIPE)
 {
 	const size_t counts[] = { 0, 1, 8, self->file.size };
 	char *buf = calloc(self->file.size, 1);
@@ -118,9 +118,9 @@ TEST_F(file, write_and_pwrite_are_EBADF)
 		iov.iov_len = counts[i];
 		EXPECT_EQ(-EBADF, result(write(self->fd, NULL, counts[i])));
 		EXPECT_EQ(-EBADF, result(write(self->fd, buf, counts[i])));
-		EXPECT_EQ(-EBADF, result(pwrite(self->fd, buf, counts[i], 0)));
+		EXPECT_EQ(-ESPIPE, result(pwrite(self->fd, buf, counts[i], 0)));
 		EXPECT_EQ(-EBADF, result(writev(self->fd, &iov, 1)));
-		EXPECT_EQ(-EBADF, result(pwritev(self->fd, &iov, 1, 8)));
+		EXPECT_EQ(-ESPIPE, result(pwritev(self->fd, &iov, 1, 8)));
 	}
 	EXPECT_EQ(0, stats_same(self->fd, &self->file));
 	free(buf);
