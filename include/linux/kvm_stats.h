@@ -17,11 +17,10 @@
 #include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/kvm_types.h>
 #include <linux/types.h>
 #include <uapi/linux/kvm_stats.h>
 
-#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 /* The buckets of exit_reasons. */
 enum kvm_exit_reason {
 #define KVM_EXIT_REASON(reason, ...)	KVM_EXIT_REASON_##reason,

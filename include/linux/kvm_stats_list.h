@@ -57,6 +57,16 @@ KVM_VCPU_STAT(u64, ready_ns, CUMULATIVE, NANOSECONDS,
 
 #include <asm/kvm_stats_list.h>
 
+/* One bucket for each line of <asm/kvm_exit_reason_list.h>. */
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
+KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
+	      "Exits by their reason, which add up to exits")
+#endif
+
+#ifdef CONFIG_KVM_STATS_TIME
+#include <linux/kvm_stats_time_list.h>
+#endif
+
 /* At the end: what most exits count stands in few cache lines before them. */
 KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that polled and did not have to block, by time polled")

@@ -9,13 +9,21 @@
 #define _LINUX_KVM_STATS_PERF_H
 
 #include <linux/jump_label.h>
-#include <linux/kvm_host.h>
+#include <linux/list.h>
+#include <linux/types.h>
 
-/* Of the architecture: where the guest was left, while that is so. */
-unsigned long kvm_arch_stats_ip(struct kvm_vcpu *vcpu);
-bool kvm_arch_stats_user_mode(struct kvm_vcpu *vcpu);
+struct kvm_vcpu;
 
-#ifdef KVM_ARCH_HAS_STATS_PERF
+/* What events need to know of a vCPU. */
+struct kvm_stats_perf {
+	struct list_head node;
+	struct kvm_stats_given *given;	/* what they have of each value */
+	unsigned long ip;		/* where the guest was left, while */
+	bool user_mode;			/* samples are taken */
+	bool ip_known;
+};
+
+#ifdef CONFIG_KVM_STATS_PERF
 DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 
@@ -24,7 +32,7 @@ void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_put(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
-struct kvm_vcpu *kvm_stats_perf_sampled(void);
+const struct kvm_stats_perf *kvm_stats_perf_sampled(void);
 void kvm_stats_perf_register(void);
 void kvm_stats_perf_unregister(void);
 
@@ -70,7 +78,7 @@ static inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 {
 }
 
-static inline struct kvm_vcpu *kvm_stats_perf_sampled(void)
+static inline const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 {
 	return NULL;
 }

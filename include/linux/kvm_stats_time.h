@@ -12,14 +12,31 @@
 
 #include <linux/jump_label.h>
 #include <linux/kvm_host.h>
-#include <linux/kvm_stats_perf.h>
 
-#ifdef KVM_ARCH_HAS_STATS_TIME
-#ifndef KVM_ARCH_HAS_EXIT_REASONS
-#error "Time is accounted for by the reasons of exits as well"
-#endif
-
+#ifdef CONFIG_KVM_STATS_TIME
 DECLARE_STATIC_KEY_FALSE(kvm_stats_time);
+
+static __always_inline bool kvm_stats_time_on(void)
+{
+	return static_branch_unlikely(&kvm_stats_time);
+}
+
+static __always_inline void __kvm_stats_time_reason(struct kvm_vcpu *vcpu,
+						    u32 reason)
+{
+	vcpu->time.reason = reason;
+}
+#else
+static __always_inline bool kvm_stats_time_on(void)
+{
+	return false;
+}
+
+static __always_inline void __kvm_stats_time_reason(struct kvm_vcpu *vcpu,
+						    u32 reason)
+{
+}
+#endif
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu);
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu);
@@ -27,25 +44,26 @@ void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu);
 /* From a state of KVM to that of the guest, with preemption disabled. */
 static __always_inline void kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
-	if (static_branch_unlikely(&kvm_stats_time))
+	if (kvm_stats_time_on())
 		__kvm_stats_time_guest_enter(vcpu);
 }
 
 /* And back, to an exit whose reason kvm_stats_count_reason() will say. */
 static __always_inline void kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
-	if (static_branch_unlikely(&kvm_stats_time))
+	if (kvm_stats_time_on())
 		__kvm_stats_time_guest_exit(vcpu);
 }
 
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 /* Count the reason of an exit, whose time is accounted for under it. */
 static __always_inline void kvm_stats_count_reason(struct kvm_vcpu *vcpu,
 						   enum kvm_exit_reason reason)
 {
 	kvm_stats_perf_exit(vcpu);
 	++vcpu->stat->exit_reasons[reason];
-	if (static_branch_unlikely(&kvm_stats_time))
-		vcpu->time.reason = reason;
+	if (kvm_stats_time_on())
+		__kvm_stats_time_reason(vcpu, reason);
 }
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics of time by state, for the <asm/kvm_stats_list.h> of architectures
- * that say when a vCPU is in guest mode: see <linux/kvm_stats_list.h>.
+ * The statistics of time by state, included by <linux/kvm_stats_list.h>, which says
+ * what stands in a line.
  */
 KVM_VM_STAT(u64, time_accounting, INSTANT, BOOLEAN,
 	    "The time of the vCPUs is accounted for by state: kvm's parameter stats_time is on")

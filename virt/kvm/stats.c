@@ -6,7 +6,6 @@
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
-#include <linux/kvm_stats_perf.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -55,7 +54,7 @@ static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #include <linux/kvm_stats_list.h>
 };
 
-#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 /* Where in the records of a vCPU a statistic is. */
 enum {
 #define KVM_VM_STAT(...)
@@ -74,12 +73,12 @@ static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 	.name = #text,							\
 },
 /* In the order of the descriptors. */
-#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 #define KVM_EXIT_REASON(reason, ...)					\
 	VALUE_NAME(exit_reasons, KVM_EXIT_REASON_##reason, reason)
 #include <asm/kvm_exit_reason_list.h>
 #endif
-#ifdef KVM_ARCH_HAS_STATS_TIME
+#ifdef CONFIG_KVM_STATS_TIME
 #define KVM_VCPU_STATE(name, ...)					\
 	VALUE_NAME(state, KVM_VCPU_STATE_##name, name)
 #include <linux/kvm_vcpu_state_list.h>
@@ -123,7 +122,7 @@ enum {
 	CHECK_HIST(kvm_vcpu_stat, stat, type, num)
 #include <linux/kvm_stats_list.h>
 
-#ifdef KVM_ARCH_HAS_EXIT_REASONS
+#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 #define KVM_EXIT_REASON(reason, ...)					\
 	static_assert(sizeof(#reason) <= KVM_STATS_NAME_SIZE);
 #include <asm/kvm_exit_reason_list.h>
@@ -208,7 +207,7 @@ static const struct kvm_stats_format kvm_vm_stats_format = {
 	.file_size = VM_DATA_OFFSET + sizeof(struct kvm_vm_stat),
 };
 
-static const struct kvm_stats_format kvm_vcpu_stats_format = {
+const struct kvm_stats_format kvm_vcpu_stats_format = {
 	.header = HEADER(kvm_vcpu_stats_records, VCPU_DATA_OFFSET),
 	.ext = {
 		.size = sizeof(struct kvm_stats_ext),
@@ -221,18 +220,6 @@ static const struct kvm_stats_format kvm_vcpu_stats_format = {
 	.value_names = kvm_vcpu_stats_value_names,
 	.file_size = VCPU_DATA_OFFSET + sizeof(struct kvm_vcpu_stat),
 };
-
-/* The statistic of a vCPU whose values begin at @offset, or NULL. */
-const struct kvm_stats_desc *kvm_vcpu_stats_find(size_t offset)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kvm_vcpu_stats_records); i++) {
-		if (kvm_vcpu_stats_records[i].desc.offset == offset)
-			return &kvm_vcpu_stats_records[i].desc;
-	}
-	return NULL;
-}
 
 /*
  * Values live in a page of their own and not in a slab object: nothing else

@@ -62,10 +62,11 @@ struct kvm_stats {
 	char id[KVM_STATS_NAME_SIZE];
 };
 
+extern const struct kvm_stats_format kvm_vcpu_stats_format;
+
 int kvm_vm_stats_create(struct kvm *kvm);
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu);
 void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu);
-const struct kvm_stats_desc *kvm_vcpu_stats_find(size_t offset);
 u64 kvm_stats_online_vcpus(const struct kvm_stats *stats);
 void kvm_stats_destroy(struct kvm_stats *stats);
 void kvm_stats_put(struct kvm_stats *stats);

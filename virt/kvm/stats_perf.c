@@ -31,7 +31,6 @@
 #include <linux/irqflags.h>
 #include <linux/jump_label.h>
 #include <linux/kvm_host.h>
-#include <linux/kvm_stats_perf.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -41,6 +40,7 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "guest_ip.h"
 #include "stats.h"
 
 /*
@@ -79,7 +79,7 @@ static DECLARE_BITMAP(used, NUM_VALUES);
 static DEFINE_PER_CPU(struct hlist_head, active_events);
 
 /* Whose sample is taken on this CPU, while it is. */
-static DEFINE_PER_CPU(struct kvm_vcpu *, sampled_vcpu);
+static DEFINE_PER_CPU(const struct kvm_stats_perf *, sampled);
 
 static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 {
@@ -136,9 +136,9 @@ static void give_event(struct perf_event *event)
  * For a sample perf asks where the guest is. It has gone on since, or the emulator
  * has: it is told where it was left. Not in an NMI, whose sample is another one.
  */
-struct kvm_vcpu *kvm_stats_perf_sampled(void)
+const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 {
-	return in_nmi() ? NULL : this_cpu_read(sampled_vcpu);
+	return in_nmi() ? NULL : this_cpu_read(sampled);
 }
 
 /* In hw.state: perf wants no more samples until it starts the event again. */
@@ -169,12 +169,12 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 	 * There were no samples yet when the guest was left: the next exit has
 	 * it, unless perf begins another period before.
 	 */
-	if (!vcpu->perf.ip_known || this_cpu_read(sampled_vcpu))
+	if (!vcpu->perf.ip_known || this_cpu_read(sampled))
 		return;
 
-	this_cpu_write(sampled_vcpu, vcpu);
+	this_cpu_write(sampled, &vcpu->perf);
 	overflow(event);
-	this_cpu_write(sampled_vcpu, NULL);
+	this_cpu_write(sampled, NULL);
 }
 
 /* The samples of all that was counted since the guest was left. */
@@ -198,8 +198,8 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 	 */
 	if (rcu_is_watching())
 		give_samples(vcpu);
-	vcpu->perf.ip = kvm_arch_stats_ip(vcpu);
-	vcpu->perf.user_mode = kvm_arch_stats_user_mode(vcpu);
+	vcpu->perf.ip = kvm_arch_guest_ip(vcpu);
+	vcpu->perf.user_mode = kvm_arch_guest_user_mode(vcpu);
 	vcpu->perf.ip_known = true;
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
@@ -474,6 +474,19 @@ static void kvm_event_destroy(struct perf_event *event)
 	mutex_unlock(&users_lock);
 }
 
+/* The statistic whose values begin with number @value, or NULL. */
+static const struct kvm_stats_desc *find_desc(u32 value)
+{
+	const struct kvm_stats_format *format = &kvm_vcpu_stats_format;
+	u32 i;
+
+	for (i = 0; i < format->header.num_desc; i++) {
+		if (format->records[i].desc.offset == value * sizeof(u64))
+			return &format->records[i].desc;
+	}
+	return NULL;
+}
+
 /* A value that can shrink is nothing to count. */
 static bool can_be_counted(const struct kvm_stats_desc *desc)
 {
@@ -495,7 +508,7 @@ static int find_value(u64 config)
 	const struct kvm_stats_desc *desc;
 
 	/* Also of bits beyond those of value: no statistic is that large. */
-	desc = kvm_vcpu_stats_find(event * sizeof(u64));
+	desc = find_desc(event);
 	if (!desc || value >= desc->size || !can_be_counted(desc))
 		return -EINVAL;
 
@@ -571,7 +584,7 @@ struct event_file {
 
 static const struct kvm_stats_desc *desc_of(const struct event_file *file)
 {
-	return kvm_vcpu_stats_find(file->event * sizeof(u64));
+	return find_desc(file->event);
 }
 
 static ssize_t show_event(struct device *dev, struct device_attribute *attr,
@@ -618,10 +631,12 @@ static struct event_file event_files[] = {
 	EVENT_FILE("exit_reasons." #reason, exit_reasons,		\
 		   KVM_EXIT_REASON_##reason)
 #include <asm/kvm_exit_reason_list.h>
+#ifdef CONFIG_KVM_STATS_TIME
 #define KVM_EXIT_REASON(reason, ...)					\
 	EVENT_FILE("exit_reason_ns." #reason, exit_reason_ns,		\
 		   KVM_EXIT_REASON_##reason)
 #include <asm/kvm_exit_reason_list.h>
+#endif
 };
 
 static struct attribute *event_attrs[2 * ARRAY_SIZE(event_files) + 1];

@@ -6,49 +6,23 @@
 #ifndef __KVM_STATS_TIME_H__
 #define __KVM_STATS_TIME_H__
 
-#include <linux/kvm_stats_perf.h>
 #include <linux/kvm_stats_time.h>
 
 #include "stats_ready.h"
 
-#ifdef KVM_ARCH_HAS_STATS_TIME
 void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits);
 void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu);
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu);
 void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted,
 			       u64 waits);
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling);
+
+#ifdef CONFIG_KVM_STATS_TIME
 void kvm_stats_time_first_run(struct kvm_vcpu *vcpu);
 void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu);
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu);
 void kvm_stats_time_vm_init(struct kvm *kvm);
-
-static inline bool kvm_stats_time_on(void)
-{
-	return static_branch_unlikely(&kvm_stats_time);
-}
 #else
-static inline void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
-{
-}
-
-static inline void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
-{
-}
-
-static inline void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
-{
-}
-
-static inline void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu,
-					     bool preempted, u64 waits)
-{
-}
-
-static inline void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
-{
-}
-
 static inline void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
 {
 }
@@ -63,11 +37,6 @@ static inline void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 
 static inline void kvm_stats_time_vm_init(struct kvm *kvm)
 {
-}
-
-static inline bool kvm_stats_time_on(void)
-{
-	return false;
 }
 #endif
 
@@ -117,6 +86,9 @@ static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
 /* A halt begins or ends to poll. */
 static inline void kvm_stats_halt_polls(struct kvm_vcpu *vcpu, bool polling)
 {
+	if (!IS_ENABLED(CONFIG_KVM_STATS_TIME))
+		return;
+
 	preempt_disable();
 	if (kvm_stats_time_on())
 		__kvm_stats_time_poll(vcpu, polling);

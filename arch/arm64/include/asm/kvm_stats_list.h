@@ -18,9 +18,3 @@ KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
 	      "Exits from the guest to the kernel, for whatever reason")
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal")
-
-/* One bucket for each line of <asm/kvm_exit_reason_list.h>. */
-KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
-	      "Exits by their reason, which add up to exits")
-
-#include <linux/kvm_stats_time_list.h>

@@ -113,9 +113,3 @@ KVM_VCPU_STAT(u64, directed_yield_attempted, CUMULATIVE, COUNT,
 	      "Attempts to yield to another vCPU, at a hypercall that asks for it")
 KVM_VCPU_STAT(u64, directed_yield_successful, CUMULATIVE, COUNT,
 	      "Attempts to yield to another vCPU that did yield")
-
-/* One bucket for each line of <asm/kvm_exit_reason_list.h>. */
-KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
-	      "Exits by their reason, which add up to exits")
-
-#include <linux/kvm_stats_time_list.h>

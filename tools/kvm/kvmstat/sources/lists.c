@@ -14,6 +14,8 @@
 #define CONFIG_KVM_MIPS_VZ
 #define CONFIG_CPU_LOONGSON64
 #define CONFIG_PPC_BOOK3S
+#define CONFIG_HAVE_KVM_EXIT_REASONS
+#define CONFIG_KVM_STATS_TIME
 
 /* The units of the lists: flags and exponent of a descriptor. */
 #define UNIT_COUNT (KVM_STATS_UNIT_NONE | KVM_STATS_BASE_POW10)
