@@ -3,16 +3,14 @@
 # The front door. Every target is a script of its own in scripts/ or vm/; here
 # stands what depends on what, and `make help` is made from the comments.
 
-BASE ?= $(DEFAULT_BASE)
+BASE ?= 5.10
 LINUX_SRC ?=
 T ?=
 PROFILE ?= x86-npt
 V ?= 0
 DEBUG ?= 0
 
-include base/5.10.mk
-DEFAULT_BASE := $(firstword $(BASE_VERSIONS))
-O := $(if $(filter $(DEFAULT_BASE),$(BASE)),5.10,$(BASE))
+O := $(BASE)
 export BASE LINUX_SRC T PROFILE V DEBUG
 
 comma := ,
@@ -27,12 +25,8 @@ tree: deps-source ## base kernel + one commit per patch: build/$(O)/linux
 	scripts/tree
 
 .PHONY: refresh
-refresh: ## the way back: from the commits in build/5.10/linux to patches/ and the new files
+refresh: ## the way back: from the commits in build/$(O)/linux to patches/ and the new files
 	scripts/refresh
-
-.PHONY: sync
-sync: deps-source ## only copy new files that changed into the tree, no commits
-	scripts/sync
 
 .PHONY: series
 series: deps-lint tree ## mails for git send-email in build/$(O)/series, checked (SIGNOFF=1: signed off)

@@ -1,420 +1,382 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2154 # top, tree, out are set by lib.sh
+# shellcheck shell=bash disable=SC2154 # top, tree, patches are set by lib.sh
 #
-# The series as data: which patches there are, which new files they claim, and
-# how the commits of the tree are made from them. Sourced after lib.sh by the
-# scripts that go from the repository to the tree and back.
+# The series as data, and the commits that it stands for. Sourced after lib.sh.
+#
+# $patches/series names the patches in their order, one per line; the directory of a patch
+# is its topic. A name is looked up in $patches and then in patches/, where those stand that
+# serve every base. A patch is a mail without its numbers:
+#
+#	Subject: KVM: Add a thing
+#
+#	The message.
+#	---
+#	New-file: virt/kvm/thing.c
+#
+#	hunks
+#
+# New-file: claims a file of the repository, or all that match a pattern and are not claimed
+# by name; the commit adds it. The repository holds the file as it is after the last commit.
+# If a later patch has hunks for it, they are taken back to get the earlier version: a hunk
+# has to match in one place only, with or without context.
+# Delete-file: removes a file of the base whose text need not be stored.
+# Script-files: names files (as `git ls-files` does) that the script in the message edits:
+# its lines are indented by a tab and begin with "#!/bin/sh".
 
-patches=patches/5.10
 new_file_dirs="arch Documentation include tools virt"
 base_ref=refs/kvm-stats/base
 head_ref=refs/kvm-stats/head
-state=$top/$tree/.git/kvm-stats
+state=$top/$series_tree/.git/kvm-stats
 
-# as NAME EMAIL DATE: who the commits that are made next are by
+# as NAME EMAIL DATE: the author of the commits that are made next
 as() {
-	export GIT_AUTHOR_NAME=$1 GIT_AUTHOR_EMAIL=$2 GIT_AUTHOR_DATE=$3
-	export GIT_COMMITTER_NAME=$1 GIT_COMMITTER_EMAIL=$2 GIT_COMMITTER_DATE=$3
+	author="$1 <$2> $3"
 }
 
-# The tree's commits are generated: nobody is their author, and their ids repeat.
+# The commits in the tree are generated: they have no author, and their ids repeat.
 as_generated() {
-	as series '' '@1609459200 +0000'
+	as series '' '1609459200 +0000'
 }
 
-series_patches() {
-	[ ! -d "$patches" ] || find "$patches" -name '[0-9]*.patch' | LC_ALL=C sort
+# series_names: the names of the patches in their order
+series_names() {
+	sed 's/#.*//' "$patches/series" | grep -v '^ *$' || :
 }
 
-# series_id DIRECTORY: changes when a patch does
-series_id() {
-	(cd "$1" && find . -name '[0-9]*.patch' | LC_ALL=C sort | xargs -r sha256sum) | sha256sum
+# patch_path NAME
+patch_path() {
+	[ -f "$patches/$1" ] && echo "$patches/$1" || echo "patches/$1"
 }
 
-# What the patches do to files, in lines of three fields with tabs between them:
-#	PATCH	claims	FILE	brings in this new file, a line below its "---" says so
-#	PATCH	edits	FILE	has hunks for its lines, and does no more to it
-# and the same with what else a patch can do: creates, deletes, ...
-what_patches_do() {
-	# shellcheck disable=SC2016 # awk's own
-	series_patches | xargs -r -d '\n' awk '
-		function leave() {
-			if (file != "")
-				print patch "\t" what "\t" file
-			file = ""
-		}
-		FNR == 1 { leave(); patch = FILENAME; part = "message" }
-		part == "message" { if ($0 == "---") part = "claims"; next }
-		/^diff --git / {
-			leave()
-			part = "diff"
-			what = "edits"
-			file = substr($0, 14, (length($0) - 16) / 2)
-			# not one name twice: a rename or a copy, two lines say of what
-			if ($0 != "diff --git a/" file " b/" file)
-				file = ""
-			next
-		}
-		part == "claims" && sub(/^New-file: */, "") { print patch "\tclaims\t" $0; next }
-		part == "claims" { next }
-		/^new file mode / { what = "creates" }
-		/^deleted file mode / { what = "deletes" }
-		/^new mode / { what = "changes the mode of" }
-		/^(GIT binary patch|Binary files )/ { what = "replaces" }
-		sub(/^rename (from|to) /, "") { print patch "\trenames\t" $0 }
-		sub(/^copy to /, "") { print patch "\tcreates\t" $0 }
-		END { leave() }'
+# topics: in their order
+topics() {
+	series_names | sed 's,/[^/]*$,,' | uniq
 }
 
-# The new kernel files of the repository, also those that git does not track yet.
+# new_files: the kernel files of the repository that this base can have, also those that
+# git does not track yet
 new_files() {
 	local file
 	# shellcheck disable=SC2086 # a list of words
-	git ls-files -co --exclude-standard -- $new_file_dirs | LC_ALL=C sort -u |
-	while read -r file; do
-		[ ! -f "$file" ] || printf '%s\n' "$file"
-	done
-}
-
-# unclaimed: new files that no patch claims.
-unclaimed() {
-	LC_ALL=C comm -23 <(new_files) \
-		<(what_patches_do | sed -n 's/^[^\t]*\tclaims\t//p' | LC_ALL=C sort -u)
-}
-
-# note_unclaimed: says so; not an error while a file is being written
-note_unclaimed() {
-	local -a left
-	mapfile -t left < <(unclaimed)
-	[ ${#left[@]} -eq 0 ] ||
-		note "in no commit, because no patch has a New-file: line for it: $(brief "${left[@]}")"
-}
-
-# brief WORD...: the first few
-brief() {
-	local -a first=("${@:1:3}")
-	local more=$(($# - ${#first[@]}))
-	echo "${first[*]}$([ "$more" -eq 0 ] || echo " and $more more")"
-}
-
-# What a file is, content and mode, is "MODE,BLOB" in these scripts.
-
-# ids_of DIR: reads paths, prints "id path" for those that are files in DIR; the blobs
-# are put into the tree's object store.
-ids_of() {
-	local path blob
-	local -a paths=()
-	while read -r path; do
-		[ ! -f "$1/$path" ] || paths+=("$path")
-	done
-	[ ${#paths[@]} -gt 0 ] || return 0
-	paste -d ' ' <(printf "$(realpath "$1")/%s\n" "${paths[@]}" |
-		tgit hash-object -w --no-filters --stdin-paths) <(printf '%s\n' "${paths[@]}") |
-	while read -r blob path; do
-		if [ -x "$1/$path" ]; then
-			echo "100755,$blob $path"
-		else
-			echo "100644,$blob $path"
+	{
+		git ls-files -co --exclude-standard -- $new_file_dirs
+		git -C "compat/$BASE" ls-files -co --exclude-standard 2>/dev/null || :
+	} | LC_ALL=C sort -u | while read -r file; do
+		if [ -f "$file" ] || [ -f "compat/$BASE/$file" ]; then
+			printf '%s\n' "$file"
 		fi
 	done
 }
 
-# ids_changed OPTION... OLD NEW: "id path" in NEW of what differs
-ids_changed() {
-	tgit diff-tree -r --no-renames --raw "$@" |
-		sed -E 's/^:[0-9]+ ([0-9]+) [0-9a-f]+ ([0-9a-f]+) .\t/\1,\2 /'
+# stored_path FILE: where the repository has it
+stored_path() {
+	[ -f "compat/$BASE/$1" ] && echo "compat/$BASE/$1" || echo "$1"
 }
 
-# set_index: reads "id path"
-set_index() {
-	sed -E 's/^([0-9]+),([0-9a-f]+) /\1 \2\t/' | tgit update-index --add --index-info
-}
-
-# check_claims: each file is claimed once, and the claim is ours to make; the patches after
-# it, and only those, may edit its lines.
-check_claims() {
-	local all patch what file
-	local -A by=() there=()
-	all=$(what_patches_do)
-	while IFS=$'\t' read -r patch what file; do
-		[ "$what" = claims ] || continue
-		patch=${patch##*/}
-		[ -z "${by[$file]:-}" ] ||
-			die "$file is claimed twice: by ${by[$file]} and by $patch"
-		by[$file]=$patch
-		case " $new_file_dirs " in
-		*" ${file%%/*} "*) ;;
-		*) die "$patch claims $file: new files live in $new_file_dirs" ;;
-		esac
-	done <<<"$all"
-	while IFS=$'\t' read -r patch what file; do
-		[ -n "${by[${file:-none}]:-}" ] || continue
-		patch=${patch##*/}
-		if [ "$what" = claims ]; then
-			there[$file]=1
-		elif [ "${by[$file]}" = "$patch" ]; then
-			die "$patch claims $file and $what it as well: the claim stands for the file as a whole"
-		elif [ -z "${there[$file]:-}" ]; then
-			die "$patch $what $file, which ${by[$file]} after it brings in"
-		elif [ "$what" != edits ]; then
-			die "$patch $what $file, which ${by[$file]} brings in: a later patch can edit its lines, no more"
-		fi
-	done <<<"$all"
-}
-
-# split_patch PATCH DIRECTORY: writes its commit message and its hunks to "message" and "diff"
-split_patch() {
-	local subject
-	plain_git mailinfo -k "$2/body" "$2/diff" <"$1" >"$2/headers" ||
-		die "$1 is not in mail format"
-	subject=$(sed -n 's/^Subject: //p' "$2/headers")
-	[ -n "$subject" ] || die "$1 has no Subject: line"
-	{ printf '%s\n\n' "$subject"; cat "$2/body"; } | plain_git stripspace >"$2/message"
-}
-
-# commit_patch PARENT PATCH CLAIMED EDITED: one commit, made on the index in
-# $GIT_INDEX_FILE, without touching the work tree. CLAIMED and EDITED have an "id path" line
-# per new file, with what it is after this commit.
-commit_patch() {
-	local parent=$1 patch=$2 claimed=$3 edited=$4 dir path context had
-	local -a paths=()
-	dir=${GIT_INDEX_FILE%/*}
-	split_patch "$patch" "$dir"
-	if grep -q '^diff --git ' "$dir/diff"; then
-		# The hunks were made on the default base. Another one may differ in a line
-		# beside them, as 5.10.223-1 does in arch/s390/kvm/diag.c. (What becomes of
-		# new files is known already, exactly and for all bases.)
-		context=3
-		[ "$BASE" = "$default_base" ] || context=2
-		tgit apply --cached --whitespace=nowarn "-C$context" "$dir/diff" ||
-			die "${patch##*/} does not apply to the source $BASE"
-	fi
-	if [ -n "$claimed" ]; then
-		while read -r _ path; do
-			paths+=("$path")
-		done < <(printf '%s' "$claimed")
-		had=$(tgit ls-files -- "${paths[@]}")
-		[ -z "$had" ] || die "${patch##*/} claims ${had//$'\n'/ }, which the base has already"
-	fi
-	printf '%s' "$claimed$edited" | set_index
-	tgit commit-tree -p "$parent" "$(tgit write-tree)" <"$dir/message"
-}
-
-# unclear CONTENT PATCH FILE: prints where PATCH leaves lines in FILE that CONTENT has not
-# just once, so that a hunk could be taken back in the wrong place.
-unclear() {
-	awk -v ours="diff --git a/$3 b/$3" '
-		function look(	i, k, places) {
-			for (i = 0; i + wanted <= lines; i++) {
-				for (k = 1; k <= wanted && line[i + k] == want[k]; k++)
-					;
-				places += k > wanted
-			}
-			if (places != 1)
-				print at
+# split_patches PATCH...: in the current directory, for the patch of number N, writes
+# N.message, N.fields and, for each file that it has hunks for, N.K.diff; prints lines of
+# N, K and the file's name, with tabs between.
+split_patches() {
+	awk '
+		function out(name) {
+			if (name != target && target)
+				close(target)
+			target = name
 		}
-		FILENAME == ARGV[1] { line[++lines] = $0; next }
-		old > 0 || new > 0 {
-			if (!/^[+\\]/) old--
-			if (!/^[-\\]/) { new--; want[++wanted] = substr($0, 2) }
-			if (old <= 0 && new <= 0 && mine) look()
+		FNR == 1 {
+			n++; k = 0; blank = 0; part = "message"
+			if (sub(/^Subject: /, "") != 1 || $0 == "") {
+				print FILENAME ": no Subject: in the first line" >"/dev/stderr"
+				exit 1
+			}
+			out(n ".fields"); printf "" >target
+			out(n ".message"); print >target
 			next
 		}
-		/^diff --git / { mine = $0 == ours }
-		/^@@ / {
-			old = split(substr($2, 2), part, ",") > 1 ? part[2] : 1
-			new = split(substr($3, 2), part, ",") > 1 ? part[2] : 1
-			at = part[1]
-			wanted = 0
-		}' "$1" "$2"
+		part == "message" && $0 == "---" { part = "fields"; out(n ".fields"); next }
+		part == "message" && /^[ \t]*$/ { blank++; next }
+		part == "message" {
+			while (blank) { print "" >target; blank-- }
+			print >target
+			next
+		}
+		/^diff --git / {
+			part = "diff"
+			name = substr($3, 3)
+			out(n "." ++k ".diff")
+			print n "\t" k "\t" name
+		}
+		part == "fields" && $0 == "" { next }
+		{ print >target }' "$@"
 }
 
-# take_back PATCH FILE ID: prints the blob that FILE, being ID after PATCH, was before it.
-# Lines may have moved by edits elsewhere in the file, but the hunks must be exact and have
-# one place only. If not, the file was edited where PATCH edits it.
+# take_back CONTENT DIFF: prints the content before the hunks of the diff were applied.
+# Fails, with the first line of the hunk that matches nowhere or in several places.
 take_back() {
-	local patch=$1 file=$2 id=$3 dir where=
-	dir=${GIT_INDEX_FILE%/*}
-	local -x GIT_INDEX_FILE=$dir/back
-	rm -f "$dir/back"
-	set_index <<<"$id $file"
-	tgit cat-file blob "${id#*,}" >"$dir/content"
-	if tgit apply -R --cached --whitespace=nowarn "--include=$file" <"$patch" 2>"$dir/errors"; then
-		where=$(unclear "$dir/content" "$patch" "$file")
-	else
-		where=$(sed -n 's/^error: patch failed: .*:\([0-9]*\)$/\1/p' "$dir/errors")
-		[ -n "$where" ] || die "${patch##*/}, $file: $(cat "$dir/errors")"
-	fi
-	[ -z "$where" ] ||
-		die "$file has edits where ${patch##*/} has its own (about line ${where%%$'\n'*}), so that it is not clear which commit they belong to: 'make sync', commit them in $tree as a fixup of that commit, and 'make refresh'"
-	tgit ls-files -s | cut -d ' ' -f 2
+	awk '
+		function undo(	i, k, at, places, tail) {
+			for (i = 1; wanted && i + wanted - 1 <= lines; i++) {
+				for (k = 1; k <= wanted && line[i + k - 1] == want[k]; k++)
+					;
+				if (k > wanted) { places++; at = i }
+			}
+			if (places != 1) {
+				printf "%s: %s\n", places ? "ambiguous" : "not found",
+					wanted ? want[1] : hunk >"/dev/stderr"
+				failed = 1
+				exit 1
+			}
+			tail = lines - (at + wanted - 1)
+			if (befores > wanted)
+				for (k = tail; k >= 1; k--)
+					line[at + befores - 1 + k] = line[at + wanted - 1 + k]
+			else
+				for (k = 1; k <= tail; k++)
+					line[at + befores - 1 + k] = line[at + wanted - 1 + k]
+			for (k = 1; k <= befores; k++)
+				line[at + k - 1] = before[k]
+			lines += befores - wanted
+		}
+		FILENAME == ARGV[1] { line[++lines] = $0; next }
+		/^@@ / && !old && !new {
+			hunk = $0
+			old = split(substr($2, 2), part, ",") > 1 ? part[2] : 1
+			new = split(substr($3, 2), part, ",") > 1 ? part[2] : 1
+			wanted = befores = 0
+			next
+		}
+		old > 0 || new > 0 {
+			if (!/^\+/) { old--; before[++befores] = substr($0, 2) }
+			if (!/^-/) { new--; want[++wanted] = substr($0, 2) }
+			if (!old && !new) undo()
+		}
+		END { if (!failed) for (i = 1; i <= lines; i++) print line[i] }' "$1" "$2"
 }
+
+# make_commits: makes the commits of the series on the base, by the author of as(), and
+# prints their ids, one per line. $files_root is where the new files are found.
+make_commits() (
+	local n k path field value id patch count=0 from files_root=${files_root:-}
+	local -a names=() paths=()
+	local -A owner=() edits=() diffs=() removed=() scripted=()
+	work=$(mktemp -d "$state/commits.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+
+	while read -r patch; do
+		names[++count]=$patch
+		paths[$count]=$(realpath -e "$(patch_path "$patch")" 2>/dev/null) ||
+			die "$patches/series names $patch, which does not exist"
+	done < <(series_names)
+	[ "$count" -gt 0 ] || die "$patches/series names no patch"
+	(cd "$work" && split_patches "${paths[@]}" >hunks)
+
+	claim
+	while IFS=$'\t' read -r n k path; do
+		if [ -z "${owner[$path]:-}" ]; then
+			diffs[$n]+=" $n.$k.diff"
+			echo "$path" >>"$work/$n.changed"
+			echo "$path"
+		elif [ "${owner[$path]}" -lt "$n" ]; then
+			edits[$n]+="$k $path"$'\n'
+		else
+			die "${names[$n]} has hunks for $path, which it or a later patch (${names[${owner[$path]}]}) claims"
+		fi
+	done <"$work/hunks" >"$work/base-files"
+	versions
+	base_files
+	{
+		from=$(tgit rev-parse "$base_ref")
+		for ((n = 1; n <= count; n++)); do
+			apply "$n"
+			emit "$n" "$from"
+			from=:$n
+		done
+		echo done
+	} | tgit fast-import --quiet --done --force "--export-marks=$work/marks"
+	sort -t : -k 2n "$work/marks" | cut -d ' ' -f 2
+)
+
+# claim: a part of make_commits. Sets owner[FILE], and writes N.claims.
+claim() {
+	local pass
+	local -a all
+	mapfile -t all < <(cd "${files_root:-.}" && if [ -n "${files_root:-}" ]; then
+		find . -type f | sed 's,^\./,,'; else new_files; fi)
+	for pass in name pattern; do
+		for ((n = 1; n <= count; n++)); do
+			while read -r field value; do
+				case $field in
+				New-file:)
+					case $value in
+					*[*?[]*) [ "$pass" = name ] || claim_pattern ;;
+					*) [ "$pass" = pattern ] || claim_file "$value" ;;
+					esac
+					;;
+				Delete-file:) removed[$n]+="$value"$'\n' ;;
+				Script-files:) scripted[$n]+="$value " ;;
+				*) die "${names[$n]}: '$field $value' is no field: New-file:, Delete-file: or Script-files:" ;;
+				esac
+			done <"$work/$n.fields"
+		done
+	done
+}
+
+claim_file() {
+	[ -z "${owner[$1]:-}" ] ||
+		die "$1 is claimed twice: by ${names[${owner[$1]}]} and by ${names[$n]}"
+	[ -f "${files_root:-compat/$BASE}/$1" ] || [ -f "${files_root:-.}/$1" ] ||
+		die "${names[$n]} claims $1, which does not exist: add the file or remove its New-file line"
+	owner[$1]=$n
+	echo "$1" >>"$work/$n.claims"
+}
+
+claim_pattern() {
+	local file found=
+	for file in "${all[@]}"; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $file == $value ]] || continue
+		found=1
+		[ -n "${owner[$file]:-}" ] && grep -qxF "New-file: $file" "$work/${owner[$file]}.fields" ||
+			claim_file "$file"
+	done
+	[ -n "$found" ] || die "${names[$n]} claims $value, which matches no file"
+}
+
+# versions: a part of make_commits. Writes N.new/FILE, the new files as they are after patch N
+# that claims or edits them: from the last version on, hunks are taken back.
+versions() {
+	local root
+	mkdir "$work/final"
+	for root in "${files_root:-.}" "${files_root:-compat/$BASE}"; do
+		[ ! -d "$root" ] || (cd "$root" && for path in "${!owner[@]}"; do
+			[ ! -f "$path" ] || printf '%s\n' "$path"
+		done | xargs -r -d '\n' cp -p --parents -t "$work/final")
+	done
+	for ((n = count; n > 0; n--)); do
+		[ -z "${edits[$n]:-}" ] || while read -r k path; do
+			[ -n "$k" ] || continue
+			mkdir -p "$work/$n.new/${path%/*}"
+			cp -p "$work/final/$path" "$work/$n.new/$path"
+			# keeps the mode
+			take_back "$work/$n.new/$path" "$work/$n.$k.diff" >"$work/final/$path" 2>"$work/error" ||
+				die "$path has an edit in lines that ${names[$n]} edits ($(cat "$work/error")): undo it, make it in $tree as a fixup of that commit, and 'make refresh'"
+		done < <(tac <<<"${edits[$n]}")
+		[ ! -f "$work/$n.claims" ] ||
+			(cd "$work/final" && mkdir -p "../$n.new" && xargs cp -p --parents -t "../$n.new") <"$work/$n.claims"
+	done
+}
+
+# base_files: a part of make_commits. Those of the base that the series edits, in files/.
+base_files() {
+	local -a patterns
+	mkdir "$work/files"
+	{
+		cat "$work/base-files"
+		for n in "${!scripted[@]}"; do
+			read -ra patterns <<<"${scripted[$n]}"
+			tgit ls-tree -r --name-only "$base_ref" | pathspec "${patterns[@]}" | tee "$work/$n.scripted"
+		done
+	} | LC_ALL=C sort -u >"$work/wanted"
+	[ ! -s "$work/wanted" ] || tgit ls-tree -r --name-only "$base_ref" | LC_ALL=C sort |
+		LC_ALL=C comm -12 - "$work/wanted" |
+		xargs -r -d '\n' git -C "$tree" archive "$base_ref" -- | tar -x -C "$work/files"
+}
+
+# pathspec PATTERN...: filters names by patterns in which * also matches slashes
+pathspec() {
+	local name pattern
+	while read -r name; do
+		for pattern; do
+			# shellcheck disable=SC2053 # a pattern
+			[[ $name != $pattern ]] || { printf '%s\n' "$name"; break; }
+		done
+	done
+}
+
+# apply N: a part of make_commits. Runs the script of a patch and applies its hunks.
+apply() {
+	if [ -s "$work/$1.scripted" ]; then
+		sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p' "$work/$1.message" >"$work/script"
+		cp -r "$work/files" "$work/before"
+		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
+		(cd "$work/files" && find . -type f | while read -r path; do
+			cmp -s "$path" "../before/$path" || echo "${path#./}"
+		done) >>"$work/$1.changed"
+		rm -r "$work/before"
+	fi
+	[ -z "${diffs[$1]:-}" ] || (
+		cd "$work/files"
+		# shellcheck disable=SC2086 # a list of words
+		set -- "$1" ${diffs[$1]}
+		n=$1
+		shift
+		cat "${@/#/../}" | GIT_CEILING_DIRECTORIES=$work plain_git apply --whitespace=nowarn 2>"$work/error" ||
+			die "${names[$n]} does not apply to $BASE: $(cat "$work/error")"
+	)
+}
+
+# emit N PARENT: a part of make_commits. The commit, for git fast-import.
+emit() {
+	local dir
+	printf 'commit refs/kvm-stats/build\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n' \
+		"$1" "$author" "$author" "$(wc -c <"$work/$1.message")"
+	cat "$work/$1.message"
+	printf 'from %s\n' "$2"
+	for dir in files "$1.new"; do
+		if [ "$dir" = files ]; then
+			[ ! -f "$work/$1.changed" ] || LC_ALL=C sort -u "$work/$1.changed"
+		else
+			[ ! -d "$work/$dir" ] || (cd "$work/$dir" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort)
+		fi >"$work/emitted"
+		[ -s "$work/emitted" ] || continue
+		paste -d ' ' \
+			<(sed "s,^,$work/$dir/," "$work/emitted" | tgit hash-object -w --no-filters --stdin-paths) \
+			"$work/emitted" | while read -r id path; do
+			if [ -x "$work/$dir/$path" ]; then
+				printf 'M 100755 %s %s\n' "$id" "$path"
+			else
+				printf 'M 100644 %s %s\n' "$id" "$path"
+			fi
+		done
+	done
+	[ -z "${removed[$1]:-}" ] || printf '%s' "${removed[$1]}" | sort -u | sed 's/^/D /'
+	echo
+}
+
+# unclaimed: new files that no patch of any base claims
+unclaimed() {
+	new_files | while read -r file; do
+		claimed "$file" || echo "$file"
+	done
+}
+
+# claimed FILE
+claimed() {
+	local pattern
+	[ "${#patterns[@]}" -gt 0 ] || mapfile -t patterns < <(
+		find patches -name '*.patch' -exec sed -n '/^---$/,/^diff /s/^New-file: *//p' {} +)
+	for pattern in "${patterns[@]}"; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $1 != $pattern ]] || return 0
+	done
+	return 1
+}
+patterns=()
 
 # no_rebase: while one goes on, HEAD is not what it seems
 no_rebase() {
-	local dir
-	for dir in rebase-merge rebase-apply; do
-		[ ! -d "$tree/.git/$dir" ] ||
-			die "a rebase is going on in $tree: finish it and 'make refresh'"
-	done
+	[ ! -d "$tree/.git/rebase-merge" ] && [ ! -d "$tree/.git/rebase-apply" ] ||
+		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
-# build_commits: makes the commits of the series on the base, by whoever was said with
-# as(), and prints the last id. The new files are at the end as the file $final_ids says in
-# "id path" lines; without that, as they are in the repository.
-# What was made once is not made again: $state/known has "OBJECT what it was made of".
-build_commits() {
-	local parent dir ident patch path id key object sum at=
-	local -A known=() sums=() at_end=() claimed=() edited=()
-	local -a order=()
-	parent=$(tgit rev-parse --verify -q "$base_ref")
-	dir=$(mktemp -d "$state/commits.XXXXXX")
-	# shellcheck disable=SC2064 # the directory as it is now
-	trap "rm -rf '$dir'" EXIT
-	export GIT_INDEX_FILE=$dir/index
-
-	ident=$(git var GIT_AUTHOR_IDENT)
-	touch "$state/known"
-	while read -r object key; do known[$key]=$object; done < <(tail -n 5000 "$state/known" |
-		tgit cat-file --batch-check='%(objectname) %(rest)' | sed '/ missing$/d')
-	while read -r sum patch; do
-		order+=("$patch")
-		sums[$patch]=$sum
-	done < <(series_patches | xargs -r -d '\n' sha256sum)
-	while read -r id path; do
-		at_end[$path]=$id
-	done < <(if [ -n "${final_ids:-}" ]; then cat "$final_ids"; else new_files | ids_of .; fi)
-	versions
-
-	for patch in "${order[@]}"; do
-		key=$({
-			echo "$parent $ident ${sums[$patch]}"
-			echo "${claimed[$patch]:-}${edited[$patch]:-}"
-		} | sha256sum)
-		key="commit ${key%% *}"
-		object=${known[$key]:-}
-		if [ -z "$object" ]; then
-			# the index goes on from where the last new commit left it
-			[ "$at" = "$parent" ] || tgit read-tree "$parent"
-			object=$(commit_patch "$parent" "$patch" "${claimed[$patch]:-}" "${edited[$patch]:-}")
-			at=$object
-			echo "$object $key" >>"$state/known"
-		fi
-		parent=$object
-	done
-	echo "$parent"
-}
-
-# versions: a part of build_commits. For each patch, "id path" lines of what the new files
-# that it claims and those that it edits are after it: from the last version on, the hunks
-# are taken back, and what is left when all are is what gets claimed.
-versions() {
-	local patch what path id key object i
-	local -A by=() later=()
-	local -a after
-	while IFS=$'\t' read -r patch what path; do
-		if [ "$what" = claims ]; then
-			by[$path]=$patch
-		elif [ -n "${by[$path]:-}" ]; then
-			later[$path]+=${later[$path]:+$'\n'}$patch
-		fi
-	done < <(what_patches_do)
-	while read -r path; do
-		[ -n "$path" ] || continue
-		id=${at_end[$path]:-}
-		[ -n "$id" ] ||
-			die "${by[$path]##*/} claims $path, which does not exist: add the file or remove its New-file line"
-		after=()
-		[ -z "${later[$path]:-}" ] || mapfile -t after <<<"${later[$path]}"
-		for ((i = ${#after[@]} - 1; i >= 0; i--)); do
-			patch=${after[i]}
-			edited[$patch]+="$id $path"$'\n'
-			key="${sums[$patch]} taken back from $id $path"
-			object=${known[$key]:-}
-			if [ -z "$object" ]; then
-				object=$(take_back "$patch" "$path" "$id")
-				echo "$object $key" >>"$state/known"
-			fi
-			id=${id%,*},$object
-		done
-		claimed[${by[$path]}]+="$id $path"$'\n'
-	done < <(printf '%s\n' "${!by[@]}" | LC_ALL=C sort)
-}
-
-# settle OLD NEW: copies in the work tree that we made are no edits. Those that are as in NEW
-# already count as up to date, older ones go, so that neither is in the way.
-settle() {
-	local -A work=() last=()
-	local id path
-	while read -r id path; do last[$path]=$id; done <"$state/synced"
-	ids_changed "$1" "$2" >"$state/differs"
-	while read -r id path; do
-		work[$path]=$id
-	done < <(cut -d ' ' -f 2- "$state/differs" | ids_of "$tree")
-	while read -r id path; do
-		if [ "${work[$path]:-}" = "$id" ]; then
-			echo "$id $path"
-		elif [ "${work[$path]:-none}" = "${last[$path]:-}" ]; then
-			rm "$tree/$path"
-		fi
-	done <"$state/differs" | set_index
-	rm "$state/differs"
-}
-
-# move OLD NEW: the work tree and HEAD.
+# move OLD NEW: the work tree and HEAD. Edits that are not committed stay, or are in the way.
 move() {
 	local blocked
-	settle "$1" "$2"
-	tgit update-index -q --refresh >/dev/null || : # says only that there are edits
-	if ! blocked=$(tgit read-tree -m -u "$1" "$2" 2>&1); then
+	tgit update-index -q --refresh >/dev/null || : # its status says only that there are edits
+	blocked=$(tgit read-tree -m -u "$1" "$2" 2>&1) || {
 		note "$blocked"
-		die "edits in $tree are in the way of the series: commit them there and 'make refresh', or take them back"
-	fi
+		die "edits in $tree are in the way of the series: commit them there and 'make refresh', or undo them"
+	}
 	tgit update-ref -m "made from the series" HEAD "$2"
 	tgit update-ref "$head_ref" "$2"
-}
-
-# checkpatch OPTION...: reads the names of files, prints what checkpatch complains about and
-# scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
-# because it leaves a cache where it is called. What was found clean is not looked at again.
-checkpatch() {
-	local way names complaints file line type text status=0
-	way=$(cat "$tree/scripts/checkpatch.pl" scripts/checkpatch.known <(echo "$*") |
-		sha256sum)
-	names=$(names_of_contents "$way")
-	touch "$out/checkpatch-clean"
-	names=$(awk 'FILENAME == ARGV[1] { clean[$1]; next } !($1 in clean)' \
-		"$out/checkpatch-clean" - <<<"$names")
-	complaints=$(cd "$out" && sed -n "s,^[^ ]* ,$top/,p" <<<"$names" | xargs -r -P "$(nproc)" -n 1 \
-		sh -c 'perl linux/scripts/checkpatch.pl --root=linux --strict --no-summary \
-			--terse --show-types "$@" || [ $? -eq 1 ]' sh "$@")
-	while IFS=: read -r file line _ type text; do
-		[ -n "$file" ] || continue
-		known_complaint "$type" "$(sed -n "${line}p" "$file")" && continue
-		echo "${file#"$top"/}:$line: $type:$text"
-		status=1
-	done <<<"$complaints"
-	[ "$status" -ne 0 ] || sed -n 's/ .*//p' <<<"$names" >>"$out/checkpatch-clean"
-	return "$status"
-}
-
-# names_of_contents WAY: reads names of files, prints each after a hash of its content. When
-# a mail was made, and of which commit, is none.
-names_of_contents() {
-	local file
-	while read -r file; do
-		case $file in
-		*.patch) sed -E '/^From [0-9a-f]{40} /d; /^Date: /d' "$file" ;;
-		*) cat "$file" ;;
-		esac | cat - <(echo "$file $1") | sha256sum | sed "s,-\$,$file,; s,  , ,"
-	done
-}
-
-# known_complaint TYPE LINE: the line complained about matches the pattern of its type.
-known_complaint() {
-	local type pattern
-	while read -r type pattern; do
-		[ "$type" = "$1" ] && grep -qE -e "$pattern" <<<"$2" && return
-	done < <(grep -v '^#' scripts/checkpatch.known)
-	return 1
 }

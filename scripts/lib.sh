@@ -24,23 +24,25 @@ note() {
 	printf '%s\n' "$*" >&2
 }
 
-# base_value NAME: a variable of the base's makefile.
+# The kernel that is patched: the name of a file of base/ and of directories of patches/,
+# compat/, build/ and vm/expect/, which hold all that differs between bases.
+BASE=${BASE:-5.10}
+[ -f "base/$BASE.mk" ] ||
+	die "BASE=$BASE is unknown, choose one of: $(cd base && echo * | sed 's/\.mk//g')"
+LINUX_SRC=${LINUX_SRC:-}
+out=build/$BASE
+patches=patches/$BASE
+
+# base_value NAME: a variable of the base's makefile
 base_value() {
-	sed -n "s/^$1 := *//p" base/5.10.mk
+	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
-default_base=$(base_value BASE_VERSIONS)
-default_base=${default_base%% *}
-BASE=${BASE:-$default_base}
-LINUX_SRC=${LINUX_SRC:-}
-[ -n "$(base_value "${BASE}_SHA256")" ] ||
-	die "BASE=$BASE is unknown, choose one of: $(base_value BASE_VERSIONS)"
+# expect NAME: what is expected on this base
+expect() {
+	echo "vm/expect/$BASE/$1"
+}
 
-if [ "$BASE" = "$default_base" ]; then
-	out=build/5.10
-else
-	out=build/$BASE
-fi
 # VARIANT=base is the base without the series, to compare with: a work tree and
 # objects beside the others, so that the compiler's cache has nearly all of it.
 VARIANT=${VARIANT:-}

@@ -124,7 +124,7 @@ select_tests() {
 
 # Where a program of a test may stand, first match wins.
 program_path() {
-	printf '%s\n' "${PROGRAMS:-vm/guest}" vm/guest vm/baseline "$vm_programs/$arch" \
+	printf '%s\n' "${PROGRAMS:-vm/guest}" vm/guest "vm/expect/$BASE" "$vm_programs/$arch" \
 		"$out/selftests-$arch" "$out/kvmstat-$arch" tools/kvm/kvmstat
 }
 

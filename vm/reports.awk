@@ -2,7 +2,7 @@
 #
 # A kernel log without those reports of debug kernels that are not ours: of KCSAN
 # without a function of KVM's modules, but for what an interrupt has interrupted, and
-# those of the list vm/baseline/reports, which the base gives as well. They go to the file named by the variable others. Set
+# those of the list vm/expect/*/reports, which the base gives as well. They go to the file named by the variable others. Set
 # before the files: phase=known (the list) and phase=log.
 
 # Whether the report, all of its lines in one, is ours.

@@ -38,7 +38,7 @@ check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests t
 	vm/check-harness
 
 .PHONY: baseline
-baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in vm/baseline what the kernel without the series does
+baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in vm/expect what the kernel without the series does
 	vm/record
 
 ##@ Measuring, on the base and with the series

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154 # top, tree and out are set by lib.sh
+#
+# Runs the kernel's checkpatch on files and mails. Sourced after lib.sh.
+
+# checkpatch OPTION...: reads the names of files, prints what checkpatch complains about and
+# scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
+# because it leaves a cache where it is called. What was found clean is not looked at again.
+checkpatch() {
+	local way names complaints file line type text status=0
+	way=$(cat "$tree/scripts/checkpatch.pl" scripts/checkpatch.known <(echo "$*") |
+		sha256sum)
+	names=$(names_of_contents "$way")
+	touch "$out/checkpatch-clean"
+	names=$(awk 'FILENAME == ARGV[1] { clean[$1]; next } !($1 in clean)' \
+		"$out/checkpatch-clean" - <<<"$names")
+	complaints=$(cd "$out" && sed -n "s,^[^ ]* ,$top/,p" <<<"$names" | xargs -r -P "$(nproc)" -n 1 \
+		sh -c 'perl linux/scripts/checkpatch.pl --root=linux --strict --no-summary \
+			--terse --show-types "$@" || [ $? -eq 1 ]' sh "$@")
+	while IFS=: read -r file line _ type text; do
+		[ -n "$file" ] || continue
+		known_complaint "$type" "$(sed -n "${line}p" "$file")" && continue
+		echo "${file#"$top"/}:$line: $type:$text"
+		status=1
+	done <<<"$complaints"
+	[ "$status" -ne 0 ] || sed -n 's/ .*//p' <<<"$names" >>"$out/checkpatch-clean"
+	return "$status"
+}
+
+# names_of_contents WAY: reads names of files, prints each after a hash of its content. When
+# a mail was made, and of which commit, is none.
+names_of_contents() {
+	local file
+	while read -r file; do
+		case $file in
+		*.patch) sed -E '/^From [0-9a-f]{40} /d; /^Date: /d' "$file" ;;
+		*) cat "$file" ;;
+		esac | cat - <(echo "$file $1") | sha256sum | sed "s,-\$,$file,; s,  , ,"
+	done
+}
+
+# known_complaint TYPE LINE: the line complained about matches the pattern of its type.
+known_complaint() {
+	local type pattern
+	while read -r type pattern; do
+		[ "$type" = "$1" ] && grep -qE -e "$pattern" <<<"$2" && return
+	done < <(grep -v '^#' scripts/checkpatch.known)
+	return 1
+}
