@@ -48,6 +48,13 @@ patch_path() {
 	[ -f "$patches/$1" ] && echo "$patches/$1" || echo "patches/$1"
 }
 
+# series_patches: the files of the patches in their order
+series_patches() {
+	series_names | while read -r patch; do
+		patch_path "$patch"
+	done
+}
+
 # topics: in their order
 topics() {
 	series_names | sed 's,/[^/]*$,,' | uniq
@@ -127,26 +134,26 @@ take_back() {
 				exit 1
 			}
 			tail = lines - (at + wanted - 1)
-			if (befores > wanted)
+			if (olds > wanted)
 				for (k = tail; k >= 1; k--)
-					line[at + befores - 1 + k] = line[at + wanted - 1 + k]
+					line[at + olds - 1 + k] = line[at + wanted - 1 + k]
 			else
 				for (k = 1; k <= tail; k++)
-					line[at + befores - 1 + k] = line[at + wanted - 1 + k]
-			for (k = 1; k <= befores; k++)
+					line[at + olds - 1 + k] = line[at + wanted - 1 + k]
+			for (k = 1; k <= olds; k++)
 				line[at + k - 1] = before[k]
-			lines += befores - wanted
+			lines += olds - wanted
 		}
 		FILENAME == ARGV[1] { line[++lines] = $0; next }
 		/^@@ / && !old && !new {
 			hunk = $0
 			old = split(substr($2, 2), part, ",") > 1 ? part[2] : 1
 			new = split(substr($3, 2), part, ",") > 1 ? part[2] : 1
-			wanted = befores = 0
+			wanted = olds = 0
 			next
 		}
 		old > 0 || new > 0 {
-			if (!/^\+/) { old--; before[++befores] = substr($0, 2) }
+			if (!/^\+/) { old--; before[++olds] = substr($0, 2) }
 			if (!/^-/) { new--; want[++wanted] = substr($0, 2) }
 			if (!old && !new) undo()
 		}
@@ -154,17 +161,19 @@ take_back() {
 }
 
 # make_commits: makes the commits of the series on the base, by the author of as(), and
-# prints their ids, one per line. $files_root is where the new files are found.
-make_commits() (
+# prints their ids, one per line. $files_root is where the new files are found. To be called in
+# a subshell.
+make_commits() {
 	local n k path field value id patch count=0 from files_root=${files_root:-}
 	local -a names=() paths=()
 	local -A owner=() edits=() diffs=() removed=() scripted=()
 	work=$(mktemp -d "$state/commits.XXXXXX")
-	trap 'rm -rf "$work"' EXIT
+	# shellcheck disable=SC2064 # the directory as it is now
+	trap "rm -rf '$work'" EXIT
 
 	while read -r patch; do
 		names[++count]=$patch
-		paths[$count]=$(realpath -e "$(patch_path "$patch")" 2>/dev/null) ||
+		paths[count]=$(realpath -e "$(patch_path "$patch")" 2>/dev/null) ||
 			die "$patches/series names $patch, which does not exist"
 	done < <(series_names)
 	[ "$count" -gt 0 ] || die "$patches/series names no patch"
@@ -191,15 +200,16 @@ make_commits() (
 			emit "$n" "$from"
 			from=:$n
 		done
-		echo done
+		echo 'done'
 	} | tgit fast-import --quiet --done --force "--export-marks=$work/marks"
 	sort -t : -k 2n "$work/marks" | cut -d ' ' -f 2
-)
+}
 
 # claim: a part of make_commits. Sets owner[FILE], and writes N.claims.
 claim() {
 	local pass
 	local -a all
+	local -A by_name=()
 	mapfile -t all < <(cd "${files_root:-.}" && if [ -n "${files_root:-}" ]; then
 		find . -type f | sed 's,^\./,,'; else new_files; fi)
 	for pass in name pattern; do
@@ -227,6 +237,7 @@ claim_file() {
 	[ -f "${files_root:-compat/$BASE}/$1" ] || [ -f "${files_root:-.}/$1" ] ||
 		die "${names[$n]} claims $1, which does not exist: add the file or remove its New-file line"
 	owner[$1]=$n
+	[ "$pass" = pattern ] || by_name[$1]=1
 	echo "$1" >>"$work/$n.claims"
 }
 
@@ -236,8 +247,9 @@ claim_pattern() {
 		# shellcheck disable=SC2053 # a pattern
 		[[ $file == $value ]] || continue
 		found=1
-		[ -n "${owner[$file]:-}" ] && grep -qxF "New-file: $file" "$work/${owner[$file]}.fields" ||
+		if [ -z "${by_name[$file]:-}" ]; then
 			claim_file "$file"
+		fi
 	done
 	[ -n "$found" ] || die "${names[$n]} claims $value, which matches no file"
 }
@@ -268,13 +280,13 @@ versions() {
 
 # base_files: a part of make_commits. Those of the base that the series edits, in files/.
 base_files() {
-	local -a patterns
+	local -a which
 	mkdir "$work/files"
 	{
 		cat "$work/base-files"
 		for n in "${!scripted[@]}"; do
-			read -ra patterns <<<"${scripted[$n]}"
-			tgit ls-tree -r --name-only "$base_ref" | pathspec "${patterns[@]}" | tee "$work/$n.scripted"
+			read -ra which <<<"${scripted[$n]}"
+			tgit ls-tree -r --name-only "$base_ref" | pathspec "${which[@]}" | tee "$work/$n.scripted"
 		done
 	} | LC_ALL=C sort -u >"$work/wanted"
 	[ ! -s "$work/wanted" ] || tgit ls-tree -r --name-only "$base_ref" | LC_ALL=C sort |
@@ -305,7 +317,7 @@ apply() {
 		rm -r "$work/before"
 	fi
 	[ -z "${diffs[$1]:-}" ] || (
-		cd "$work/files"
+		cd "$work/files" || exit
 		# shellcheck disable=SC2086 # a list of words
 		set -- "$1" ${diffs[$1]}
 		n=$1
@@ -365,7 +377,7 @@ patterns=()
 
 # no_rebase: while one goes on, HEAD is not what it seems
 no_rebase() {
-	[ ! -d "$tree/.git/rebase-merge" ] && [ ! -d "$tree/.git/rebase-apply" ] ||
+	[ -z "$(find "$tree/.git" -maxdepth 1 -name 'rebase-*')" ] ||
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
