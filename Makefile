@@ -59,8 +59,12 @@ deps-%:
 ##@ Checking
 
 .PHONY: check
-check: deps ## everything that is tested; the last line has the totals (DEBUG=1: on debug kernels, FRESH=1: again what passed)
+check: deps ## what shows that it works: the tree, an x86 and an arm64 boot, kvmstat, style
 	scripts/check
+
+.PHONY: check-all
+check-all: deps ## everything that is tested (DEBUG=1: debug kernels, FRESH=1: also what passed, LIMIT=minutes)
+	scripts/check all
 
 .PHONY: lint
 lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims, sparse
