@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kvmstat watch NAME '>' VALUE [per WINDOW]: waits until a statistic grows by so much within
- * a window, or a level comes to be so high, says so and runs a command. The kernel watches
- * where it can, by a trigger for each VM; the values of others are looked at.
+ * a window, or a level comes to be so high, says so and runs a command. It samples the values
+ * with a timer, where it can through a mapping: without a system call.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +21,6 @@
 #include "privilege/runner.h"
 #include "render/render.h"
 #include "sources/replay.h"
-#include "sources/trigger.h"
 #include "util/clock.h"
 #include "util/quantity.h"
 #include "util/util.h"
@@ -46,7 +45,6 @@ struct watched_vm {
 	struct watch_target target;	/* has no desc as long as it is not known */
 	char *refusal;			/* why there is nothing to be watched; or NULL */
 	bool blamed;
-	int trigger;			/* or -1: it is looked at */
 	struct watched *thing;		/* then: each vCPU, or what is watched as one */
 	size_t num_things;
 };
@@ -123,7 +121,6 @@ static struct watch_event new_event(const struct watch *watch, const struct watc
 		.vm = watched->vm,
 		.rule = &watch->options->rule,
 		.target = &watched->target,
-		.by_kernel = watched->trigger >= 0,
 		.time = time_source->real(),
 		.vcpu = NO_VCPU,
 	};
@@ -161,46 +158,6 @@ static int number_of(const struct vm *vm, size_t index)
 	return vm->vcpu[index].number;
 }
 
-/* What the kernel watches */
-
-/* CLOCK_REALTIME of what is so long ago. */
-static struct timespec real_before(uint64_t ns)
-{
-	struct timespec time = time_source->real();
-	uint64_t real_ns = time.tv_sec * NSEC_PER_SEC + time.tv_nsec - ns;
-
-	return (struct timespec) {
-		.tv_sec = real_ns / NSEC_PER_SEC,
-		.tv_nsec = real_ns % NSEC_PER_SEC,
-	};
-}
-
-static void take_kernel_event(struct watch *watch, struct watched_vm *watched,
-			      const struct kvm_stats_event *from)
-{
-	struct watch_event event = new_event(watch, watched);
-	uint64_t now_ns = time_source->now_ns();
-
-	if (from->time_ns < now_ns)
-		event.time = real_before(now_ns - from->time_ns);
-	event.growth = from->growth;
-	event.missed = from->missed;
-	if (from->vcpu != KVM_STATS_EVENT_NO_VCPU) {
-		/* It may be a new one. */
-		if (from->vcpu >= watched->vm->num_vcpus)
-			inventory_update(&watch->inventory, watched->vm);
-		event.vcpu = number_of(watched->vm, from->vcpu);
-	}
-	take_event(watch, &event);
-}
-
-static void close_trigger(struct watched_vm *watched)
-{
-	if (watched->trigger >= 0)
-		close(watched->trigger);
-	watched->trigger = -1;
-}
-
 /* One that is not there, or not yet, is NULL. */
 static const struct vcpu *watched_vcpu(const struct watch *watch, const struct watched_vm *watched)
 {
@@ -210,39 +167,6 @@ static const struct vcpu *watched_vcpu(const struct watch *watch, const struct w
 static bool is_of_one_vcpu(const struct watch *watch, const struct watched_vm *watched)
 {
 	return watched->target.scope == SCOPE_VCPU && watch->options->rule.vcpu != EACH_VCPU;
-}
-
-static struct statsfile_schema *schema_of(const struct watched_vm *watched)
-{
-	return watched->target.scope == SCOPE_VM ? watched->vm->file.schema :
-						   vm_vcpu_schema(watched->vm);
-}
-
-static void open_trigger(struct watch *watch, struct watched_vm *watched)
-{
-	struct kvm_stats_watch asked = {
-		.size = sizeof(asked),
-		.scope = KVM_STATS_WATCH_EACH_VCPU,
-		.desc = watched->target.desc - schema_of(watched)->desc,
-		.first_value = watched->target.first,
-		.num_values = watched->target.count,
-		.threshold = watched->target.threshold,
-		.window_ns = watch->options->rule.window_ns,
-	};
-	struct epoll_event event = { .events = EPOLLIN | EPOLLPRI, .data.ptr = watched, };
-
-	if (watched->target.scope == SCOPE_VM) {
-		asked.scope = KVM_STATS_WATCH_FILE;
-	} else if (watch->options->rule.sum) {
-		asked.scope = KVM_STATS_WATCH_VCPU_SUM;
-	} else if (is_of_one_vcpu(watch, watched)) {
-		asked.scope = KVM_STATS_WATCH_VCPU;
-		asked.vcpu = watched_vcpu(watch, watched) - watched->vm->vcpu;
-	}
-	watched->trigger = inventory_watch(&watch->inventory, watched->vm, &asked);
-	if (watched->trigger >= 0 &&
-	    epoll_ctl(watch->events, EPOLL_CTL_ADD, watched->trigger, &event))
-		close_trigger(watched);
 }
 
 /* What is looked at */
@@ -357,31 +281,6 @@ static void look_at_dead_vm(struct watch *watch, struct watched_vm *watched)
 		look_at_thing(watch, watched, i);
 }
 
-/* What the kernel cannot say. */
-static void look_at_vm_instead(struct watch *watch, struct watched_vm *watched)
-{
-	close_trigger(watched);
-	look_at_vm(watch, watched);
-}
-
-static void read_trigger(struct watch *watch, struct watched_vm *watched)
-{
-	struct kvm_stats_event events[EVENTS_READ];
-	struct epoll_event none = {};
-	ssize_t i, count;
-
-	do {
-		count = trigger_read(watched->trigger, events, EVENTS_READ);
-		for (i = 0; i < count; i++)
-			take_kernel_event(watch, watched, &events[i]);
-	} while (count > 0);
-	/* The VM is gone, and is seen to be; the trigger would be readable until then. */
-	if (!count)
-		epoll_ctl(watch->events, EPOLL_CTL_DEL, watched->trigger, &none);
-	else if (count != -EAGAIN)
-		look_at_vm_instead(watch, watched);
-}
-
 /* VMs that come and go */
 
 static void add_new_vms(struct watch *watch)
@@ -393,14 +292,13 @@ static void add_new_vms(struct watch *watch)
 	for (; watch->num_vms < inventory->num_vms; watch->num_vms++) {
 		watched = xcalloc(1, sizeof(*watched));
 		watched->vm = inventory->vm[watch->num_vms];
-		watched->trigger = -1;
 		watch->vm[watch->num_vms] = watched;
 	}
 }
 
 static bool is_watched(const struct watched_vm *watched)
 {
-	return watched->trigger >= 0 || watched->num_things;
+	return watched->num_things;
 }
 
 /* False as long as there is nothing of it to be watched. */
@@ -431,9 +329,7 @@ static void begin_vm(struct watch *watch, struct watched_vm *watched)
 	if (is_watched(watched) || !find_target(watch, watched))
 		return;
 	announce(watch, watched);
-	open_trigger(watch, watched);
-	if (watched->trigger < 0)
-		look_at_vm(watch, watched);
+	look_at_vm(watch, watched);
 }
 
 static void begin_vms(struct watch *watch)
@@ -466,7 +362,6 @@ static void blame(struct watch *watch)
 
 static void free_watched(struct watched_vm *watched)
 {
-	close_trigger(watched);
 	free(watched->refusal);
 	free(watched->thing);
 	free(watched);
@@ -478,10 +373,7 @@ static void say_end(struct watch *watch, struct watched_vm *watched)
 
 	if (!is_watched(watched))
 		return;
-	if (watched->trigger >= 0)
-		read_trigger(watch, watched);
-	else
-		look_at_dead_vm(watch, watched);
+	look_at_dead_vm(watch, watched);
 	event.ended = true;
 	if (!watch->is_over)
 		render->event(&watch->output, &event);
@@ -543,10 +435,8 @@ static void see_events(struct watch *watch)
 	for (i = 0; i < count; i++) {
 		if (events[i].data.ptr == &watch->inventory)
 			see = true;
-		else if (events[i].data.ptr == &watch->runner)
-			finish_command(watch);
 		else
-			read_trigger(watch, events[i].data.ptr);
+			finish_command(watch);
 	}
 	if (!see)
 		return;
@@ -574,7 +464,7 @@ static void look(struct watch *watch)
 
 	for (i = 0; i < watch->num_vms; i++) {
 		watched = watch->vm[i];
-		if (watched->trigger >= 0 || !watched->num_things || watched->vm->dead)
+		if (!watched->num_things || watched->vm->dead)
 			continue;
 		inventory_update(&watch->inventory, watched->vm);
 		if (!watched->vm->dead)
@@ -847,7 +737,7 @@ static int run_watch(struct watch *watch)
 	if (status == STATUS_OK)
 		status = open_events(watch);
 	if (status == STATUS_OK)
-		status = confine(USE_TRIGGERS);
+		status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
 		status = look_for_choice(&watch->inventory, choice, &watch->process);
 	if (status == STATUS_OK)

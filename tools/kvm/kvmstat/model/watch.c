@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is watched for. Where the kernel has no triggers its rules (linux/kvm_stats.h) are
- * kept here, with looks at the values.
+ * When a statistic that kvmstat watches has grown enough within a window, or is high enough.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #include "privilege/privilege.h"
-#include "sources/trigger.h"
 #include "util/util.h"
 
 /* See host.c on why linux/kvm.h is not included. */
@@ -183,10 +182,6 @@ static const struct rule recording_rules[] = {
 	CALL(ftruncate),
 };
 
-static const struct rule triggers_rules[] = {
-	CALL(ioctl, IS(1, KVM_STATS_WATCH)),
-};
-
 #define RULES(name) { name ## _rules, ARRAY_SIZE(name ## _rules) }
 
 static const struct rules basic = RULES(basic), output = RULES(output);
@@ -198,7 +193,6 @@ static const struct {
 	{ USE_NETWORK, RULES(network), },
 	{ USE_RECORDING, RULES(recording), },
 	{ USE_BROKER, RULES(broker), },
-	{ USE_TRIGGERS, RULES(triggers), },
 };
 
 struct program {

@@ -17,7 +17,6 @@ enum privilege_use {
 	USE_NETWORK = 2,	/* and serves sockets that listen already */
 	USE_RECORDING = 4,	/* and cuts off the end of a file that is open */
 	USE_BROKER = 8,		/* looks through /proc and takes statistics files */
-	USE_TRIGGERS = 16,	/* and has the kernel watch what is in statistics files */
 };
 
 /*

@@ -72,7 +72,6 @@ struct watch_event {
 	int vcpu;			/* or NO_VCPU */
 	uint64_t growth;		/* or the level */
 	uint64_t missed;		/* before this one, of the same */
-	bool by_kernel;			/* it has said so, nobody had to look */
 	bool ended;			/* the VM has, and there is no growth */
 };
 

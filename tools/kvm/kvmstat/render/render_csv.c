@@ -406,7 +406,7 @@ static void add_part(struct line *line, const struct watch_target *target)
 static struct line begin_event_lines(struct output *output)
 {
 	return begin_lines(output, "time," VM_HEADER ",state,scope,vcpu,statistic," SCALE_HEADER
-			   ",part,from,to,threshold,window_s,growth,missed,source");
+			   ",part,from,to,threshold,window_s,growth,missed");
 }
 
 static void begin_events(struct output *output, const struct watch_rule *rule,
@@ -426,7 +426,6 @@ static void add_numbers(struct line *line, const struct watch_event *event)
 	else
 		add_number(line, event->growth);
 	add_number(line, event->missed);
-	add(line, event->by_kernel ? "trigger" : "poll");
 }
 
 static void render_event(struct output *output, const struct watch_event *event)

@@ -540,7 +540,6 @@ static void render_event(struct output *output, const struct watch_event *event)
 	    checked(json_object_new_int(event->vcpu)));
 	add_rule(line, event);
 	add_number(line, "missed", event->missed);
-	add_text(line, "source", event->by_kernel ? "trigger" : "poll");
 	print_object(output, line);
 }
 

@@ -1110,17 +1110,6 @@ static int read_threads(const struct inventory *inventory, const struct process 
 	return -ESRCH;
 }
 
-/* What is of each vCPU has to be of a file that shows them, as those with triggers do. */
-static int watch_vm(const struct inventory *inventory, const struct vm *vm,
-		    const struct kvm_stats_watch *watch)
-{
-	const struct host *host = inventory->host;
-
-	if (!host->watch || !statsfile_has_windows(&vm->file) || vm->file.source.fd < 0)
-		return -ENOTSUP;
-	return host->watch(vm->file.source.fd, watch);
-}
-
 static const struct source processes = {
 	.where = "/proc",
 	.look = look,
@@ -1130,7 +1119,6 @@ static const struct source processes = {
 	.update = update,
 	.see_end = see_end,
 	.read_threads = read_threads,
-	.watch = watch_vm,
 };
 
 void discover_init(struct inventory *inventory, const struct host *host)

@@ -17,7 +17,6 @@
 
 #include "sources/host.h"
 #include "sources/proc.h"
-#include "sources/trigger.h"
 #include "util/file.h"
 #include "util/util.h"
 
@@ -192,7 +191,6 @@ const struct host this_host = {
 	.open_process = open_process,
 	.is_gone = fd_is_readable,
 	.is_stats = is_stats,
-	.watch = trigger_open,
 	.is_same = is_same,
 	.is_dead = is_dead,
 	.access = STATSFILE_AUTO,

@@ -20,7 +20,6 @@
 #include "sources/identity.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
-#include "sources/trigger.h"
 
 enum host_step {
 	HOST_PROC,		/* reading /proc */
@@ -80,8 +79,6 @@ struct host {
 	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
 	bool (*is_stats)(int fd);
 
-	/* A trigger on this statistics file, or -errno: see trigger.h. Takes no privileges. */
-	int (*watch)(int stats, const struct kvm_stats_watch *watch);
 
 	/*
 	 * Whether they are the same open file; also if that cannot be told. NULL: it never can.

@@ -90,9 +90,6 @@ struct source {
 	/* NULL: nothing is known of them. */
 	int (*read_threads)(const struct inventory *inventory, const struct process *process,
 			    struct proc_threads *threads);
-	/* NULL: there are no triggers. */
-	int (*watch)(const struct inventory *inventory, const struct vm *vm,
-		     const struct kvm_stats_watch *watch);
 };
 
 /*
@@ -216,14 +213,6 @@ static inline int inventory_read_threads(const struct inventory *inventory,
 	if (!inventory->source->read_threads)
 		return -ENOTSUP;
 	return inventory->source->read_threads(inventory, process, threads);
-}
-
-/* A trigger for a VM, see trigger.h; or -errno: its values have to be looked at. */
-static inline int inventory_watch(const struct inventory *inventory, const struct vm *vm,
-				  const struct kvm_stats_watch *watch)
-{
-	return inventory->source->watch ? inventory->source->watch(inventory, vm, watch) :
-					  -ENOTSUP;
 }
 
 /* Frees the VMs that are dead, and processes that are gone. */

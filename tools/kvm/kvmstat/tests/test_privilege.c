@@ -32,7 +32,6 @@
 #include "image.h"
 #include "privilege/privilege.h"
 #include "sources/held.h"
-#include "sources/trigger.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -201,11 +200,6 @@ static void call_run(void)
 static void call_get_stats(void)
 {
 	ioctl(-1, KVM_GET_STATS_FD, 0);
-}
-
-static void call_watch(void)
-{
-	ioctl(-1, KVM_STATS_WATCH, NULL);
 }
 
 static void call_type_for_user(void)
@@ -380,7 +374,6 @@ static void test_calls(void)
 		{ call_epoll, "wait for events", ALL_USES & ~USE_BROKER, },
 		{ call_run, "KVM_RUN", 0, },
 		{ call_get_stats, "KVM_GET_STATS_FD", USE_BROKER, },
-		{ call_watch, "KVM_STATS_WATCH", USE_TRIGGERS, },
 		{ call_type_for_user, "type for the user", 0, },
 		{ call_ask_terminal, "ask the terminal", ALL_USES & ~USE_BROKER, },
 		{ call_ask_terminal_newer, "ask it as newer C libraries do",
@@ -402,7 +395,6 @@ static void test_calls(void)
 		{ USE_NETWORK, "network", },
 		{ USE_RECORDING, "recording", },
 		{ USE_BROKER, "broker", },
-		{ USE_TRIGGERS, "triggers", },
 	};
 	bool allowed, refused;
 	size_t i, j;

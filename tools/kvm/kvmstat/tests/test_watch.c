@@ -2,7 +2,7 @@
 /*
  * kvmstat watch: what is asked for and what that is in a file; that it happens when the
  * threshold is reached, and not one below, once in a window; VMs and vCPUs that come and go;
- * triggers of a kernel that the test plays; the command that is run, by whom and with what.
+ * the command that is run, by whom and with what.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include "model/watch.h"
 #include "output.h"
 #include "privilege/runner.h"
-#include "sources/trigger.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/quantity.h"
@@ -474,135 +473,6 @@ static void test_no_statistics(void)
 	guests_free();
 }
 
-/* The kernel's part of a trigger: what is written here is what read() returns. */
-
-static int kernel[2] = { -1, -1, };
-static struct kvm_stats_watch asked;
-
-static int test_watch(int stats, const struct kvm_stats_watch *watch)
-{
-	(void)stats;
-	if (kernel[1] >= 0)
-		return -EMFILE;
-	asked = *watch;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, kernel))
-		return -errno;
-	return kernel[0];
-}
-
-static void send_event(uint32_t vcpu, uint64_t by, uint64_t missed)
-{
-	const struct kvm_stats_event event = {
-		.size = sizeof(event),
-		.vcpu = vcpu,
-		.time_ns = test_now_ns() - NSEC_PER_SEC,
-		.growth = by,
-		.missed = missed,
-	};
-
-	if (write(kernel[1], &event, sizeof(event)) != sizeof(event))
-		abort();
-}
-
-static void play_kernel(void)
-{
-	if (tick == 12) {
-		send_event(1, 77, 0);
-		send_event(0, 78, 3);
-	}
-	/* All this is the kernel's to see. */
-	guest_vcpu_values(&guests[0], 1)[EXITS] += 100;
-	if (tick == 21) {
-		send_event(0, 79, 0);
-		guests[0].dead = true;
-	}
-}
-
-static void play_broken_kernel(void)
-{
-	if (tick == 5 && write(kernel[1], "x", 1) != 1)
-		abort();
-	if (tick == 14)
-		guest_vcpu_values(&guests[0], 0)[EXITS] += 10;
-}
-
-static void end_kernel(void)
-{
-	if (kernel[1] >= 0)
-		close(kernel[1]);
-	kernel[1] = -1;
-}
-
-static void test_triggers(void)
-{
-	struct host host = guests_host;
-
-	host.watch = test_watch;
-	start_guests();
-	on_tick = play_kernel;
-	check_events(&host, "watch exits >= 10 per 2s -p 10",
-		     "exits of each vCPU: at least 10 within 2 s\n" HEADER
-		     AT "0 10 11 77 2 s 0 web\n" AT "0 10 10 78 2 s 3 web\n"
-		     AT "1 10 10 79 2 s 0 web\n" AT "3 10 - ended - 0 web\n",
-		     "what the kernel says, and nothing else");
-	end_kernel();
-	check(asked.size == sizeof(asked) && asked.scope == KVM_STATS_WATCH_EACH_VCPU &&
-	      !asked.desc && !asked.first_value && asked.num_values == 1 &&
-	      asked.threshold == 10 && asked.window_ns == 2 * NSEC_PER_SEC && !asked.vcpu,
-	      "it was asked for each vCPU");
-	guests[0].dead = false;
-	on_tick = NULL;
-	check_events(&host, "watch exit_reasons:io > 4 -c 11 -p 10",
-		     "exit_reasons io of vCPU 11: more than 4 within 1 s\n", "one vCPU: waits");
-	check(asked.scope == KVM_STATS_WATCH_VCPU && asked.vcpu == 1 && asked.desc == 3 &&
-	      asked.first_value == 1 && asked.num_values == 1 && asked.threshold == 5,
-	      "it was asked for one vCPU");
-	end_kernel();
-	check_events(&host, "watch wait_hist:8ms- > 4 --sum -p 10",
-		     "wait_hist from 8.4 ms on of all vCPUs together: more than 4 within 1 s\n",
-		     "the sum: waits");
-	check(asked.scope == KVM_STATS_WATCH_VCPU_SUM && asked.first_value == 24 &&
-	      asked.num_values == 8, "it was asked for the sum");
-	end_kernel();
-	check_events(&host, "watch flushes > 4 -p 10",
-		     "flushes of the VM: more than 4 within 1 s\n", "the VM: waits");
-	check(asked.scope == KVM_STATS_WATCH_FILE && asked.desc == 1, "it was asked for the VM");
-	end_kernel();
-	on_tick = play_broken_kernel;
-	check_events(&host, "watch exits >= 10 -p 10", TITLE HEADER AT "1 10 10 10 1 s 0 web\n",
-		     "what makes no sense is not believed: the values are looked at");
-	end_kernel();
-	guests_free();
-}
-
-static void test_trigger_read(void)
-{
-	struct kvm_stats_event events[4], sent[2] = {};
-	char longer[2 * sizeof(events[0]) + 8] = {};
-	uint32_t size = sizeof(events[0]) + 8;
-	int fds[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, fds))
-		abort();
-	check_number(trigger_read(fds[0], events, 4), (uint64_t)-EAGAIN, "no event");
-	memcpy(longer, &size, sizeof(size));
-	sent[0].size = sizeof(sent[0]);
-	sent[0].growth = 5;
-	memcpy(longer + size, sent, sizeof(sent[0]));
-	check(write(fds[1], longer, sizeof(longer)) == sizeof(longer), "one that has grown");
-	check(trigger_read(fds[0], events, 4) == 2 && events[1].growth == 5, "the one behind it");
-	sent[0].size = 8;
-	check(write(fds[1], sent, sizeof(sent)) > 0 && trigger_read(fds[0], events, 4) == -EINVAL,
-	      "too short");
-	sent[0].size = sizeof(sent) + 1;
-	check(write(fds[1], sent, sizeof(sent)) > 0 && trigger_read(fds[0], events, 4) == -EINVAL,
-	      "longer than what was read");
-	check(trigger_open(fds[0], &(struct kvm_stats_watch) {}) < 0, "no statistics file");
-	close(fds[1]);
-	check_number(trigger_read(fds[0], events, 4), 0, "the end");
-	close(fds[0]);
-}
-
 /* Commands */
 
 static char *directory;
@@ -821,8 +691,6 @@ int main(void)
 	test_level();
 	test_polling();
 	test_no_statistics();
-	test_triggers();
-	test_trigger_read();
 	test_runner();
 	test_lost_runner();
 	test_exec();
