@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * documented COMMAND...: VMs whose statistics files are read by the programs of
- * Documentation/virt/kvm/stats.rst, which this file is linked with. Whenever they
+ * Documentation/virt/kvm/stats*.rst, which this file is linked with. Whenever they
  * read, a vCPU has made EXITS exits more.
  *
  * /tmp/scan has what the second program finds in a mapping, while exits and vCPUs
  * become more: number of vCPUs, sum of exits, sum that was found, by a process that
- * is killed at its first system call. /tmp/VM and /tmp/vCPU have two rounds each of
+ * is killed at its first system call. /tmp/growth has what the program that waits for
+ * growth returns while exits are made, /tmp/events whether poll() of a perf event returns
+ * before and after its period. /tmp/VM and /tmp/vCPU have two rounds each of
  * what the first program shows of another VM. /tmp/times has how long the third
  * program finds a vCPU halted, and how long that was at least and at most. COMMAND
  * runs while the VM that is shown and its files are still there.
@@ -17,6 +19,7 @@
 #include <linux/filter.h>
 #include <linux/kvm.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -43,7 +46,11 @@ struct vcpus {
 void map_vcpus(struct vcpus *vcpus, int fd, const char *name);
 __u64 add_up(const struct vcpus *vcpus);
 
-/* As the third program has it. */
+const __u64 *map_value(int fd, const char *name);
+__u64 wait_for_growth(const __u64 *value, __u64 threshold, long period_ns);
+int open_event(pid_t thread, __u64 config, __u64 period);
+
+/* As the program about time by state has it. */
 struct times {
 	const __u64 *since, *state, *halt;
 	__u64 halted;
@@ -335,6 +342,49 @@ static void time_in(const char *path, int vm)
 	close(vm);
 }
 
+/* Exits come in four steps; what is waited for is two of them. */
+static void *make_exits_slowly(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		usleep(50000);
+		make_exits(vcpu);
+	}
+	return NULL;
+}
+
+static void wait_in(const char *path, int fd)
+{
+	const __u64 *value = map_value(fd, COUNTER);
+	FILE *out = fopen(path, "w");
+	pthread_t thread;
+
+	if (!out || pthread_create(&thread, NULL, make_exits_slowly, NULL))
+		err(1, "%s", path);
+	fprintf(out, "%llu\n", wait_for_growth(value, 2 * EXITS, 150000000));
+	if (pthread_join(thread, NULL) || fclose(out))
+		err(1, "%s", path);
+}
+
+static void events_in(const char *path, int fd)
+{
+	__u64 place = (unsigned long)map_value(fd, COUNTER) % sysconf(_SC_PAGESIZE);
+	struct pollfd event = {
+		.fd = open_event(0, place / sizeof(__u64), EXITS),
+		.events = POLLIN,
+	};
+	FILE *out = fopen(path, "w");
+
+	if (!out)
+		err(1, "%s", path);
+	fprintf(out, "%d ", poll(&event, 1, 0));
+	make_exits(vcpu);
+	fprintf(out, "%d\n", poll(&event, 1, 10000));
+	if (fclose(out))
+		err(1, "%s", path);
+	close(event.fd);
+}
+
 static int run(char **command)
 {
 	int status;
@@ -359,6 +409,8 @@ int main(int argc, char **argv)
 	vm = create_vm(kvm);
 	vcpu = create_vcpu(vm, 0);
 	time_in("/tmp/times", create_vm(kvm));
+	wait_in("/tmp/growth", ioctl(vcpu, KVM_GET_STATS_FD, 0));
+	events_in("/tmp/events", ioctl(vcpu, KVM_GET_STATS_FD, 0));
 	show_in("/tmp/VM", ioctl(vm, KVM_GET_STATS_FD, 0));
 	show_in("/tmp/vCPU", ioctl(vcpu, KVM_GET_STATS_FD, 0));
 	return run(argv + 1);
