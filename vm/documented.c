@@ -401,7 +401,7 @@ static int run(char **command)
 
 int main(int argc, char **argv)
 {
-	int kvm = open("/dev/kvm", O_RDWR), vm;
+	int kvm = open("/dev/kvm", O_RDWR), vm, fd;
 
 	if (argc < 2 || kvm < 0)
 		err(2, "usage: documented COMMAND...");
@@ -409,8 +409,10 @@ int main(int argc, char **argv)
 	vm = create_vm(kvm);
 	vcpu = create_vcpu(vm, 0);
 	time_in("/tmp/times", create_vm(kvm));
-	wait_in("/tmp/growth", ioctl(vcpu, KVM_GET_STATS_FD, 0));
-	events_in("/tmp/events", ioctl(vcpu, KVM_GET_STATS_FD, 0));
+	fd = ioctl(vcpu, KVM_GET_STATS_FD, 0);
+	wait_in("/tmp/growth", fd);
+	events_in("/tmp/events", fd);
+	close(fd);
 	show_in("/tmp/VM", ioctl(vm, KVM_GET_STATS_FD, 0));
 	show_in("/tmp/vCPU", ioctl(vcpu, KVM_GET_STATS_FD, 0));
 	return run(argv + 1);
