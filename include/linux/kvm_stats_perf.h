@@ -9,32 +9,39 @@
 #define _LINUX_KVM_STATS_PERF_H
 
 #include <linux/jump_label.h>
-#include <linux/list.h>
 #include <linux/types.h>
 
 struct kvm_vcpu;
 
 /* What events need to know of a vCPU. */
 struct kvm_stats_perf {
-	struct list_head node;
 	struct kvm_stats_given *given;	/* what they have of each value */
 	unsigned long ip;		/* where the guest was left, while */
 	bool user_mode;			/* samples are taken */
-	bool ip_known;
+	unsigned int ip_epoch;
 };
 
 #ifdef CONFIG_KVM_STATS_PERF
 DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 
-int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu);
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_put(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void);
 void kvm_stats_perf_register(void);
 void kvm_stats_perf_unregister(void);
+
+/* Another thread begins to run the vCPU, and vcpu->pid says so. */
+static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
+{
+	/* Either an opener of an event sees the new pid, or this sees the key. */
+	smp_mb();
+	if (static_branch_unlikely(&kvm_stats_perf_counts))
+		__kvm_stats_perf_new_thread(vcpu);
+}
 
 /* The vCPU is about to leave this CPU, or its thread KVM_RUN. */
 static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
@@ -57,12 +64,11 @@ static __always_inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_handled(vcpu);
 }
 #else
-static inline int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
+static inline void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
 {
-	return 0;
 }
 
-static inline void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
+static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
 }
 

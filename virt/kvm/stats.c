@@ -146,9 +146,10 @@ static_assert(sizeof(struct kvm_vcpu_stat) <= PAGE_SIZE);
 /* Readers rely on these bytes, see the uapi header. */
 static_assert(sizeof(struct kvm_stats_header) == 24);
 static_assert(sizeof(struct kvm_stats_ext) == 64);
-static_assert(offsetof(struct kvm_stats_ext, vcpu_mmap_offset) == 8);
-static_assert(offsetof(struct kvm_stats_ext, vcpu_id_offset) == 36);
-static_assert(offsetof(struct kvm_stats_ext, vcpu_value_name_num) == 56);
+static_assert(offsetof(struct kvm_stats_ext, magic) == 4);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_mmap_offset) == 16);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_id_offset) == 40);
+static_assert(offsetof(struct kvm_stats_ext, vcpu_value_name_num) == 60);
 static_assert(sizeof(struct kvm_stats_value_name) == 8);
 static_assert(offsetof(struct kvm_stats_value_record, name) == 8);
 static_assert(sizeof(struct kvm_stats_value_record) == 8 + KVM_STATS_NAME_SIZE);
@@ -172,7 +173,7 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define VM_VCPU_ID_OFFSET						\
 	(VM_VCPU_VALUE_NAME_OFFSET + sizeof(kvm_vcpu_stats_value_names))
 #define VM_DATA_OFFSET							\
-	PAGE_ALIGN(VM_VCPU_ID_OFFSET + sizeof_field(struct kvm_stats_vcpus, ids))
+	PAGE_ALIGN(VM_VCPU_ID_OFFSET + KVM_MAX_VCPUS * sizeof(u32))
 
 #define HEADER(all_records, values_offset) {				\
 	.flags = KVM_STATS_HEADER_EXT,					\
@@ -187,6 +188,7 @@ static const struct kvm_stats_format kvm_vm_stats_format = {
 	.header = HEADER(kvm_vm_stats_records, VM_DATA_OFFSET),
 	.ext = {
 		.size = sizeof(struct kvm_stats_ext),
+		.magic = KVM_STATS_EXT_MAGIC,
 		.data_size = sizeof(struct kvm_vm_stat),
 		.vcpu_mmap_offset = VM_DATA_OFFSET + PAGE_SIZE,
 		.vcpu_stride = PAGE_SIZE,
@@ -211,6 +213,7 @@ const struct kvm_stats_format kvm_vcpu_stats_format = {
 	.header = HEADER(kvm_vcpu_stats_records, VCPU_DATA_OFFSET),
 	.ext = {
 		.size = sizeof(struct kvm_stats_ext),
+		.magic = KVM_STATS_EXT_MAGIC,
 		.data_size = sizeof(struct kvm_vcpu_stat),
 		.value_name_offset = VCPU_VALUE_NAME_OFFSET,
 		.value_name_num = ARRAY_SIZE(kvm_vcpu_stats_value_names),
@@ -245,6 +248,47 @@ static u64 *alloc_values(void)
 	return page_address(page);
 }
 
+static struct workqueue_struct *wake_queue;
+
+int kvm_stats_init(void)
+{
+	wake_queue = alloc_workqueue("kvm-stats", WQ_UNBOUND, 0);
+	return wake_queue ? 0 : -ENOMEM;
+}
+
+/* No VM is left, and so nothing to wake for. */
+void kvm_stats_exit(void)
+{
+	destroy_workqueue(wake_queue);
+}
+
+static void wake_waiters(struct work_struct *work)
+{
+	struct kvm_stats *stats = container_of(work, struct kvm_stats, wake);
+
+	/* All, also of several that wait with EPOLLEXCLUSIVE, if it is the end. */
+	if (READ_ONCE(stats->dead))
+		wake_up_all(&stats->wait);
+	else
+		wake_up_poll(&stats->wait, EPOLLPRI);
+	kvm_stats_put(stats);
+}
+
+/*
+ * Holders of files decide how many waiters there are. Wake them in a worker, so that
+ * they do not delay the VM.
+ */
+static void kvm_stats_wake(struct kvm_stats *stats)
+{
+	/* Pairs with kvm_stats_poll(): it sees the event, or this the waiter. */
+	if (!wq_has_sleeper(&stats->wait))
+		return;
+
+	refcount_inc(&stats->refs);
+	if (!queue_work(wake_queue, &stats->wake))
+		kvm_stats_put(stats);
+}
+
 static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 {
 	struct kvm_stats *stats;
@@ -261,6 +305,8 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 
 	stats->format = format;
 	init_waitqueue_head(&stats->wait);
+	INIT_WORK(&stats->wake, wake_waiters);
+	xa_init_flags(&stats->vcpus, XA_FLAGS_ACCOUNT);
 	refcount_set(&stats->refs, 1);
 	return stats;
 }
@@ -287,12 +333,6 @@ int kvm_vm_stats_create(struct kvm *kvm)
 	if (!stats)
 		return -ENOMEM;
 
-	stats->vcpus = kvzalloc(sizeof(*stats->vcpus), GFP_KERNEL_ACCOUNT);
-	if (!stats->vcpus) {
-		kvm_stats_put(stats);
-		return -ENOMEM;
-	}
-
 	stats->vm_number = new_vm_number();
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
 
@@ -305,7 +345,6 @@ int kvm_vm_stats_create(struct kvm *kvm)
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 {
 	struct kvm_stats *stats = kvm_stats_alloc(&kvm_vcpu_stats_format);
-	int r;
 
 	if (!stats)
 		return -ENOMEM;
@@ -314,36 +353,39 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d/vcpu-%d",
 		 task_pid_nr(current), vcpu->vcpu_id);
 
+	stats->vcpu_id = vcpu->vcpu_id;
 	vcpu->stats = stats;
 	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
 	kvm_stats_time_vcpu_init(vcpu);
+	return 0;
+}
 
-	r = kvm_stats_perf_vcpu_init(vcpu);
-	if (r)
-		kvm_stats_put(stats);
-	return r;
+/* Memory for kvm_vcpu_stats_publish(), which cannot fail. */
+int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu)
+{
+	lockdep_assert_held(&vcpu->kvm->lock);
+
+	return xa_reserve(&vcpu->kvm->stats->vcpus, vcpu->vcpu_idx,
+			  GFP_KERNEL_ACCOUNT);
 }
 
 /*
- * Show the vCPU in the VM's file as well. Without a lock a reader who finds
- * online_vcpus raised also finds the vCPU's id, window and values.
+ * Show the vCPU in the VM's file as well. A reader takes no lock: if it finds
+ * online_vcpus raised, it also finds the vCPU's id, window and values.
  */
 void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 {
 	struct kvm *kvm = vcpu->kvm;
-	struct kvm_stats_vcpus *vcpus = kvm->stats->vcpus;
 
 	lockdep_assert_held(&kvm->lock);
 
 	refcount_inc(&vcpu->stats->refs);
-	WRITE_ONCE(vcpus->ids[vcpu->vcpu_idx], vcpu->vcpu_id);
-	/* Pairs with the READ_ONCE() of a fault on the vCPU's window. */
-	smp_store_release(&vcpus->stats[vcpu->vcpu_idx], vcpu->stats);
+	xa_store(&kvm->stats->vcpus, vcpu->vcpu_idx, vcpu->stats, GFP_NOWAIT);
 	/* Pairs with kvm_stats_online_vcpus() and with readers in user space. */
 	smp_wmb();
 	WRITE_ONCE(kvm->stat->online_vcpus, vcpu->vcpu_idx + 1);
 
-	wake_up_poll(&kvm->stats->wait, EPOLLPRI);
+	kvm_stats_wake(kvm->stats);
 }
 
 /* How many vCPUs a VM's file shows, 0 for the file of a vCPU. */
@@ -352,7 +394,7 @@ u64 kvm_stats_online_vcpus(const struct kvm_stats *stats)
 	struct kvm_vm_stat *stat = (struct kvm_vm_stat *)stats->values;
 	u64 online_vcpus;
 
-	if (!stats->vcpus)
+	if (!stats->format->ext.vcpu_max)
 		return 0;
 
 	online_vcpus = READ_ONCE(stat->online_vcpus);
@@ -361,22 +403,17 @@ u64 kvm_stats_online_vcpus(const struct kvm_stats *stats)
 	return online_vcpus;
 }
 
-static void put_vcpus(struct kvm_stats_vcpus *vcpus)
-{
-	int i;
-
-	for (i = 0; i < KVM_MAX_VCPUS && vcpus->stats[i]; i++)
-		kvm_stats_put(vcpus->stats[i]);
-	kvfree(vcpus);
-}
-
 void kvm_stats_put(struct kvm_stats *stats)
 {
+	struct kvm_stats *vcpu_stats;
+	unsigned long i;
+
 	if (!refcount_dec_and_test(&stats->refs))
 		return;
 
-	if (stats->vcpus)
-		put_vcpus(stats->vcpus);
+	xa_for_each(&stats->vcpus, i, vcpu_stats)
+		kvm_stats_put(vcpu_stats);
+	xa_destroy(&stats->vcpus);
 	put_page(virt_to_page(stats->values));
 	kfree(stats);
 }
@@ -386,7 +423,6 @@ void kvm_stats_destroy(struct kvm_stats *stats)
 {
 	/* Who sees that sees the last values. */
 	smp_store_release(&stats->dead, true);
-	/* All, also of several that wait with EPOLLEXCLUSIVE: it is the end. */
-	wake_up_all(&stats->wait);
+	kvm_stats_wake(stats);
 	kvm_stats_put(stats);
 }

@@ -11,6 +11,8 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 /* Bytes of a statistic's name and of an id, NUL included. ABI. */
 #define KVM_STATS_NAME_SIZE	48
@@ -38,12 +40,6 @@ struct kvm_stats_format {
 	size_t file_size;		/* the values are its end */
 };
 
-/* The vCPUs of a VM in the order of their creation, kvm->online_vcpus of them. */
-struct kvm_stats_vcpus {
-	struct kvm_stats *stats[KVM_MAX_VCPUS];
-	u32 ids[KVM_MAX_VCPUS];
-};
-
 /*
  * The statistics of one VM or vCPU. VM and vCPU hold a reference on their own
  * object, every open file holds one on what it shows, a VM's object one on
@@ -57,15 +53,27 @@ struct kvm_stats {
 	u64 vm_number;			/* random, of a VM and its vCPUs */
 	const struct kvm_stats_format *format;
 	u64 *values;			/* a page, what kvm->stat points to */
-	struct kvm_stats_vcpus *vcpus;	/* of a VM, NULL for a vCPU */
+	struct xarray vcpus;		/* of a VM, by index of the vCPU */
+	u32 vcpu_id;			/* of a vCPU */
 	wait_queue_head_t wait;		/* for the end, or for more vCPUs */
+	struct work_struct wake;	/* holds a reference while it is pending */
 	char id[KVM_STATS_NAME_SIZE];
 };
 
 extern const struct kvm_stats_format kvm_vcpu_stats_format;
 
+/* A vCPU of the VM by its index, or NULL if it does not exist yet. */
+static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *stats,
+						     unsigned long index)
+{
+	return xa_load((struct xarray *)&stats->vcpus, index);
+}
+
+int kvm_stats_init(void);
+void kvm_stats_exit(void);
 int kvm_vm_stats_create(struct kvm *kvm);
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu);
+int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu);
 void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu);
 u64 kvm_stats_online_vcpus(const struct kvm_stats *stats);
 void kvm_stats_destroy(struct kvm_stats *stats);

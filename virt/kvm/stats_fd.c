@@ -143,10 +143,27 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 	return put_user(READ_ONCE(*values), (u64 __user *)buf) ? 0 : count;
 }
 
+#define IDS_AT_ONCE	32
+
+/* The ids of vCPUs from offset @at of their block on: up to @size bytes in @ids. */
+static const void *get_ids(const struct kvm_stats *stats, size_t at,
+			   u32 ids[IDS_AT_ONCE], size_t *size)
+{
+	size_t skip = at % sizeof(u32);
+	const struct kvm_stats *vcpu;
+	int i;
+
+	for (i = 0; i < IDS_AT_ONCE; i++) {
+		vcpu = kvm_stats_vcpu(stats, at / sizeof(u32) + i);
+		ids[i] = vcpu ? vcpu->vcpu_id : 0;
+	}
+	*size = min(*size, IDS_AT_ONCE * sizeof(u32) - skip);
+	return (char *)ids + skip;
+}
+
 /*
- * As copy_values(), from the blocks before the values and the zeros that follow
- * them: less than a page, copied because clear_user() of arm64 does not tell how
- * far it came.
+ * As copy_values(), from the blocks before the values and the zeros between them. The
+ * zeros are copied, because clear_user() of arm64 does not tell how far it came.
  */
 static noinline size_t copy_description(char __user *buf, size_t count,
 					const struct kvm_stats *stats,
@@ -155,6 +172,7 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	const struct kvm_stats_format *format = stats->format;
 	const struct kvm_stats_header *header = &format->header;
 	const struct kvm_stats_ext *ext = &format->ext;
+	/* In the order of the file. The last one ends what @count may reach. */
 	const struct {
 		size_t offset, size;
 		const void *bytes;
@@ -174,27 +192,34 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 		{ ext->vcpu_value_name_offset,
 		  ext->vcpu_value_name_num * sizeof(*format->vcpu_value_names),
 		  format->vcpu_value_names },
-		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(u32),
-		  stats->vcpus ? stats->vcpus->ids : NULL },
-		{ header->data_offset - PAGE_SIZE, PAGE_SIZE,
-		  page_address(ZERO_PAGE(0)) },
-	};
+		{ ext->vcpu_id_offset, ext->vcpu_max * sizeof(u32), NULL },
+		{ header->data_offset, 0, NULL },
+	}, *block = blocks;
+	const void *zeros = page_address(ZERO_PAGE(0));
+	u32 ids[IDS_AT_ONCE];
 	size_t done = 0;
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
-		size_t skip = pos + done - blocks[i].offset;
-		size_t n, left;
+	while (done < count) {
+		size_t at = pos + done, n, left;
+		const void *bytes;
 
-		if (pos + done >= blocks[i].offset + blocks[i].size)
+		if (at < block->offset) {
+			bytes = zeros;
+			n = min_t(size_t, block->offset - at, PAGE_SIZE);
+		} else if (at < block->offset + block->size) {
+			bytes = block->bytes + (at - block->offset);
+			n = block->offset + block->size - at;
+			if (!block->bytes)
+				bytes = get_ids(stats, at - block->offset, ids, &n);
+		} else {
+			block++;
 			continue;
+		}
 
-		n = min(blocks[i].size - skip, count - done);
-		/* An id that is just being written is not in online_vcpus. */
-		left = data_race(copy_to_user(buf + done,
-					      blocks[i].bytes + skip, n));
+		n = min(n, count - done);
+		left = copy_to_user(buf + done, bytes, n);
 		done += n - left;
-		if (left || done == count)
+		if (left)
 			break;
 	}
 
@@ -267,6 +292,8 @@ static __poll_t kvm_stats_poll(struct file *file, poll_table *wait)
 	__poll_t events = EPOLLIN | EPOLLRDNORM;
 
 	poll_wait(file, &stats->wait, wait);
+	/* Pairs with kvm_stats_wake(). */
+	smp_mb();
 
 	/* Pairs with kvm_stats_destroy(). */
 	if (smp_load_acquire(&stats->dead))

@@ -30,7 +30,7 @@ static unsigned long num_pages(const struct kvm_stats *stats)
 static struct page *values_page(const struct kvm_stats *stats, unsigned long nr)
 {
 	if (nr)
-		stats = READ_ONCE(stats->vcpus->stats[nr - 1]);
+		stats = kvm_stats_vcpu(stats, nr - 1);
 	return stats ? virt_to_page(stats->values) : NULL;
 }
 

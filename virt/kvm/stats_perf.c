@@ -39,13 +39,14 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
 #include "guest_ip.h"
 #include "stats.h"
 
 /*
- * How much of each value was given to events. A vCPU has this only while there are
- * events on the host.
+ * How much of each value was given to events. A vCPU has this from the first event
+ * that may count it until SWITCH_OFF_DELAY after the host's last event is closed.
  */
 struct kvm_stats_given {
 	union {
@@ -65,11 +66,19 @@ DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 
-/* All vCPUs, and how many events there are. */
+/* Code and memory for events stay that long, in case that another one is opened. */
+#define SWITCH_OFF_DELAY	HZ
+
+/*
+ * How many events there are. Lock order: users_lock, kvm_lock. The latter keeps
+ * vCPUs that can run from being freed. KVM_CREATE_VCPU takes neither.
+ */
 static DEFINE_MUTEX(users_lock);
-static LIST_HEAD(vcpus);
 static unsigned int all_users;
 static unsigned int sampling_users;
+
+/* Where a guest was left before the first of several sampling events may be long ago. */
+static unsigned int sampling_epoch;
 
 /* Of each value, and which ones have any: these bits are read without the lock. */
 static unsigned int users[NUM_VALUES];
@@ -169,7 +178,7 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 	 * There were no samples yet when the guest was left: the next exit has
 	 * it, unless perf begins another period before.
 	 */
-	if (!vcpu->perf.ip_known || this_cpu_read(sampled))
+	if (vcpu->perf.ip_epoch != READ_ONCE(sampling_epoch) || this_cpu_read(sampled))
 		return;
 
 	this_cpu_write(sampled, &vcpu->perf);
@@ -200,7 +209,7 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 		give_samples(vcpu);
 	vcpu->perf.ip = kvm_arch_guest_ip(vcpu);
 	vcpu->perf.user_mode = kvm_arch_guest_user_mode(vcpu);
-	vcpu->perf.ip_known = true;
+	vcpu->perf.ip_epoch = READ_ONCE(sampling_epoch);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
 
@@ -240,46 +249,67 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	local_irq_restore(flags);
 }
 
-/*
- * Memory is taken without the lock, which may take any time where a cgroup has little of
- * it. False if there is none.
- */
-static bool alloc_given(struct kvm_stats_given **list, unsigned int num)
+#define for_each_vcpu(kvm, i, vcpu)					\
+	list_for_each_entry(kvm, &vm_list, vm_list)			\
+		kvm_for_each_vcpu(i, vcpu, kvm)
+
+static struct kvm_stats_given *alloc_given(void)
 {
 	struct kvm_stats_given *given;
 
-	for (; num; num--) {
-		given = kzalloc(struct_size(given, value, NUM_VALUES),
-				GFP_KERNEL_ACCOUNT);
-		if (!given)
-			return false;
-		given->next = *list;
-		*list = given;
-	}
-	return true;
+	return kzalloc(struct_size(given, value, NUM_VALUES), GFP_KERNEL_ACCOUNT);
 }
 
-static void free_list(struct kvm_stats_given *list)
+/*
+ * Events get nothing that the vCPU has counted so far. Returns false if the vCPU has
+ * such memory: its thread and an opener of an event may provide it at the same time.
+ */
+static bool set_given(struct kvm_vcpu *vcpu, struct kvm_stats_given *given)
 {
-	struct kvm_stats_given *next;
+	unsigned int i;
 
-	for (; list; list = next) {
-		next = list->next;
-		kfree(list);
-	}
+	for (i = 0; i < NUM_VALUES; i++)
+		atomic64_set(&given->value[i], value_of(vcpu, i));
+	return !cmpxchg(&vcpu->perf.given, NULL, given);
 }
 
-/* To each vCPU that has none, as far as that goes: how many more it takes. */
-static unsigned int hand_out_given(struct kvm_stats_given **list)
+/*
+ * The vCPU's new thread may have events, opened or inherited. If there is no memory,
+ * KVM_RUN goes on and they count nothing of this vCPU.
+ */
+void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
+{
+	struct kvm_stats_given *given;
+
+	if (READ_ONCE(vcpu->perf.given))
+		return;
+
+	given = alloc_given();
+	if (given && !set_given(vcpu, given))
+		kfree(given);
+}
+
+/* An event of a CPU counts any vCPU, an event of a thread those which it runs. */
+static bool may_count(const struct perf_event *event, struct kvm_vcpu *vcpu)
+{
+	struct task_struct *task = event->hw.target;
+
+	return !task || rcu_access_pointer(vcpu->pid) == task_pid(task);
+}
+
+/* Provide the vCPUs that @event may count. Returns how many are still without. */
+static unsigned int hand_out_given(const struct perf_event *event,
+				   struct kvm_stats_given **list)
 {
 	struct kvm_stats_given *given;
 	unsigned int missing = 0;
 	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
 
-	lockdep_assert_held(&users_lock);
-
-	list_for_each_entry(vcpu, &vcpus, perf.node) {
-		if (vcpu->perf.given)
+	mutex_lock(&kvm_lock);
+	for_each_vcpu(kvm, i, vcpu) {
+		if (READ_ONCE(vcpu->perf.given) || !may_count(event, vcpu))
 			continue;
 		given = *list;
 		if (!given) {
@@ -287,54 +317,62 @@ static unsigned int hand_out_given(struct kvm_stats_given **list)
 			continue;
 		}
 		*list = given->next;
-		/* Zeros first, for the CPU that the vCPU is on. */
-		smp_store_release(&vcpu->perf.given, given);
+		if (!set_given(vcpu, given))
+			kfree(given);
 	}
+	mutex_unlock(&kvm_lock);
 	return missing;
 }
 
-/* Of all vCPUs. Their CPUs may give right now. */
+/*
+ * Allocate without a lock: in a cgroup at its limit that may take any time. Returns
+ * false if there is no memory.
+ */
+static bool provide_given(const struct perf_event *event)
+{
+	struct kvm_stats_given *list = NULL, *given;
+	unsigned int missing;
+	bool has_memory = true;
+
+	while ((missing = hand_out_given(event, &list)) && has_memory) {
+		for (; missing && has_memory; missing--) {
+			given = alloc_given();
+			has_memory = given;
+			if (has_memory) {
+				given->next = list;
+				list = given;
+			}
+		}
+	}
+
+	while (list) {
+		given = list;
+		list = given->next;
+		kfree(given);
+	}
+	return has_memory;
+}
+
+/* The CPUs of the vCPUs may be in give(). */
 static void free_given(void)
 {
 	struct kvm_stats_given *given;
 	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	int i;
 
-	lockdep_assert_held(&users_lock);
-
-	list_for_each_entry(vcpu, &vcpus, perf.node) {
-		given = vcpu->perf.given;
-		WRITE_ONCE(vcpu->perf.given, NULL);
+	mutex_lock(&kvm_lock);
+	for_each_vcpu(kvm, i, vcpu) {
+		given = xchg(&vcpu->perf.given, NULL);
 		if (given)
 			kfree_rcu(given, rcu);
 	}
+	mutex_unlock(&kvm_lock);
 }
 
-int kvm_stats_perf_vcpu_init(struct kvm_vcpu *vcpu)
-{
-	struct kvm_stats_given *given = NULL;
-	unsigned int num = 0;
-
-	for (;;) {
-		if (!alloc_given(&given, num))
-			return -ENOMEM;
-		mutex_lock(&users_lock);
-		if (given || !all_users)
-			break;
-		mutex_unlock(&users_lock);
-		num = 1;
-	}
-
-	vcpu->perf.given = given;
-	list_add_tail(&vcpu->perf.node, &vcpus);
-	mutex_unlock(&users_lock);
-	return 0;
-}
-
+/* The VM is not in vm_list any more. */
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
 {
-	mutex_lock(&users_lock);
-	list_del(&vcpu->perf.node);
-	mutex_unlock(&users_lock);
 	kfree(vcpu->perf.given);
 }
 
@@ -396,51 +434,88 @@ static void kvm_event_stop(struct perf_event *event, int flags)
  */
 static void forget_value(unsigned int value)
 {
+	struct kvm_stats_given *given;
 	struct kvm_vcpu *vcpu;
+	struct kvm *kvm;
+	s64 old;
+	int i;
 
-	list_for_each_entry(vcpu, &vcpus, perf.node) {
-		atomic64_t *given = &vcpu->perf.given->value[value];
+	lockdep_assert_held(&users_lock);
+
+	mutex_lock(&kvm_lock);
+	for_each_vcpu(kvm, i, vcpu) {
+		given = READ_ONCE(vcpu->perf.given);
+		if (!given)
+			continue;
 		/* Before the value, or an older one could take the place of its own. */
-		s64 old = atomic64_read_acquire(given);
-
-		atomic64_cmpxchg(given, old, value_of(vcpu, value));
+		old = atomic64_read_acquire(&given->value[value]);
+		atomic64_cmpxchg(&given->value[value], old, value_of(vcpu, value));
 	}
+	mutex_unlock(&kvm_lock);
 }
 
-/* Samples begin to be taken: what is known of exits may be long ago. */
-static void forget_ips(void)
+static void switch_on(struct static_key_false *key)
 {
-	struct kvm_vcpu *vcpu;
+	lockdep_assert_held(&users_lock);
 
-	list_for_each_entry(vcpu, &vcpus, perf.node)
-		WRITE_ONCE(vcpu->perf.ip_known, false);
+	if (static_key_enabled(key))
+		return;
+
+	static_branch_enable(key);
+	/* Wait for CPUs that have tested the key before. */
+	kick_all_cpus_sync();
+}
+
+/*
+ * Switching a key interrupts all CPUs. A loop that opens and closes events does so
+ * once in SWITCH_OFF_DELAY, and finds the memory of the last round.
+ */
+static void switch_off(struct work_struct *work)
+{
+	mutex_lock(&users_lock);
+	if (!sampling_users)
+		static_branch_disable(&kvm_stats_perf_samples);
+	if (!all_users) {
+		static_branch_disable(&kvm_stats_perf_counts);
+		free_given();
+	}
+	mutex_unlock(&users_lock);
+}
+
+static DECLARE_DELAYED_WORK(switch_off_work, switch_off);
+
+static void get_key(void)
+{
+	mutex_lock(&users_lock);
+	all_users++;
+	switch_on(&kvm_stats_perf_counts);
+	mutex_unlock(&users_lock);
+}
+
+static void put_key(void)
+{
+	mutex_lock(&users_lock);
+	all_users--;
+	if (!all_users || !sampling_users)
+		schedule_delayed_work(&switch_off_work, SWITCH_OFF_DELAY);
+	mutex_unlock(&users_lock);
 }
 
 static int get_users(struct perf_event *event)
 {
-	unsigned int value = event->hw.config, missing = 0;
-	struct kvm_stats_given *given = NULL;
-	int r = -ENOMEM;
+	unsigned int value = event->hw.config;
 
-	for (;;) {
-		bool has_memory = alloc_given(&given, missing);
-
-		mutex_lock(&users_lock);
-		/* While there are others, all vCPUs have it. */
-		missing = all_users ? 0 : hand_out_given(&given);
-		if (!missing)
-			break;
-		if (!has_memory)
-			goto out;
-		mutex_unlock(&users_lock);
+	/*
+	 * First: from here on no vCPU leaves a CPU or gets a new thread unseen.
+	 * Pairs with kvm_stats_perf_new_thread().
+	 */
+	get_key();
+	if (!provide_given(event)) {
+		put_key();
+		return -ENOMEM;
 	}
 
-	r = 0;
-	all_users++;
-	/* First, so that no vCPU leaves a CPU unseen from then on. */
-	static_branch_inc(&kvm_stats_perf_counts);
-	if (all_users == 1)
-		kick_all_cpus_sync();
+	mutex_lock(&users_lock);
 	if (!users[value]++) {
 		set_bit(value, used);
 		/* Pairs with __kvm_stats_perf_put(). */
@@ -448,15 +523,11 @@ static int get_users(struct perf_event *event)
 		forget_value(value);
 	}
 	if (is_sampling_event(event) && !sampling_users++) {
-		forget_ips();
-		static_branch_enable(&kvm_stats_perf_samples);
+		WRITE_ONCE(sampling_epoch, sampling_epoch + 1);
+		switch_on(&kvm_stats_perf_samples);
 	}
-out:
-	if (!all_users)
-		free_given();
 	mutex_unlock(&users_lock);
-	free_list(given);
-	return r;
+	return 0;
 }
 
 static void kvm_event_destroy(struct perf_event *event)
@@ -464,14 +535,12 @@ static void kvm_event_destroy(struct perf_event *event)
 	unsigned int value = event->hw.config;
 
 	mutex_lock(&users_lock);
-	if (is_sampling_event(event) && !--sampling_users)
-		static_branch_disable(&kvm_stats_perf_samples);
 	if (!--users[value])
 		clear_bit(value, used);
-	static_branch_dec(&kvm_stats_perf_counts);
-	if (!--all_users)
-		free_given();
+	if (is_sampling_event(event))
+		sampling_users--;
 	mutex_unlock(&users_lock);
+	put_key();
 }
 
 /* The statistic whose values begin with number @value, or NULL. */
@@ -716,4 +785,5 @@ void kvm_stats_perf_unregister(void)
 {
 	if (is_registered)
 		perf_pmu_unregister(&kvm_pmu);
+	flush_delayed_work(&switch_off_work);
 }

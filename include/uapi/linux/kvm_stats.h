@@ -33,15 +33,19 @@ struct kvm_stats_header {
 /* A struct kvm_stats_ext stands at id_offset + name_size. */
 #define KVM_STATS_HEADER_EXT		0x1
 
+/* Of that block. If it has another one, the flag means something else. */
+#define KVM_STATS_EXT_MAGIC		0x7473766b
+
 /**
  * struct kvm_stats_ext - the extension block of a statistics file
  * @size: bytes of this block; it grows at its end, never shrinks, and a reader
  *	ignores what it does not know
+ * @magic: KVM_STATS_EXT_MAGIC; a reader ignores the block if it is not
  * @data_size: bytes of the data block, which can be mapped at
  *	kvm_stats_header.data_offset
+ * @vcpu_stride: bytes from one vCPU window to the next, a multiple of the page size
  * @vcpu_mmap_offset: offset for mmap() of the first vCPU window: a page that
  *	starts with the data block of the VM's first vCPU
- * @vcpu_stride: bytes from one window to the next, a multiple of the page size
  * @vcpu_max: number of windows; those of vCPUs that do not exist yet, as the
  *	VM's statistic online_vcpus says, raise SIGBUS
  * @vcpu_num_desc: number of the descriptors of a vCPU
@@ -55,15 +59,15 @@ struct kvm_stats_header {
  * @value_name_size: bytes from one to the next, also of those of the vCPUs
  * @vcpu_value_name_offset: as value_name_offset, for the descriptors of a vCPU
  * @vcpu_value_name_num: number of those
- * @reserved: zero
  *
  * 64 bytes. The vcpu_* fields are zero in the file of a vCPU.
  */
 struct kvm_stats_ext {
 	__u32 size;
+	__u32 magic;
 	__u32 data_size;
-	__u64 vcpu_mmap_offset;
 	__u32 vcpu_stride;
+	__u64 vcpu_mmap_offset;
 	__u32 vcpu_max;
 	__u32 vcpu_num_desc;
 	__u32 vcpu_desc_offset;
@@ -74,7 +78,6 @@ struct kvm_stats_ext {
 	__u32 value_name_size;
 	__u32 vcpu_value_name_offset;
 	__u32 vcpu_value_name_num;
-	__u32 reserved;
 };
 
 /*

@@ -433,7 +433,7 @@ static void forget_missing(struct kvm_stats_ext *ext)
 {
 	if (ext->size < offsetof(struct kvm_stats_ext, value_name_offset))
 		*ext = (struct kvm_stats_ext) { .size = ext->size, .data_size = ext->data_size, };
-	if (ext->size < offsetof(struct kvm_stats_ext, reserved)) {
+	if (ext->size < sizeof(*ext)) {
 		ext->value_name_num = 0;
 		ext->vcpu_value_name_num = 0;
 	}

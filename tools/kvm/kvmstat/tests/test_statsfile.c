@@ -632,7 +632,7 @@ static void cut_names(struct image *image)
 
 static void cut_within_names(struct image *image)
 {
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, reserved) - 1;
+	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
 	memset(&image_ext(image)->value_name_offset, 0xff, 20);
 }
 

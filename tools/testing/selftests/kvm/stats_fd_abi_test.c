@@ -29,21 +29,23 @@ FIELD_AT(kvm_stats_header, data_offset, 20);
 _Static_assert(KVM_STATS_HEADER_EXT == 1, "header flags");
 
 /* What may follow is read by its size. */
-_Static_assert(sizeof(struct kvm_stats_ext) >= 40, "extension block");
+_Static_assert(sizeof(struct kvm_stats_ext) >= 48, "extension block");
+_Static_assert(KVM_STATS_EXT_MAGIC == 0x7473766b, "magic number");
 FIELD_AT(kvm_stats_ext, size, 0);
-FIELD_AT(kvm_stats_ext, data_size, 4);
-FIELD_AT(kvm_stats_ext, vcpu_mmap_offset, 8);
-FIELD_AT(kvm_stats_ext, vcpu_stride, 16);
-FIELD_AT(kvm_stats_ext, vcpu_max, 20);
-FIELD_AT(kvm_stats_ext, vcpu_num_desc, 24);
-FIELD_AT(kvm_stats_ext, vcpu_desc_offset, 28);
-FIELD_AT(kvm_stats_ext, vcpu_data_size, 32);
-FIELD_AT(kvm_stats_ext, vcpu_id_offset, 36);
-FIELD_AT(kvm_stats_ext, value_name_offset, 40);
-FIELD_AT(kvm_stats_ext, value_name_num, 44);
-FIELD_AT(kvm_stats_ext, value_name_size, 48);
-FIELD_AT(kvm_stats_ext, vcpu_value_name_offset, 52);
-FIELD_AT(kvm_stats_ext, vcpu_value_name_num, 56);
+FIELD_AT(kvm_stats_ext, magic, 4);
+FIELD_AT(kvm_stats_ext, data_size, 8);
+FIELD_AT(kvm_stats_ext, vcpu_stride, 12);
+FIELD_AT(kvm_stats_ext, vcpu_mmap_offset, 16);
+FIELD_AT(kvm_stats_ext, vcpu_max, 24);
+FIELD_AT(kvm_stats_ext, vcpu_num_desc, 28);
+FIELD_AT(kvm_stats_ext, vcpu_desc_offset, 32);
+FIELD_AT(kvm_stats_ext, vcpu_data_size, 36);
+FIELD_AT(kvm_stats_ext, vcpu_id_offset, 40);
+FIELD_AT(kvm_stats_ext, value_name_offset, 44);
+FIELD_AT(kvm_stats_ext, value_name_num, 48);
+FIELD_AT(kvm_stats_ext, value_name_size, 52);
+FIELD_AT(kvm_stats_ext, vcpu_value_name_offset, 56);
+FIELD_AT(kvm_stats_ext, vcpu_value_name_num, 60);
 
 _Static_assert(sizeof(struct kvm_stats_value_name) == 8, "name of a value");
 FIELD_AT(kvm_stats_value_name, desc, 0);
@@ -376,7 +378,6 @@ TEST_F(format, names_of_values_belong_to_descriptors)
 
 	if (f->ext.value_name_num)
 		EXPECT_EQ(8U + 48U, f->ext.value_name_size);
-	EXPECT_EQ(0U, f->ext.reserved);
 	for (i = 0; (v = stats_value_name(f, i)); i++) {
 		desc = stats_desc(f, v->desc);
 		ASSERT_NE(NULL, desc) TH_LOG("name %u: '%.48s'", i, v->name);
@@ -789,7 +790,7 @@ FIXTURE_TEARDOWN(extension)
 }
 
 /* Only the block itself can tell: its size is no less than what is released. */
-TEST_F(extension, stands_behind_the_id_and_begins_with_its_size)
+TEST_F(extension, stands_behind_the_id_and_begins_with_its_size_and_magic)
 {
 	const struct stats_file *file[] = { &self->vm_file, &self->vcpu_file };
 	struct kvm_stats_ext ext;
@@ -797,8 +798,9 @@ TEST_F(extension, stands_behind_the_id_and_begins_with_its_size)
 
 	for (i = 0; i < ARRAY_SIZE(file); i++) {
 		EXPECT_EQ(1U, file[i]->header.flags);
-		EXPECT_EQ(40, pread(file[i]->fd, &ext, 40, 24 + 48));
-		EXPECT_LE(40U, ext.size);
+		EXPECT_EQ(48, pread(file[i]->fd, &ext, 48, 24 + 48));
+		EXPECT_LE(48U, ext.size);
+		EXPECT_EQ(0x7473766bU, ext.magic);
 		EXPECT_EQ(0U, ext.size % 8);
 		EXPECT_LE(24 + 48 + ext.size, file[i]->header.desc_offset);
 	}

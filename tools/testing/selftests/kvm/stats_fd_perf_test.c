@@ -959,7 +959,8 @@ static void open_in_cgroup(struct __test_metadata *_metadata, void *arg)
 
 	stats_cgroup_enter(_metadata, c->cgroup);
 	before = charged(_metadata, c);
-	event = open_event(_metadata, c->config, 0, -1);
+	/* An event of a CPU may count every vCPU of the host. */
+	event = open_event(_metadata, c->config, -1, 0);
 	more = charged(_metadata, c) - before;
 	TH_LOG("%ld bytes for the first event, %llu for values", more, c->bytes);
 	/* Some of it was charged before, in advance. */

@@ -844,16 +844,17 @@ TEST_F(file, in_a_level_triggered_set_is_told_until_it_is_read)
 
 	waiter_init(_metadata, &w, &by_epoll, self->vm_stats, POLLPRI);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
+	/* A worker of the kernel tells the set, poll() knows at once. */
 	add_vcpu(_metadata, self->vm, VCPU_ID + 1);
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(POLLPRI, waiter_wait(&w, 0));
+		EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
 	read_header(_metadata, self->vm_stats);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	add_vcpu(_metadata, self->vm, VCPU_ID + 2);
-	EXPECT_EQ(POLLPRI, waiter_wait(&w, 0));
+	EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
 	destroy_vm(&self->vm, &self->vcpu);
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(POLLPRI | POLLHUP, waiter_wait(&w, 0));
+		EXPECT_EQ(POLLPRI | POLLHUP, waiter_wait(&w, LOST_MS));
 	read_header(_metadata, self->vm_stats);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(POLLHUP, waiter_wait(&w, 0));
@@ -870,7 +871,7 @@ TEST_F(file, in_an_edge_triggered_set_is_told_once_for_each_addition)
 	/* Whether it is read in between or not. */
 	for (i = 1; i <= 4; i++) {
 		add_vcpu(_metadata, self->vm, VCPU_ID + i);
-		EXPECT_EQ(POLLPRI, waiter_wait(&w, 0)) TH_LOG("vCPU %d", i);
+		EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS)) TH_LOG("vCPU %d", i);
 		EXPECT_EQ(0, waiter_wait(&w, 0)) TH_LOG("vCPU %d", i);
 		if (i % 2)
 			read_header(_metadata, self->vm_stats);
@@ -879,16 +880,18 @@ TEST_F(file, in_an_edge_triggered_set_is_told_once_for_each_addition)
 	waiter_destroy(&w);
 }
 
-TEST_F(file, in_an_edge_triggered_set_is_told_once_for_several_additions)
+/* Legal: once for all of them, or up to once for each. */
+TEST_F(file, in_an_edge_triggered_set_is_told_of_several_additions)
 {
 	struct waiter w;
-	int i;
+	int i, told;
 
 	waiter_init(_metadata, &w, &by_edge, self->vm_stats, POLLPRI);
 	for (i = 1; i <= 4; i++)
 		add_vcpu(_metadata, self->vm, VCPU_ID + i);
-	EXPECT_EQ(POLLPRI, waiter_wait(&w, 0));
-	EXPECT_EQ(0, waiter_wait(&w, 0));
+	EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
+	for (told = 1; waiter_wait(&w, 1); told++)
+		EXPECT_GT(4, told);
 	/* An addition that was read of before one looks is none. */
 	add_vcpu(_metadata, self->vm, VCPU_ID + i);
 	read_header(_metadata, self->vm_stats);
@@ -911,8 +914,8 @@ TEST_F(file, in_an_edge_triggered_set_is_told_once_of_the_end)
 	EXPECT_EQ(0, waiter_wait(&vm, 0));
 	EXPECT_EQ(0, waiter_wait(&vcpu, 0));
 	destroy_vm(&self->vm, &self->vcpu);
-	EXPECT_EQ(POLLIN | POLLHUP, waiter_wait(&vm, 0));
-	EXPECT_EQ(POLLIN | POLLHUP, waiter_wait(&vcpu, 0));
+	EXPECT_EQ(POLLIN | POLLHUP, waiter_wait(&vm, LOST_MS));
+	EXPECT_EQ(POLLIN | POLLHUP, waiter_wait(&vcpu, LOST_MS));
 	EXPECT_EQ(0, waiter_wait(&vm, 0));
 	EXPECT_EQ(0, waiter_wait(&vcpu, 0));
 	waiter_destroy(&vm);
@@ -938,7 +941,7 @@ TEST_F(file, in_a_oneshot_set_is_told_once_each_time_that_one_asks)
 	waiter_init(_metadata, &w, &by_oneshot, self->vm_stats, POLLPRI);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	add_vcpu(_metadata, self->vm, VCPU_ID + 1);
-	EXPECT_EQ(POLLPRI, waiter_wait(&w, 0));
+	EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
 	add_vcpu(_metadata, self->vm, VCPU_ID + 2);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	waiter_rearm(&w);
@@ -947,7 +950,7 @@ TEST_F(file, in_a_oneshot_set_is_told_once_each_time_that_one_asks)
 	waiter_rearm(&w);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	add_vcpu(_metadata, self->vm, VCPU_ID + 3);
-	EXPECT_EQ(POLLPRI, waiter_wait(&w, 0));
+	EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
 	destroy_vm(&self->vm, &self->vcpu);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	waiter_rearm(&w);

@@ -48,11 +48,14 @@
 #ifndef KVM_STATS_HEADER_EXT
 #define KVM_STATS_HEADER_EXT		0x1
 
+#define KVM_STATS_EXT_MAGIC		0x7473766b
+
 struct kvm_stats_ext {
 	__u32 size;
+	__u32 magic;
 	__u32 data_size;
-	__u64 vcpu_mmap_offset;
 	__u32 vcpu_stride;
+	__u64 vcpu_mmap_offset;
 	__u32 vcpu_max;
 	__u32 vcpu_num_desc;
 	__u32 vcpu_desc_offset;
@@ -63,7 +66,6 @@ struct kvm_stats_ext {
 	__u32 value_name_size;
 	__u32 vcpu_value_name_offset;
 	__u32 vcpu_value_name_num;
-	__u32 reserved;
 };
 
 struct kvm_stats_value_name {
@@ -183,7 +185,7 @@ struct stats_file {
 
 static inline bool stats_has_ext(const struct stats_file *f)
 {
-	return f->header.flags & KVM_STATS_HEADER_EXT;
+	return f->ext.magic == KVM_STATS_EXT_MAGIC;
 }
 
 /* Bytes at the start of the file that never change; a VM gets more vCPU ids. */
@@ -350,10 +352,14 @@ static inline void stats_load_ext(struct __test_metadata *_metadata,
 	struct kvm_stats_ext *ext = &f->ext;
 	size_t size;
 
+	if (!(f->header.flags & KVM_STATS_HEADER_EXT))
+		return;
+	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
+	memcpy(&ext->magic, f->bytes + at + sizeof(ext->size), sizeof(ext->magic));
+	/* A kernel with another meaning of the flag has no such block. */
 	if (!stats_has_ext(f))
 		return;
 	/* What is behind its end, on a kernel that has less of it, is zero. */
-	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
 	size = ext->size < sizeof(*ext) ? ext->size : sizeof(*ext);
 	ASSERT_GE(f->header.data_offset, at + size);
 	memcpy(ext, f->bytes + at, size);
