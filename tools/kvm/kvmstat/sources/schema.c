@@ -84,6 +84,7 @@ static struct statsfile_source make_file(const struct statsfile_schema *schema, 
 	};
 	struct kvm_stats_ext ext = {
 		.size = sizeof(ext),
+		.magic = KVM_STATS_EXT_MAGIC,
 		.data_size = schema->num_values * sizeof(uint64_t),
 		.value_name_num = schema->num_value_names,
 		.value_name_size = sizeof(struct kvm_stats_value_name) + header.name_size,

@@ -441,7 +441,7 @@ static void forget_missing(struct kvm_stats_ext *ext)
 
 static bool has_data_size(const struct kvm_stats_ext *ext)
 {
-	return ext->size >= offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
+	return ext->size >= offsetof(struct kvm_stats_ext, vcpu_stride);
 }
 
 static int check_data_size(const struct block *block, uint32_t size,
@@ -517,7 +517,10 @@ struct layout {
 	struct block block[NUM_BLOCKS];
 };
 
-/* As far as it goes: fields beyond its end are zero. */
+/*
+ * As far as it goes: fields beyond its end are zero. Another kernel may give the flag another
+ * meaning: without the magic number there is no block.
+ */
 static int read_ext(const struct statsfile_source *source, struct layout *layout,
 		    struct statsfile_error *error)
 {
@@ -538,6 +541,12 @@ static int read_ext(const struct statsfile_source *source, struct layout *layout
 	ret = read_block(source, block, ext, error);
 	if (ret)
 		return ret;
+	if (size < offsetof(struct kvm_stats_ext, data_size) ||
+	    ext->magic != KVM_STATS_EXT_MAGIC) {
+		*ext = (struct kvm_stats_ext) {};
+		block->size = 0;
+		return 0;
+	}
 	block->size = size;
 	forget_missing(ext);
 	return 0;

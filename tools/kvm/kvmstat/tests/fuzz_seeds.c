@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 	image = build_vm(2);
 	write_seed("ext-vm-vcpus", &image);
 	image = build_vm(2);
-	image_ext(&image)->size = offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
+	image_ext(&image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
 	write_seed("ext-short", &image);
 	image = build_vm(1);
 	image_ext(&image)->size = offsetof(struct kvm_stats_ext, value_name_offset);

@@ -193,6 +193,7 @@ struct image image_build_ext(const char *id, const struct image_stat *stats,
 {
 	struct kvm_stats_ext ext = {
 		.size = sizeof(ext),
+		.magic = KVM_STATS_EXT_MAGIC,
 		.data_size = bytes_of_values(stats),
 		.value_name_num = count_value_names(stats),
 		.value_name_size = VALUE_NAME_SIZE,

@@ -627,7 +627,7 @@ static void cut_within_field(struct image *image)
 static void cut_names(struct image *image)
 {
 	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
-	memset(&image_ext(image)->value_name_offset, 0xff, 24);
+	memset(&image_ext(image)->value_name_offset, 0xff, 20);
 }
 
 static void cut_within_names(struct image *image)
@@ -639,20 +639,20 @@ static void cut_within_names(struct image *image)
 /* Where there are none nothing else is said of them. */
 static void leave_no_name(struct image *image)
 {
-	memset(&image_ext(image)->value_name_offset, 0xff, 24);
+	memset(&image_ext(image)->value_name_offset, 0xff, 20);
 	image_ext(image)->value_name_num = 0;
 	image_ext(image)->vcpu_value_name_num = 0;
 }
 
 static void cut_vcpus(struct image *image)
 {
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_mmap_offset);
-	memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
+	memset(&image_ext(image)->vcpu_stride, 0xff, 32);
 }
 
 static void cut_data_size(struct image *image)
 {
-	image_ext(image)->size = 7;
+	image_ext(image)->size = 11;
 	image_ext(image)->data_size = 1;
 }
 
@@ -773,7 +773,11 @@ static void test_wider_names(void)
 /* A block that is shorter than what is known of it, and nothing behind. */
 static void test_short_ext_at_end(void)
 {
-	const struct kvm_stats_ext ext = { .size = 8, .data_size = 38 * 8, };
+	const struct kvm_stats_ext ext = {
+		.size = 12,
+		.magic = KVM_STATS_EXT_MAGIC,
+		.data_size = 38 * 8,
+	};
 	struct image image = build(), longer = { .size = image.size + IMAGE_NAME_SIZE + ext.size, };
 	unsigned char *end;
 
