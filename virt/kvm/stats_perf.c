@@ -168,8 +168,13 @@ static void overflow(struct perf_event *event)
 	}
 }
 
+/* With exclude_guest a sample is where KVM counts, in the host. */
+static const struct kvm_stats_perf in_host;
+
 static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 {
+	const struct kvm_stats_perf *where = &vcpu->perf;
+
 	if (!is_sampling_event(event) ||
 	    local64_read(&event->hw.period_left) < 0)
 		return;
@@ -181,7 +186,9 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 	if (vcpu->perf.ip_epoch != READ_ONCE(sampling_epoch) || this_cpu_read(sampled))
 		return;
 
-	this_cpu_write(sampled, &vcpu->perf);
+	if (event->attr.exclude_guest)
+		where = &in_host;
+	this_cpu_write(sampled, where);
 	overflow(event);
 	this_cpu_write(sampled, NULL);
 }
@@ -209,6 +216,7 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 		give_samples(vcpu);
 	vcpu->perf.ip = kvm_arch_guest_ip(vcpu);
 	vcpu->perf.user_mode = kvm_arch_guest_user_mode(vcpu);
+	vcpu->perf.in_guest = true;
 	vcpu->perf.ip_epoch = READ_ONCE(sampling_epoch);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
@@ -585,13 +593,16 @@ static int find_value(u64 config)
 }
 
 /*
- * What counts is KVM, in the kernel of the host. Not exclude_guest: nothing is counted
- * while the CPU is a guest's, and perf sets it unless it is told otherwise.
+ * KVM counts, in the kernel of the host, what the guest causes: exclude_host and
+ * exclude_guest choose only where a sample is, and one of both has to be left.
  */
-static bool excludes_kvm(const struct perf_event_attr *attr)
+static bool excludes_kvm(const struct perf_event *event)
 {
+	const struct perf_event_attr *attr = &event->attr;
+
 	return attr->exclude_kernel || attr->exclude_user || attr->exclude_hv ||
-	       attr->exclude_idle || attr->exclude_host;
+	       attr->exclude_idle ||
+	       (is_sampling_event(event) && attr->exclude_host && attr->exclude_guest);
 }
 
 static struct pmu kvm_pmu;
@@ -615,7 +626,7 @@ static int kvm_event_init(struct perf_event *event)
 	 * host's vCPUs have memory for events; and who must not look at the kernel may
 	 * ask for it.
 	 */
-	if (excludes_kvm(&event->attr))
+	if (excludes_kvm(event))
 		return -EINVAL;
 	if ((event->attr.sample_regs_user | event->attr.sample_regs_intr) &
 	    PERF_REG_EXTENDED_MASK)

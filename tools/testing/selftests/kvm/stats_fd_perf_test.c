@@ -258,7 +258,8 @@ TEST_F(perf, what_cannot_be_excluded_is_refused)
 	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_user = 1);
 	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_hv = 1);
 	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_idle = 1);
-	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_host = 1);
+	EXPECT_REFUSED(-EINVAL, .config = exits, .exclude_host = 1, .exclude_guest = 1,
+		       .sample_period = 1);
 	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .precise_ip = 1);
 	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .aux_output = 1);
 	EXPECT_REFUSED(-EOPNOTSUPP, .config = exits, .sample_period = 1,

@@ -142,7 +142,7 @@ TEST_F(waiters, delay_neither_creation_of_vcpus_nor_the_end_of_the_vm)
 #define EVENTS		200
 
 /* VMs whose vCPUs nobody runs. */
-#define VMS		32
+#define VMS		64
 #define VCPUS_OF_VM	8
 
 /* A cgroup is charged for so many when it needs one. */
@@ -220,6 +220,91 @@ TEST_F(events, that_come_and_go_interrupt_no_other_cpu)
 	calls = function_calls(_metadata) - before;
 	TH_LOG("%lu function calls by interrupt", calls);
 	EXPECT_GT(EVENTS / 4UL, calls);
+}
+
+/* Exits to user space, each of which has a sample. */
+#define SAMPLES		20
+
+FIXTURE(exclude)
+{
+	int kvm;
+	struct guest guest;
+};
+
+FIXTURE_VARIANT(exclude)
+{
+	int guest;
+	int host;
+	__u16 cpumode;
+	bool at_guest_code;
+};
+
+FIXTURE_VARIANT_ADD(exclude, nothing)
+{
+	.cpumode = PERF_RECORD_MISC_GUEST_KERNEL,
+	.at_guest_code = true,
+};
+
+FIXTURE_VARIANT_ADD(exclude, host)
+{
+	.host = 1,
+	.cpumode = PERF_RECORD_MISC_GUEST_KERNEL,
+	.at_guest_code = true,
+};
+
+FIXTURE_VARIANT_ADD(exclude, guest)
+{
+	.guest = 1,
+	.cpumode = PERF_RECORD_MISC_KERNEL,
+};
+
+FIXTURE_SETUP(exclude)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	if (!perf_type())
+		SKIP_IN_SETUP("KVM has no events");
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+}
+
+FIXTURE_TEARDOWN(exclude)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+static bool is_guest_code(__u64 ip)
+{
+	return ip < GUEST_CODE + 4096;
+}
+
+TEST_F(exclude, chooses_where_samples_are_and_not_what_counts)
+{
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	struct perf_event_attr attr = {
+		.config = perf_config(_metadata, &v->file, STATS_USER_EXITS, 0),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLES,
+		.exclude_guest = variant->guest,
+		.exclude_host = variant->host,
+	};
+	int event = perf_open(&attr, 0, -1, -1), samples = 0;
+	struct perf_sample sample;
+	struct perf_ring ring;
+
+	ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
+	perf_ring_map(_metadata, &ring, event);
+	vcpu_exit_to_user(_metadata, v, SAMPLES);
+	EXPECT_EQ((__u64)SAMPLES, perf_read(_metadata, event));
+	for (; perf_ring_next(&ring, &sample); samples++) {
+		EXPECT_EQ(variant->cpumode,
+			  sample.header.misc & PERF_RECORD_MISC_CPUMODE_MASK);
+		EXPECT_EQ(variant->at_guest_code, is_guest_code(sample.ip)) {
+			TH_LOG("%llx", sample.ip);
+		}
+	}
+	EXPECT_EQ(SAMPLES, samples);
+	perf_ring_unmap(&ring);
+	close(event);
 }
 
 struct charge {
