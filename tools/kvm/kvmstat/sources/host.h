@@ -79,7 +79,6 @@ struct host {
 	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
 	bool (*is_stats)(int fd);
 
-
 	/*
 	 * Whether they are the same open file; also if that cannot be told. NULL: it never can.
 	 * Takes no privileges.
