@@ -25,7 +25,7 @@ tree: deps-source ## base kernel + one commit per patch: build/$(O)/linux
 	scripts/tree
 
 .PHONY: refresh
-refresh: ## the way back: from the commits in build/$(O)/linux to patches/ and the new files
+refresh: ## the way back: from the commits in build/$(O)/linux to patches/ and the new files (TOPIC= of new ones)
 	scripts/refresh
 
 .PHONY: series
