@@ -8,7 +8,6 @@
  * only if it would have waited.
  */
 #define _GNU_SOURCE
-#include <linux/userfaultfd.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -24,10 +23,6 @@
  * Of so many tries one has none, on a machine however busy.
  */
 #define TRIES			1000
-
-#ifndef MAP_HUGE_SHIFT
-#define MAP_HUGE_SHIFT		26
-#endif
 
 STATS_GUEST_LOOP(smc_code, "mov w0, #0x84000000; smc #0");
 STATS_GUEST_LOOP(distributor_code, "ldr w1, [x3]");
@@ -324,8 +319,6 @@ struct machine {
 	char *area;
 	size_t page;
 	size_t size;
-	int tables;		/* that are empty if no page is mapped */
-	int uffd;
 };
 
 FIXTURE(memory)
@@ -349,8 +342,6 @@ FIXTURE_SETUP(memory)
 	stats_load(_metadata, stats_get_fd(_metadata, m->guest.vm), &m->file);
 	m->page = m->guest.page;
 	m->size = AREA_PAGES * m->page;
-	m->tables = m->page == 4096 ? 2 : 1;
-	m->uffd = -1;
 }
 
 FIXTURE_TEARDOWN(memory)
@@ -360,8 +351,6 @@ FIXTURE_TEARDOWN(memory)
 	guest_expect_reasons(_metadata, &m->guest);
 	if (m->area)
 		munmap(m->area, m->size);
-	if (m->uffd >= 0)
-		close(m->uffd);
 	stats_unload(&m->file);
 	guest_destroy(&m->guest);
 	close(m->kvm);
@@ -435,47 +424,19 @@ TEST_F(memory, mapping_a_page_is_no_flush)
 	EXPECT_EQ(0UL, last);
 }
 
-TEST_F(memory, unmapping_a_page_is_one_flush)
+TEST_F(memory, flushes_of_single_addresses_do_not_count)
 {
 	struct machine *m = &self->m;
 	__u64 last;
-	size_t i;
 
 	add_touched_area(_metadata, m);
 	last = flushes_read(_metadata, m);
-	for (i = 0; i < AREA_PAGES - 1; i++) {
-		ASSERT_EQ(0, madvise(m->area + i * m->page, m->page,
-				     MADV_DONTNEED));
-		expect_flushes(_metadata, m, &last, 1);
-	}
-	/* The last one makes tables empty. */
-	ASSERT_EQ(0, madvise(m->area + i * m->page, m->page,
-			     MADV_DONTNEED));
-	expect_flushes(_metadata, m, &last, 1 + m->tables);
-	ASSERT_EQ(0, madvise(m->area, m->size, MADV_DONTNEED));
+	ASSERT_EQ(0, madvise(m->area, m->page, MADV_DONTNEED));
 	expect_flushes(_metadata, m, &last, 0);
-}
-
-TEST_F(memory, unmapping_all_pages_at_once_is_a_flush_each)
-{
-	struct machine *m = &self->m;
-	__u64 last;
-
-	add_touched_area(_metadata, m);
-	last = flushes_read(_metadata, m);
 	ASSERT_EQ(0, mprotect(m->area, m->size, PROT_NONE));
-	expect_flushes(_metadata, m, &last, AREA_PAGES + m->tables);
-}
-
-TEST_F(memory, deleting_a_slot_is_a_flush_for_each_page)
-{
-	struct machine *m = &self->m;
-	__u64 last;
-
-	add_touched_area(_metadata, m);
-	last = flushes_read(_metadata, m);
+	expect_flushes(_metadata, m, &last, 0);
 	set_slot(_metadata, m, 0, 0);
-	expect_flushes(_metadata, m, &last, AREA_PAGES + m->tables);
+	expect_flushes(_metadata, m, &last, 0);
 }
 
 TEST_F(memory, a_slot_that_the_guest_did_not_touch_goes_without_a_flush)
@@ -527,278 +488,6 @@ TEST_F(memory, a_dirty_log_that_has_pages_is_one_flush)
 	expect_flushes(_metadata, m, &last, 1);
 	get_log(_metadata, m, 0);
 	expect_flushes(_metadata, m, &last, 0);
-}
-
-/* The entry of each page becomes writable. */
-TEST_F(memory, each_first_write_after_a_dirty_log_is_one_flush)
-{
-	struct machine *m = &self->m;
-	__u64 last;
-
-	add_touched_area(_metadata, m);
-	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
-	last = flushes_read(_metadata, m);
-	touch(_metadata, m, SOME_PAGE, 1);
-	expect_flushes(_metadata, m, &last, 1);
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, AREA_PAGES - 1);
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, 0);
-}
-
-#define HUGEPAGES		"/proc/sys/vm/nr_hugepages"
-
-static long hugepages_read(void)
-{
-	FILE *file = fopen(HUGEPAGES, "re");
-	long pages = 0;
-
-	if (file) {
-		if (fscanf(file, "%ld", &pages) != 1)
-			pages = 0;
-		fclose(file);
-	}
-	return pages;
-}
-
-static void hugepages_write(long pages)
-{
-	FILE *file = fopen(HUGEPAGES, "we");
-
-	if (file) {
-		fprintf(file, "%ld", pages);
-		fclose(file);
-	}
-}
-
-/* What a table of pages maps is one huge page, if the host has one. */
-static bool add_huge_area(struct __test_metadata *_metadata, struct machine *m)
-{
-	long before = hugepages_read();
-
-	m->size = m->page / sizeof(__u64) * m->page;
-	hugepages_write(before + 1);
-	m->area = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB |
-		       __builtin_ctzl(m->size) << MAP_HUGE_SHIFT, -1, 0);
-	hugepages_write(before);
-	if (m->area == MAP_FAILED) {
-		m->area = NULL;
-		return false;
-	}
-	memset(m->area, 1, AREA_PAGES * m->page);
-	set_slot(_metadata, m, 0, m->size);
-	return true;
-}
-
-TEST_F(memory, a_huge_page_is_mapped_without_a_flush_and_unmapped_with_one)
-{
-	struct machine *m = &self->m;
-	__u64 last = flushes_read(_metadata, m);
-
-	if (!add_huge_area(_metadata, m))
-		SKIP(return, "the host has no huge page");
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, 0);
-	ASSERT_EQ(0, mprotect(m->area, m->size, PROT_NONE));
-	/* Its table has no one else. */
-	expect_flushes(_metadata, m, &last, 1 + m->tables - 1);
-}
-
-/* The first write after the log began makes a table of the block. */
-TEST_F(memory, a_block_that_becomes_a_table_is_one_flush)
-{
-	struct machine *m = &self->m;
-	__u64 last;
-
-	if (!add_huge_area(_metadata, m))
-		SKIP(return, "the host has no huge page");
-	touch(_metadata, m, 0, AREA_PAGES);
-	last = flushes_read(_metadata, m);
-	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
-	expect_flushes(_metadata, m, &last, 1);
-	touch(_metadata, m, SOME_PAGE, 1);
-	expect_flushes(_metadata, m, &last, 1);
-	/* The others are not in the table. */
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, 0);
-}
-
-TEST_F(memory, a_table_that_becomes_a_block_is_one_flush)
-{
-	struct machine *m = &self->m;
-	__u64 last;
-
-	if (!add_huge_area(_metadata, m))
-		SKIP(return, "the host has no huge page");
-	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
-	last = flushes_read(_metadata, m);
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, 0);
-	set_slot(_metadata, m, 0, m->size);
-	/* One that is in no table yet, in place of all that are. */
-	touch(_metadata, m, AREA_PAGES, 1);
-	expect_flushes(_metadata, m, &last, 1);
-	touch(_metadata, m, 0, AREA_PAGES);
-	expect_flushes(_metadata, m, &last, 0);
-}
-
-/* Reads one page and is done. */
-STATS_GUEST_CODE(read_code,
-		 "	ldr w1, [x20]\n"
-		 "	str w1, [x2]\n");
-
-#define READ_CODE		(GUEST_CODE + 0x100)
-
-/* The exits of a vCPU that has one fault and then is done. */
-#define FAULT_EXITS		2
-
-/*
- * A thread that has a vCPU run whenever it is told to. It lives as long as the
- * test: one that begins or ends changes mappings, and KVM would retry a fault.
- */
-struct worker {
-	struct guest_vcpu *vcpu;
-	pthread_t thread;
-	int socks[2];
-	long result;
-};
-
-static void *worker_thread(void *arg)
-{
-	struct worker *w = arg;
-	char byte;
-
-	while (read(w->socks[1], &byte, 1) == 1) {
-		w->result = result(ioctl(w->vcpu->fd, KVM_RUN, 0));
-		if (write(w->socks[1], &byte, 1) != 1)
-			break;
-	}
-	return NULL;
-}
-
-static void worker_create(struct __test_metadata *_metadata, struct worker *w,
-			  struct guest_vcpu *v)
-{
-	w->vcpu = v;
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, w->socks));
-	ASSERT_EQ(0, pthread_create(&w->thread, NULL, worker_thread, w));
-}
-
-static void worker_destroy(struct __test_metadata *_metadata, struct worker *w)
-{
-	close(w->socks[0]);
-	ASSERT_EQ(0, pthread_join(w->thread, NULL));
-	close(w->socks[1]);
-}
-
-/* The area's first page waits for user space. */
-static bool open_userfaultfd(struct __test_metadata *_metadata,
-			     struct machine *m)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = {
-		.range.start = (unsigned long)m->area,
-		.range.len = m->page,
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
-	m->uffd = syscall(STATS_SYS_USERFAULTFD, O_CLOEXEC);
-	if (m->uffd < 0)
-		return false;
-	ASSERT_EQ(0, ioctl(m->uffd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(m->uffd, UFFDIO_REGISTER, &range));
-	return true;
-}
-
-static void worker_fault(struct __test_metadata *_metadata, struct machine *m,
-			 struct worker *w, __u64 pc)
-{
-	struct uffd_msg msg;
-
-	vcpu_go(_metadata, w->vcpu, pc, 1);
-	stats_arch_set_data(_metadata, w->vcpu->fd, AREA);
-	stats_say(_metadata, w->socks[0]);
-	ASSERT_EQ((ssize_t)sizeof(msg), read(m->uffd, &msg, sizeof(msg)));
-	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
-}
-
-static void worker_join(struct __test_metadata *_metadata, struct worker *w)
-{
-	stats_hear(_metadata, w->socks[0]);
-	ASSERT_EQ(0, w->result);
-	ASSERT_EQ(STATS_USER_EXIT_REASON, (int)w->vcpu->run->exit_reason);
-	vcpu_complete_exit(_metadata, w->vcpu);
-}
-
-static __u64 exits_of(struct __test_metadata *_metadata,
-		      const struct worker *reader, const struct worker *writer)
-{
-	return vcpu_read(_metadata, reader->vcpu, "exits") +
-	       vcpu_read(_metadata, writer->vcpu, "exits");
-}
-
-/*
- * One vCPU reads a page and one writes to it, while it is not there yet. It is
- * logged, so the reader does not map it writable. Returns the flushes, and how many
- * exits they had besides those of a fault and an end each.
- */
-static __u64 race_faults(struct __test_metadata *_metadata, struct machine *m,
-			 struct worker *reader, struct worker *writer,
-			 __u64 *more)
-{
-	struct uffdio_copy copy = {
-		.dst = (unsigned long)m->area,
-		.src = (unsigned long)m->area + m->page,
-		.len = m->page,
-	};
-	__u64 flushes, exits;
-
-	ASSERT_EQ(0, madvise(m->area, m->page, MADV_DONTNEED));
-	flushes = flushes_read(_metadata, m);
-	exits = exits_of(_metadata, reader, writer);
-	worker_fault(_metadata, m, reader, READ_CODE);
-	worker_fault(_metadata, m, writer, GUEST_CODE);
-	ASSERT_EQ(0, ioctl(m->uffd, UFFDIO_COPY, &copy));
-	worker_join(_metadata, reader);
-	worker_join(_metadata, writer);
-	exits += 2 * FAULT_EXITS;
-	*more = exits_of(_metadata, reader, writer) - exits;
-	return flushes_read(_metadata, m) - flushes;
-}
-
-/*
- * Who comes second replaces the entry of who came first, which is one flush. If
- * that is the reader, the writer may have to write again; if it is the writer, the
- * reader may find no entry while it is replaced, and read again: one more exit, and
- * one more flush. If KVM retries the reader's fault there may be nothing to replace.
- */
-TEST_F(memory, an_entry_that_is_replaced_is_one_flush)
-{
-	struct machine *m = &self->m;
-	struct worker reader, writer;
-	__u64 flushes, more;
-	bool exact = false;
-	int try;
-
-	add_area(_metadata, m);
-	if (!open_userfaultfd(_metadata, m))
-		SKIP(return, "userfaultfd: %s", strerror(errno));
-	guest_put_code_at(_metadata, &m->guest, READ_CODE, read_code,
-			  read_code_end);
-	set_slot(_metadata, m, KVM_MEM_LOG_DIRTY_PAGES, m->size);
-	/* The tables and the code stay where they are. */
-	touch(_metadata, m, SOME_PAGE, 1);
-	worker_create(_metadata, &reader, &m->guest.vcpu[0]);
-	worker_create(_metadata, &writer, &m->guest.vcpu[1]);
-	for (try = 0; try < TRIES && !exact && _metadata->passed; try++) {
-		flushes = race_faults(_metadata, m, &reader, &writer, &more);
-		EXPECT_GE(1 + more, flushes);
-		exact = flushes == 1 && !more;
-	}
-	EXPECT_TRUE(exact);
-	worker_destroy(_metadata, &reader);
-	worker_destroy(_metadata, &writer);
 }
 
 TEST_HARNESS_MAIN

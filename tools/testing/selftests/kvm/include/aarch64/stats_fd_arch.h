@@ -158,16 +158,10 @@ STATS_GUEST_CODE(stats_write_exclusive,
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"wfi_exit_stat"
 
-/*
- * Flushes of remote TLBs that a call asks for that unmaps pages of the guest: one
- * for each page, and one for the table that is empty when no page at STATS_DATA
- * is left. Larger pages have no table for these alone.
- */
-#define STATS_UNMAP_REQUESTS(pages)	(pages)
-#define STATS_UNMAP_TABLES		(sysconf(_SC_PAGESIZE) == 4096)
-
-/* Those for the first write to a page since its log was taken. */
-#define STATS_REWRITE_REQUESTS	1
+/* Flushes of single addresses, for pages that are unmapped or written, do not count. */
+#define STATS_UNMAP_REQUESTS(pages)	0
+#define STATS_UNMAP_TABLES		0
+#define STATS_REWRITE_REQUESTS		0
 
 /* Whether one is done even if no vCPU is in the guest. */
 #define STATS_FLUSHES_IDLE_VM	1

@@ -133,13 +133,10 @@ STATS_GUEST_CODE(stats_external_interrupt,
 /* The statistic that counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"syscall_exits"
 
-/*
- * Flushes of remote TLBs: one for each page that is unmapped or whose log is taken.
- * Tables stay.
- */
-#define STATS_UNMAP_REQUESTS(pages)	(pages)
+/* Flushes by the radix MMU do not count. */
+#define STATS_UNMAP_REQUESTS(pages)	0
 #define STATS_UNMAP_TABLES		0
-#define STATS_LOG_REQUESTS(pages)	(pages)
+#define STATS_LOG_REQUESTS(pages)	0
 #define STATS_REWRITE_REQUESTS		0
 
 /* Each is done, even if no vCPU is in the guest. */
