@@ -18,7 +18,7 @@
 
 /* The fastest of these is compared, in time of the thread on a CPU. */
 #define VCPUS		5
-#define ATTEMPTS	5
+#define ATTEMPTS	20
 
 /* How many times as long it may take with waiters, and how much longer: noise. */
 #define TIMES_AS_LONG	2
