@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # top and tree are set by lib.sh
 #
-# How the kernel's own build is called: cross compilers, ccache, and a build id that
-# does not depend on who builds, when and where, so that objects repeat and the
-# cache also serves another clone. Sourced after lib.sh.
+# Calls the kernel's own build, with cross compilers and ccache. User, time and place of a
+# build do not get into objects, so that the cache also serves another clone. Sourced after
+# lib.sh.
 
 export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
-# The compiler says what a file includes: without a run of cpp for it, what is not in
-# the cache takes a third less time. It does not say what assembler code takes in by .incbin,
-# like the kernel in bzImage: that is not cached.
+# Let the compiler list what a file includes: a cache miss takes a third less time than with a
+# run of cpp. The list lacks files that assembler code takes in by .incbin, as bzImage does
+# with the kernel, so assembler code is not cached (see kbuild_in).
 export CCACHE_DEPEND=1
-# The one symbol that only the series has. It is set for make alone: in the
-# configuration it would make every object differ from the base's for the cache.
+# Set for make only: in the configuration, this symbol of the series would make every object
+# differ from the base's, and the cache would have none of them.
 export CONFIG_KVM_STATS_KUNIT_TEST=y
 export KBUILD_BUILD_TIMESTAMP='Fri Jan  1 00:00:00 UTC 2021'
 export KBUILD_BUILD_USER=kvm-stats KBUILD_BUILD_HOST=build KBUILD_BUILD_VERSION=1
 
-# cross ARCH: the prefix of the compiler, empty where it is the machine's own.
+# cross ARCH: the prefix of the cross compiler
 cross() {
 	local prefix
 	case $1 in
@@ -40,12 +40,12 @@ kbuild_in() {
 		LOCALVERSION= -j"$(nproc)" "$@"
 }
 
-# kbuild ARCH OBJ TARGET...: the same on the tree.
+# kbuild ARCH OBJ TARGET...: the same, for the tree
 kbuild() {
 	kbuild_in "$tree" "$@"
 }
 
-# kbuild_boot SOURCE ARCH OBJ: what a boot needs.
+# kbuild_boot SOURCE ARCH OBJ: builds what a boot needs
 kbuild_boot() {
 	case $2 in
 	x86) kbuild_in "$@" bzImage modules ;;
@@ -54,8 +54,8 @@ kbuild_boot() {
 	esac
 }
 
-# kbuild_selftests SOURCE ARCH HEADERS OUTPUT ARGUMENT...: KVM's, linked statically, so that
-# they run in any initramfs. HEADERS is where those of user space are installed.
+# kbuild_selftests SOURCE ARCH HEADERS OUTPUT ARGUMENT...: builds KVM's selftests, linked
+# statically to run in any initramfs. HEADERS has the installed uapi headers.
 kbuild_selftests() {
 	local source=$1 arch=$2 headers=$3 output=$4 prefix
 	shift 4
@@ -66,8 +66,8 @@ kbuild_selftests() {
 		USERLDFLAGS=-static "$@"
 }
 
-# check_config CONFIG FRAGMENT...: names every symbol that did not survive. What a fragment
-# says of a symbol replaces what those before it say.
+# check_config CONFIG FRAGMENT...: names every symbol that did not survive. If several
+# fragments set a symbol, the last one counts.
 check_config() {
 	local config=$1 line lost=0
 	shift

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # top, out, head_ref are set by other libraries
 #
-# What the two kinds of mutants share: a work tree and objects of their own in $work_dir, so
-# that they disturb no other build, and what an outcome depends on. Sourced after vm/lib.sh,
+# Shared by the two kinds of mutants: a private work tree and objects in $work_dir, which
+# disturb no other build, and ids of all that an outcome depends on. Sourced after vm/lib.sh,
 # lib-series.sh and lib-kbuild.sh.
 
-# The work tree as it is in the series, writing only files that differ.
+# restore: checks the series out in the work tree, writing only files that differ
 restore() {
 	if [ -d "$work_dir/linux" ]; then
 		plain_git -C "$work_dir/linux" checkout -q --force --detach "$(tgit rev-parse "$head_ref")"
@@ -15,7 +15,7 @@ restore() {
 	fi
 }
 
-# build ARCH: with the configuration that the other kernel of the architecture has.
+# build ARCH: with the configuration of the architecture's normal kernel
 build() {
 	local arch=$1 obj=$work_dir/kernel-$1
 	mkdir -p "$obj"
@@ -26,7 +26,7 @@ build() {
 	kbuild_boot "$work_dir/linux" "$arch" "$obj"
 }
 
-# kernel_of PROFILE: what was built for it.
+# kernel_of PROFILE: the kernel image that was built for it
 kernel_of() {
 	case $(arch_of "$1") in
 	x86) echo "$work_dir/kernel-x86/arch/x86/boot/bzImage" ;;
@@ -34,14 +34,14 @@ kernel_of() {
 	esac
 }
 
-# The files of the series that a kernel is made of, which match a pattern of grep -E.
+# files_that [-v] PATTERN: contents of the series' kernel files whose names match (grep -E)
 files_that() {
 	tgit diff --name-only "$base_ref" "$head_ref" -- . ':!Documentation' ':!tools' |
 		grep -E "$@" | sed "s|.*|$head_ref:& &|" | tgit cat-file --batch='%(rest)'
 }
 
-# What a kernel is made of: tests, documents and comments may change without one to build.
-# Lines stay lines, for __LINE__.
+# kernel_sources: all that goes into a kernel image, so not tests, documents and comments.
+# Keeps line breaks, because of __LINE__.
 kernel_sources() {
 	tgit rev-parse "$base_ref^{tree}"
 	files_that -v '\.[ch]$'
@@ -50,12 +50,12 @@ kernel_sources() {
 		  { $1 // $& =~ s/[^\n]//gr }gsex'
 }
 
-# id_of FILE...: of their content.
+# id_of FILE...: identifies their content
 id_of() {
 	sha256sum "$@" | sha256sum | cut -c -16
 }
 
-# test_id WORD...: of the programs and files that a test's command names.
+# test_id WORD...: identifies the programs and files that a test's command names
 test_id() {
 	local word dir file files=()
 	for word; do

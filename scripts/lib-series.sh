@@ -3,9 +3,8 @@
 #
 # The series as data, and the commits that it stands for. Sourced after lib.sh.
 #
-# $patches/series names the patches in their order, one per line; the directory of a patch
-# is its topic. A name is looked up in $patches and then in patches/, where those stand that
-# serve every base. A patch is a mail without its numbers:
+# $patches/series names the patches in order, one per line; a patch's directory is its topic.
+# A patch is in $patches, or in patches/ if it serves every base. It is a mail without numbers:
 #
 #	Subject: KVM: Add a thing
 #
@@ -15,30 +14,30 @@
 #
 #	hunks
 #
-# New-file: claims a file of the repository, or all that match a pattern and are not claimed
-# by name; the commit adds it. The repository holds the file as it is after the last commit.
-# If a later patch has hunks for it, they are taken back to get the earlier version: a hunk
-# has to match in one place only, with or without context.
-# Delete-file: removes a file of the base whose text need not be stored.
-# Script-files: names files (as `git ls-files` does) that the script in the message edits:
-# its lines are indented by a tab and begin with "#!/bin/sh".
+# New-file: claims a file of the repository, or all files that match a pattern and that no
+# patch claims by name; the commit adds it. The repository has the file's state after the last
+# commit. If a later patch has hunks for it, they are reverted to get the earlier state: each
+# hunk must match in exactly one place, with or without context.
+# Delete-file: removes a file of the base without storing its text.
+# Script-files: names files (as `git ls-files` does) that the script in the message edits. The
+# script's lines are indented by a tab; the first is "#!/bin/sh".
 
 new_file_dirs="arch Documentation include tools virt"
 base_ref=refs/kvm-stats/base
 head_ref=refs/kvm-stats/head
 state=$top/$series_tree/.git/kvm-stats
 
-# as NAME EMAIL DATE: the author of the commits that are made next
+# as NAME EMAIL DATE: sets the author for make_commits
 as() {
 	author="$1 <$2> $3"
 }
 
-# The commits in the tree are generated: they have no author, and their ids repeat.
+# as_generated: the tree's commits have no author, and everybody gets the same ids
 as_generated() {
 	as series '' '1609459200 +0000'
 }
 
-# series_names: the names of the patches in their order
+# series_names: the names of the patches, in order
 series_names() {
 	sed 's/#.*//' "$patches/series" | grep -v '^ *$' || :
 }
@@ -48,20 +47,20 @@ patch_path() {
 	[ -f "$patches/$1" ] && echo "$patches/$1" || echo "patches/$1"
 }
 
-# series_patches: the files of the patches in their order
+# series_patches: the files of the patches, in order
 series_patches() {
 	series_names | while read -r patch; do
 		patch_path "$patch"
 	done
 }
 
-# topics: in their order
+# topics: the topics, in order
 topics() {
 	series_names | sed 's,/[^/]*$,,' | uniq
 }
 
-# new_files: the kernel files of the repository that this base can have, also those that
-# git does not track yet
+# new_files: the repository's kernel files for this base, including files that git does not
+# track yet
 new_files() {
 	local file
 	# shellcheck disable=SC2086 # a list of words
@@ -75,14 +74,14 @@ new_files() {
 	done
 }
 
-# stored_path FILE: where the repository has it
+# stored_path FILE: its path in the repository
 stored_path() {
 	[ -f "compat/$BASE/$1" ] && echo "compat/$BASE/$1" || echo "$1"
 }
 
-# split_patches PATCH...: in the current directory, for the patch of number N, writes
-# N.message, N.fields and, for each file that it has hunks for, N.K.diff; prints lines of
-# N, K and the file's name, with tabs between.
+# split_patches PATCH...: writes N.message, N.fields and, for each file that has hunks,
+# N.K.diff into the current directory, for each patch number N. Prints N, K and the file's
+# name, separated by tabs.
 split_patches() {
 	awk '
 		function out(name) {
@@ -117,8 +116,8 @@ split_patches() {
 		{ print >target }' "$@"
 }
 
-# take_back CONTENT DIFF: prints the content before the hunks of the diff were applied.
-# Fails, with the first line of the hunk that matches nowhere or in several places.
+# take_back CONTENT DIFF: prints the content without the diff's hunks. If a hunk matches
+# nowhere or in several places, fails and prints its first line.
 take_back() {
 	awk '
 		function undo(	i, k, at, places, tail) {
@@ -160,8 +159,8 @@ take_back() {
 		END { if (!failed) for (i = 1; i <= lines; i++) print line[i] }' "$1" "$2"
 }
 
-# make_commits: makes the commits of the series on the base, by the author of as(), and
-# prints their ids, one per line. $files_root is where the new files are found. To be called in
+# make_commits: makes the series' commits on the base, with the author set by as(), and prints
+# their ids, one per line. $files_root has the new files (default: the repository). Call it in
 # a subshell.
 make_commits() {
 	local n k path field value id patch count=0 from files_root=${files_root:-}
@@ -205,7 +204,7 @@ make_commits() {
 	sort -t : -k 2n "$work/marks" | cut -d ' ' -f 2
 }
 
-# claim: a part of make_commits. Sets owner[FILE], and writes N.claims.
+# claim: part of make_commits. Sets owner[FILE] and writes N.claims.
 claim() {
 	local pass
 	local -a all
@@ -254,8 +253,8 @@ claim_pattern() {
 	[ -n "$found" ] || die "${names[$n]} claims $value, which matches no file"
 }
 
-# versions: a part of make_commits. Writes N.new/FILE, the new files as they are after patch N
-# that claims or edits them: from the last version on, hunks are taken back.
+# versions: part of make_commits. Writes N.new/FILE, the state of each new file after patch N,
+# which claims or edits it. Starts with the last state and reverts hunks.
 versions() {
 	local root
 	mkdir "$work/final"
@@ -278,7 +277,7 @@ versions() {
 	done
 }
 
-# base_files: a part of make_commits. Those of the base that the series edits, in files/.
+# base_files: part of make_commits. Copies the base's files that the series edits to files/.
 base_files() {
 	local -a which
 	mkdir "$work/files"
@@ -294,7 +293,7 @@ base_files() {
 		xargs -r -d '\n' git -C "$tree" archive "$base_ref" -- | tar -x -C "$work/files"
 }
 
-# pathspec PATTERN...: filters names by patterns in which * also matches slashes
+# pathspec PATTERN...: filters names by patterns; * also matches slashes
 pathspec() {
 	local name pattern
 	while read -r name; do
@@ -305,7 +304,7 @@ pathspec() {
 	done
 }
 
-# apply N: a part of make_commits. Runs the script of a patch and applies its hunks.
+# apply N: part of make_commits. Runs the patch's script and applies its hunks.
 apply() {
 	if [ -s "$work/$1.scripted" ]; then
 		sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p' "$work/$1.message" >"$work/script"
@@ -327,7 +326,7 @@ apply() {
 	)
 }
 
-# emit N PARENT: a part of make_commits. The commit, for git fast-import.
+# emit N PARENT: part of make_commits. Prints the commit for git fast-import.
 emit() {
 	local dir
 	printf 'commit refs/kvm-stats/build\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n' \
@@ -355,7 +354,7 @@ emit() {
 	echo
 }
 
-# unclaimed: new files that no patch of any base claims
+# unclaimed: the new files that no base's patches claim
 unclaimed() {
 	new_files | while read -r file; do
 		claimed "$file" || echo "$file"
@@ -375,13 +374,13 @@ claimed() {
 }
 patterns=()
 
-# no_rebase: while one goes on, HEAD is not what it seems
+# no_rebase: refuses while a rebase is in progress, because HEAD is then a temporary state
 no_rebase() {
 	[ -z "$(find "$tree/.git" -maxdepth 1 -name 'rebase-*')" ] ||
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
-# move OLD NEW: the work tree and HEAD. Edits that are not committed stay, or are in the way.
+# move OLD NEW: moves the work tree and HEAD. Keeps uncommitted edits, or refuses.
 move() {
 	local blocked
 	tgit update-index -q --refresh >/dev/null || : # its status says only that there are edits

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# How checks say their result: TAP on stdout, exit status 1 if a case failed.
-# Sourced after lib.sh, by scripts that have a directory $scratch.
+# Runs the cases of a check: TAP on stdout, exit status 1 if a case failed. Sourced after
+# lib.sh, by scripts that have a directory $scratch.
 
-# none TEXT: reads lines; there must not be one
+# none TEXT: fails if stdin has a line, and prints TEXT and the lines
 none() {
 	local lines
 	lines=$(cat)
 	[ -z "$lines" ] || { printf '%s\n' "$1" "$lines"; return 1; }
 }
 
-# run_cases FUNCTION...: each in a shell of its own that stops at the first error.
+# run_cases FUNCTION...: runs each in its own shell, which stops at the first error
 run_cases() {
 	local case number=0 failed=0 status
 	for case in "$@"; do

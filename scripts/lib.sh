@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2034 # for those who source it
+# shellcheck shell=bash disable=SC2034 # used by the scripts that source it
 #
-# What the scripts share: where things are, how errors are said, how a long
-# step shows that it is alive. Sourced, never run; leaves the caller in the top
-# directory of the repository.
+# Shared by all scripts: paths, error messages, and progress of long steps. Sourced, never
+# run. Changes to the repository's top directory.
 
-# Errors count in $(...) as well.
+# An error in $(...) ends the script, too.
 shopt -s inherit_errexit
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$top" || exit 1
 
-# A parent make's flags and command-line variables are not meant for the
-# kernel's makefiles.
+# Do not pass a parent make's flags and command-line variables to the kernel's makefiles.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 
 die() {
@@ -24,8 +22,8 @@ note() {
 	printf '%s\n' "$*" >&2
 }
 
-# The kernel that is patched: the name of a file of base/ and of directories of patches/,
-# compat/, build/ and vm/expect/, which hold all that differs between bases.
+# The kernel that is patched. All that differs between bases is in base/$BASE.mk and in the
+# directories $BASE of patches/, compat/, build/ and vm/expect/.
 BASE=${BASE:-5.10}
 [ -f "base/$BASE.mk" ] ||
 	die "BASE=$BASE is unknown, choose one of: $(cd base && echo * | sed 's/\.mk//g')"
@@ -33,18 +31,18 @@ LINUX_SRC=${LINUX_SRC:-}
 out=build/$BASE
 patches=patches/$BASE
 
-# base_value NAME: a variable of the base's makefile
+# base_value NAME: prints a variable of base/$BASE.mk
 base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
-# expect NAME: what is expected on this base
+# expect NAME: the path of this base's list of expected results
 expect() {
 	echo "vm/expect/$BASE/$1"
 }
 
-# VARIANT=base is the base without the series, to compare with: a work tree and
-# objects beside the others, so that the compiler's cache has nearly all of it.
+# VARIANT=base is the base without the series, for comparisons. It has its own work tree and
+# objects; the compiler's cache has nearly all of them.
 VARIANT=${VARIANT:-}
 series_tree=$out/linux
 case $VARIANT in
@@ -67,9 +65,8 @@ tgit() {
 	plain_git -C "$tree" "$@"
 }
 
-# private_apt DIRECTORY ARGUMENT...: apt-get that keeps its lists and packages in a
-# directory of our own: the machine's package lists stay as they are, and no root is
-# needed.
+# private_apt DIRECTORY ARGUMENT...: apt-get with its lists and packages in DIRECTORY: the
+# machine's package lists stay as they are, and no root is needed.
 private_apt() {
 	local work=$1
 	shift
@@ -79,7 +76,7 @@ private_apt() {
 		-o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-# lock NAME: one at a time; waits, and says for what after a moment.
+# lock NAME: waits for another run that holds the lock; after 2 s it says so
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"
 	exec {lock_fd}>"$out/$1.lock"
@@ -88,9 +85,8 @@ lock() {
 	flock "$lock_fd"
 }
 
-# ticker LOG TEXT: says every now and then that a step is alive, until its input ends.
-# (Not until it is killed: a subshell of bash that gets a signal right after the fork
-# runs the EXIT trap of its parent.)
+# ticker LOG TEXT: reports progress until its input ends. (It is not ended by a signal: a bash
+# subshell that gets a signal right after the fork runs its parent's EXIT trap.)
 ticker() {
 	local start=$SECONDS shown=$SECONDS lines status
 	[ -z "${lock_fd:-}" ] || exec {lock_fd}>&-
@@ -111,10 +107,10 @@ ticker() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
-# step NAME TEXT COMMAND...: runs a long step with its output in build/log/NAME.log
-# and a sign of life on the terminal. On failure shows the end of the log, calls the
-# function named by $on_failure, which may know what to do about it, and exits.
-# Not for use in a condition: there bash would not stop COMMAND at its first error.
+# step NAME TEXT COMMAND...: runs a long step, with its output in build/log/NAME.log and
+# progress on the terminal. If it fails, shows the end of the log, calls the function named by
+# $on_failure, which may print advice, and exits. Do not use it in a condition: there bash
+# does not stop COMMAND at its first error.
 step() {
 	local name=$1 text=$2 log start alive status
 	shift 2
