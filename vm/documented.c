@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * documented COMMAND...: VMs whose statistics files are read by the programs of
- * Documentation/virt/kvm/stats*.rst, which this file is linked with. Whenever they
- * read, a vCPU has made EXITS exits more.
+ * documented COMMAND...: creates VMs and reads their statistics files with the programs of
+ * Documentation/virt/kvm/stats*.rst, which are linked into this program. Before each read a
+ * vCPU makes EXITS more exits. Runs COMMAND while the VM of "show" still exists. Writes
  *
- * /tmp/scan has what the second program finds in a mapping, while exits and vCPUs
- * become more: number of vCPUs, sum of exits, sum that was found, by a process that
- * is killed at its first system call. /tmp/growth has what the program that waits for
- * growth returns while exits are made, /tmp/events whether poll() of a perf event returns
- * before and after its period. /tmp/VM and /tmp/vCPU have two rounds each of
- * what the first program shows of another VM. /tmp/times has how long the third
- * program finds a vCPU halted, and how long that was at least and at most. COMMAND
- * runs while the VM that is shown and its files are still there.
+ *	/tmp/scan	"scan", while exits and vCPUs are added: number of vCPUs, sum of exits,
+ *			sum that was found; the process is killed if it makes a system call
+ *	/tmp/growth	the result of "wait", while exits are made
+ *	/tmp/events	whether poll() of a perf event returns before and after its period
+ *	/tmp/VM, /tmp/vCPU	two rounds each of "show"
+ *	/tmp/times	the time for which "times" finds a vCPU halted, with the least and the
+ *			most that is possible
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -36,7 +35,7 @@
 
 void show(int fd, int rounds);
 
-/* As the second program has it. */
+/* As in program "scan". */
 struct vcpus {
 	const __u64 *online;
 	const char *first;
@@ -50,7 +49,7 @@ const __u64 *map_value(int fd, const char *name);
 __u64 wait_for_growth(const __u64 *value, __u64 threshold, long period_ns);
 int open_event(pid_t thread, __u64 config, __u64 period);
 
-/* As the program about time by state has it. */
+/* As in program "times". */
 struct times {
 	const __u64 *since, *state, *halt;
 	__u64 halted;
@@ -59,14 +58,14 @@ struct times {
 void map_times(struct times *times, int fd);
 __u64 halt_time(const struct times *times);
 
-/* Each look of find() at a name is a read. */
+/* find() reads once per name. */
 #define EXITS 100
 #define VCPUS 4
 
-/* The scan has that many seconds to find a sum that stands there already. */
+/* Time limit in seconds for the scan, which does not wait. */
 #define PATIENCE 20
 
-/* From the reset vector on, a loop that does nothing but exit to user space. */
+/* At the reset vector: a loop of exits to user space. */
 #if defined(__x86_64__)
 #define PAGE 0x1000
 #define GUEST_PAGE 0xfffff000UL
@@ -83,7 +82,7 @@ static void init_vcpu(int vm, int vcpu)
 	(void)vcpu;
 }
 
-/* A processor that the first one does not start. */
+/* A vCPU that waits to be started. */
 static int create_halted_vcpu(int vm)
 {
 	if (ioctl(vm, KVM_CREATE_IRQCHIP, 0) || ioctl(vm, KVM_CREATE_VCPU, 0) < 0)
@@ -91,7 +90,7 @@ static int create_halted_vcpu(int vm)
 	return ioctl(vm, KVM_CREATE_VCPU, 1);
 }
 #elif defined(__aarch64__)
-/* Whole pages of every host; the load is behind it. */
+/* Whole pages for every page size; the load hits the address behind it. */
 #define PAGE 0x10000
 #define GUEST_PAGE 0UL
 #define GUEST_CODE 0
@@ -112,7 +111,7 @@ static void init_vcpu(int vm, int vcpu)
 		err(1, "KVM_ARM_VCPU_INIT");
 }
 
-/* It waits for an interrupt that does not come. */
+/* It waits for an interrupt, which does not come. */
 static int create_halted_vcpu(int vm)
 {
 	struct kvm_one_reg pc = {
@@ -129,7 +128,7 @@ static int create_halted_vcpu(int vm)
 }
 #endif
 
-/* Shared: of private memory a fork() takes the guest's mapping away. */
+/* Shared, because fork() write-protects private memory. */
 static void add_memory(int vm)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
@@ -157,7 +156,7 @@ static void make_exits(int of_vcpu)
 	exits += EXITS;
 }
 
-/* Takes the place of the C library's, for the programs as well. */
+/* Replaces the C library's pread(), also in the documents' programs. */
 ssize_t pread(int fd, void *buf, size_t size, off_t offset)
 {
 	make_exits(vcpu);
@@ -196,7 +195,7 @@ static void show_in(const char *path, int fd)
 		err(1, "stdout");
 }
 
-/* What the process that scans is told and tells. */
+/* Shared with the process that scans. */
 struct report {
 	volatile __u64 sum;
 	volatile int stop;
@@ -245,7 +244,7 @@ static void wait_for_sum(const struct report *report, pid_t pid)
 	}
 }
 
-/* The ids are none of the order in which vCPUs are created. */
+/* vCPU ids differ from the order of creation. */
 static void scan_in(const char *path, int vm)
 {
 	struct report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE,
@@ -284,7 +283,7 @@ static void *halt(void *of_vcpu)
 	return NULL;
 }
 
-/* Only ends a KVM_RUN. */
+/* Ends a KVM_RUN. */
 static void interrupt(int sig)
 {
 	(void)sig;
@@ -298,7 +297,7 @@ static __u64 now(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* Returns what it was, Y or N. */
+/* Returns the old value, Y or N. */
 static char switch_time(char on)
 {
 	int fd = open("/sys/module/kvm/parameters/stats_time", O_RDWR);
@@ -310,7 +309,7 @@ static char switch_time(char on)
 	return was;
 }
 
-/* Of a vCPU that is halted all the while. */
+/* Measures a vCPU that is halted all the time. */
 static void time_in(const char *path, int vm)
 {
 	int halted = create_halted_vcpu(vm), fd = ioctl(halted, KVM_GET_STATS_FD, 0);

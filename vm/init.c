@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first process of a test guest: it runs the tests of /plan, one after the
- * other, each with its time limit, and tells the host what became of them. It
- * uses nothing but the kernel, so that what fails is the kernel or the test.
+ * The first process of a test guest. Runs the tests of /plan one after the other, each with
+ * its time limit, and reports the results to the host. Uses nothing but the kernel, so that
+ * a failure is the kernel's or the test's.
  *
- * Two ports lead to the host, apart from the console: "out" gets what the tests
- * print and the milliseconds that each took, "verdict" one line per test. The verdict
- * is written at the very end, in one go, after everything that could still make the run
- * a failure: a guest that dies on the way leaves none. They are virtio ports of these
- * names, or the serial ones that the environment names: PORT_out, PORT_verdict.
+ * Besides the console there are two ports to the host. "out" gets the tests' output and the
+ * milliseconds that each took, "verdict" one line per test. The verdict is written last, in
+ * one go, after all checks that can fail: a guest that dies leaves none. The ports are virtio
+ * ports of these names, or serial ports named by the environment: PORT_out, PORT_verdict.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -30,7 +29,7 @@
 
 #define KVM_DEBUGFS "/sys/kernel/debug/kvm"
 #define KMEMLEAK "/sys/kernel/debug/kmemleak"
-/* What was allocated within five seconds may still be on its way to its place. */
+/* kmemleak does not report objects that are younger than five seconds. */
 #define KMEMLEAK_SECONDS 6
 
 static int out;
@@ -63,8 +62,8 @@ static void mount_all(void)
 }
 
 /*
- * Tests run in a memory cgroup, as VMMs do: only there the kernel charges what it
- * allocates for them, and marks the pages that it charged.
+ * Tests run in a memory cgroup, as VMMs do: in the root cgroup the kernel charges nothing
+ * and does not mark charged pages.
  */
 static void make_cgroup(void)
 {
@@ -86,8 +85,8 @@ static void install_busybox(void)
 }
 
 /*
- * KVM, where it is not built in: each needs what stands before it. Of those for a vendor's
- * processors the one is there that the profile names.
+ * KVM's modules, if it is not built in; each depends on those before it. Only the profile's
+ * vendor module is present.
  */
 static const char *const modules[] = {
 	"irqbypass",
@@ -97,7 +96,7 @@ static const char *const modules[] = {
 	NULL,
 };
 
-/* Those of the kernel's arguments that are meant for the module, as modprobe does it. */
+/* The kernel arguments that are meant for the module, as modprobe passes them. */
 static void module_parameters(const char *name, char *parameters, size_t size)
 {
 	FILE *file = fopen("/proc/cmdline", "re");
@@ -116,7 +115,7 @@ static void module_parameters(const char *name, char *parameters, size_t size)
 	}
 }
 
-/* Which modes of KVM the parameters stand for now does not say every module itself. */
+/* Not every module logs the mode in which it runs; its parameters say it. */
 static void log_parameters(const char *name)
 {
 	char text[1024], path[512], value[64];
@@ -182,7 +181,7 @@ static int open_console(void)
 	return fd;
 }
 
-/* Without a line discipline that takes its bytes for something else. */
+/* Raw: the line discipline must not interpret the bytes. */
 static int open_serial_port(const char *name)
 {
 	struct termios attributes;
@@ -201,7 +200,7 @@ static int open_serial_port(const char *name)
 	return fd;
 }
 
-/* There is no udev to make /dev/virtio-ports, sysfs knows the names. */
+/* Without udev there is no /dev/virtio-ports; sysfs has the names. */
 static int open_virtio_port(const char *wanted)
 {
 	const char *class = "/sys/class/virtio-ports";
@@ -246,14 +245,14 @@ static int open_port(const char *wanted)
 	return name ? open_serial_port(name) : open_virtio_port(wanted);
 }
 
-/* Until the other side has it, or powering off would take it along; no virtio port waits. */
+/* Powering off loses what a serial port has not sent; virtio ports need no wait. */
 static void drain_port(int port)
 {
 	if (isatty(port) && tcdrain(port))
 		die("tcdrain");
 }
 
-/* Console and log say which test a kernel message belongs to. */
+/* Mark the kernel log, so that a message can be attributed to a test. */
 static void log_kernel(const char *name)
 {
 	char text[256];
@@ -297,7 +296,7 @@ static void run(const char *name, int seconds, char *command)
 		fprintf(verdict, "exit %d\n", WEXITSTATUS(status));
 }
 
-/* A line of the plan: name, seconds and command, with a tab between them. */
+/* A line of the plan: name, seconds and command, separated by tabs. */
 static void run_plan(void)
 {
 	FILE *plan = fopen("/plan", "re");
@@ -334,7 +333,7 @@ static int count_vms(void)
 	return vms;
 }
 
-/* No process is left: a VM that is still there is held by the kernel alone. */
+/* No process is left: a VM that still exists is leaked. */
 static void check_leaks(void)
 {
 	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
@@ -344,7 +343,7 @@ static void check_leaks(void)
 	fprintf(verdict, "leaked-vms %d\n", count_vms());
 }
 
-/* With kmemleak: what is not referred to in two scans is named in the output. */
+/* With kmemleak: the output names objects without a reference in two scans. */
 static void check_memory(void)
 {
 	char line[256];
@@ -370,7 +369,7 @@ static void check_memory(void)
 	fprintf(verdict, "unreferenced %d\n", objects);
 }
 
-/* Proc's word on warnings and worse, whatever became of the messages. */
+/* The taint flags show warnings and worse even if the messages are lost. */
 static void check_taint(void)
 {
 	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
@@ -428,7 +427,7 @@ int main(int argc, char **argv)
 	else
 		run_tests();
 	sync();
-	/* The emulator does not reset the machine then, it ends. */
+	/* With -no-reboot the emulator ends instead of resetting the machine. */
 	reboot(getenv("NO_POWER_OFF") ? RB_AUTOBOOT : RB_POWER_OFF);
 	die("power off");
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What became of a boot: one `ok` or `not ok` line per test case, from what the
-# tests printed (out), what init says about them (verdict) and what the kernel
-# logged (splats), and which tests took longest. Set before each file: phase.
+# The result of a boot: one `ok` or `not ok` line per test case, from the tests' output (out),
+# init's results (verdict) and the kernel log (splats). Also names the slowest tests. Set
+# before each file: phase.
 # Variables: profile, proof, emulator_status.
 # Exit status: 0 PASS, 1 FAIL, 2 LOST.
 
@@ -22,13 +22,13 @@ function fail(name, why) {
 	failed = 1
 }
 
-# All of a test, not one of its cases.
+# A test as a whole, not one of its cases.
 function fail_test(test, why) {
 	fail(test, why)
 	show(test, 1, lines[test])
 }
 
-# A skip passes if the list expects it; the list's reason is the one to read.
+# A skip passes if the list of skips has it; print the list's reason.
 function skip(test, name, why,    i) {
 	for (i = 1; i <= skips; i++)
 		if (skip_test[i] == test && name ~ skip_case[i]) {
@@ -39,7 +39,7 @@ function skip(test, name, why,    i) {
 	fail(test " " name, "unexpected skip: " why)
 }
 
-# What a test printed, but no more than the end of it.
+# The last lines of a test's output.
 function show(test, first, last) {
 	if (first < last - 14)
 		first = last - 14
@@ -58,7 +58,7 @@ function tap_case(test, text,    name, why, result) {
 		name = substr(text, 1, RSTART - 1)
 	}
 	sub(/ *$/, "", name)
-	# kselftest_harness.h leaves the name out of what it skips
+	# kselftest_harness.h prints no name for a skipped case
 	cases[test]++
 	case_end[test, cases[test]] = lines[test]
 	if (name == "")
@@ -109,7 +109,7 @@ function judge_exit(test) {
 		fail_test(test, end[test])
 }
 
-# What fails or skips on the base may go on to do so.
+# A test of the base must end as on the base.
 function judge_base(test) {
 	if (test in flickers && end[test] ~ ("^exit (" flickers[test] ")$"))
 		pass(test ": " end[test] ", which flickers on the base: " flicker_reason[test])
@@ -135,7 +135,7 @@ function judge_test(test,    failed_before) {
 	failed = failed || failed_before
 }
 
-# What KVM runs as, and one failure for each test that had splats, however many lines they are.
+# KVM must run in the profile's mode. A test with splats is one failure, however many lines.
 function judge_log(    i) {
 	if (!proven)
 		fail("boot", "no \"" proof "\" in the kernel log")
@@ -146,8 +146,7 @@ function judge_log(    i) {
 			print "#   " splat[i]
 }
 
-# Without a verdict no success counts: what matters is what failed before, and what ran when
-# the boot was lost.
+# Without a verdict no success counts: show what failed, and which test ran at the end.
 function judge_lost(    i, j) {
 	for (i = 1; i <= tests; i++)
 		for (j = 1; j <= cases[order[i]]; j++)
@@ -181,8 +180,8 @@ function judge_boot(    failed_before, i) {
 	failed = failed || failed_before
 }
 
-# The slowest tests of several, in seconds, also if the boot was lost: for a person to see
-# what a boot's time went into. The guest's clock goes on while others use the machine.
+# The slowest tests, in seconds of the guest's clock, which goes on while the host's CPUs are
+# busy with other work.
 function name_slowest(    i, n, most, text) {
 	for (n = 0; n < 5 && n < tests; n++) {
 		most = ""

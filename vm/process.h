@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a test is run in a guest: with a terminal, in a cgroup, with a time limit,
- * and nothing of it is left. For init and for what runs tests in its place.
+ * Runs a test in a guest: with a terminal, in a cgroup, with a time limit, and kills what it
+ * leaves running. For init and other programs that run tests.
  */
 #ifndef VM_PROCESS_H
 #define VM_PROCESS_H
@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #define MAX_ARGS 32
-/* How long killed processes and closed VMs get to be gone. */
+/* How long killed processes and closed VMs may take to disappear. */
 #define SETTLE_SECONDS 60
 
-/* Dying is a panic, and a panic a run without a verdict: it cannot pass. */
+/* The kernel panics when init dies, and a run without a verdict cannot pass. */
 static void __attribute__((noreturn)) die(const char *what)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
@@ -63,8 +63,8 @@ static void write_file(const char *path, const char *text)
 #define CGROUP "/sys/fs/cgroup"
 
 /*
- * Tests print to a terminal, not to a pipe: what one printed before it crashed
- * has then left the buffers of its C library.
+ * Tests print to a terminal, not to a pipe: the C library then flushes each line, and the
+ * output before a crash is not lost.
  */
 static int open_terminal(int *slave)
 {
@@ -78,7 +78,7 @@ static int open_terminal(int *slave)
 	return master;
 }
 
-/* What takes a test's output. */
+/* Copies a test's output to the port. */
 typedef void take_output(const char *text, size_t size);
 
 static bool relay(int terminal, take_output *take)
@@ -86,7 +86,7 @@ static bool relay(int terminal, take_output *take)
 	char text[4096];
 	ssize_t size = read(terminal, text, sizeof(text));
 
-	/* EIO: nobody has the other side open any more */
+	/* EIO: no process has the other side open */
 	if (size <= 0)
 		return false;
 	take(text, size);
@@ -118,7 +118,7 @@ static pid_t start(char *command, int terminal)
 	_exit(127);
 }
 
-/* False if the process was still there after the limit. */
+/* Returns false if the process did not end within the limit. */
 static bool wait_for(pid_t pid, int terminal, int seconds, take_output *take)
 {
 	long long end = now_ms() + seconds * 1000LL;
@@ -143,8 +143,8 @@ static bool wait_for(pid_t pid, int terminal, int seconds, take_output *take)
 }
 
 /*
- * What a test leaves running, in its process group or out of it, must not
- * disturb the next one. Who calls kill(-1), and init, are what it spares.
+ * Kill all processes that a test left running, also outside of its process group: they must
+ * not disturb the next test. kill(-1) spares the caller and init.
  */
 static bool kill_all(int *status, pid_t pid)
 {

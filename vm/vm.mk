@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What boots: included by the Makefile.
+# Targets that boot; included by the Makefile.
 
-# What a boot of PROFILE needs on this machine.
+# The packages that a boot of PROFILE needs.
 deps_profile := deps-vm $(if $(filter arm64-%,$(PROFILE)),deps-arm64 deps-vm-arm64) \
 	$(if $(filter powerpc-% mips-%,$(PROFILE)),deps-cross deps-vm-arch)
 
@@ -56,7 +56,7 @@ bench: bench-instructions bench-scan bench-export bench-look ## instructions of 
 bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench
 	vm/bench/run $* x86-npt arm64-vhe
 
-# kvmstat with its libraries, which are there for x86 only.
+# kvmstat's libraries are installed for x86 only.
 .PHONY: bench-export bench-look
 bench-export bench-look: bench-%: deps-vm kernel-x86-bench
 	scripts/userspace x86

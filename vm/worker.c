@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The init of the Linux guest whose statistics are watched: it keeps the host
- * busy with one kind of work after the other, on all CPUs, says which, and powers
- * off. The kernel argument "seconds=N" is the length of each kind, the default is 4;
- * with "rounds=N" it begins again, so often. It rests in between, or else whoever looks
- * at it has to share the emulated CPUs with it: with "busy=1" it does not. "only=N" has
- * it do nothing but the N-th kind.
+ * The init of the Linux guest whose statistics are watched. Does one kind of work after the
+ * other on all CPUs, prints the name of each, and powers off. It rests between pieces of work,
+ * to leave emulated CPUs to the host. Kernel arguments:
+ *
+ *	seconds=N	length of each kind of work, default 4
+ *	rounds=N	repeat all N times
+ *	busy=1		do not rest
+ *	only=N		do only the N-th kind
  */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -24,14 +26,14 @@
 
 #define PAGE 4096
 
-/* What a piece of work touches: the whole lot takes an emulated CPU seconds. */
+/* Memory that one piece of work touches; more would take an emulated CPU seconds. */
 #define BUSY_MEMORY (64UL << 20)
 #define MEMORY (1UL << 20)
 
-/* After each piece of work, which is some ms. */
+/* The rest after each piece of work, which takes some ms. */
 #define REST_MS 20
 
-/* The port of power-on diagnostics: writing to it has no effect. */
+/* The port for power-on diagnostics: a write has no effect. */
 #define IDLE_PORT 0x80
 
 static bool busy;
@@ -92,7 +94,7 @@ static const struct {
 	{ NULL, NULL },
 };
 
-/* To the kernel's log: its console works without an interrupt of the serial port. */
+/* Via the kernel log, whose console needs no interrupt of the serial port. */
 static void say(const char *what)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
@@ -121,7 +123,7 @@ static void work(int seconds, int cpu)
 	}
 }
 
-/* A process for each CPU, this one is for the first. */
+/* One process per CPU; this one is for the first. */
 static int spread(void)
 {
 	cpu_set_t all, one;
