@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The table of one profile: the rows of the base and of the series beside each other,
-# with the limits. What exceeds its limit is named on stderr as well, and the exit
-# status is 1. `what` is the program that the rows are of.
+# Prints the table of one profile: the rows of the base and of the series, with limits. If a
+# figure exceeds its limit, names it on stderr, too, and exits with status 1. `what` is the
+# program that made the rows.
 
 BEGIN {
 	last["instructions"] = "halt-sampled"
@@ -29,7 +29,7 @@ function number(x) { return x == "" ? "-" : sprintf(x < 10 && x != int(x) ? "%.2
 
 function percent(from, to) { return (to - from) / from * 100 }
 
-# `measured` is what the limit is for, both are printed with `format`.
+# The limit is for `measured`; both are printed with `format`.
 function row(text, base, series, difference, limit, measured, format,    verdict, line) {
 	if (limit != "") {
 		verdict = measured <= limit ? "ok" : "EXCEEDED"
@@ -45,21 +45,21 @@ function row(text, base, series, difference, limit, measured, format,    verdict
 	print line
 }
 
-# Series against base: the limit is for the percentage. What the base does not have is compared
-# with its `base_key`.
+# Compares series and base; the limit is a percentage. With `base_key`, compares with another
+# row of the base.
 function compare(text, key, limit, base_key,    base, more) {
 	base = cost["base", base_key == "" ? key : base_key]
 	more = percent(base, cost["series", key])
 	row(text, base, cost["series", key], sprintf("%+.2f %%", more), limit, more, "%.2f %%")
 }
 
-# ... for the difference.
+# The same; the limit is a difference.
 function subtract(text, key, limit,    more) {
 	more = cost["series", key] - cost["base", key]
 	row(text, cost["base", key], cost["series", key], sprintf("%+d", more), limit, more, "%d")
 }
 
-# ... for the series alone.
+# The same, for the series alone.
 function show(text, key, limit) {
 	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%.5g")
 }
@@ -70,16 +70,16 @@ function count(key) {
 	return values["base", key] " and " values["series", key]
 }
 
-# The vCPU's time beside a thread that reads.
+# The vCPU's time while another thread reads its values.
 function beside(text, key,    more) {
 	more = percent(cost["series", "exit-alone"], cost["series", key])
 	row("... beside " count(key) " " text, "", cost["series", key], sprintf("%+.2f %%", more),
 		2, more, "%.2f %%")
 }
 
-# Where perf's events could take samples an exit has jump labels, which are instructions as well.
-# A bucket per exit, by its reason, is a compare, a table and an increment; time by state two
-# looks at the cycles and a log2. An exit of arm64 has fewer instructions to begin with.
+# An exit has jump labels where perf events could be sampled. The bucket of its reason takes a
+# compare, a table and an increment; time by state takes two reads of the cycle counter and a
+# log2. On arm64 an exit has fewer instructions to begin with, so percentages are higher.
 function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
@@ -129,7 +129,7 @@ function per_vcpu(key, vcpus) {
 	return number(cost["series", key "-" vcpus] / vcpus)
 }
 
-# The sizes of hosts that were measured, in their order.
+# The sizes of hosts that were measured, in order.
 function sizes_table(text, which,    i, n) {
 	printf "\n%s, instructions of a scan: %s\n", profile, text
 	printf "%6s %4s %10s %10s %10s %10s   %8s %8s %8s\n", "vCPUs", "VMs", "mapping",
@@ -154,13 +154,13 @@ function scan_tables(    smallest) {
 	sizes_table("one value of each vCPU, added up; by debugfs one sum of each VM", "one")
 }
 
-# Of a value that was read.
+# Per value.
 function per_value(text, key, limit,    each) {
 	each = cost["series", key] / values["series", key]
 	row(text, "", each, sprintf("%.2f", each), limit, each, "%.2f")
 }
 
-# The exporter, and the process that looks for VMs for it.
+# The exporter and its broker.
 function kib(text, key, limit,    all) {
 	all = cost["series", key] + values["series", key]
 	row(text, "", all, "", limit, all, "%d")
@@ -179,7 +179,7 @@ function export() {
 	kib("... at most", "export-peak", 32 * 1024)
 }
 
-# Of a CPU that executes an instruction per nanosecond, as this one does.
+# Percent of a CPU that executes one instruction per nanosecond.
 function share(text, key, limit,    each) {
 	each = cost["series", key] / 1e7
 	row(text, "", each, "", limit, each, "%.2f")
