@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs that count instructions share: the clock, the readers' loop, VMs
- * and their files.
+ * Shared by the programs that count instructions: the clock, the readers' loop, VMs and their
+ * files.
  *
- * They want a machine whose clock counts instructions: QEMU with -icount shift=0,
- * sleep=off and one CPU, where each instruction takes one nanosecond. check_clock()
- * checks that.
+ * They need a machine whose clock counts instructions: QEMU with -icount shift=0, sleep=off and
+ * one CPU, where each instruction takes one nanosecond. check_clock() checks that.
  *
- * A cost is a difference: of the time of 2n operations in a row and of n, so
- * that what happens once, as reading the clock, is out of it; and, for system
- * calls, of this and the same with an operation that does nothing, so that the
- * loop is out of it, too. Each of the times is the shortest of many: each one is
- * shorter than the time from one tick of the kernel to the next, so that many
- * of them, and the shortest, have no tick in it.
+ * The cost of an operation is the time of 2n operations minus the time of n, so that one-time
+ * costs, such as reading the clock, cancel out. For system calls the cost of an empty operation
+ * is subtracted, which removes the loop. Each time is the shortest of many; all of them are
+ * shorter than the kernel's tick, so the shortest has no tick in it.
  *
- * The clock of arm64 has steps of 16 instructions. With n a multiple of 16 the
- * time of 2n and of n operations leave the same rest, and as each of the rounds
- * starts at another place within a step, the shortest ones are rounded down alike.
+ * arm64's clock has steps of 16 instructions. If n is a multiple of 16, the times of 2n and of
+ * n operations leave the same remainder. Each round starts at another place within a step, so
+ * that the shortest times are rounded down in the same way.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +33,7 @@
 #define DEBUGFS		"/sys/kernel/debug/kvm"
 #define MAX_FILES	256
 
-/* How often a time is taken to find the shortest; as many as arm64's clock has steps. */
+/* Measurements per time; arm64's clock has as many instructions per step. */
 #define ROUNDS		32
 
 static inline void __attribute__((noreturn, format(printf, 1, 2)))
@@ -52,7 +49,7 @@ fail(const char *format, ...)
 	exit(1);
 }
 
-/* Of what must not fail. */
+/* For calls that must not fail. */
 static inline int sure(int result, const char *what)
 {
 	if (result < 0)
@@ -60,7 +57,7 @@ static inline int sure(int result, const char *what)
 	return result;
 }
 
-/* A line of the result: its name in the table, its value, the values read. */
+/* A row of the result: its name in the table, its value, the number of values read. */
 static inline void print(const char *row, double value, int values)
 {
 	printf("row %s %.2f %d\n", row, value, values);
@@ -85,7 +82,7 @@ static inline void arch_init_vm(int vm)
 
 #elif defined(__aarch64__)
 
-/* The counter's frequency is not that of the instructions. */
+/* The cycle counter runs at another frequency than the instructions. */
 static inline uint64_t now(void)
 {
 	uint64_t ticks, frequency;
@@ -107,10 +104,10 @@ static inline void arch_init_vm(int vm)
 
 #endif
 
-/* An operation of which the cost is asked. */
+/* An operation to measure. */
 typedef void operation(void *arg);
 
-/* Wait for the clock's next step, and @round times three instructions more. */
+/* Wait for the clock's next step, plus 3 * @round instructions. */
 static inline uint64_t start_clock(int round)
 {
 	uint64_t before = now();
@@ -121,7 +118,7 @@ static inline uint64_t start_clock(int round)
 	return now();
 }
 
-/* Not inlined: an operation is a call of a pointer, whatever it is. */
+/* Not inlined, so that every operation is an indirect call. */
 static __attribute__((noinline)) uint64_t
 shortest_of(int rounds, operation *op, void *arg, int n)
 {
@@ -187,7 +184,7 @@ static inline int create_vm(void)
 	return vm;
 }
 
-/* What a pread() reads. */
+/* The arguments of a pread(). */
 struct read {
 	int fd;
 	size_t size;
@@ -209,7 +206,7 @@ static inline void read_bytes(int fd, void *buf, size_t size, off_t offset)
 		fail("statistics file");
 }
 
-/* Descriptors of a file: their number, and where the first one is. */
+/* The descriptors of a file: number, and offset of the first. */
 struct descs {
 	int fd;
 	size_t name_size;
@@ -217,7 +214,7 @@ struct descs {
 	off_t at;
 };
 
-/* Where the data block has a statistic, 0 without it; @size: bytes of all of them. */
+/* Offset of a statistic in the data block, 0 if it does not exist; sets @size of all values. */
 static inline size_t find_stat(const struct descs *d, const char *name, size_t *size)
 {
 	struct {
@@ -238,7 +235,7 @@ static inline size_t find_stat(const struct descs *d, const char *name, size_t *
 	return found;
 }
 
-/* The mapping of a statistics file, all of it. */
+/* A mapping of a whole statistics file. */
 struct mapping {
 	const char *data;
 	size_t size;
@@ -264,10 +261,7 @@ static inline void map_stats(struct mapping *m, int fd)
 		fail("mmap");
 }
 
-/*
- * What a reader of mapped values does: one load each. Eight at a time, for the loop
- * itself takes three instructions.
- */
+/* Load each mapped value once. Eight per round, because the loop takes three instructions. */
 static inline void load_values(const volatile uint64_t *values, size_t n)
 {
 	const volatile uint64_t *end = values + n, *end_of_eights = values + n / 8 * 8;
@@ -286,7 +280,7 @@ static inline void load_values(const volatile uint64_t *values, size_t n)
 		(void)values[0];
 }
 
-/* The files that debugfs has for a VM. */
+/* The debugfs files of a VM. */
 struct debugfs {
 	int dir;
 	int files;
@@ -313,7 +307,7 @@ static inline void list_debugfs(struct debugfs *d, int vm)
 	}
 }
 
-/* An open file gives its value once: it has no position to go back to. */
+/* An open debugfs file gives its value once: it cannot seek. */
 static inline void read_file(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * export IN-ROOT KVMSTAT: what a scrape of kvmstat export costs on a host of 10240
- * vCPUs in 40 VMs, each VM with a process of its own that has its file descriptors
- * open, as VMMs have. In instructions of the CPU, see bench.h: everything from the
- * connection of a client until it has read the last byte, in the client, the exporter
- * and the kernel. And the memory that the exporter's processes have then.
+ * export IN-ROOT KVMSTAT: the cost of a scrape of kvmstat export on a host of 10240 vCPUs in 40
+ * VMs, each in its own process that keeps its file descriptors open, as VMMs do. In instructions
+ * (see bench.h) of client, exporter and kernel, from the client's connection to the last byte.
+ * Also the memory of the exporter's processes.
  *
- * The vCPUs never run: their number is what matters, not what they count.
+ * The vCPUs never run: only their number matters.
  */
 #define _GNU_SOURCE
 #include <sys/socket.h>
@@ -19,13 +18,13 @@
 #define VCPUS		(VMS * VM_VCPUS)
 #define SCRAPES		12
 
-/* As the exporter and as this program sees it. */
+/* The path in the host's root, and the path here. */
 #define SOCKET		"/run/kvmstat"
 #define SOCKET_HERE	"/host/root" SOCKET
 
 static size_t values;
 
-/* How many values a scrape reads: of a VM and its vCPUs, from their descriptors. */
+/* The number of values of a VM and its vCPUs, from the descriptors. */
 static void count_values(int vm)
 {
 	int fd = sure(ioctl(vm, KVM_GET_STATS_FD, 0), "KVM_GET_STATS_FD");
@@ -68,7 +67,7 @@ static int try_to_connect(void)
 	return -1;
 }
 
-/* All of an answer; its size, and in *@samples the lines that are no comments. */
+/* Read a whole answer. Returns its size, and in *@samples the lines that are not comments. */
 static size_t scrape(size_t *samples)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -91,7 +90,7 @@ static size_t scrape(size_t *samples)
 	return size;
 }
 
-/* On average, for each looks at other processes; each this long after the one before. */
+/* The average over several scrapes, this far apart, because some of them scan for VMs. */
 static double cost_of_scrape(unsigned int pause_us)
 {
 	uint64_t total = 0;
@@ -107,7 +106,7 @@ static double cost_of_scrape(unsigned int pause_us)
 	return (double)total / SCRAPES;
 }
 
-/* KiB of the exporter and of what looks for VMs in its place. */
+/* KiB of the exporter and its broker. */
 static void print_memory(const char *row, const char *key, pid_t exporter)
 {
 	long long helpers, kib = number_of_kvmstat(exporter, "status", key, &helpers);

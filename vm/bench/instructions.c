@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What exits and statistics cost, in instructions of the CPU: see bench.h for how
- * they are counted. Runs with the base kernel as well and prints nothing there for
- * what that one does not have.
+ * The costs of exits and statistics in instructions, see bench.h. On the base kernel, prints
+ * only the rows of what it has.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,17 +16,17 @@
 #include "bench.h"
 
 /*
- * Of the comparison with and without a reader: exits in one run, and runs, which
- * are long enough for the scheduler to be fair to the reader.
+ * For the comparison with and without a reader: exits per run, and runs. They are long enough
+ * for the scheduler to give the reader its share.
  */
 #define LONG_RUN	40000
 #define LONG_RUNS	5
 
-/* Of events that sample: how often they do, hardly ever or at each exit. */
+/* Periods of sampling events: hardly ever, or at each exit. */
 #define HARDLY_EVER	(1ULL << 40)
 #define ALWAYS		1
 
-/* A guest's memory is one page, aligned to arm64's largest. */
+/* The guest's memory is one page, aligned to arm64's largest page size. */
 #define GUEST_MEMORY	0x10000UL
 #define KERNEL_EXITS	GUEST_MEMORY
 #define USER_EXITS	(GUEST_MEMORY + 0x100)
@@ -35,7 +34,7 @@
 
 #if defined(__x86_64__)
 
-/* In real mode: as many exits that KVM handles as %edi says, one that it does not. */
+/* In real mode: %edi exits that KVM handles, then an exit to user space. */
 static const uint8_t kernel_exits_code[] = {
 	0x66, 0x89, 0xfe,	/* 1:	mov %edi, %esi	*/
 	0x0f, 0xa2,		/* 2:	cpuid		*/
@@ -55,7 +54,7 @@ static const uint8_t halts_code[] = {
 	0xeb, 0xfd,		/*	jmp 1b		*/
 };
 
-/* A vCPU halts in KVM only then. */
+/* Without an irqchip, a halt exits to user space. */
 static void arch_create_irqchip(int vm)
 {
 	sure(ioctl(vm, KVM_CREATE_IRQCHIP, 0), "KVM_CREATE_IRQCHIP");
@@ -85,7 +84,7 @@ static void arch_set_count(int vcpu, uint32_t count)
 
 #elif defined(__aarch64__)
 
-/* As many exits that KVM handles as x19 says, one that it does not. */
+/* x19 exits that KVM handles, then an exit to user space. */
 static const uint32_t kernel_exits_code[] = {
 	0xaa1303f4,		/* 1:	mov x20, x19	*/
 	0x52b00000,		/* 2:	mov w0, #0x80000000 (SMCCC_VERSION) */
@@ -206,7 +205,7 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* The number that a file of KVM's directory among perf's has behind this text. */
+/* The number after this text in a sysfs file of KVM's PMU. */
 static unsigned long perf_number(const char *name, const char *text)
 {
 	char path[128], line[64];
@@ -226,7 +225,7 @@ static int open_event(struct perf_event_attr *attr)
 	return sure(syscall(SYS_perf_event_open, attr, 0, -1, -1, 0), "perf_event_open()");
 }
 
-/* The exits of this thread, in a file descriptor; with a sample after each @period of them. */
+/* An event for this thread's exits, with a sample every @period exits. */
 static int count_exits(uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -239,7 +238,7 @@ static int count_exits(uint64_t period)
 	return open_event(&attr);
 }
 
-/* What counts nothing, but has perf look for events when threads change. */
+/* An event that counts nothing, but makes perf act when threads are switched. */
 static int count_nothing(void)
 {
 	struct perf_event_attr attr = {
@@ -253,13 +252,13 @@ static int count_nothing(void)
 /* A vCPU that halts, and its thread. */
 struct halted {
 	struct guest guest;
-	int (*open_event)(void);	/* which the thread has, if it has one */
+	int (*open_event)(void);	/* opens the thread's event, or NULL */
 	pthread_t thread;
 	atomic_int interrupts;
 	atomic_bool stops;
 };
 
-/* Before all others, so that who wakes it goes on when it is blocked again. */
+/* Highest priority, so that the thread that wakes it continues when it is blocked again. */
 static void *run_halted(void *arg)
 {
 	struct sched_param first = { .sched_priority = 1 };
@@ -304,14 +303,14 @@ static void set_parameter(const char *name, const char *value)
 }
 
 /*
- * After all that is measured of system calls: those of a process that has two threads,
- * and reads of one that ever had, take longer.
+ * After all measurements of system calls: in a process with two threads they take longer, and
+ * reads still do when one thread has ended.
  */
 static void measure_halt(const char *row, int (*open_event)(void))
 {
 	struct halted h = { .open_event = open_event };
 
-	/* VMs take it over when they are created. */
+	/* A VM takes the parameter's value when it is created. */
 	set_parameter("halt_poll_ns", "0");
 	create_guest(&h.guest, HALTS);
 	signal(SIGUSR1, nothing);
@@ -357,7 +356,7 @@ static void measure_references(void)
 	print("pread-null", cost(do_read, &null, 512), 0);
 }
 
-/* What reads all values, and what one of them. */
+/* Read all values, and one value. */
 static void load_stats(int fd, struct read *all, struct read *one)
 {
 	struct kvm_stats_header header;
@@ -388,7 +387,7 @@ static void measure_stats(struct guest *g, struct read *all)
 	print("get-fd", cost(do_get_fd, &g->vcpu, 64), 0);
 }
 
-/* Mapped values, and an array for those who want a copy. */
+/* Mapped values, and an array for a copy. */
 struct values {
 	const volatile uint64_t *mapped;
 	size_t num;
@@ -402,7 +401,7 @@ static void load_all(void *arg)
 	load_values(v->mapped, v->num);
 }
 
-/* One counter, that many times, eight in a round. */
+/* Load one counter that many times, eight per round. */
 #define LOADS		512
 
 static void load_one(void *arg)
@@ -465,8 +464,8 @@ static void measure_debugfs(struct guest *g)
 }
 
 /*
- * vCPUs cannot be taken out of a VM again: each time is that of a new VM. The
- * first vCPUs find caches filled by the VM before.
+ * vCPUs cannot be removed, so each measurement needs a new VM. The first vCPUs use objects that
+ * the VM before left in the allocators' caches.
  */
 static void measure_create_vcpu(void)
 {
@@ -489,7 +488,7 @@ static void measure_create_vcpu(void)
 	print("create-vcpu", (double)best / n, 0);
 }
 
-/* Per exit, of the time that the thread had the CPU. */
+/* Instructions per exit, of the thread's CPU time. */
 static double thread_time(struct guest *g)
 {
 	struct timespec start, end;
@@ -502,7 +501,7 @@ static double thread_time(struct guest *g)
 	       LONG_RUNS / LONG_RUN;
 }
 
-/* A thread that reads all the time that the scheduler gives it. */
+/* A thread that reads all the time. */
 struct reader {
 	operation *read;
 	void *arg;
@@ -521,7 +520,7 @@ static void *run_reader(void *arg)
 	return NULL;
 }
 
-/* The same exits as alone, in the time of the vCPU's thread, beside a reader. */
+/* The same exits while another thread reads, in CPU time of the vCPU thread. */
 static void measure_reader(struct guest *g, const char *row, operation *read, void *arg)
 {
 	struct reader reader = { .read = read, .arg = arg };
@@ -561,7 +560,7 @@ static int sample_exits(void)
 	return count_exits(HARDLY_EVER);
 }
 
-/* A buffer that is written over again and again. */
+/* A ring buffer that perf overwrites. */
 static void measure_samples(struct guest *g)
 {
 	size_t size = 9 * sysconf(_SC_PAGESIZE);
@@ -577,7 +576,7 @@ static void measure_samples(struct guest *g)
 	close(event);
 }
 
-/* A statistic that is an event of perf: nobody's, counted, and with samples. */
+/* A statistic as perf event: without an event, counted, and sampled. */
 static void measure_events(struct guest *g)
 {
 	int event = count_exits(0);
@@ -621,7 +620,7 @@ int main(void)
 		measure_exits(&g, "kernel-exit-timed", "user-exit-timed");
 		measure_halt("halt-timed", NULL);
 		set_parameter("stats_time", "0");
-		/* Last: perf looks at switches of threads for a while after its last event. */
+		/* Last, because perf watches thread switches for a while after the last event. */
 		measure_events(&g);
 	}
 	return 0;

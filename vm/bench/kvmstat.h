@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs share that measure kvmstat. It needs shared libraries: in-host-root
- * starts it in the machine's root filesystem, where the test's programs are in /run/test.
+ * Shared by the programs that measure kvmstat. kvmstat needs shared libraries, so in-host-root
+ * starts it in the machine's root filesystem, which has the test's programs in /run/test.
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,7 +12,7 @@
 
 #define MAX_ARGS	8
 
-/* With so many files for each process; the arguments are IN-ROOT and KVMSTAT. */
+/* Sets the limit of files per process; the arguments are IN-ROOT and KVMSTAT. */
 static inline void begin(int argc, rlim_t num_files)
 {
 	struct rlimit files = { num_files, num_files };
@@ -25,7 +25,7 @@ static inline void begin(int argc, rlim_t num_files)
 	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
 }
 
-/* "kvmstat ARGUMENT..." with that as its standard output, until this process ends. */
+/* Run "kvmstat ARGUMENT..." with @output as standard output, until this process ends. */
 static inline pid_t start_kvmstat(const char *in_root, const char *kvmstat,
 				  const char *const *args, int output)
 {
@@ -50,7 +50,7 @@ static inline void check_kvmstat(pid_t pid)
 		fail("kvmstat ended");
 }
 
-/* A process that has what prepare() makes, until this one ends. */
+/* A process that keeps what prepare() creates, until this process ends. */
 static inline void start_process(void (*prepare)(void))
 {
 	int ready[2];
@@ -71,7 +71,7 @@ static inline void start_process(void (*prepare)(void))
 	close(ready[0]);
 }
 
-/* The number after @key in a file of such lines; 0 without the file or the key. */
+/* The number after @key in a file of "key number" lines; 0 without the file or the key. */
 static inline long long number_of(const char *path, const char *key)
 {
 	long long number = 0;
@@ -90,8 +90,8 @@ static inline long long number_of(const char *path, const char *key)
 }
 
 /*
- * A number in /proc/PID/@name of kvmstat, and in *@children the sum of those of its
- * children: what it gives up privileges for is done by a process of its own.
+ * A number in kvmstat's /proc/PID/@name, and in *@children the sum over its children: the
+ * broker is a child.
  */
 static inline long long number_of_kvmstat(pid_t pid, const char *name, const char *key,
 					  long long *children)

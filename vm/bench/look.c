@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * look IN-ROOT KVMSTAT: what it costs kvmstat to look for VMs, once a second, on a host
- * where ten processes that have no VM have 20,000 file descriptors each, as anybody can
- * make. In instructions of the CPU, see bench.h: for so long `kvmstat 1` and the process
- * that looks for it were executed, in the kernel as well.
+ * look IN-ROOT KVMSTAT: the cost of kvmstat's search for VMs, once a second, on a host where ten
+ * processes without a VM have 20,000 file descriptors each, as an unprivileged user can. In
+ * instructions (see bench.h) of `kvmstat 1` and its broker, including the kernel.
  *
- * A process with many of them is looked into seldom, so that what counts is the average
- * over the time in which each had its turn twice. A VM is there to be found, with a vCPU
- * that never runs.
+ * kvmstat rarely searches a process with many files, so the result is the average over the time
+ * in which it searches each twice. One VM exists, with a vCPU that never runs.
  */
 #define _GNU_SOURCE
 #include "kvmstat.h"
@@ -16,7 +14,7 @@
 #define FILES		20000
 #define FOREIGN		(PROCESSES * FILES)
 
-/* Seconds: two passes of one look for each 128 of the files; and without them. */
+/* Seconds: two passes with one search per 128 files; and without these files. */
 #define LONG		314
 #define SHORT		30
 
@@ -38,7 +36,7 @@ static long long time_of(pid_t kvmstat)
 	return number_of_kvmstat(kvmstat, "schedstat", "", &children) + children;
 }
 
-/* How long it ran in that time; in *@most in a second of it. */
+/* CPU time in these seconds, and in *@most the most in one second. */
 static double run(pid_t kvmstat, int seconds, long long *most)
 {
 	long long start = time_of(kvmstat), before = start, after;
@@ -54,7 +52,7 @@ static double run(pid_t kvmstat, int seconds, long long *most)
 	return before - start;
 }
 
-/* Lines that came: the first one is waited for. */
+/* Wait for the first line, then count lines. */
 static int read_lines(int fd)
 {
 	char text[1 << 16];

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What VMs and vCPUs take of the machine's memory, in bytes for each of 512 vCPUs.
- * Runs with the base kernel as well and prints nothing there for what that one
- * does not have.
+ * The memory of VMs and vCPUs, in bytes for each of 512 vCPUs. On the base kernel, prints only
+ * the rows of what it has.
  *
- * What is counted is what the page allocator has given away, for whatever purpose:
- * pages, slabs, page tables, vmalloc(). All of it, whoever asked for it, as nothing
- * else runs. Before each count the caches of the allocators are emptied, so that a
- * page that is free counts as free: in slabs without objects, on the lists of CPUs.
- * The rest of a slab that is not full counts as taken.
+ * Counts all pages that the page allocator has handed out: for slabs, page tables, vmalloc()
+ * and others. Nothing else runs meanwhile. Before each count the allocators' caches are
+ * emptied, so that free pages in empty slabs and on per-CPU lists count as free. Free objects
+ * of other slabs count as used.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -31,12 +29,12 @@
 /* VMs without vCPUs. */
 #define EMPTY_VMS	64
 
-/* The first rounds fill caches that stay; the last one counts. */
+/* The first rounds fill caches; the last one counts. */
 #define ROUNDS		4
 
 /*
- * What was closed is free a moment later, and the kernel takes a page for a moment
- * now and then: the most free pages count, once that many looks found no more.
+ * Memory of closed files is free a moment later, and the kernel sometimes uses a page for a
+ * moment. So take the highest number of free pages, when this many counts found no higher one.
  */
 #define SAME_LOOKS	6
 
@@ -75,11 +73,11 @@ static void empty_caches(void)
 		write_word(path, "1");
 	}
 	closedir(dir);
-	/* what CPUs count for themselves goes into the counters that are read */
+	/* fold per-CPU counters into those that are read */
 	write_word("/proc/sys/vm/stat_refresh", "1");
 }
 
-/* Pages of all zones, and of the lists of CPUs. */
+/* Free pages of all zones and per-CPU lists. */
 static long free_pages(void)
 {
 	FILE *file = fopen("/proc/zoneinfo", "r");
@@ -96,7 +94,7 @@ static long free_pages(void)
 	return sum;
 }
 
-/* Only differences of it mean something. */
+/* Only differences are meaningful. */
 static long bytes_taken(void)
 {
 	long most = 0;
@@ -131,8 +129,8 @@ struct round {
 	long vm;		/* a VM without vCPUs */
 	long vcpu;
 	long fd;		/* an open statistics file of a vCPU */
-	long kept;		/* the same, once all VMs and vCPUs are closed */
-	long left;		/* nothing, once everything is closed */
+	long kept;		/* an open file, after all VMs and vCPUs are closed */
+	long left;		/* after everything is closed: nothing */
 };
 
 static void measure_round(int kvm, int has_stats, struct round *r)

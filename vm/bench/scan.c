@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What it costs to look at all vCPUs of a host, from one vCPU to 10240 of them in 40
- * VMs: by a mapping of each VM, by a pread() for each vCPU, and by debugfs, which has
- * sums over the vCPUs of a VM. In instructions of the CPU: see bench.h for how they
- * are counted. System calls are counted by tracing a process that makes the scan, file
- * descriptors by what /proc shows. Runs with the base kernel as well, which has debugfs.
+ * The cost of a scan of all vCPUs of a host, from one vCPU to 10240 vCPUs in 40 VMs: by one
+ * mapping per VM, by one pread() per vCPU, and by debugfs, which has sums over a VM's vCPUs. In
+ * instructions, see bench.h. System calls are counted by tracing a process that scans, file
+ * descriptors from /proc. On the base kernel, measures debugfs only.
  *
- * The vCPUs never run: their number is what matters, not what they count.
+ * The vCPUs never run: only their number matters.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -23,14 +22,11 @@
 #define VM_VCPUS	256
 #define VCPUS		(VMS * VM_VCPUS)
 
-/*
- * What takes longer than a tick's period has ticks in it, a thousandth of its time:
- * fewer rounds are enough.
- */
+/* A time longer than a tick's period includes ticks, 0.1 % of it: fewer rounds are enough. */
 #define LARGE		256
 #define ROUNDS_OF_LARGE	3
 
-/* Small scans without debugfs are as short as a step of arm64's clock: that many. */
+/* Repeat small scans this often: without debugfs they are as short as a step of arm64's clock. */
 #define SMALL		16
 
 struct vm {
@@ -43,7 +39,7 @@ static struct vm vms[VMS];
 static struct read vcpus[VCPUS];
 static int num_vms, num_vcpus;
 
-/* Where VMs and vCPUs have what is looked at: the same for all of them. */
+/* Offsets of the scanned statistics, the same for all VMs and vCPUs. */
 static struct {
 	size_t online_vcpus;
 	size_t exits;
@@ -102,7 +98,7 @@ static void add_vcpu(bool has_stats)
 	close(fd);
 }
 
-/* Which vCPUs there are is part of a scan. */
+/* A scan includes the number of vCPUs. */
 static uint64_t online_vcpus(const struct mapping *m)
 {
 	const char *at = m->data + place.online_vcpus;
@@ -123,7 +119,7 @@ static void map_all(void *arg)
 	}
 }
 
-/* Adds up, as debugfs does. */
+/* Adds values up, as debugfs does. */
 static void map_one(void *arg)
 {
 	uint64_t sum = 0;
@@ -176,7 +172,7 @@ static void debugfs_one(void *arg)
 		read_debugfs_one(&vms[i].debugfs);
 }
 
-/* What a scan costs that meets each page for the first time. */
+/* The first scan, with a fault per page. */
 static void map_first(void)
 {
 	uint64_t start;
@@ -190,7 +186,7 @@ static void map_first(void)
 	print("first", now() - start, 0);
 }
 
-/* Runs @op in a process of its own, stopped at the entry and the exit of each system call. */
+/* Runs @op in its own process, stopped at entry and exit of each system call. */
 static int traced_stops(operation *op)
 {
 	int stops = 0, status;
@@ -219,7 +215,7 @@ static int system_calls(operation *op)
 	return (traced_stops(op) - traced_stops(do_nothing)) / 2;
 }
 
-/* Of files whose link in /proc begins like that. */
+/* The number of open files whose /proc link begins with this. */
 static int open_files(const char *start)
 {
 	DIR *dir = opendir("/proc/self/fd");

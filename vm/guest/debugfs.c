@@ -3,11 +3,10 @@
  * debugfs                        prints what KVM's debugfs files are, as a table
  * debugfs BASE [DIFFERENCES]     compares them with the table of the unpatched base
  *
- * Programs have read these files for years: the statistics files must not take
- * anything away from them. Of each file in the directories of the host, a fresh VM
- * and its vCPU the table has the mode, what can be read (0, N or -N for a number)
- * and what comes of writing 0, 1 and something that is no number. DIFFERENCES names
- * what is meant to be another way than on the base, with the reason.
+ * Programs have read these files for years: the statistics files must not change them. For
+ * each file in the directories of the host, a fresh VM and its vCPU the table has the mode, the
+ * content (0, N or -N for a number), and the results of writing 0, 1 and a word. DIFFERENCES
+ * lists intended differences from the base, with the reason.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -49,7 +48,7 @@ struct stat_desc {
 static struct table found, base, differences;
 static struct stat_desc stats[MAX_STATS];
 static int stats_count;
-/* How often this thread lost its CPU while it made the VM: 0 on most runs. */
+/* How often this thread was preempted while it created the VM; mostly 0. */
 static long preemptions;
 
 static void set(struct file *file, enum column column, const char *text)
@@ -75,7 +74,7 @@ static struct file *find(struct table *table, const char *where, const char *nam
 	return NULL;
 }
 
-/* The number in a file, which has nothing else but the end of the line. */
+/* The number in a file that has only a number and a newline. */
 static bool read_number(const char *path, long long *number)
 {
 	char text[64] = "", end[2] = "";
@@ -95,9 +94,9 @@ static long preemptions_of_this_thread(void)
 }
 
 /*
- * Whoever prepares a vCPU has it loaded and may lose the CPU meanwhile: that counts, at
- * most once each time. It is the one figure of a fresh VM that the scheduler decides
- * on. preemption_reported needs an instruction of the guest before.
+ * The thread that creates a vCPU has it loaded, and a preemption then counts, at most once.
+ * It is the only statistic of a fresh VM that depends on the scheduler: preemption_reported
+ * needs a guest instruction first.
  */
 static bool comes_of_preemption(const char *name, long long number)
 {
@@ -151,14 +150,14 @@ static void look_into(const char *where, const char *directory)
 
 	for (int i = 0; i < count; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-		/* the directories of VMs are named after process and file descriptor */
+		/* VM directories are named <pid>-<fd> */
 		if (entries[i]->d_type == DT_DIR && strpbrk(entries[i]->d_name, ".-"))
 			continue;
 		look_at(where, entries[i]->d_name, path);
 	}
 }
 
-/* All is read before anything is written. */
+/* Read all files before the first write. */
 static void collect(const struct tiny_vm *vm)
 {
 	char directory[128], vcpu[160];
@@ -167,7 +166,7 @@ static void collect(const struct tiny_vm *vm)
 	snprintf(vcpu, sizeof(vcpu), "%s/vcpu0", directory);
 	look_into("host", ROOT);
 	look_into("vm", directory);
-	/* not every architecture has something to show there */
+	/* not every architecture has files there */
 	if (find(&found, "vm", "vcpu0"))
 		look_into("vcpu", vcpu);
 	for (int i = 0; i < found.count; i++) {
@@ -227,7 +226,7 @@ static bool every_file_is_there(void)
 	return ok;
 }
 
-/* What the base has in a column, or what is meant to be there now. */
+/* The expected content of a column: the base's, or that of an intended difference. */
 static const char *expected(struct file *file, enum column column)
 {
 	struct file *meant = find(&differences, file->column[WHERE], file->column[NAME]);
@@ -252,7 +251,7 @@ static bool column_is_that_of_the_base(enum column column)
 	return ok;
 }
 
-/* One that is as on the base, or of no file, has no place in the list. */
+/* An intended difference that is none, or that names no file, is an error. */
 static bool differences_are_some(void)
 {
 	bool ok = true;
@@ -334,7 +333,7 @@ static bool new_files_are_scalars(void)
 	return ok;
 }
 
-/* What can only be cleared by being forgotten goes up and down: it is read-only. */
+/* Gauges are read-only: clearing one would make it wrong. */
 static bool new_files_are_cleared_by_0_unless_instant(void)
 {
 	bool ok = true;
@@ -360,8 +359,8 @@ static bool new_files_are_cleared_by_0_unless_instant(void)
 }
 
 /*
- * As many files as scalars: the names of some are older than those of the statistics. What
- * a vCPU's state is, and since when, has none: it cannot be added up.
+ * There are as many files as scalars, except state and state_since_ns, which cannot be added
+ * up. Only the numbers are compared, because some files have older names.
  */
 static bool every_scalar_has_a_file(const char *where)
 {
@@ -394,7 +393,7 @@ static bool no_histogram_has_a_file(void)
 	return ok;
 }
 
-/* What files of one directory and the statistics files say, where names are the same. */
+/* Compare a directory's files with the statistics files, if the names are the same. */
 static bool values_agree(const char *where)
 {
 	int compared = 0, not_zero = 0;
@@ -420,7 +419,7 @@ static bool values_agree(const char *where)
 	return ok && not_zero;
 }
 
-/* Everything that has a value and takes a 0 is 0 then, in the statistics file too. */
+/* Writing 0 clears a statistic, in the statistics file, too. */
 static bool writing_0_clears(const char *where)
 {
 	long long number;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statistics files and KVM's modules: a file needs kvm.ko until it is closed, but
- * not the vendor module, which can be unloaded, and replaced, while files of VMs
- * that are gone are still read. So does an event of perf, of which nothing may be left
- * when it is closed: threads that have had one go on without kvm.ko. Nor does unloading
- * stop who opens other events, and who opens KVM's while it is loaded gets none or one that
- * works. Leaves the modules loaded.
+ * Statistics files and KVM's modules. An open file or perf event holds kvm.ko, but not the
+ * vendor module, which can be unloaded and replaced while files of dead VMs are read. After a
+ * perf event is closed, kvm.ko can be unloaded, and threads that had the event go on. Unloading
+ * does not delay processes that open other events. A process that opens one of KVM's events
+ * while KVM is loaded gets either an error or an event that works. Leaves the modules loaded.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -17,7 +16,7 @@
 
 #define MAX_SIZE 65536
 
-/* The whole file: what it says at one time. */
+/* Read the whole file in one go. */
 struct content {
 	ssize_t size;
 	char data[MAX_SIZE];
@@ -38,7 +37,7 @@ static bool same(const struct content *a, const struct content *b)
 	return a->size > 0 && a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
-/* Is one of its values, which are the end of the file, not zero? */
+/* Is one of the values, which are the end of the file, not zero? */
 static bool moved(const struct content *content)
 {
 	const struct kvm_stats_header *header = (const void *)content->data;
@@ -81,7 +80,7 @@ static bool loads(const char *path)
 	return loaded;
 }
 
-/* The number in a file of the PMU in sysfs, behind @key if that is not "". */
+/* The number in a sysfs file of the PMU, after @key if that is not "". */
 static long pmu_number(const char *name, const char *key)
 {
 	char path[128], text[64] = "";
@@ -94,7 +93,7 @@ static long pmu_number(const char *name, const char *key)
 	return strtol(strstr(text, key) + strlen(key), NULL, 0);
 }
 
-/* Of this thread, wherever it runs; or -1. */
+/* An event of this thread on any CPU, or -1. */
 static int try_event(struct perf_event_attr attr)
 {
 	attr.size = sizeof(attr);
@@ -106,7 +105,7 @@ static int open_event(struct perf_event_attr attr)
 	return checked(try_event(attr), "perf_event_open");
 }
 
-/* One of KVM's, while it is loaded. */
+/* One of KVM's events; -1 if KVM is not loaded. */
 static struct perf_event_attr exits(void)
 {
 	return (struct perf_event_attr) {
@@ -115,13 +114,13 @@ static struct perf_event_attr exits(void)
 	};
 }
 
-/* Processes that have had an event of KVM, and no other one before. */
+/* Processes whose first event is one of KVM's. */
 struct former {
 	pid_t pid;
-	int go[2];		/* they go on once there is something to be read */
+	int go[2];		/* they go on when this pipe is readable */
 };
 
-/* With @later it has another event then, with which it is scheduled out and in. */
+/* With @later, it then opens another event, with which it is scheduled out and in. */
 static struct former start_former(bool later)
 {
 	struct former former;
@@ -158,7 +157,7 @@ static bool ends_well(const struct former *former)
 	return waitpid(former->pid, &status, 0) == former->pid && !status;
 }
 
-/* Opens and closes events, as fast as that goes, and counts those that there were. */
+/* Opens and closes events in a loop, and counts the successes. */
 static pid_t start_opener(struct perf_event_attr attr, unsigned long *num_opened)
 {
 	pid_t pid = checked(fork(), "fork");
@@ -174,7 +173,7 @@ static pid_t start_opener(struct perf_event_attr attr, unsigned long *num_opened
 	return pid;
 }
 
-/* An event that is open holds it for a moment. */
+/* An open event holds the module for a moment. */
 static bool unloads_in_the_end(const char *name)
 {
 	while (!unloads(name)) {
@@ -194,8 +193,8 @@ static bool loads_and_unloads_kvm(int times)
 }
 
 /*
- * In a process of its own: one that waits for a lock for ever cannot be killed. The opener
- * lives as long as this does.
+ * In its own process, because a process that waits for a lock for ever cannot be killed. The
+ * opener lives as long as this process.
  */
 static bool loads_and_unloads_beside_opener_of(struct perf_event_attr attr)
 {
@@ -218,7 +217,7 @@ static bool loads_and_unloads_beside_opener_of(struct perf_event_attr attr)
 	return !status && *num_opened;
 }
 
-/* The one that is there is that of this machine's processor. */
+/* Only the module for this machine's processor is present. */
 static bool is_intel(void)
 {
 	return !access("/modules/kvm-intel.ko", F_OK);
@@ -271,7 +270,7 @@ int main(void)
 			.type = PERF_TYPE_SOFTWARE,
 			.config = PERF_COUNT_SW_PAGE_FAULTS,
 	       }), "kvm_unloads_while_others_open_events");
-	/* It has the same number again. */
+	/* The PMU gets the same number again. */
 	result(loads_and_unloads_beside_opener_of(kvms),
 	       "kvm_loads_and_unloads_while_others_open_its_events");
 	result(loads("/modules/kvm.ko") && loads(vendor_path), "modules_load_again");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * slow-vm KIND [-name NAME]: a VM whose vCPU spends its time in one way. "guest": computes.
- * "exits": leaves the guest again and again, for KVM. "vmm": waits for its VMM, which takes
- * 10 ms for whatever the guest asks of it. "idle": is halted.
+ * "exits": makes exits that KVM handles. "vmm": waits for its VMM, which takes 10 ms for each
+ * request. "idle": is halted.
  */
 #include <time.h>
 

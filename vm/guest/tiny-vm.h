@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The smallest VM that counts something: one vCPU, one page of memory with code
- * that leaves to user space. For programs that are about what KVM does around the
- * VM and that need nothing of the kernel's tree to be built.
+ * A minimal VM: one vCPU and one page of memory, with code that exits to user space. For
+ * programs that are built without the kernel tree.
  */
 #ifndef TINY_VM_H
 #define TINY_VM_H
@@ -18,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Whole pages of every host; it stands at the guest's address 0. */
+/* Whole pages for every page size, at the guest's address 0. */
 #define TINY_VM_MEMORY 0x10000
 
 struct tiny_vm {
@@ -125,13 +124,13 @@ static inline struct tiny_vm tiny_vm_create(void)
 	return vm;
 }
 
-/* Until the guest leaves, which it does each time. */
+/* Run the guest until its next exit to user space. */
 static inline bool tiny_vm_run(const struct tiny_vm *vm)
 {
 	return !ioctl(vm->vcpu, KVM_RUN, 0) && vm->run->exit_reason == TINY_VM_EXIT;
 }
 
-/* Nothing of it stays open. */
+/* Close all of the VM's files. */
 static inline void tiny_vm_close(struct tiny_vm *vm)
 {
 	munmap(vm->run, vm->run_size);

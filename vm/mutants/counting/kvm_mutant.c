@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which counting site is broken, and which were reached. Not in a module: it is
- * there before KVM is, and after KVM is unloaded.
+ * Selects the counting site that is broken, and records which sites were reached. Built in, so
+ * that it exists before KVM is loaded and after it is unloaded.
  */
 #include <kunit/test.h>
 #include <linux/debugfs.h>
@@ -21,7 +21,7 @@ core_param(kvm_mutant, kvm_mutant, uint, 0644);
 u8 kvm_mutant_reached[KVM_MUTANT_SITES + 1];
 EXPORT_SYMBOL_GPL(kvm_mutant_reached);
 
-/* The numbers of the sites that were reached since the last write to the file. */
+/* Reading shows the numbers of the sites that were reached since the last write. */
 static int reached_show(struct seq_file *file, void *unused)
 {
 	unsigned int site;
@@ -51,7 +51,7 @@ static const struct file_operations reached_fops = {
 	.release = single_release,
 };
 
-/* A write runs KUnit's suites once more. Their table goes with the rest of init. */
+/* A write runs KUnit's suites again. Keep their table, which is freed with init memory. */
 extern struct kunit_suite **__kunit_suites_start[], **__kunit_suites_end[];
 static struct kunit_suite ***suites;
 static size_t num_suites;

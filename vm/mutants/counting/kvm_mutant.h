@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counting that can be broken at run time, one site at a time. The rewritten
- * tree counts through these; the parameter kvm_mutant says which site is broken
- * and how: SITE * 8 + mode, or 0 for none.
+ * Counting that can be broken at run time, one site at a time. The rewritten tree uses these
+ * to count. The parameter kvm_mutant selects site and mode: SITE * 8 + mode, 0 for none.
  */
 #ifndef _LINUX_KVM_MUTANT_H
 #define _LINUX_KVM_MUTANT_H
@@ -24,7 +23,7 @@ enum kvm_mutant_mode {
 extern unsigned int kvm_mutant;
 extern u8 kvm_mutant_reached[];
 
-/* How often is what a site adds, @by, counted? */
+/* How often a site counts what it adds, @by. */
 static inline unsigned int kvm_mutant_times(unsigned int site, s64 by)
 {
 	unsigned int mutant = READ_ONCE(kvm_mutant);
@@ -45,7 +44,7 @@ static inline unsigned int kvm_mutant_times(unsigned int site, s64 by)
 	return 1;
 }
 
-/* What is added to a new peak. */
+/* The amount that is added to a new peak. */
 static inline u8 kvm_mutant_high(unsigned int site)
 {
 	return READ_ONCE(kvm_mutant) == site * KVM_MUTANT_MODES + KVM_MUTANT_HIGH;

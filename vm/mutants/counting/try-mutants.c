@@ -3,18 +3,17 @@
  * try-mutants PLAN ...: runs tests in a guest on a kernel with counting mutants, one
  * mutant after the other, until a test notices. A plan has these lines, with tabs:
  *
- *	test NAME SECONDS COMMAND CASES	a test, what it may take, and |CASE|CASE| of it that
- *					fail without a mutant, too: they say nothing
+ *	test NAME SECONDS COMMAND CASES	a test, its time limit, and its cases that fail without
+ *					a mutant, too, as |CASE|CASE|: they are ignored
  *	cover NAME			run it without a mutant
  *	mutant NUMBER NAME...		run these, until one fails
  *
- * It answers with a line for each, as soon as it is known, so that a guest that dies
- * has said which mutant it was:
+ * It answers at once with a line for each, so that the mutant that kills the guest is known:
  *
- *	cover NAME MS CASES SITES	what failed, | if nothing; the sites that it reached
+ *	cover NAME MS CASES SITES	the cases that failed, | if none; the sites that it reached
  *	begin NUMBER NAME
  *	caught NUMBER NAME WHY		the first case that failed, twice
- *	flickered NUMBER NAME WHY	it failed only once, which says nothing
+ *	flickered NUMBER NAME WHY	a case failed once only; the mutant is not caught
  *	survived NUMBER
  */
 #define _GNU_SOURCE
@@ -37,7 +36,7 @@ struct test {
 static struct test tests[MAX_TESTS];
 static int num_tests;
 
-/* What a test has printed of a line, and why it failed: its first `not ok`. */
+/* A test's current line of output, and why it failed: its first `not ok`. */
 static struct test *running;
 static bool covering;
 static char line[MAX_LINE];
@@ -76,7 +75,7 @@ static void take_line(void)
 	if (!strncmp(name, "- ", 2))
 		name += 2;
 	failed(name);
-	/* That is enough: the test need not go on. */
+	/* The first failure is enough: end the test. */
 	if (why[0])
 		kill(-1, SIGKILL);
 }
@@ -96,7 +95,7 @@ static void take(const char *text, size_t size)
 	}
 }
 
-/* Has the kernel warned of something since? */
+/* Has the kernel warned since the last call? */
 static void read_log(int log)
 {
 	char record[8192], text[256];
@@ -111,7 +110,7 @@ static void read_log(int log)
 			warning = strstr(record, "BUG: ");
 		if (!warning)
 			continue;
-		/* Without CPU and PID, which are others each time. */
+		/* Without CPU and PID, which differ each time. */
 		place = strstr(warning, " at ");
 		snprintf(text, sizeof(text), "kernel log: %.*s%.200s",
 			 (int)strcspn(warning, ":"), warning, place ? place : strchr(warning, ':'));
@@ -119,7 +118,7 @@ static void read_log(int log)
 	}
 }
 
-/* Sets why, to nothing if the test passes. False if it cannot be got rid of. */
+/* Sets why, empty if the test passes. Returns false if the test cannot be killed. */
 static bool run(struct test *test)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -231,7 +230,7 @@ static bool try(const char *number, char **names)
 	return gone;
 }
 
-/* False ends the run: something is left that another boot has not. */
+/* Returns false if something is left that requires another boot. */
 static bool obey(char *text)
 {
 	char *rest;
@@ -257,7 +256,7 @@ int main(int argc, char **argv)
 	if (!plan)
 		die("plan");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* What a test leaves behind is for this process to reap. */
+	/* Reap the processes that a test leaves behind. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	while (fgets(text, sizeof(text), plan))
 		if (!obey(text))
