@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A kernel log without those reports of debug kernels that are not ours: of KCSAN
-# without a function of KVM's modules, but for what an interrupt has interrupted, and
-# those of the list vm/expect/*/reports, which the base gives as well. They go to the file named by the variable others. Set
+# Prints a kernel log without debug kernels' reports about other code: KCSAN's reports without a
+# function of KVM's modules (not counting what an interrupt interrupted), and reports that the
+# base has, too (vm/expect/*/reports). Those go to the file named by the variable others. Set
 # before the files: phase=known (the list) and phase=log.
 
-# Whether the report, all of its lines in one, is ours.
+# Is the report, all of its lines in one string, ours?
 function ours(    i) {
 	if (report ~ /KCSAN: / && accesses !~ /\[kvm/)
 		return 0
@@ -21,13 +21,13 @@ phase == "known" {
 	next
 }
 
-# How a report ends: KCSAN's with a line, lockdep's on RCU with the registers of user space.
+# The end of a report: a line of KCSAN's, the registers of user space in lockdep's on RCU.
 /BUG: KCSAN: / { inside = "==========" }
 /WARNING: suspicious RCU usage/ { inside = "RIP: " }
 
 inside {
 	report = report $0 "\n"
-	# A stack ends with an empty line. What is below an interrupt only had the CPU.
+	# A stack ends with an empty line. Functions below an interrupt only had the CPU.
 	if ($0 !~ /^\[ *[0-9.]+\] *[^ ]/)
 		interrupted = 0
 	if (!interrupted)
@@ -43,5 +43,5 @@ inside {
 
 { print }
 
-# One that the end of the log cut off.
+# A report that the end of the log cut off.
 END { printf "%s", report }
