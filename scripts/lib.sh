@@ -24,7 +24,7 @@ note() {
 
 # The kernel that is patched. All that differs between bases is in base/$BASE.mk and in the
 # directories $BASE of patches/, compat/, build/ and vm/expect/.
-BASE=${BASE:-5.10}
+BASE=${BASE:-$(sed -n "s/^BASE ?= //p" "$top/Makefile")}
 [ -f "base/$BASE.mk" ] ||
 	die "BASE=$BASE is unknown, choose one of: $(cd base && echo * | sed 's/\.mk//g')"
 LINUX_SRC=${LINUX_SRC:-}
