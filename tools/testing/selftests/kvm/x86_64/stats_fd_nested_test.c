@@ -752,6 +752,37 @@ TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests_unless_it_is_a_nested
 	expect_nested(_metadata, self->vcpu, 1 + RUNS, 0);
 }
 
+/*
+ * AMD's nested page tables have the format of the guest's own. If L1 maps for L2
+ * with those that it uses itself, KVM shadows these, and stops that when the CPU
+ * walks them for L1: L1 goes on without an emulated instruction.
+ * In each run these are the three upper tables, which are then mapped as writable.
+ * So are the lowest table, which may be written while it is shadowed, and what L2
+ * needs, which is one fault because its pages are neighbours.
+ */
+TEST_F(nested, write_to_page_tables_that_l1_shares_with_l2_is_retried)
+{
+	bool shares = self->vmcb && variant->nested_paging;
+	struct faults of_shared_tables = { .other = 3 * RUNS,
+					   .fixed = (3 + 1 + 1) * RUNS };
+	struct faults none = {};
+	struct faults faults;
+
+	if (shares) {
+		self->vmcb->control.nested_cr3 = lm_gpa(LM_PML4);
+		self->vmcb->save.cr3 = lm_gpa(NESTED_PML4);
+	}
+	set_l2(_metadata, self, l2, l2_end);
+	start_l1(_metadata, self, 1);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+
+	faults = faults_read(_metadata, self->vcpu);
+	start_l1(_metadata, self, RUNS);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+	expect_faults(_metadata, self->vcpu, &faults,
+		      shares ? &of_shared_tables : &none);
+}
+
 #define YIELDS			20UL
 
 /* An APIC ID that no vCPU has. */

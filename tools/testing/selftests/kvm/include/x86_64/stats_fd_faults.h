@@ -16,7 +16,7 @@
 struct faults {
 	__u64 guest;
 	__u64 fixed;
-	__u64 fast;			/* these are fixed as well */
+	__u64 fast;			/* these are fixed or spurious as well */
 	__u64 spurious;
 	__u64 emulate;
 	__u64 other;
