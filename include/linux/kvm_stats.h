@@ -29,6 +29,13 @@ enum kvm_exit_reason {
 };
 #endif
 
+/* The elements of user_exits, numbered like KVM_EXIT_*. */
+enum kvm_user_exit {
+#define KVM_USER_EXIT(number, name, ...)	KVM_USER_EXIT_##name,
+#include <linux/kvm_user_exit_list.h>
+	KVM_USER_EXITS
+};
+
 /* What a vCPU's thread does, the values of the statistic state. */
 enum kvm_vcpu_state {
 #define KVM_VCPU_STATE(state, ...)	KVM_VCPU_STATE_##state,

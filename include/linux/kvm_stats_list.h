@@ -63,6 +63,10 @@ KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
 	      "Exits by their reason, which add up to exits")
 #endif
 
+/* One element for each line of <linux/kvm_user_exit_list.h>. */
+KVM_VCPU_HIST(user_exits, CUMULATIVE, COUNT, KVM_USER_EXITS,
+	      "Returns of KVM_RUN to user space by exit reason, except those with an error")
+
 #ifdef CONFIG_KVM_STATS_TIME
 #include <linux/kvm_stats_time_list.h>
 #endif

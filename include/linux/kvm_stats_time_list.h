@@ -22,7 +22,7 @@ KVM_VCPU_STAT(u64, time_poll_ns, CUMULATIVE, NANOSECONDS,
 KVM_VCPU_STAT(u64, time_halt_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that it was blocked in halts, until it was woken")
 KVM_VCPU_STAT(u64, time_sleep_ns, CUMULATIVE, NANOSECONDS,
-	      "Time that it slept in KVM_RUN for memory or a lock, until it was woken")
+	      "Time that it slept in KVM_RUN for memory, a lock or its start, until it was woken")
 KVM_VCPU_STAT(u64, time_user_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that it was outside KVM_RUN, after the first, without waits for a CPU")
 

@@ -54,7 +54,6 @@ static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #include <linux/kvm_stats_list.h>
 };
 
-#ifdef CONFIG_HAVE_KVM_EXIT_REASONS
 /* Where in the records of a vCPU a statistic is. */
 enum {
 #define KVM_VM_STAT(...)
@@ -62,7 +61,6 @@ enum {
 #define KVM_VCPU_HIST(stat, ...)	KVM_VCPU_STATS_INDEX_##stat,
 #include <linux/kvm_stats_list.h>
 };
-#endif
 
 static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 #define VALUE_NAME(stat, number, text) {				\
@@ -78,6 +76,9 @@ static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 	VALUE_NAME(exit_reasons, KVM_EXIT_REASON_##reason, reason)
 #include <asm/kvm_exit_reason_list.h>
 #endif
+#define KVM_USER_EXIT(number, name, ...)				\
+	VALUE_NAME(user_exits, KVM_USER_EXIT_##name, name)
+#include <linux/kvm_user_exit_list.h>
 #ifdef CONFIG_KVM_STATS_TIME
 #define KVM_VCPU_STATE(name, ...)					\
 	VALUE_NAME(state, KVM_VCPU_STATE_##name, name)
@@ -127,6 +128,11 @@ enum {
 	static_assert(sizeof(#reason) <= KVM_STATS_NAME_SIZE);
 #include <asm/kvm_exit_reason_list.h>
 #endif
+
+#define KVM_USER_EXIT(number, name, ...)				\
+	static_assert(sizeof(#name) <= KVM_STATS_NAME_SIZE);		\
+	static_assert((int)KVM_USER_EXIT_##name == KVM_EXIT_##number);
+#include <linux/kvm_user_exit_list.h>
 
 #define KVM_VCPU_STATE(state, ...)					\
 	static_assert(sizeof(#state) <= KVM_STATS_NAME_SIZE);

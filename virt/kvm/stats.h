@@ -8,6 +8,7 @@
 
 #include <linux/kvm_host.h>
 #include <linux/kvm_stats.h>
+#include <linux/nospec.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -67,6 +68,26 @@ static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *sta
 						     unsigned long index)
 {
 	return xa_load((struct xarray *)&stats->vcpus, index);
+}
+
+/*
+ * KVM_RUN returns @r, on powerpc also more than 0. User space shares kvm_run with KVM,
+ * so its exit reason may be any number.
+ */
+static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
+{
+	u32 reason = KVM_EXIT_INTR;
+
+	if (r < 0 && r != -EINTR)
+		return;
+
+	if (r >= 0) {
+		reason = READ_ONCE(vcpu->run->exit_reason);
+		if (reason >= KVM_USER_EXITS)
+			reason = KVM_EXIT_UNKNOWN;
+		reason = array_index_nospec(reason, KVM_USER_EXITS);
+	}
+	++vcpu->stat->user_exits[reason];
 }
 
 int kvm_stats_init(void);

@@ -315,16 +315,18 @@ void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 	end_exit(vcpu, change_by_clock(vcpu), KVM_VCPU_STATE_user);
 }
 
+static enum kvm_vcpu_state blocked_state(struct kvm_vcpu *vcpu)
+{
+	return vcpu->stat->blocking && kvm_arch_vcpu_halted(vcpu) ?
+		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
+}
+
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
-	enum kvm_vcpu_state to = KVM_VCPU_STATE_sleep;
+	enum kvm_vcpu_state to = current->on_rq ? KVM_VCPU_STATE_ready :
+						  blocked_state(vcpu);
 	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
-
-	if (current->on_rq)
-		to = KVM_VCPU_STATE_ready;
-	else if (kvm_arch_vcpu_is_halted(vcpu))
-		to = KVM_VCPU_STATE_halt;
 
 	begin_change(stat);
 	count_time(vcpu, stat, state_in_kvm(vcpu), change.ns);
@@ -337,10 +339,7 @@ static enum kvm_vcpu_state state_without_cpu(struct kvm_vcpu *vcpu,
 {
 	if (vcpu->stat->state != KVM_VCPU_STATE_none)
 		return vcpu->stat->state;
-	if (preempted)
-		return KVM_VCPU_STATE_ready;
-	return kvm_arch_vcpu_is_halted(vcpu) ?
-		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
+	return preempted ? KVM_VCPU_STATE_ready : blocked_state(vcpu);
 }
 
 void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)

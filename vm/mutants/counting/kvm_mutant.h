@@ -16,6 +16,7 @@ enum kvm_mutant_mode {
 	KVM_MUTANT_DROP_UP,
 	KVM_MUTANT_DROP_DOWN,
 	KVM_MUTANT_HIGH,
+	KVM_MUTANT_OTHER,
 };
 
 #define KVM_MUTANT_MODES	8
@@ -48,6 +49,15 @@ static inline unsigned int kvm_mutant_times(unsigned int site, s64 by)
 static inline u8 kvm_mutant_high(unsigned int site)
 {
 	return READ_ONCE(kvm_mutant) == site * KVM_MUTANT_MODES + KVM_MUTANT_HIGH;
+}
+
+/* What a table says the reason of an exit is. Site 0 is none. */
+static inline unsigned int kvm_mutant_entry(unsigned int site, unsigned int other,
+					    unsigned int reason)
+{
+	WRITE_ONCE(kvm_mutant_reached[site], 1);
+	return site && READ_ONCE(kvm_mutant) == site * KVM_MUTANT_MODES + KVM_MUTANT_OTHER ?
+		other : reason;
 }
 
 #define KVM_MUTANT(site, by, ...)					\

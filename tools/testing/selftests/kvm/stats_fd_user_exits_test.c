@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * user_exits: returns of KVM_RUN to user space by their reason, on every architecture.
+ */
+#define _GNU_SOURCE
+#include "../kselftest_harness.h"
+#include "stats_fd_guest.h"
+
+#define USER_EXITS_MAX		128
+
+/* More than there are reasons, so that each count shows in one of them. */
+#define TIMES			1000
+
+/* What the elements are called, by number: ABI. */
+static const char * const names[] = {
+	[KVM_EXIT_UNKNOWN]		= "unknown",
+	[KVM_EXIT_EXCEPTION]		= "exception",
+	[KVM_EXIT_IO]			= "io",
+	[KVM_EXIT_HYPERCALL]		= "hypercall",
+	[KVM_EXIT_DEBUG]		= "debug",
+	[KVM_EXIT_HLT]			= "hlt",
+	[KVM_EXIT_MMIO]			= "mmio",
+	[KVM_EXIT_IRQ_WINDOW_OPEN]	= "irq_window_open",
+	[KVM_EXIT_SHUTDOWN]		= "shutdown",
+	[KVM_EXIT_FAIL_ENTRY]		= "fail_entry",
+	[KVM_EXIT_INTR]			= "intr",
+	[KVM_EXIT_SET_TPR]		= "set_tpr",
+	[KVM_EXIT_TPR_ACCESS]		= "tpr_access",
+	[KVM_EXIT_S390_SIEIC]		= "s390_sieic",
+	[KVM_EXIT_S390_RESET]		= "s390_reset",
+	[KVM_EXIT_DCR]			= "dcr",
+	[KVM_EXIT_NMI]			= "nmi",
+	[KVM_EXIT_INTERNAL_ERROR]	= "internal_error",
+	[KVM_EXIT_OSI]			= "osi",
+	[KVM_EXIT_PAPR_HCALL]		= "papr_hcall",
+	[KVM_EXIT_S390_UCONTROL]	= "s390_ucontrol",
+	[KVM_EXIT_WATCHDOG]		= "watchdog",
+	[KVM_EXIT_S390_TSCH]		= "s390_tsch",
+	[KVM_EXIT_EPR]			= "epr",
+	[KVM_EXIT_SYSTEM_EVENT]		= "system_event",
+	[KVM_EXIT_S390_STSI]		= "s390_stsi",
+	[KVM_EXIT_IOAPIC_EOI]		= "ioapic_eoi",
+	[KVM_EXIT_HYPERV]		= "hyperv",
+	[KVM_EXIT_ARM_NISV]		= "arm_nisv",
+	[KVM_EXIT_X86_RDMSR]		= "x86_rdmsr",
+	[KVM_EXIT_X86_WRMSR]		= "x86_wrmsr",
+};
+
+#define NAMES	ARRAY_SIZE(names)
+
+FIXTURE(guest)
+{
+	int kvm;
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	const struct kvm_stats_desc *desc;
+};
+
+FIXTURE_SETUP(guest)
+{
+	self->kvm = stats_open_kvm(_metadata);
+	guest_create(_metadata, self->kvm, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	self->desc = stats_find(&self->vcpu->file, "user_exits");
+	ASSERT_NE(NULL, self->desc);
+	ASSERT_GE(USER_EXITS_MAX, self->desc->size);
+}
+
+FIXTURE_TEARDOWN(guest)
+{
+	guest_destroy(&self->guest);
+	close(self->kvm);
+}
+
+/* No other reasons than these two, so often. */
+static void expect_exits(struct __test_metadata *_metadata, const struct guest_vcpu *v,
+			 unsigned int reason, __u64 times, unsigned int other_reason,
+			 __u64 other_times)
+{
+	unsigned int i, size = stats_find(&v->file, "user_exits")->size;
+	__u64 of[USER_EXITS_MAX];
+
+	stats_read_all(_metadata, &v->file, "user_exits", of, size);
+	for (i = 0; i < size; i++) {
+		EXPECT_EQ(i == reason ? times : i == other_reason ? other_times : 0, of[i]) {
+			TH_LOG("%s", i < NAMES ? names[i] : "a newer reason");
+		}
+	}
+}
+
+TEST_F(guest, user_exits_are_an_array_of_numbers_that_grow)
+{
+	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE + 0U, self->desc->flags);
+	EXPECT_EQ(0, self->desc->exponent);
+	EXPECT_EQ(0U, self->desc->bucket_size);
+	EXPECT_LE(NAMES, self->desc->size);
+}
+
+TEST_F(guest, each_element_has_the_name_of_its_exit_reason)
+{
+	const struct stats_file *f = &self->vcpu->file;
+	const struct kvm_stats_value_name *v;
+	unsigned int i, next = 0;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) != self->desc)
+			continue;
+		EXPECT_EQ(next, v->value);
+		if (next < NAMES)
+			EXPECT_STREQ(names[next], v->name);
+		next++;
+	}
+	EXPECT_EQ(self->desc->size, next);
+}
+
+TEST_F(guest, vcpu_that_never_ran_has_no_user_exit)
+{
+	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
+}
+
+/* kvm_run still holds the reason of the exit before. */
+TEST_F(guest, each_return_counts_once_and_immediate_exit_counts_as_intr)
+{
+	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
+	expect_exits(_metadata, self->vcpu, STATS_USER_EXIT_REASON, TIMES, KVM_EXIT_INTR, 1);
+	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
+	expect_exits(_metadata, self->vcpu, STATS_USER_EXIT_REASON, 2 * TIMES,
+		     KVM_EXIT_INTR, 2);
+}
+
+TEST_F(guest, exits_that_kvm_handles_count_nothing_and_a_signal_counts_as_intr)
+{
+	struct runner runner;
+
+	runner_start(_metadata, &runner, self->vcpu, TIMES, TIMES);
+	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
+	runner_stop(_metadata, &runner);
+	expect_exits(_metadata, self->vcpu, KVM_EXIT_INTR, 1, 0, 0);
+}
+
+TEST_F(guest, run_that_fails_counts_nothing)
+{
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	EXPECT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_RUN, 1)));
+#ifdef __x86_64__
+	self->vcpu->run->kvm_valid_regs = ~0ULL;
+	EXPECT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
+#endif
+#ifdef __aarch64__
+	/* It was never told what CPU it is. */
+	self->vcpu = guest_add_vcpu(_metadata, &self->guest, 1);
+	EXPECT_EQ(-ENOEXEC, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
+#endif
+	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
+}
+
+struct writer {
+	struct kvm_run *run;
+	bool over;
+};
+
+/* A reason far beyond the last one, and the one just beyond it. */
+static void *write_reasons(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&w->run->exit_reason, ~0U, __ATOMIC_RELAXED);
+		__atomic_store_n(&w->run->exit_reason, USER_EXITS_MAX, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+TEST_F(guest, reason_that_user_space_writes_meanwhile_counts_as_unknown)
+{
+	struct writer writer = { .run = self->vcpu->run };
+	unsigned int i, size = self->desc->size;
+	__u64 of[USER_EXITS_MAX], sum = 0;
+	pthread_t thread;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "this host has one CPU");
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, write_reasons, &writer));
+	for (i = 0; i < 10 * TIMES; i++)
+		ASSERT_LE(0, ioctl(self->vcpu->fd, KVM_RUN, 0));
+	__atomic_store_n(&writer.over, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+
+	stats_read_all(_metadata, &self->vcpu->file, "user_exits", of, size);
+	for (i = 0; i < size; i++)
+		sum += of[i];
+	EXPECT_EQ(10UL * TIMES, sum);
+	EXPECT_LE(1UL, of[KVM_EXIT_UNKNOWN]);
+	EXPECT_EQ(sum, of[KVM_EXIT_UNKNOWN] + of[STATS_USER_EXIT_REASON]);
+}
+
+TEST_HARNESS_MAIN
