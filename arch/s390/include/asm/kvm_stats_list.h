@@ -187,27 +187,26 @@ KVM_VCPU_STAT(u64, instruction_sigp_cpu_reset, CUMULATIVE, COUNT,
 	      "SIGP CPU reset orders")
 KVM_VCPU_STAT(u64, instruction_sigp_unknown, CUMULATIVE, COUNT,
 	      "SIGP orders that KVM does not know")
-KVM_VCPU_STAT(u64, diagnose_10, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_10, CUMULATIVE, COUNT,
 	      "DIAG 0x10, release pages",
 	      .alias = "instruction_diag_10")
-KVM_VCPU_STAT(u64, diagnose_44, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_44, CUMULATIVE, COUNT,
 	      "DIAG 0x44, voluntary time slice end",
 	      .alias = "instruction_diag_44")
-KVM_VCPU_STAT(u64, diagnose_9c, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_9c, CUMULATIVE, COUNT,
 	      "DIAG 0x9c, directed yield",
 	      .alias = "instruction_diag_9c")
-KVM_VCPU_STAT(u64, diagnose_9c_ignored, CUMULATIVE, COUNT,
-	      "DIAG 0x9c without a vCPU to yield to",
-	      .alias = "diag_9c_ignored")
-KVM_VCPU_STAT(u64, diagnose_258, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, diag_9c_ignored, CUMULATIVE, COUNT,
+	      "DIAG 0x9c without a vCPU to yield to")
+KVM_VCPU_STAT(u64, instruction_diagnose_258, CUMULATIVE, COUNT,
 	      "DIAG 0x258, page fault handshake",
 	      .alias = "instruction_diag_258")
-KVM_VCPU_STAT(u64, diagnose_308, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_308, CUMULATIVE, COUNT,
 	      "DIAG 0x308, initial program load",
 	      .alias = "instruction_diag_308")
-KVM_VCPU_STAT(u64, diagnose_500, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_500, CUMULATIVE, COUNT,
 	      "DIAG 0x500, virtio hypercall",
 	      .alias = "instruction_diag_500")
-KVM_VCPU_STAT(u64, diagnose_other, CUMULATIVE, COUNT,
+KVM_VCPU_STAT(u64, instruction_diagnose_other, CUMULATIVE, COUNT,
 	      "DIAG with another code",
 	      .alias = "instruction_diag_other")

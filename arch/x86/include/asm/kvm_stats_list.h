@@ -29,7 +29,7 @@ KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
 KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
 	    "Most hash collisions met in one look-up of a shadow page")
 KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
-	    "Shadow pages that KVM keeps for the guest now, but for those of the TDP MMU")
+	    "Shadow pages that exist now, except page tables of the TDP MMU")
 KVM_VM_STAT(u64, pages_4k, INSTANT, COUNT,
 	    "Page table entries that map 4 KiB of guest memory now")
 KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
@@ -37,7 +37,7 @@ KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
 KVM_VM_STAT(u64, pages_1g, INSTANT, COUNT,
 	    "Page table entries that map 1 GiB of guest memory now")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
-	    "Most other entries that mapped a guest page when one was added, but for those of the TDP MMU")
+	    "Most other entries that mapped a guest page when one was added, except by the TDP MMU")
 
 /*
  * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest, or
@@ -49,7 +49,7 @@ KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
 	      "Page faults fixed by a page table entry, fast ones included")
 KVM_VCPU_STAT(u64, pf_fast, CUMULATIVE, COUNT,
-	      "Page faults found fixed, or fixed by changing an entry's access, without a lock")
+	      "Page faults that KVM fixed, or found fixed, without a lock")
 KVM_VCPU_STAT(u64, pf_spurious, CUMULATIVE, COUNT,
 	      "Page faults that were fixed already, by another vCPU for example")
 KVM_VCPU_STAT(u64, pf_emulate, CUMULATIVE, COUNT,
