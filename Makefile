@@ -39,7 +39,7 @@ bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and a
 ##@ Building
 
 .PHONY: kernel
-kernel: kernel-x86 kernel-arm64 kernel-arm64-64k ## the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
+kernel: kernel-x86 kernel-x86-bench kernel-arm64 kernel-arm64-64k ## the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
 
 .PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench kernel-powerpc kernel-mips
 kernel-arm64 kernel-arm64-64k kernel-arm64-bench: deps-arm64

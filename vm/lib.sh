@@ -32,6 +32,7 @@ need() {
 
 # load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name
 #   emulator          other than qemu
+#   accelerator       of QEMU, other than tcg,thread=multi
 #   kind              of kernel, that of vm/config/$kind.config
 #   vendor_module     of KVM
 #   kernel_arguments  of its own
@@ -42,6 +43,7 @@ need() {
 load_profile() {
 	profile=$1
 	emulator=qemu
+	accelerator=tcg,thread=multi
 	kind=
 	vendor_module=
 	kernel_arguments=
@@ -157,7 +159,7 @@ qemu_needs() {
 qemu_command() {
 	command=(
 		"$qemu" -nodefaults -no-reboot -display none -monitor none
-		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-tcg,thread=multi}"
+		-machine "$machine" -cpu "$cpu" -accel "${ACCEL:-$accelerator}"
 		-smp "$cpus" -m "$([ -z "$DEBUG" ] && echo 2G || echo 4G)"
 		-kernel "$kernel" -initrd "$1" -append "$(all_kernel_arguments "$2")"
 	)

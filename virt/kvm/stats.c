@@ -181,6 +181,17 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define VM_DATA_OFFSET							\
 	PAGE_ALIGN(VM_VCPU_ID_OFFSET + KVM_MAX_VCPUS * sizeof(u32))
 
+/* Readers of the file get the blocks in this order, each from 8 bytes on. */
+static_assert(sizeof_field(struct kvm_stats, id) == EXT_OFFSET - ID_OFFSET);
+static_assert(DESC_OFFSET < VM_VCPU_DESC_OFFSET &&
+	      VM_VCPU_DESC_OFFSET < VM_VCPU_VALUE_NAME_OFFSET &&
+	      VM_VCPU_VALUE_NAME_OFFSET < VM_VCPU_ID_OFFSET &&
+	      VM_VCPU_ID_OFFSET < VM_DATA_OFFSET);
+static_assert(IS_ALIGNED(DESC_OFFSET | VM_VCPU_DESC_OFFSET | VM_VCPU_ID_OFFSET,
+			 sizeof(u64)));
+static_assert(IS_ALIGNED(VCPU_VALUE_NAME_OFFSET | VM_VCPU_VALUE_NAME_OFFSET,
+			 sizeof(u64)));
+
 #define HEADER(all_records, values_offset) {				\
 	.flags = KVM_STATS_HEADER_EXT,					\
 	.name_size = KVM_STATS_NAME_SIZE,				\

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include <linux/kvm.h>
+#include <linux/kvm_stats.h>
 
 #define DEBUGFS		"/sys/kernel/debug/kvm"
 #define MAX_FILES	256

@@ -20,14 +20,6 @@
 #include "util/file.h"
 #include "util/util.h"
 
-/*
- * From linux/kvm.h, which cannot be included: the system's is too old to have
- * these, or so new that it defines the structs of linux/kvm_stats.h once more.
- */
-#define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
-#define KVM_GET_STATS_FD _IO(0xae, 0xce)
-#define KVM_CAP_BINARY_STATS_FD 203
-
 static int fail(struct host_error *error, enum host_step step, int err)
 {
 	*error = (struct host_error) { .step = step, .err = err, };

@@ -51,8 +51,8 @@
 #include <stdint.h>
 
 /*
- * Not <linux/kvm.h>: the system's, when it is newer, defines the same structs.
- * By path, because with -I the kernel's unprocessed linux/types.h would win.
+ * The extensions, and by them the system's <linux/kvm.h>, of Linux 5.19 or later. By
+ * path, because with -I the kernel's unprocessed linux/types.h would win.
  */
 #include "../../../../include/uapi/linux/kvm_stats.h"
 

@@ -23,11 +23,6 @@
 #include "tap.h"
 #include "util/util.h"
 
-/* See host.c on why linux/kvm.h is not included. */
-#define KVM_CREATE_VM _IO(0xae, 0x01)
-#define KVM_CREATE_VCPU _IO(0xae, 0x41)
-#define KVM_GET_STATS_FD _IO(0xae, 0xce)
-
 /* Far more system calls than a look takes. */
 #define MAX_CALLS 2000
 

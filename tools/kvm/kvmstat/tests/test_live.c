@@ -27,15 +27,6 @@
 #include "tap.h"
 #include "util/util.h"
 
-/* See host.c on why linux/kvm.h is not included. */
-#define KVM_CREATE_VM _IO(0xae, 0x01)
-#define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
-#define KVM_CREATE_VCPU _IO(0xae, 0x41)
-#define KVM_SET_USER_MEMORY_REGION _IOW(0xae, 0x46, struct memory_region)
-#define KVM_RUN _IO(0xae, 0x80)
-#define KVM_GET_STATS_FD _IO(0xae, 0xce)
-#define KVM_CAP_BINARY_STATS_FD 203
-
 struct memory_region {
 	uint32_t slot;
 	uint32_t flags;
@@ -90,9 +81,6 @@ struct vcpu_init {
 	uint32_t target;
 	uint32_t features[7];
 };
-
-#define KVM_ARM_VCPU_INIT _IOW(0xae, 0xae, struct vcpu_init)
-#define KVM_ARM_PREFERRED_TARGET _IOR(0xae, 0xaf, struct vcpu_init)
 
 static bool init_vcpu(int vm, int vcpu)
 {

@@ -42,8 +42,6 @@
 /* CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE. */
 #define BROKERS_CAPABILITIES "0000000000080004"
 #define NONE "0000000000000000"
-#define KVM_RUN _IO(0xae, 0x80)
-#define KVM_GET_STATS_FD _IO(0xae, 0xce)
 
 /* How a child ends whose system call was refused. */
 #define REFUSED 100
