@@ -19,6 +19,7 @@
 # by name; the commit adds it. The repository holds the file as it is after the last commit.
 # If a later patch has hunks for it, they are taken back to get the earlier version: a hunk
 # has to match in one place only, with or without context.
+# $patches/difference is a diff from the files of the repository to those of this base.
 # Delete-file: removes a file of the base whose text need not be stored.
 # Script-files: names files (as `git ls-files` does) that the script in the message edits:
 # its lines are indented by a tab and begin with "#!/bin/sh".
@@ -264,6 +265,7 @@ versions() {
 			[ ! -f "$path" ] || printf '%s\n' "$path"
 		done | xargs -r -d '\n' cp -p --parents -t "$work/final")
 	done
+	[ -n "${files_root:-}" ] || differ "$work/final"
 	for ((n = count; n > 0; n--)); do
 		[ -z "${edits[$n]:-}" ] || while read -r k path; do
 			[ -n "$k" ] || continue
@@ -276,6 +278,16 @@ versions() {
 		[ ! -f "$work/$n.claims" ] ||
 			(cd "$work/final" && mkdir -p "../$n.new" && xargs cp -p --parents -t "../$n.new") <"$work/$n.claims"
 	done
+}
+
+# differ DIRECTORY [-R]: makes the files of this base of those of the repository, or the reverse
+differ() {
+	[ ! -s "$patches/difference" ] || (
+		difference=$top/$patches/difference
+		cd "$1" && GIT_CEILING_DIRECTORIES=$(dirname "$PWD") \
+			plain_git apply --whitespace=nowarn ${2:+"$2"} "$difference" 2>"$1.error" ||
+			die "$patches/difference does not fit${2:+ the tree}: $(cat "$1.error")"
+	)
 }
 
 # base_files: a part of make_commits. Those of the base that the series edits, in files/.
