@@ -317,10 +317,15 @@ pathspec() {
 	done
 }
 
+# script_of: reads a message
+script_of() {
+	sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p'
+}
+
 # apply N: a part of make_commits. Runs the script of a patch and applies its hunks.
 apply() {
 	if [ -s "$work/$1.scripted" ]; then
-		sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p' "$work/$1.message" >"$work/script"
+		script_of <"$work/$1.message" >"$work/script"
 		cp -r "$work/files" "$work/before"
 		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
 		(cd "$work/files" && find . -type f | while read -r path; do

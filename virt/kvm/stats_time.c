@@ -321,7 +321,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	if (current->on_rq)
+	if (task_is_runnable(current))
 		to = KVM_VCPU_STATE_ready;
 	else if (kvm_arch_vcpu_is_halted(vcpu))
 		to = KVM_VCPU_STATE_halt;
@@ -474,7 +474,7 @@ static void find_states(struct kvm *kvm)
 {
 	bool locked = mutex_trylock(&kvm->lock);
 	struct kvm_vcpu *vcpu;
-	int i;
+	unsigned long i;
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		if (locked && mutex_trylock(&vcpu->mutex)) {
@@ -515,7 +515,7 @@ static void switch_off(void)
 	u64 end = there_are_vms() ? ktime_get_ns() : 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
-	int i;
+	unsigned long i;
 
 	static_branch_disable(&kvm_stats_time);
 	/* Also one that came by since; the next ones account for nothing. */
