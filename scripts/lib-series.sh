@@ -18,6 +18,7 @@
 # patch claims by name; the commit adds it. The repository has the file's state after the last
 # commit. If a later patch has hunks for it, they are reverted to get the earlier state: each
 # hunk must match in exactly one place, with or without context.
+# $patches/difference is a diff from the repository's files to those of this base.
 # Delete-file: removes a file of the base without storing its text.
 # Script-files: names files (as `git ls-files` does) that the script in the message edits. The
 # script's lines are indented by a tab; the first is "#!/bin/sh".
@@ -263,6 +264,7 @@ versions() {
 			[ ! -f "$path" ] || printf '%s\n' "$path"
 		done | xargs -r -d '\n' cp -p --parents -t "$work/final")
 	done
+	[ -n "${files_root:-}" ] || differ "$work/final"
 	for ((n = count; n > 0; n--)); do
 		[ -z "${edits[$n]:-}" ] || while read -r k path; do
 			[ -n "$k" ] || continue
@@ -275,6 +277,16 @@ versions() {
 		[ ! -f "$work/$n.claims" ] ||
 			(cd "$work/final" && mkdir -p "../$n.new" && xargs cp -p --parents -t "../$n.new") <"$work/$n.claims"
 	done
+}
+
+# differ DIRECTORY [-R]: turns the repository's files into this base's, or the reverse
+differ() {
+	[ ! -s "$patches/difference" ] || (
+		difference=$top/$patches/difference
+		cd "$1" && GIT_CEILING_DIRECTORIES=$(dirname "$PWD") \
+			plain_git apply --whitespace=nowarn ${2:+"$2"} "$difference" 2>"$1.error" ||
+			die "$patches/difference does not fit${2:+ the tree}: $(cat "$1.error")"
+	)
 }
 
 # base_files: part of make_commits. Copies the base's files that the series edits to files/.
@@ -304,10 +316,15 @@ pathspec() {
 	done
 }
 
+# script_of: reads a message and prints its script
+script_of() {
+	sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p'
+}
+
 # apply N: part of make_commits. Runs the patch's script and applies its hunks.
 apply() {
 	if [ -s "$work/$1.scripted" ]; then
-		sed -n '/^\t#!\/bin\/sh$/,/^[^\t]/s/^\t//p' "$work/$1.message" >"$work/script"
+		script_of <"$work/$1.message" >"$work/script"
 		cp -r "$work/files" "$work/before"
 		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
 		(cd "$work/files" && find . -type f | while read -r path; do

@@ -6,7 +6,6 @@
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/random.h>
@@ -243,26 +242,15 @@ const struct kvm_stats_format kvm_vcpu_stats_format = {
 
 /*
  * Values live in a page of their own and not in a slab object: nothing else
- * shares its cache lines, and it can be mapped into user space as it is. For the
- * latter it is charged to the creator's memory cgroup as a page of user space is:
- * of one that the allocator charges, 5.10 keeps the mark where mappings are
- * counted. Whoever lets go of the page last gives the charge back, therefore
- * put_page(). The page comes from the node of the creator, which for a vCPU is the
- * thread to run it.
+ * shares its cache lines, and it can be mapped into user space as it is. Whoever
+ * lets go of the page last gives the charge back, therefore put_page(). The page
+ * comes from the node of the creator, which for a vCPU is the thread to run it.
  */
 static u64 *alloc_values(void)
 {
-	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 
-	if (!page)
-		return NULL;
-
-	if (mem_cgroup_charge(page, current->mm, GFP_KERNEL)) {
-		put_page(page);
-		return NULL;
-	}
-
-	return page_address(page);
+	return page ? page_address(page) : NULL;
 }
 
 static struct workqueue_struct *wake_queue;

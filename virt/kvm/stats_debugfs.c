@@ -9,17 +9,16 @@
 #include <linux/kvm_host.h>
 #include <linux/slab.h>
 
-#include "stats.h"
 #include "stats_debugfs.h"
 
 struct kvm_stats_debugfs_item {
 	const char *name;
-	const char *alias;	/* name of the file, if it is another one */
+	const char *alias;	/* name of the file before Linux 5.14 */
 	umode_t mode;		/* of the file, 0 for the default of its type */
 	bool no_file;		/* for what sums over vCPUs say nothing of */
 	u32 type;
 	bool per_vcpu;
-	u16 index;		/* of the value within the statistics object */
+	u16 index;		/* of the value within kvm->stat or vcpu->stat */
 };
 
 struct kvm_stats_debugfs_file {
@@ -44,11 +43,6 @@ static const struct kvm_stats_debugfs_item items[] = {
 #include <linux/kvm_stats_list.h>
 };
 
-static const char *item_file_name(const struct kvm_stats_debugfs_item *item)
-{
-	return item->alias ?: item->name;
-}
-
 /* A counter may be cleared, what says how many there are now may not. */
 static umode_t item_file_mode(const struct kvm_stats_debugfs_item *item)
 {
@@ -63,21 +57,26 @@ static void create_file(const struct kvm_stats_debugfs_item *item,
 			const struct file_operations *fops)
 {
 	if (!item->no_file)
-		debugfs_create_file(item_file_name(item), item_file_mode(item),
+		debugfs_create_file(item->name, item_file_mode(item),
 				    dir, data, fops);
+}
+
+static u64 *item_value(void *stat, const struct kvm_stats_debugfs_item *item)
+{
+	return (u64 *)stat + item->index;
 }
 
 static u64 item_sum(struct kvm *kvm, const struct kvm_stats_debugfs_item *item)
 {
 	struct kvm_vcpu *vcpu;
 	u64 sum = 0;
-	int i;
+	unsigned long i;
 
 	if (!item->per_vcpu)
-		return READ_ONCE(kvm->stats->values[item->index]);
+		return READ_ONCE(*item_value(kvm->stat, item));
 
 	kvm_for_each_vcpu(i, vcpu, kvm)
-		sum += READ_ONCE(vcpu->stats->values[item->index]);
+		sum += READ_ONCE(*item_value(vcpu->stat, item));
 	return sum;
 }
 
@@ -86,15 +85,15 @@ static void item_clear(struct kvm *kvm,
 		       const struct kvm_stats_debugfs_item *item)
 {
 	struct kvm_vcpu *vcpu;
-	int i;
+	unsigned long i;
 
 	if (!item->per_vcpu) {
-		WRITE_ONCE(kvm->stats->values[item->index], 0);
+		WRITE_ONCE(*item_value(kvm->stat, item), 0);
 		return;
 	}
 
 	kvm_for_each_vcpu(i, vcpu, kvm)
-		WRITE_ONCE(vcpu->stats->values[item->index], 0);
+		WRITE_ONCE(*item_value(vcpu->stat, item), 0);
 }
 
 static int vm_file_get(void *data, u64 *val)
@@ -151,7 +150,6 @@ static const struct file_operations vm_file_fops = {
 	.release	= vm_file_release,
 	.read		= simple_attr_read,
 	.write		= simple_attr_write,
-	.llseek		= no_llseek,
 };
 
 static int all_vms_file_get(void *data, u64 *val)
@@ -194,7 +192,6 @@ static const struct file_operations all_vms_file_fops = {
 	.release	= simple_attr_release,
 	.read		= simple_attr_read,
 	.write		= simple_attr_write,
-	.llseek		= no_llseek,
 };
 
 void kvm_stats_debugfs_init(struct dentry *dir)

@@ -99,10 +99,10 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 		return -EINVAL;
 
 	/* mprotect() must not allow to execute, mremap() not to go further. */
-	vma->vm_flags &= ~(VM_EXEC | VM_MAYEXEC);
-	vma->vm_flags |= VM_DONTEXPAND;
+	vm_flags_clear(vma, VM_EXEC | VM_MAYEXEC);
+	vm_flags_set(vma, VM_DONTEXPAND);
 	/* For vm_insert_pages(), which must not set it in a fault. */
-	vma->vm_flags |= VM_MIXEDMAP;
+	vm_flags_set(vma, VM_MIXEDMAP);
 	vma->vm_private_data = stats;
 	vma->vm_ops = &kvm_stats_vm_ops;
 	return 0;

@@ -41,7 +41,6 @@
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
-#include "guest_ip.h"
 #include "stats.h"
 
 /*
@@ -214,8 +213,8 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 	 */
 	if (rcu_is_watching())
 		give_samples(vcpu);
-	vcpu->perf.ip = kvm_arch_guest_ip(vcpu);
-	vcpu->perf.user_mode = kvm_arch_guest_user_mode(vcpu);
+	vcpu->perf.ip = kvm_arch_vcpu_get_ip(vcpu);
+	vcpu->perf.user_mode = !kvm_arch_vcpu_in_kernel(vcpu);
 	vcpu->perf.in_guest = true;
 	vcpu->perf.ip_epoch = READ_ONCE(sampling_epoch);
 }
@@ -313,7 +312,7 @@ static unsigned int hand_out_given(const struct perf_event *event,
 	unsigned int missing = 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
-	int i;
+	unsigned long i;
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
@@ -367,7 +366,7 @@ static void free_given(void)
 	struct kvm_stats_given *given;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
-	int i;
+	unsigned long i;
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
@@ -446,7 +445,7 @@ static void forget_value(unsigned int value)
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	s64 old;
-	int i;
+	unsigned long i;
 
 	lockdep_assert_held(&users_lock);
 

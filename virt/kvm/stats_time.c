@@ -323,7 +323,7 @@ static enum kvm_vcpu_state blocked_state(struct kvm_vcpu *vcpu)
 
 void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
-	enum kvm_vcpu_state to = current->on_rq ? KVM_VCPU_STATE_ready :
+	enum kvm_vcpu_state to = task_is_runnable(current) ? KVM_VCPU_STATE_ready :
 						  blocked_state(vcpu);
 	struct change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
@@ -473,7 +473,7 @@ static void find_states(struct kvm *kvm)
 {
 	bool locked = mutex_trylock(&kvm->lock);
 	struct kvm_vcpu *vcpu;
-	int i;
+	unsigned long i;
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		if (locked && mutex_trylock(&vcpu->mutex)) {
@@ -514,7 +514,7 @@ static void switch_off(void)
 	u64 end = there_are_vms() ? ktime_get_ns() : 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
-	int i;
+	unsigned long i;
 
 	static_branch_disable(&kvm_stats_time);
 	/* Also one that came by since; the next ones account for nothing. */

@@ -3,8 +3,6 @@
  * KVM's statistics of mips, included by <linux/kvm_stats_list.h>, which says
  * what stands in a line.
  */
-KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
-	      "Exits from the guest, for whatever reason")
 KVM_VCPU_STAT(u64, wait_exits, CUMULATIVE, COUNT,
 	      "WAIT instructions of the guest",
 	      .alias = "wait")
@@ -59,7 +57,6 @@ KVM_VCPU_STAT(u64, msa_disabled_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, flush_dcache_exits, CUMULATIVE, COUNT,
 	      "Flushes of the data cache, which nothing counts today",
 	      .alias = "flush_dcache")
-#ifdef CONFIG_KVM_MIPS_VZ
 KVM_VCPU_STAT(u64, vz_gpsi_exits, CUMULATIVE, COUNT,
 	      "Exits by a privileged sensitive instruction",
 	      .alias = "vz_gpsi")
@@ -88,5 +85,4 @@ KVM_VCPU_STAT(u64, vz_resvd_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, vz_cpucfg_exits, CUMULATIVE, COUNT,
 	      "CPUCFG instructions of the guest that KVM emulated",
 	      .alias = "vz_cpucfg")
-#endif
 #endif

@@ -24,6 +24,8 @@ KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal",
 	      .alias = "sig")
+KVM_VCPU_STAT(u64, light_exits, CUMULATIVE, COUNT,
+	      "Exits that KVM handled without leaving to the host, which nothing counts today")
 KVM_VCPU_STAT(u64, itlb_real_miss_exits, CUMULATIVE, COUNT,
 	      "Fetches that missed the TLB and went to guest memory",
 	      .alias = "itlb_r")

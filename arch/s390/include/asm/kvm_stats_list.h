@@ -14,6 +14,22 @@ KVM_VM_STAT(atomic64_t, inject_service_signal, CUMULATIVE, COUNT,
 	    "Service signals injected into the VM")
 KVM_VM_STAT(atomic64_t, inject_virtio, CUMULATIVE, COUNT,
 	    "Virtio interrupts injected into the VM")
+KVM_VM_STAT(atomic64_t, aen_forward, CUMULATIVE, COUNT,
+	    "Interrupts of adapters forwarded to the VM")
+KVM_VM_STAT(atomic64_t, gmap_shadow_create, CUMULATIVE, COUNT,
+	    "Shadows made of the address spaces of nested guests")
+KVM_VM_STAT(atomic64_t, gmap_shadow_reuse, CUMULATIVE, COUNT,
+	    "Runs of nested guests that found their shadow")
+KVM_VM_STAT(atomic64_t, gmap_shadow_r1_entry, CUMULATIVE, COUNT,
+	    "Region first table entries shadowed")
+KVM_VM_STAT(atomic64_t, gmap_shadow_r2_entry, CUMULATIVE, COUNT,
+	    "Region second table entries shadowed")
+KVM_VM_STAT(atomic64_t, gmap_shadow_r3_entry, CUMULATIVE, COUNT,
+	    "Region third table entries shadowed")
+KVM_VM_STAT(atomic64_t, gmap_shadow_sg_entry, CUMULATIVE, COUNT,
+	    "Segment table entries shadowed")
+KVM_VM_STAT(atomic64_t, gmap_shadow_pg_entry, CUMULATIVE, COUNT,
+	    "Page table entries shadowed")
 
 KVM_VCPU_STAT(u64, exit_userspace, CUMULATIVE, COUNT,
 	      "Intercepts that user space handled",
@@ -109,6 +125,8 @@ KVM_VCPU_STAT(u64, instruction_lpsw, CUMULATIVE, COUNT,
 	      "LPSW instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_lpswe, CUMULATIVE, COUNT,
 	      "LPSWE instructions that KVM emulated")
+KVM_VCPU_STAT(u64, instruction_lpswey, CUMULATIVE, COUNT,
+	      "LPSWEY instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_pfmf, CUMULATIVE, COUNT,
 	      "PFMF instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_ptff, CUMULATIVE, COUNT,
@@ -188,25 +206,22 @@ KVM_VCPU_STAT(u64, instruction_sigp_cpu_reset, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, instruction_sigp_unknown, CUMULATIVE, COUNT,
 	      "SIGP orders that KVM does not know")
 KVM_VCPU_STAT(u64, instruction_diagnose_10, CUMULATIVE, COUNT,
-	      "DIAG 0x10, release pages",
-	      .alias = "instruction_diag_10")
+	      "DIAG 0x10, release pages")
 KVM_VCPU_STAT(u64, instruction_diagnose_44, CUMULATIVE, COUNT,
-	      "DIAG 0x44, voluntary time slice end",
-	      .alias = "instruction_diag_44")
+	      "DIAG 0x44, voluntary time slice end")
 KVM_VCPU_STAT(u64, instruction_diagnose_9c, CUMULATIVE, COUNT,
-	      "DIAG 0x9c, directed yield",
-	      .alias = "instruction_diag_9c")
+	      "DIAG 0x9c, directed yield")
 KVM_VCPU_STAT(u64, diag_9c_ignored, CUMULATIVE, COUNT,
 	      "DIAG 0x9c without a vCPU to yield to")
+KVM_VCPU_STAT(u64, diag_9c_forward, CUMULATIVE, COUNT,
+	      "DIAG 0x9c passed on to the hypervisor")
 KVM_VCPU_STAT(u64, instruction_diagnose_258, CUMULATIVE, COUNT,
-	      "DIAG 0x258, page fault handshake",
-	      .alias = "instruction_diag_258")
+	      "DIAG 0x258, page fault handshake")
 KVM_VCPU_STAT(u64, instruction_diagnose_308, CUMULATIVE, COUNT,
-	      "DIAG 0x308, initial program load",
-	      .alias = "instruction_diag_308")
+	      "DIAG 0x308, initial program load")
 KVM_VCPU_STAT(u64, instruction_diagnose_500, CUMULATIVE, COUNT,
-	      "DIAG 0x500, virtio hypercall",
-	      .alias = "instruction_diag_500")
+	      "DIAG 0x500, virtio hypercall")
 KVM_VCPU_STAT(u64, instruction_diagnose_other, CUMULATIVE, COUNT,
-	      "DIAG with another code",
-	      .alias = "instruction_diag_other")
+	      "DIAG with another code")
+KVM_VCPU_STAT(u64, pfault_sync, CUMULATIVE, COUNT,
+	      "Page faults of the guest that KVM resolved while the vCPU waited")

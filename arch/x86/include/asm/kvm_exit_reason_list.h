@@ -71,6 +71,9 @@ KVM_EXIT_REASON(wbinvd, "WBINVD or INVD")
 KVM_EXIT_REASON(rsm, "RSM, on SVM; on VMX it is an exception")
 KVM_EXIT_REASON(vmrun, "VMRUN, VMLAUNCH or VMRESUME")
 KVM_EXIT_REASON(vm_insn, "Another instruction for virtual machines, such as VMLOAD or VMREAD")
+KVM_EXIT_REASON(vmgexit, "VMGEXIT of an encrypted guest")
+KVM_EXIT_REASON(bus_lock, "A bus lock")
+KVM_EXIT_REASON(notify_window, "No event window for too long")
 
 /* What was no run of the guest, and still is counted as an exit. */
 KVM_EXIT_REASON(entry_failure, "The CPU refused to enter the guest")

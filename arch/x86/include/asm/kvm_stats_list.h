@@ -18,11 +18,7 @@ KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
 	    "Shadow pages made because none fitted, not by the TDP MMU")
 KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
-	    "Shadow pages out of step with the guest's page tables now",
-	    .mode = 0644)
-KVM_VM_STAT(u64, lpages, INSTANT, COUNT,
-	    "Huge pages mapped now",
-	    .alias = "largepages")
+	    "Shadow pages out of step with the guest's page tables now")
 KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
 	    "Huge pages split now because the guest may execute from them",
 	    .alias = "nx_largepages_splitted")
@@ -30,14 +26,15 @@ KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
 	    "Most hash collisions met in one look-up of a shadow page")
 KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
 	    "Shadow pages that exist now, except page tables of the TDP MMU")
-KVM_VM_STAT(u64, pages_4k, INSTANT, COUNT,
-	    "Page table entries that map 4 KiB of guest memory now")
-KVM_VM_STAT(u64, pages_2m, INSTANT, COUNT,
-	    "Page table entries that map 2 MiB of guest memory now")
-KVM_VM_STAT(u64, pages_1g, INSTANT, COUNT,
-	    "Page table entries that map 1 GiB of guest memory now")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
 	    "Most other entries that mapped a guest page when one was added, except by the TDP MMU")
+/* Of any thread, one after the other. */
+KVM_VM_STAT(atomic64_t, pages_4k, INSTANT, COUNT,
+	    "Page table entries that map 4 KiB of guest memory now")
+KVM_VM_STAT(atomic64_t, pages_2m, INSTANT, COUNT,
+	    "Page table entries that map 2 MiB of guest memory now")
+KVM_VM_STAT(atomic64_t, pages_1g, INSTANT, COUNT,
+	    "Page table entries that map 1 GiB of guest memory now")
 
 /*
  * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest, or
@@ -76,6 +73,8 @@ KVM_VCPU_STAT(u64, irq_window_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, nmi_window_exits, CUMULATIVE, COUNT,
 	      "Exits because the guest became ready for an NMI",
 	      .alias = "nmi_window")
+KVM_VCPU_STAT(u64, notify_window_exits, CUMULATIVE, COUNT,
+	      "Exits because the guest took no event for too long")
 KVM_VCPU_STAT(u64, l1d_flush, CUMULATIVE, COUNT,
 	      "Flushes of the L1 data cache before entering the guest")
 KVM_VCPU_STAT(u64, halt_exits, CUMULATIVE, COUNT,

@@ -80,6 +80,8 @@ svm_less_frequent_exit_reason(const struct vmcb_control_area *control)
 		return KVM_EXIT_REASON_apic_ipi;
 	case SVM_EXIT_AVIC_UNACCELERATED_ACCESS:
 		return KVM_EXIT_REASON_apic_access;
+	case SVM_EXIT_VMGEXIT:
+		return KVM_EXIT_REASON_vmgexit;
 	case (u32)SVM_EXIT_ERR:
 		return KVM_EXIT_REASON_entry_failure;
 	default:

@@ -15,7 +15,7 @@
 #include "vmx.h"
 
 static const u8 vmx_exit_reasons[] = {
-	[0 ... EXIT_REASON_TPAUSE]	= KVM_EXIT_REASON_other,
+	[0 ... EXIT_REASON_NOTIFY]	= KVM_EXIT_REASON_other,
 	[EXIT_REASON_EXTERNAL_INTERRUPT] = KVM_EXIT_REASON_interrupt,
 	[EXIT_REASON_TRIPLE_FAULT]	= KVM_EXIT_REASON_shutdown,
 	[EXIT_REASON_INIT_SIGNAL]	= KVM_EXIT_REASON_init,
@@ -62,6 +62,8 @@ static const u8 vmx_exit_reasons[] = {
 	[EXIT_REASON_PML_FULL]		= KVM_EXIT_REASON_pml_full,
 	[EXIT_REASON_XSAVES]		= KVM_EXIT_REASON_xsaves,
 	[EXIT_REASON_XRSTORS]		= KVM_EXIT_REASON_xsaves,
+	[EXIT_REASON_BUS_LOCK]		= KVM_EXIT_REASON_bus_lock,
+	[EXIT_REASON_NOTIFY]		= KVM_EXIT_REASON_notify_window,
 };
 
 /* NMIs and all exceptions are one reason of the CPU. */
