@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The counters behind KVM's statistics, one field for each line of
- * <linux/kvm_stats_list.h>.
+ * KVM's statistics: one field for each line of <linux/kvm_stats_list.h>.
  *
- * A u64 is counted in with a plain ++, by one thread at a time: in vcpu->stat by
- * the one that runs the vCPU, or that does its work while it waits, in kvm->stat
- * by whoever holds a lock. Where others count in vcpu->stat, the list names the
- * lock as well; who switches the statistics of time on or off counts in them while
- * the vCPU's thread can't. What several CPUs count without a common lock is
- * atomic64_t and takes atomic64_inc(): the compiler refuses ++ there. Readers take
- * no lock, they load 64 bits at a time.
+ * A u64 is incremented with a plain ++, by one thread at a time. In vcpu->stat that
+ * is the thread that runs the vCPU, or a thread that acts for it while it waits. In
+ * kvm->stat it is the holder of a lock. If other threads count in vcpu->stat, the
+ * list names the lock; the switch of stats_time counts time while the vCPU thread
+ * cannot. Statistics that several CPUs count without a common lock are atomic64_t
+ * and need atomic64_inc(): the compiler refuses ++. Readers take no lock and load
+ * 64 bits at a time.
  */
 #ifndef _LINUX_KVM_STATS_H
 #define _LINUX_KVM_STATS_H
@@ -56,21 +55,18 @@ struct kvm_vcpu_stat {
 #include <linux/kvm_stats_list.h>
 };
 
-/* The bucket of LOG_HIST: 0 for 0, i for [2^(i-1), 2^i), the last is open. */
+/* The bucket of a LOG_HIST: 0 for 0, i for [2^(i-1), 2^i), the last has no bound. */
 static inline size_t kvm_stats_log_bucket(u64 value, size_t num)
 {
 	return min_t(size_t, fls64(value), num - 1);
 }
 
-/*
- * Count a value in a histogram of vcpu->stat, under the rule of the u64 there:
- * for the thread that runs the vCPU, or under a lock.
- */
+/* Count a value in a histogram of vcpu->stat: same rules as for a u64 there. */
 #define kvm_stats_log_hist(stats, hist, value)				\
 	((stats)->hist[kvm_stats_log_bucket(value,			\
 				ARRAY_SIZE((stats)->hist))]++)
 
-/* Count a halt's polling: a success if the vCPU did not have to block. */
+/* Count a halt that polled: a success if the vCPU did not block. */
 static inline void kvm_stats_halt_poll(struct kvm_vcpu_stat *stat, u64 ns,
 				       bool success)
 {
@@ -83,7 +79,7 @@ static inline void kvm_stats_halt_poll(struct kvm_vcpu_stat *stat, u64 ns,
 	}
 }
 
-/* Count the time that a halt was blocked. */
+/* Count the time for which a halt blocked. */
 static inline void kvm_stats_halt_wait(struct kvm_vcpu_stat *stat, u64 ns)
 {
 	stat->halt_wait_ns += ns;

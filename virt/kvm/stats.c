@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics: the objects that keep them, independent of the life of VM
- * and vCPU, and the constant descriptions of what stands in them.
+ * KVM statistics: the objects that hold the values and can outlive VM and
+ * vCPU, and the constant formats that describe them.
  */
 #include <linux/build_bug.h>
 #include <linux/gfp.h>
@@ -53,7 +53,7 @@ static const struct kvm_stats_record kvm_vcpu_stats_records[] = {
 #include <linux/kvm_stats_list.h>
 };
 
-/* Where in the records of a vCPU a statistic is. */
+/* The index of a statistic in a vCPU's records. */
 enum {
 #define KVM_VM_STAT(...)
 #define KVM_VCPU_STAT(ctype, stat, ...)	KVM_VCPU_STATS_INDEX_##stat,
@@ -88,7 +88,7 @@ static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 #endif
 };
 
-/* Names are unique over VM and vCPU: this enum takes each of them once. */
+/* Names are unique over VM and vCPU: a duplicate enumerator does not compile. */
 enum {
 #define KVM_VM_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
 #define KVM_VCPU_STAT(ctype, stat, ...)	KVM_STATS_UNIQUE_##stat,
@@ -97,9 +97,9 @@ enum {
 };
 
 /*
- * Names end within their field, every value is 64 bits wide, and what has several
- * is a histogram, or an array of what only grows. A linear histogram has a bucket
- * for each value.
+ * Names fit into their field with a NUL, every value has 64 bits, and a statistic
+ * with several values is a histogram or a CUMULATIVE array. A linear histogram has
+ * a bucket for each value.
  */
 #define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
@@ -138,8 +138,8 @@ enum {
 #include <linux/kvm_vcpu_state_list.h>
 
 /*
- * Values are dense: a reader sizes its buffer by adding up the descriptors. With
- * the sizes above nothing but an alignment could make a hole.
+ * Values are dense, because readers add up the sizes of the descriptors to get the
+ * size of their buffer. With the sizes above only an alignment could make a hole.
  */
 static_assert(__alignof__(struct kvm_vm_stat) <= sizeof(u64));
 static_assert(__alignof__(struct kvm_vcpu_stat) <= sizeof(u64));
@@ -171,7 +171,7 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define VCPU_DATA_OFFSET						\
 	PAGE_ALIGN(VCPU_VALUE_NAME_OFFSET + sizeof(kvm_vcpu_stats_value_names))
 
-/* The file of a VM has more: what the vCPUs count, and their ids. */
+/* A VM's file also has the descriptors of its vCPUs, and their ids. */
 #define VM_VCPU_DESC_OFFSET	(DESC_OFFSET + sizeof(kvm_vm_stats_records))
 #define VM_VCPU_VALUE_NAME_OFFSET					\
 	(VM_VCPU_DESC_OFFSET + sizeof(kvm_vcpu_stats_records))
@@ -261,7 +261,7 @@ int kvm_stats_init(void)
 	return wake_queue ? 0 : -ENOMEM;
 }
 
-/* No VM is left, and so nothing to wake for. */
+/* The last VM is gone, so no wake-up is pending or will be queued. */
 void kvm_stats_exit(void)
 {
 	destroy_workqueue(wake_queue);
@@ -271,7 +271,7 @@ static void wake_waiters(struct work_struct *work)
 {
 	struct kvm_stats *stats = container_of(work, struct kvm_stats, wake);
 
-	/* All, also of several that wait with EPOLLEXCLUSIVE, if it is the end. */
+	/* If the VM is gone, wake all waiters, also with EPOLLEXCLUSIVE. */
 	if (READ_ONCE(stats->dead))
 		wake_up_all(&stats->wait);
 	else
@@ -280,12 +280,12 @@ static void wake_waiters(struct work_struct *work)
 }
 
 /*
- * Holders of files decide how many waiters there are. Wake them in a worker, so that
- * they do not delay the VM.
+ * Wake waiters in a worker: holders of files decide how many waiters there are, and
+ * must not delay the VM.
  */
 static void kvm_stats_wake(struct kvm_stats *stats)
 {
-	/* Pairs with kvm_stats_poll(): it sees the event, or this the waiter. */
+	/* Pairs with kvm_stats_poll(): it sees the event, or this sees the waiter. */
 	if (!wq_has_sleeper(&stats->wait))
 		return;
 
@@ -317,9 +317,9 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 }
 
 /*
- * What VM and vCPUs have in common. Not a count, which would tell whoever has a VM
- * how many others there are and how often they come. 0 is for readers that have
- * found none.
+ * VM and vCPUs share a random number. A count would tell the owner of a VM how many
+ * others there are and how often VMs are created. It is never 0, so that readers
+ * can use 0 for "unknown".
  */
 static u64 new_vm_number(void)
 {
@@ -365,7 +365,7 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	return 0;
 }
 
-/* Memory for kvm_vcpu_stats_publish(), which cannot fail. */
+/* Allocate the memory that kvm_vcpu_stats_publish() needs, which cannot fail. */
 int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu)
 {
 	lockdep_assert_held(&vcpu->kvm->lock);
@@ -375,8 +375,8 @@ int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Show the vCPU in the VM's file as well. A reader takes no lock: if it finds
- * online_vcpus raised, it also finds the vCPU's id, window and values.
+ * Show the vCPU in the VM's file. Readers take no lock: a reader that sees
+ * online_vcpus raised also sees the vCPU's id, window and values.
  */
 void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 {
@@ -393,7 +393,7 @@ void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 	kvm_stats_wake(kvm->stats);
 }
 
-/* How many vCPUs a VM's file shows, 0 for the file of a vCPU. */
+/* The number of vCPUs that a VM's file shows; 0 for a vCPU's file. */
 u64 kvm_stats_online_vcpus(const struct kvm_stats *stats)
 {
 	struct kvm_vm_stat *stat = (struct kvm_vm_stat *)stats->values;
@@ -423,10 +423,10 @@ void kvm_stats_put(struct kvm_stats *stats)
 	kfree(stats);
 }
 
-/* Nothing counts any more: what open files show now are the last values. */
+/* The VM or vCPU is gone. Open files keep showing the final values. */
 void kvm_stats_destroy(struct kvm_stats *stats)
 {
-	/* Who sees that sees the last values. */
+	/* A reader that sees this also sees the final values. */
 	smp_store_release(&stats->dead, true);
 	kvm_stats_wake(stats);
 	kvm_stats_put(stats);

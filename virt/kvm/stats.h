@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics object and the format of the file that shows it, for those
- * parts of KVM that keep and show statistics.
+ * The statistics object, and the format of the file that shows it. Internal to
+ * KVM's statistics code.
  */
 #ifndef __KVM_STATS_H__
 #define __KVM_STATS_H__
@@ -15,22 +15,22 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-/* Bytes of a statistic's name and of an id, NUL included. ABI. */
+/* Size of a statistic's name and of an id in bytes, including the NUL. ABI. */
 #define KVM_STATS_NAME_SIZE	48
 
-/* A descriptor as it stands in the file, with its name. */
+/* A descriptor with its name, as in the file. */
 struct kvm_stats_record {
 	struct kvm_stats_desc desc;
 	char name[KVM_STATS_NAME_SIZE];
 };
 
-/* The name of a value as it stands in the file. */
+/* The name of a value, as in the file. */
 struct kvm_stats_value_record {
 	struct kvm_stats_value_name value;
 	char name[KVM_STATS_NAME_SIZE];
 };
 
-/* All of a statistics file that is the same for every VM, or every vCPU. */
+/* The part of a statistics file that is the same for all VMs, or all vCPUs. */
 struct kvm_stats_format {
 	struct kvm_stats_header header;
 	struct kvm_stats_ext ext;
@@ -38,32 +38,32 @@ struct kvm_stats_format {
 	const struct kvm_stats_record *vcpu_records;	/* of a VM */
 	const struct kvm_stats_value_record *value_names;
 	const struct kvm_stats_value_record *vcpu_value_names;	/* of a VM */
-	size_t file_size;		/* the values are its end */
+	size_t file_size;		/* up to the last value */
 };
 
 /*
- * The statistics of one VM or vCPU. VM and vCPU hold a reference on their own
- * object, every open file holds one on what it shows, a VM's object one on
- * those of its vCPUs, and none holds anything but memory: that of the VM is free
- * while files are still open. For the same reason all that is reached from here
- * is in kvm.ko, the vendor module may be gone.
+ * The statistics of one VM or vCPU. VM and vCPU hold a reference to their own
+ * object, each open file holds one to the object that it shows, and a VM's object
+ * holds one to each of its vCPUs' objects. Nothing holds the VM: its memory is
+ * freed while files are open. The vendor module may also be unloaded then, so all
+ * that is reached from here is in kvm.ko.
  */
 struct kvm_stats {
 	refcount_t refs;
-	bool dead;			/* VM or vCPU is destroyed, for good */
-	u64 vm_number;			/* random, of a VM and its vCPUs */
+	bool dead;			/* VM or vCPU is destroyed */
+	u64 vm_number;			/* random, shared by VM and vCPUs */
 	const struct kvm_stats_format *format;
-	u64 *values;			/* a page, what kvm->stat points to */
-	struct xarray vcpus;		/* of a VM, by index of the vCPU */
-	u32 vcpu_id;			/* of a vCPU */
+	u64 *values;			/* the page that kvm->stat points to */
+	struct xarray vcpus;		/* VM: objects by vCPU index */
+	u32 vcpu_id;			/* vCPU only */
 	wait_queue_head_t wait;		/* for the end, or for more vCPUs */
-	struct work_struct wake;	/* holds a reference while it is pending */
+	struct work_struct wake;	/* holds a reference while pending */
 	char id[KVM_STATS_NAME_SIZE];
 };
 
 extern const struct kvm_stats_format kvm_vcpu_stats_format;
 
-/* A vCPU of the VM by its index, or NULL if it does not exist yet. */
+/* The object of a VM's vCPU, or NULL if the vCPU does not exist yet. */
 static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *stats,
 						     unsigned long index)
 {
@@ -71,8 +71,8 @@ static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *sta
 }
 
 /*
- * KVM_RUN returns @r, on powerpc also more than 0. User space shares kvm_run with KVM,
- * so its exit reason may be any number.
+ * KVM_RUN returns @r; on powerpc that may be more than 0. User space can write
+ * kvm_run at any time, so the exit reason there may be any number.
  */
 static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 {

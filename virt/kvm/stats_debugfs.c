@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics in debugfs, one text file each, summed over vCPUs: in a VM's
- * directory for that VM and in KVM's directory for all of them. A histogram is
- * no single number and has no file.
+ * KVM statistics in debugfs: a text file for each, with the sum over vCPUs, in
+ * each VM's directory, and with the sum over VMs in KVM's directory. Histograms
+ * and arrays have no file.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -15,7 +15,7 @@ struct kvm_stats_debugfs_item {
 	const char *name;
 	const char *alias;	/* name of the file before Linux 5.14 */
 	umode_t mode;		/* of the file, 0 for the default of its type */
-	bool no_file;		/* for what sums over vCPUs say nothing of */
+	bool no_file;		/* a sum over vCPUs means nothing */
 	u32 type;
 	bool per_vcpu;
 	u16 index;		/* of the value within kvm->stat or vcpu->stat */
@@ -43,7 +43,7 @@ static const struct kvm_stats_debugfs_item items[] = {
 #include <linux/kvm_stats_list.h>
 };
 
-/* A counter may be cleared, what says how many there are now may not. */
+/* Counters can be cleared; gauges cannot, they would be wrong. */
 static umode_t item_file_mode(const struct kvm_stats_debugfs_item *item)
 {
 	if (item->mode)
@@ -80,7 +80,7 @@ static u64 item_sum(struct kvm *kvm, const struct kvm_stats_debugfs_item *item)
 	return sum;
 }
 
-/* Not exact on a running VM: an increment on its way may undo the clearing. */
+/* Not exact on a running VM: an increment at the same time may undo it. */
 static void item_clear(struct kvm *kvm,
 		       const struct kvm_stats_debugfs_item *item)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM statistics in debugfs: the files of all VMs together, made when KVM is
- * loaded, and those of one VM, made and removed with the VM's directory.
+ * KVM statistics in debugfs: the files for all VMs, which exist while KVM is
+ * loaded, and the files for one VM, which exist as long as its directory.
  */
 #ifndef __KVM_STATS_DEBUGFS_H__
 #define __KVM_STATS_DEBUGFS_H__

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics file: what KVM_GET_STATS_FD returns. It shows one statistics
- * object to whoever holds the file, without a lock and without the VM.
+ * KVM statistics file: KVM_GET_STATS_FD returns it. It shows one statistics
+ * object to any process that holds the file, without a lock and without the VM.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -33,11 +33,11 @@
  *			end of the file, for read()
  *	vcpu_mmap_offset	VM: vcpu_max windows, only for mmap()
  *
- * All but ids of vCPUs and data is constant. Header, descriptors and offsets come
- * from the format, ids and values from the object.
+ * Only vCPU ids and data change. Header, descriptors and offsets come from the
+ * format, ids and values from the object.
  */
 
-/* Copy part of one value, return the bytes copied. */
+/* Copy a part of one value. Returns the bytes copied. */
 static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 			    size_t skip)
 {
@@ -46,12 +46,12 @@ static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 	return count - copy_to_user(buf, (char *)&val + skip, count);
 }
 
-/* Copy @num values, return the bytes copied: always whole values. */
+/* Copy @num values. Returns the bytes copied: only whole values. */
 #ifdef __KVM_COPY_TO_USER_LOADS_U64
 /*
- * The loop below works everywhere. But arm64 has no user_access_begin(): each
- * store checks and opens the access for itself, which takes four times the
- * instructions. A copy on the stack takes almost twice as many.
+ * The loop below also works here. But arm64 has no user_access_begin(): each
+ * store would check and open the access, which takes four times the instructions.
+ * A copy on the stack takes almost twice as many.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
@@ -61,8 +61,8 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 }
 #else
 /*
- * Eight at a time, for the loop itself costs as much as one of them; should one
- * fault, the other loop finds out which.
+ * Copy eight values per round, because the loop costs as much as one of them. If
+ * one faults, the second loop copies those before it.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
@@ -93,7 +93,7 @@ out:
 }
 #endif
 
-/* As copy_values(), where it begins or ends within a value. */
+/* copy_values() for a range that begins or ends within a value. */
 static noinline size_t copy_pieces(char __user *buf, size_t count,
 				   const u64 *values, size_t pos)
 {
@@ -125,10 +125,10 @@ static noinline size_t copy_pieces(char __user *buf, size_t count,
 }
 
 /*
- * Copy @count bytes from offset @pos of the values, return the bytes copied.
- * Every value is loaded once, and on a 64-bit host as a whole, so that user space
- * cannot see half of an increment there, wherever its buffer and its offset are.
- * Monitors read all values, or one.
+ * Copy @count bytes from offset @pos of the values. Returns the bytes copied.
+ * Every value is loaded once, on a 64-bit host with one load: user space cannot
+ * see half of an increment there, whatever the alignment of its buffer and offset.
+ * Most readers read all values, or one.
  */
 static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 			  size_t pos)
@@ -145,7 +145,7 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 
 #define IDS_AT_ONCE	32
 
-/* The ids of vCPUs from offset @at of their block on: up to @size bytes in @ids. */
+/* Put vCPU ids into @ids, up to @size bytes from offset @at of their block on. */
 static const void *get_ids(const struct kvm_stats *stats, size_t at,
 			   u32 ids[IDS_AT_ONCE], size_t *size)
 {
@@ -162,8 +162,8 @@ static const void *get_ids(const struct kvm_stats *stats, size_t at,
 }
 
 /*
- * As copy_values(), from the blocks before the values and the zeros between them. The
- * zeros are copied, because clear_user() of arm64 does not tell how far it came.
+ * Like copy_values(), for the blocks before the values and the zeros between them.
+ * Zeros are copied, because arm64's clear_user() does not say how far it came.
  */
 static noinline size_t copy_description(char __user *buf, size_t count,
 					const struct kvm_stats *stats,
@@ -172,7 +172,7 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	const struct kvm_stats_format *format = stats->format;
 	const struct kvm_stats_header *header = &format->header;
 	const struct kvm_stats_ext *ext = &format->ext;
-	/* In the order of the file. The last one ends what @count may reach. */
+	/* In the order of the file. @count never reaches the last one. */
 	const struct {
 		size_t offset, size;
 		const void *bytes;
@@ -226,13 +226,13 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	return done;
 }
 
-/* What an open file shows, and how many vCPUs its readers know of. */
+/* An open file: the object that it shows, and the vCPUs that its reader knows. */
 struct kvm_stats_file {
 	struct kvm_stats *stats;
 	u64 vcpus_seen;
 };
 
-/* Whether bytes from @pos to @end tell who reads them of new vCPUs. */
+/* Do the bytes from @pos to @end show new vCPUs: header or ids? */
 static bool tells_vcpus(const struct kvm_stats_format *format, size_t pos,
 			size_t end)
 {
@@ -246,7 +246,7 @@ static size_t read_description(struct kvm_stats_file *open, char __user *buf,
 			       size_t count, size_t pos)
 {
 	const struct kvm_stats *stats = open->stats;
-	/* Before ids are copied: one that comes meanwhile is not seen. */
+	/* Before the ids are copied: a vCPU that is added meanwhile stays unseen. */
 	u64 online_vcpus = kvm_stats_online_vcpus(stats);
 	size_t done = copy_description(buf, count, stats, pos);
 
@@ -342,7 +342,7 @@ static int kvm_stats_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* .owner is kvm.ko, which all that a file reaches belongs to. */
+/* .owner is kvm.ko, which has all that a file reaches. */
 static const struct file_operations kvm_stats_fops = {
 	.owner		= THIS_MODULE,
 	.release	= kvm_stats_release,
@@ -382,7 +382,7 @@ static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 
 	refcount_inc(&stats->refs);
 
-	/* Files of the anonymous inode have no position unless they ask for it. */
+	/* Without this, files of the anonymous inode have no position. */
 	file->f_mode |= FMODE_LSEEK | FMODE_PREAD;
 	fd_install(fd, file);
 	return fd;

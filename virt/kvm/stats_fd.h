@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM_GET_STATS_FD: make a new file of a VM's or vCPU's statistics, return its
- * fd or -errno. The caller holds a reference on VM or vCPU, and nothing else.
+ * KVM_GET_STATS_FD: open a VM's or vCPU's statistics file. Returns an fd or
+ * -errno. The caller holds a reference to VM or vCPU, and needs no lock.
  */
 #ifndef __KVM_STATS_FD_H__
 #define __KVM_STATS_FD_H__

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics in the memory of those who read them: a statistics object's
- * page of values, and in the mapping of a VM those of its vCPUs, one window each.
- * The pages are ordinary ones with a reference count, for ever read-only, and
- * hold nothing but values and zeros. They live as long as anyone maps them.
+ * KVM statistics in mappings: the page of values of a statistics object, and in a
+ * VM's mapping also the pages of its vCPUs, one window each. They are ordinary
+ * reference-counted pages with values and zeros, always read-only, and live as
+ * long as a process maps them.
  */
 #include <linux/kvm_host.h>
 #include <linux/mm.h>
@@ -12,10 +12,10 @@
 #include "stats.h"
 #include "stats_mmap.h"
 
-/* Enough that faults are few, and no load on the stack. */
+/* Few faults, and a small array on the stack. */
 #define PAGES_PER_FAULT	32
 
-/* Page 0 is the object's own, from there on they are windows. */
+/* Page 0 is the object's own page; windows follow. */
 static unsigned long first_pgoff(const struct kvm_stats *stats)
 {
 	return stats->format->header.data_offset >> PAGE_SHIFT;
@@ -35,8 +35,8 @@ static struct page *values_page(const struct kvm_stats *stats, unsigned long nr)
 }
 
 /*
- * Map the page that is missing, and those behind it as far as they exist: who
- * reads the window of a vCPU reads that of the next one, too.
+ * Map the missing page and existing pages behind it: a reader of one vCPU's window
+ * usually reads the next one, too.
  */
 static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
 {
@@ -54,11 +54,11 @@ static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
 			break;
 	}
 
-	/* The vCPU may come later, and then this succeeds. */
+	/* Not an error for ever: the vCPU may be created later. */
 	if (!num)
 		return VM_FAULT_SIGBUS;
 
-	/* It ends where a page is mapped already: by a fault at the same time. */
+	/* It stops at a page that is mapped already, by a fault at the same time. */
 	left = num;
 	r = vm_insert_pages(vmf->vma, vmf->address, pages, &left);
 	if (left < num || r == -EBUSY)
@@ -71,24 +71,24 @@ static const struct vm_operations_struct kvm_stats_vm_ops = {
 };
 
 /*
- * Map data block and windows, or any part that is whole pages. The mapping holds
- * the file and thereby @stats.
+ * Map data block and windows, or any range of whole pages of them. The mapping
+ * holds the file, and the file holds @stats.
  */
 int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 {
 	unsigned long skip = vma->vm_pgoff - first_pgoff(stats);
 
 	/*
-	 * A private mapping would have copies, which show no counting and which
-	 * a debugger may write. A shared one cannot be written, neither now nor
-	 * after mprotect(), because the file is not open for writing.
+	 * A private mapping may have copies, which do not change any more and
+	 * which a debugger can write. A shared one can never become writable,
+	 * because the file is not open for writing.
 	 */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
 
 	/*
-	 * Where reading implies executing, as on processors that cannot tell one
-	 * from the other, it does not for files that are not to be executed.
+	 * With READ_IMPLIES_EXEC, every mapping asks for VM_EXEC: map without it,
+	 * as for files on a noexec mount.
 	 */
 	if ((vma->vm_flags & VM_EXEC) &&
 	    !(current->personality & READ_IMPLIES_EXEC))
@@ -98,10 +98,10 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 	    vma_pages(vma) > num_pages(stats) - skip)
 		return -EINVAL;
 
-	/* mprotect() must not allow to execute, mremap() not to go further. */
+	/* mprotect() must not make it executable, nor mremap() enlarge it. */
 	vm_flags_clear(vma, VM_EXEC | VM_MAYEXEC);
 	vm_flags_set(vma, VM_DONTEXPAND);
-	/* For vm_insert_pages(), which must not set it in a fault. */
+	/* vm_insert_pages() needs it, and must not set it in a fault. */
 	vm_flags_set(vma, VM_MIXEDMAP);
 	vma->vm_private_data = stats;
 	vma->vm_ops = &kvm_stats_vm_ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long the thread of a vCPU was ready to run and had no CPU: what the
- * scheduler knows of the thread, run_delay, no clock is read here.
+ * How long a vCPU thread was runnable without a CPU. The scheduler counts it in
+ * the thread's run_delay; KVM reads no clock.
  */
 #ifndef __KVM_STATS_READY_H__
 #define __KVM_STATS_READY_H__
@@ -25,8 +25,8 @@ static inline u64 kvm_run_delay(struct task_struct *task)
 #endif
 
 /*
- * A thread's waits before it came to run the vCPU are not the vCPU's. Before others can
- * see that it is another one: to wait for them takes long.
+ * Waits of a thread before it runs the vCPU do not count. Call it before other threads
+ * can see the new thread, because the wait for them, which follows, takes long.
  */
 static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 {
@@ -34,9 +34,9 @@ static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 }
 
 /*
- * What the vCPU's thread has waited since the last call, to be counted: when KVM_RUN
- * begins, and in it when the thread is scheduled in. The scheduler adds a wait to
- * run_delay when it ends, so each is seen once.
+ * Take the vCPU thread's waits since the last call, to count them: when KVM_RUN begins
+ * and whenever the thread is scheduled in during KVM_RUN. The scheduler adds a wait to
+ * run_delay when the wait ends, so each is taken once.
  */
 static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 {
@@ -49,8 +49,8 @@ static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The same for who is not the vCPU's thread: what that has yet to take. At the moment in which
- * another one takes the vCPU over, which keeps its CPU for it, it may seem to be anything.
+ * The waits that the vCPU thread has yet to take, for other threads. While another thread
+ * takes over the vCPU, which it does with preemption disabled, the result is arbitrary.
  */
 static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 {
@@ -62,7 +62,7 @@ static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 	if (task)
 		ns = kvm_run_delay(task) - READ_ONCE(vcpu->run_delay);
 	rcu_read_unlock();
-	/* Of two halves, one may be older than the other; no wait is that long. */
+	/* One half may be older than the other; no real wait is that long. */
 	if (!IS_ENABLED(CONFIG_64BIT) && ns > U32_MAX)
 		ns = 0;
 	return ns > 0 ? ns : 0;
@@ -77,7 +77,7 @@ static inline void kvm_stats_count_wait(struct kvm_vcpu *vcpu, u64 ns)
 	kvm_stats_log_hist(vcpu->stat, ready_hist, ns);
 }
 
-/* Nobody runs the vCPU any more: its thread has nothing to take. */
+/* The vCPU has run for the last time: count what its thread has not taken. */
 static inline void kvm_stats_ready_vcpu_end(struct kvm_vcpu *vcpu)
 {
 	kvm_stats_count_wait(vcpu, kvm_pending_waits(vcpu));
