@@ -82,12 +82,18 @@ static void init_vcpu(int vm, int vcpu)
 	(void)vcpu;
 }
 
-/* A vCPU that waits to be started. */
+/* A vCPU that has halted before it runs; nothing interrupts it. */
 static int create_halted_vcpu(int vm)
 {
-	if (ioctl(vm, KVM_CREATE_IRQCHIP, 0) || ioctl(vm, KVM_CREATE_VCPU, 0) < 0)
+	struct kvm_mp_state halted = { .mp_state = KVM_MP_STATE_HALTED };
+	int vcpu;
+
+	if (ioctl(vm, KVM_CREATE_IRQCHIP, 0))
 		err(1, "KVM_CREATE_IRQCHIP");
-	return ioctl(vm, KVM_CREATE_VCPU, 1);
+	vcpu = ioctl(vm, KVM_CREATE_VCPU, 0);
+	if (ioctl(vcpu, KVM_SET_MP_STATE, &halted))
+		err(1, "KVM_SET_MP_STATE");
+	return vcpu;
 }
 #elif defined(__aarch64__)
 /* Whole pages for every page size; the load hits the address behind it. */

@@ -18,7 +18,8 @@ KVM_VCPU_STATE(guest, "Is in guest mode")
 KVM_VCPU_STATE(exit, "Is on a CPU in KVM_RUN, outside guest mode")
 KVM_VCPU_STATE(poll, "Is on a CPU and polls for an event, in a halt")
 KVM_VCPU_STATE(halt, "Is blocked in a halt, or was woken there and waits for a CPU")
-KVM_VCPU_STATE(sleep, "Sleeps in KVM_RUN for memory, a lock or its start, or was woken and waits for a CPU")
+KVM_VCPU_STATE(sleep,
+	       "Sleeps in KVM_RUN for memory, a lock or a start, or was woken and waits for a CPU")
 KVM_VCPU_STATE(ready, "Was preempted in KVM_RUN and waits for a CPU")
 KVM_VCPU_STATE(user, "Is outside KVM_RUN, on a CPU or not")
 

@@ -182,10 +182,11 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 
 /* Readers of the file get the blocks in this order, each from 8 bytes on. */
 static_assert(sizeof_field(struct kvm_stats, id) == EXT_OFFSET - ID_OFFSET);
-static_assert(DESC_OFFSET < VM_VCPU_DESC_OFFSET &&
-	      VM_VCPU_DESC_OFFSET < VM_VCPU_VALUE_NAME_OFFSET &&
-	      VM_VCPU_VALUE_NAME_OFFSET < VM_VCPU_ID_OFFSET &&
-	      VM_VCPU_ID_OFFSET < VM_DATA_OFFSET);
+#define CHECK_ORDER(block, next)	static_assert((block) < (next))
+CHECK_ORDER(DESC_OFFSET, VM_VCPU_DESC_OFFSET);
+CHECK_ORDER(VM_VCPU_DESC_OFFSET, VM_VCPU_VALUE_NAME_OFFSET);
+CHECK_ORDER(VM_VCPU_VALUE_NAME_OFFSET, VM_VCPU_ID_OFFSET);
+CHECK_ORDER(VM_VCPU_ID_OFFSET, VM_DATA_OFFSET);
 static_assert(IS_ALIGNED(DESC_OFFSET | VM_VCPU_DESC_OFFSET | VM_VCPU_ID_OFFSET,
 			 sizeof(u64)));
 static_assert(IS_ALIGNED(VCPU_VALUE_NAME_OFFSET | VM_VCPU_VALUE_NAME_OFFSET,

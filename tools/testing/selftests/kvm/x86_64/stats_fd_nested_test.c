@@ -916,28 +916,28 @@ struct entry {
 
 L1_ENTRY(l1_vmload, "vmload %rax");
 L1_ENTRY(l1_vmsave, "vmsave %rax");
-L1_ENTRY(l1_stgi, "stgi");
-L1_ENTRY(l1_clgi, "clgi");
 L1_ENTRY(l1_invlpga, "invlpga %rax, %ecx");
 L1_ENTRY(l1_invd, "invd");
 L1_ENTRY(l1_rdpmc, "rdpmc");
 L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
 L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
 
-/* CLGI is the last one: no interrupt reaches L1 after it. */
 static const struct entry svm_entries_of_l1[] = {
 	ENTRY("vm_insn", l1_vmload),
 	ENTRY("vm_insn", l1_vmsave),
-	ENTRY("vm_insn", l1_stgi),
 	ENTRY("invlpg", l1_invlpga),
 	ENTRY("wbinvd", l1_invd),
 	ENTRY("rdpmc", l1_rdpmc),
 	ENTRY("monitor", l1_monitor),
 	ENTRY("mwait", l1_mwait),
-	ENTRY("vm_insn", l1_clgi),
 };
 
-/* L1 gets control at the instruction, which L2 does not execute. */
+/*
+ * L1 gets control at the instruction, which L2 does not execute. KVM itself may leave STGI
+ * and CLGI to the CPU.
+ */
+STATS_GUEST_CODE(l2_stgi, "stgi\n");
+STATS_GUEST_CODE(l2_clgi, "clgi\n");
 STATS_GUEST_CODE(l2_rdtsc, "rdtsc\n");
 STATS_GUEST_CODE(l2_iret, "iretq\n");
 STATS_GUEST_CODE(l2_pause, "pause\n");
@@ -951,6 +951,8 @@ STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
 STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
 
 static const struct entry svm_entries_of_l2[] = {
+	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
+	ENTRY("vm_insn", l2_clgi, .intercept = INTERCEPT_CLGI),
 	ENTRY("rdtsc", l2_rdtsc, .intercept = INTERCEPT_RDTSC),
 	ENTRY("nmi_window", l2_iret, .intercept = INTERCEPT_IRET),
 	ENTRY("pause", l2_pause, .intercept = INTERCEPT_PAUSE),
