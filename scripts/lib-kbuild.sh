@@ -30,6 +30,14 @@ cross() {
 	echo "$prefix"
 }
 
+# base_fragments ARCH: of the configuration, those that all kernels of the base have
+base_fragments() {
+	local fragment
+	for fragment in common "$BASE" "$1"; do
+		[ ! -f "vm/config/$fragment.config" ] || echo "vm/config/$fragment.config"
+	done
+}
+
 # kbuild_in SOURCE ARCH OBJ TARGET...
 kbuild_in() {
 	local source=$1 arch=$2 obj=$3 prefix

@@ -14,10 +14,10 @@ case ${DEBUG:-0} in
 debug | kcsan) ;;
 *) die "DEBUG=$DEBUG is unknown, choose one of: 0 1 debug kcsan" ;;
 esac
-vm_build=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}${DEBUG:+-$DEBUG}}
+vm_build=${VM_BUILD:-$out/vm${DEBUG:+-$DEBUG}}
 # Programs are the same for all kernels of an architecture.
 # shellcheck disable=SC2034 # for the scripts
-vm_programs=${VM_BUILD:-build/vm${VARIANT:+-$VARIANT}}
+vm_programs=${VM_BUILD:-$out/vm}
 
 # package_of COMMAND: as scripts/packages has it.
 package_of() {

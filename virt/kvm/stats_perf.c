@@ -595,7 +595,7 @@ static int find_value(u64 config)
  * KVM counts, in the kernel of the host, what the guest causes: exclude_host and
  * exclude_guest choose only where a sample is, and one of both has to be left.
  */
-static bool excludes_kvm(const struct perf_event *event)
+static bool excludes_kvm(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
