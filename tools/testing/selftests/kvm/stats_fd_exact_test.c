@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_counts.h"
+#include "stats_fd_sleep.h"
 
 /* How long two CPUs race, if each then was at it while the other one was. */
 #define RACE_SECONDS		3

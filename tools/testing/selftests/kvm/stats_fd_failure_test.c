@@ -251,7 +251,6 @@ TEST_F(no_fd_for, which_is_EMFILE_and_the_vm_goes_on)
 	site_destroy(&self->site);
 }
 
-
 /*
  * struct kvm comes from vmalloc() on some hosts, which warns with a call trace if
  * it fails, as a test's log must not have. These first allocations are among it.
@@ -302,31 +301,19 @@ FIXTURE(no_memory_for)
 FIXTURE_VARIANT(no_memory_for)
 {
 	enum call call;
-	int least_failures;	/* else nothing was tested */
+	int least;	/* else nothing was tested */
 	int rounds;
 };
 
 /* Rounds: enough that a page that one allocation's failure leaves is seen. */
-FIXTURE_VARIANT_ADD(no_memory_for, a_vm) { .call = CREATE_VM, .least_failures = 20, .rounds = 5 };
-
-FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu)
-{
-	.call = CREATE_VCPU,
-	.least_failures = 5,
-	.rounds = 32,
-};
-
-FIXTURE_VARIANT_ADD(no_memory_for, a_vm_file)
-{
-	.call = GET_VM_STATS,
-	.least_failures = 2,
-	.rounds = 1000,
-};
+FIXTURE_VARIANT_ADD(no_memory_for, a_vm) { .call = CREATE_VM, .least = 20, .rounds = 5 };
+FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu) { .call = CREATE_VCPU, .least = 5, .rounds = 32 };
+FIXTURE_VARIANT_ADD(no_memory_for, a_vm_file) { .call = GET_VM_STATS, .least = 2, .rounds = 1000 };
 
 FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu_file)
 {
 	.call = GET_VCPU_STATS,
-	.least_failures = 2,
+	.least = 2,
 	.rounds = 1000,
 };
 
@@ -475,7 +462,7 @@ TEST_F_TIMEOUT(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on, SWEEPS_TIMEOUT
 		sweep_all(_metadata, sweep, fail_carefully);
 	TH_LOG("%d failures, the call failed by %d of them",
 	       sweep->tally->failures, sweep->tally->refusals);
-	EXPECT_LE(variant->least_failures, sweep->tally->failures);
+	EXPECT_LE(variant->least, sweep->tally->failures);
 	EXPECT_LE(2, sweep->tally->refusals);
 }
 

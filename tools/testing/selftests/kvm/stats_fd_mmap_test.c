@@ -214,53 +214,36 @@ TEST_F(data, is_what_pread_reads_and_zeros_to_the_end_of_the_page)
 	expect_alive(_metadata, &self->d, self->d.map);
 }
 
-TEST_F(data, private_mapping_is_EINVAL)
+TEST_F(data, mapping_that_is_private_writable_executable_or_within_a_page_is_refused)
 {
-	const int prots[] = {
-		PROT_NONE, PROT_READ, PROT_WRITE, PROT_READ | PROT_WRITE,
-		PROT_READ | PROT_EXEC, PROT_READ | PROT_WRITE | PROT_EXEC,
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(prots); i++) {
-		EXPECT_EQ(-EINVAL, try_map(self->d.f, self->d.m.page, prots[i],
-					   MAP_PRIVATE, self->d.offset)) {
-			TH_LOG("prot %#x", prots[i]);
-		}
-	}
-}
-
-TEST_F(data, writable_mapping_is_EACCES)
-{
-	const int prots[] = {
-		PROT_WRITE, PROT_READ | PROT_WRITE, PROT_WRITE | PROT_EXEC,
-		PROT_READ | PROT_WRITE | PROT_EXEC,
-	};
+	const int write_exec = PROT_WRITE | PROT_EXEC, all = PROT_READ | write_exec;
 	const struct data *d = &self->d;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(prots); i++) {
-		EXPECT_EQ(-EACCES, try_map(d->f, d->m.page, prots[i], MAP_SHARED, d->offset)) {
-			TH_LOG("prot %#x", prots[i]);
-		}
-		EXPECT_EQ(-EACCES, try_map(d->f, d->m.page, prots[i],
-					   MAP_SHARED_VALIDATE, d->offset)) {
-			TH_LOG("prot %#x", prots[i]);
-		}
-	}
-}
-
-TEST_F(data, executable_mapping_is_EPERM)
-{
-	const int prots[] = { PROT_EXEC, PROT_READ | PROT_EXEC };
-	const struct data *d = &self->d;
+	const struct {
+		long error;
+		int flags, prot;
+		off_t within;
+	} calls[] = {
+		{ -EINVAL, MAP_PRIVATE, PROT_NONE }, { -EINVAL, MAP_PRIVATE, PROT_READ },
+		{ -EINVAL, MAP_PRIVATE, PROT_WRITE }, { -EINVAL, MAP_PRIVATE, all },
+		{ -EINVAL, MAP_PRIVATE, PROT_READ | PROT_EXEC },
+		{ -EACCES, MAP_SHARED, PROT_WRITE }, { -EACCES, MAP_SHARED, write_exec },
+		{ -EACCES, MAP_SHARED, PROT_READ | PROT_WRITE }, { -EACCES, MAP_SHARED, all },
+		{ -EACCES, MAP_SHARED_VALIDATE, PROT_READ | PROT_WRITE },
+		{ -EPERM, MAP_SHARED, PROT_EXEC }, { -EPERM, MAP_SHARED, PROT_READ | PROT_EXEC },
+		/* A mapping that can be grown downwards would leave the file. */
+		{ -EINVAL, MAP_SHARED | MAP_GROWSDOWN, PROT_READ },
+		{ -EINVAL, MAP_SHARED, PROT_READ, 1 }, { -EINVAL, MAP_SHARED, PROT_READ, 8 },
+		{ -EINVAL, MAP_SHARED, PROT_READ, d->m.page - 1 },
+		{ -EINVAL, MAP_SHARED, PROT_READ, -1 }, { -EINVAL, MAP_SHARED, PROT_READ, -8 },
+	};
 	unsigned int i;
 
 	/* A processor that cannot forbid it has all programs begin so. */
 	ASSERT_LE(0, personality(personality(-1U) & ~READ_IMPLIES_EXEC));
-	for (i = 0; i < ARRAY_SIZE(prots); i++) {
-		EXPECT_EQ(-EPERM, try_map(d->f, d->m.page, prots[i], MAP_SHARED, d->offset)) {
-			TH_LOG("prot %#x", prots[i]);
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		EXPECT_EQ(calls[i].error, try_map(d->f, d->m.page, calls[i].prot, calls[i].flags,
+						  d->offset + calls[i].within)) {
+			TH_LOG("call %u", i);
 		}
 	}
 }
@@ -302,27 +285,6 @@ static int map_with_read_implies_exec(void *arg)
 TEST_F(data, mapping_is_not_executable_where_reading_implies_executing)
 {
 	EXPECT_EQ(0, stats_in_child(_metadata, map_with_read_implies_exec, &self->d));
-}
-
-/* A mapping that can be grown downwards would leave the file. */
-TEST_F(data, mapping_that_grows_down_is_EINVAL)
-{
-	EXPECT_EQ(-EINVAL, try_map(self->d.f, self->d.m.page, PROT_READ,
-				   MAP_SHARED | MAP_GROWSDOWN, self->d.offset));
-}
-
-TEST_F(data, offset_within_a_page_is_EINVAL)
-{
-	const off_t within[] = { 1, 8, 512, self->d.m.page - 1, -1, -8 };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(within); i++) {
-		EXPECT_EQ(-EINVAL, try_map(self->d.f, self->d.m.page, PROT_READ,
-					   MAP_SHARED,
-					   self->d.offset + within[i])) {
-			TH_LOG("offset %ld", (long)within[i]);
-		}
-	}
 }
 
 /* Where the number of a page has 32 bits, what overflows it depends on its size. */

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -299,82 +300,53 @@ FIXTURE_SETUP(read)
 
 FIXTURE_TEARDOWN(read) { }
 
-/* Does reading @size bytes from @offset, into memory for @room, clear the event? */
-static void expect_read(struct __test_metadata *_metadata, struct reader *r, size_t offset,
-			size_t size, size_t room, bool clears)
+#define ALL			SIZE_MAX
+
+/* A read of these bytes into memory for @room: it clears the event or not. */
+struct read {
+	size_t from, to, room;
+	bool clears;
+};
+
+static void expect_read(struct __test_metadata *_metadata, struct reader *r, const struct read *c)
 {
-	char *buffer = r->buffer + r->size - room;
-	ssize_t expected = size && !room ? -EFAULT : (ssize_t)room;
 	struct pollfd fd = { .fd = r->fd, .events = POLLPRI };
+	size_t size = c->to - c->from, room = c->room == ALL ? size : c->room;
 
 	add_vcpu(_metadata, r->vm, r->next_id++);
 	ASSERT_EQ(1, poll(&fd, 1, 0));
-	EXPECT_EQ(expected, result(pread(r->fd, buffer, size, offset)));
-	EXPECT_EQ(!clears, poll(&fd, 1, 0)) {
-		TH_LOG("%zu bytes from %zu, room for %zu", size, offset, room);
+	EXPECT_EQ(size && !room ? -EFAULT : (ssize_t)room,
+		  result(pread(r->fd, r->buffer + r->size - room, size, c->from)));
+	EXPECT_EQ(!c->clears, poll(&fd, 1, 0)) {
+		TH_LOG("%zu bytes from %zu, room for %zu", size, c->from, room);
 	}
 	read_header(_metadata, r->fd);
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 }
 
-static void expect_clears(struct __test_metadata *_metadata, struct reader *r, size_t from,
-			  size_t to)
-{
-	expect_read(_metadata, r, from, to - from, to - from, true);
-}
-
-static void expect_keeps(struct __test_metadata *_metadata, struct reader *r, size_t from,
-			 size_t to)
-{
-	expect_read(_metadata, r, from, to - from, to - from, false);
-}
-
-TEST_F(read, of_any_byte_of_header_or_vcpu_ids_clears_pri)
+TEST_F(read, of_any_byte_of_header_or_vcpu_ids_clears_pri_and_no_other)
 {
 	struct reader *r = &self->r;
-	const size_t header = STATS_HEADER_SIZE, ids = r->f.ext.vcpu_id_offset;
-	const size_t end = ids + r->f.ext.vcpu_max * sizeof(__u32);
+	const struct kvm_stats_header *h = &r->f.header;
+	const size_t head = STATS_HEADER_SIZE, ids = r->f.ext.vcpu_id_offset;
+	const size_t end = ids + r->f.ext.vcpu_max * sizeof(__u32), data = h->data_offset;
+	const struct read reads[] = {
+		{ 0, head, ALL, true }, { 0, 1, ALL, true }, { head - 1, head, ALL, true },
+		{ head - 1, head + 1, ALL, true }, { ids, end, ALL, true },
+		{ ids, ids + 1, ALL, true }, { end - 1, end, ALL, true },
+		{ ids - 1, ids + 1, ALL, true }, { ids - 1, end + 1, ALL, true },
+		{ head, ids, ALL }, { h->desc_offset, ids, ALL }, { ids - 1, ids, ALL },
+		{ end, end + 1, ALL }, { data - 1, data + 1, ALL }, { data, r->f.size, ALL },
+		{ 0, 0, ALL }, { ids, ids, ALL }, { r->f.size, r->f.size, ALL },
+		/* These fail or are short. */
+		{ 0, head, 0 }, { 0, head, 1, true }, { ids, ids + 4, 0 },
+		{ ids, ids + 4, 1, true }, { ids - 16, ids + 16, 16 },
+		{ ids - 16, ids + 16, 17, true },
+	};
+	unsigned int i;
 
-	expect_clears(_metadata, r, 0, header);
-	expect_clears(_metadata, r, 0, 1);
-	expect_clears(_metadata, r, header - 1, header);
-	expect_clears(_metadata, r, header - 1, header + 1);
-	expect_clears(_metadata, r, ids, end);
-	expect_clears(_metadata, r, ids, ids + 1);
-	expect_clears(_metadata, r, end - 1, end);
-	expect_clears(_metadata, r, ids - 1, ids + 1);
-	expect_clears(_metadata, r, ids - 1, end + 1);
-}
-
-TEST_F(read, of_anything_else_keeps_pri)
-{
-	struct reader *r = &self->r;
-	const struct kvm_stats_header *header = &r->f.header;
-	const size_t ids = r->f.ext.vcpu_id_offset;
-	const size_t end = ids + r->f.ext.vcpu_max * sizeof(__u32);
-
-	expect_keeps(_metadata, r, STATS_HEADER_SIZE, ids);
-	expect_keeps(_metadata, r, header->desc_offset, r->f.ext.vcpu_desc_offset);
-	expect_keeps(_metadata, r, ids - 1, ids);
-	expect_keeps(_metadata, r, end, end + 1);
-	expect_keeps(_metadata, r, header->data_offset - 1, header->data_offset + 1);
-	expect_keeps(_metadata, r, header->data_offset, r->f.size);
-	expect_keeps(_metadata, r, 0, 0);
-	expect_keeps(_metadata, r, ids, ids);
-	expect_keeps(_metadata, r, r->f.size, r->f.size);
-}
-
-TEST_F(read, that_fails_or_is_short_clears_pri_if_it_copied_header_or_ids)
-{
-	struct reader *r = &self->r;
-	const size_t ids = r->f.ext.vcpu_id_offset;
-
-	expect_read(_metadata, r, 0, STATS_HEADER_SIZE, 0, false);
-	expect_read(_metadata, r, 0, STATS_HEADER_SIZE, 1, true);
-	expect_read(_metadata, r, ids, 4, 0, false);
-	expect_read(_metadata, r, ids, 4, 1, true);
-	expect_read(_metadata, r, ids - 16, 32, 16, false);
-	expect_read(_metadata, r, ids - 16, 32, 17, true);
+	for (i = 0; i < ARRAY_SIZE(reads); i++)
+		expect_read(_metadata, r, &reads[i]);
 }
 
 TEST_F(read, is_the_only_system_call_that_clears_pri)

@@ -8,6 +8,7 @@
 
 #include "../kselftest_harness.h"
 #include "stats_fd_reasons.h"
+#include "stats_fd_sleep.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000

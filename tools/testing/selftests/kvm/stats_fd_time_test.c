@@ -9,6 +9,7 @@
 #include "stats_fd_delay.h"
 #include "stats_fd_mmap.h"
 #include "stats_fd_reasons.h"
+#include "stats_fd_sleep.h"
 #include "stats_fd_switch.h"
 #include "stats_fd_userfault.h"
 

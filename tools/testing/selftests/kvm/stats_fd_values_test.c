@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_counts.h"
+#include "stats_fd_sleep.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_sleep.h"
 #include "stats_fd_userfault.h"
 
 /* What a file may take to be had and read, open to close: the median of these. */

@@ -12,8 +12,7 @@
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
-#include "stats_fd_counts.h"
-#include "stats_fd_reasons.h"
+#include "stats_fd_sleep.h"
 
 /* How often a guest does what it does. */
 #define TIMES			10

@@ -303,29 +303,6 @@ static inline void runner_join(struct __test_metadata *_metadata, struct runner 
 	runner_join_exit(_metadata, r, STATS_USER_EXIT_REASON);
 }
 
-/* Have the sleep guest sleep. It does when this returns. */
-static inline void runner_sleep(struct __test_metadata *_metadata,
-				struct runner *r, struct guest_vcpu *v)
-{
-	runner_create(_metadata, r, v);
-	runner_wait_for(_metadata, r, "blocking", 1);
-}
-
-/* With which the sleep guest leaves when it was woken. */
-#ifndef STATS_WOKEN_EXIT_REASON
-#define STATS_WOKEN_EXIT_REASON	STATS_USER_EXIT_REASON
-#endif
-
-/* Wake the sleep guest, asleep or about to be, and wait until it has left. */
-static inline void runner_wake(struct __test_metadata *_metadata, struct runner *r, int vm)
-{
-	int vcpu = r->vcpu->fd;
-
-	stats_arch_wake(_metadata, vm, vcpu);
-	runner_join_exit(_metadata, r, STATS_WOKEN_EXIT_REASON);
-	stats_arch_woken(_metadata, vm, vcpu);
-}
-
 /* Returns 0 or -errno. */
 static inline int stay_on_cpu(int cpu)
 {

@@ -136,14 +136,4 @@ static inline void reasons_expect(struct __test_metadata *_metadata, const struc
 	}
 }
 
-/* For the end of a case: of all vCPUs of a VM, none of which ran a nested guest. */
-static inline void guest_expect_reasons(struct __test_metadata *_metadata,
-					const struct guest *g)
-{
-	int i;
-
-	for (i = 0; i < g->vcpus; i++)
-		reasons_expect(_metadata, &g->vcpu[i]);
-}
-
 #endif /* SELFTEST_KVM_STATS_FD_REASONS_H */
