@@ -302,8 +302,10 @@ TEST_F(format, names_of_values_belong_to_descriptors_and_are_unique)
 		EXPECT_LT(0, padded_length(v->name)) TH_LOG("%.48s", v->name);
 		for (j = 0; j < i; j++) {
 			other = stats_value_name(f, j);
-			EXPECT_FALSE(v->desc == other->desc && (v->value == other->value ||
-								!strcmp(v->name, other->name))) TH_LOG("%s", v->name);
+			EXPECT_FALSE(v->desc == other->desc &&
+				     (v->value == other->value || !strcmp(v->name, other->name))) {
+				TH_LOG("%s", v->name);
+			}
 		}
 	}
 }

@@ -42,13 +42,9 @@ FIXTURE_SETUP(file)
 
 FIXTURE_TEARDOWN(file) { }
 
-TEST_F(file, open_flags_are_O_RDONLY)
+TEST_F(file, is_read_only_and_close_on_exec)
 {
 	EXPECT_EQ(O_RDONLY, fcntl(self->fd, F_GETFL));
-}
-
-TEST_F(file, is_close_on_exec)
-{
 	EXPECT_EQ(FD_CLOEXEC, fcntl(self->fd, F_GETFD));
 }
 
@@ -71,21 +67,13 @@ TEST_F(file, open_through_proc_is_ENXIO)
 	EXPECT_EQ(-ENXIO, result(open(path, O_RDWR)));
 }
 
-TEST_F(file, fdinfo_has_the_id)
-{
-	stats_expect_fdinfo(_metadata, self->fd, "id", stats_id(&self->file));
-}
-
-TEST_F(file, fdinfo_has_the_number_of_statistics)
+TEST_F(file, fdinfo_has_id_number_of_statistics_and_state)
 {
 	char num[16];
 
 	snprintf(num, sizeof(num), "%u", self->file.header.num_desc);
+	stats_expect_fdinfo(_metadata, self->fd, "id", stats_id(&self->file));
 	stats_expect_fdinfo(_metadata, self->fd, "statistics", num);
-}
-
-TEST_F(file, fdinfo_of_a_living_vm_says_alive)
-{
 	stats_expect_fdinfo(_metadata, self->fd, "state", "alive");
 }
 
