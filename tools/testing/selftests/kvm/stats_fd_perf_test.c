@@ -32,7 +32,7 @@
 #define FREED_SECONDS		60
 
 /* vCPUs that take more memory than a cgroup is charged in advance, if pages are small. */
-#define VMS			32
+#define VMS			64
 #define VCPUS_OF_VM		8
 #define PAGES_IN_ADVANCE	32
 
