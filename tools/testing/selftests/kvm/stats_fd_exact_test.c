@@ -163,20 +163,6 @@ static void race_run(struct __test_metadata *_metadata, struct race *race)
 		ASSERT_EQ(0, race->racers[i].error);
 }
 
-FIXTURE(race)
-{
-	struct race race;
-};
-
-FIXTURE_SETUP(race)
-{
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "one CPU does nothing at the same time");
-	race_create(_metadata, &self->race);
-}
-
-FIXTURE_TEARDOWN(race) { }
-
 /*
  * Unmapping holds a lock of KVM's MMU when it asks for a flush, a log holds one
  * of memory slots. The page of the log is there from the start: its table stays
@@ -186,12 +172,15 @@ FIXTURE_TEARDOWN(race) { }
  * has to take as long as unmapping a page. An increment that is not atomic loses
  * a few of many, one with anything between reading and writing a lot.
  */
-TEST_F(race, of_two_cpus_loses_no_flush_request)
+TEST(race_of_two_cpus_loses_no_flush_request)
 {
-	struct race *race = &self->race;
+	struct race all = { }, *race = &all;
 	struct racer *r = race->racers;
 	__u64 before;
 
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "one CPU does nothing at the same time");
+	race_create(_metadata, race);
 	racer_create(_metadata, &r[0], unmap_pages, PAGES, 0);
 	racer_create(_metadata, &r[1], log_dirty_page, 1, KVM_MEM_LOG_DIRTY_PAGES);
 	ASSERT_LT(0, log_dirty_page(&r[1]));
@@ -204,33 +193,16 @@ TEST_F(race, of_two_cpus_loses_no_flush_request)
 
 #define MISALIGNMENTS		8
 
-/* Some values, or all of a file. */
-struct window {
-	char bytes[4096];
-};
-
-/*
- * Read @count bytes at @pos into a buffer that is @shift bytes off any
- * alignment. Returns where they are.
- */
-static const char *read_shifted(struct __test_metadata *_metadata, int fd,
-				struct window *w, size_t shift, size_t count, off_t pos)
+/* The value at @pos, read from @skip bytes before it on, to @shift bytes off any alignment. */
+static __u64 read_value_from(struct __test_metadata *_metadata, int fd, size_t shift,
+			     size_t skip, off_t pos)
 {
-	ASSERT_GE(sizeof(*w), shift + count);
-	ASSERT_EQ((ssize_t)count, pread(fd, w->bytes + shift, count, pos));
-	return w->bytes + shift;
-}
-
-/* The value at @pos, read from @skip bytes before it on. */
-static __u64 read_value_from(struct __test_metadata *_metadata, int fd,
-			     size_t shift, size_t skip, off_t pos)
-{
-	struct window w;
-	const char *bytes;
+	char bytes[2 * MISALIGNMENTS + sizeof(__u64)];
 	__u64 value;
 
-	bytes = read_shifted(_metadata, fd, &w, shift, skip + sizeof(value), pos - skip);
-	memcpy(&value, bytes + skip, sizeof(value));
+	ASSERT_EQ((ssize_t)(skip + sizeof(value)),
+		  pread(fd, bytes + shift, skip + sizeof(value), pos - skip));
+	memcpy(&value, bytes + shift + skip, sizeof(value));
 	return value;
 }
 
@@ -243,37 +215,22 @@ static off_t value_offset(struct __test_metadata *_metadata,
 	return f->header.data_offset + desc->offset;
 }
 
-FIXTURE(counter)
-{
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-	struct runner runner;
-};
-
-FIXTURE_SETUP(counter)
-{
-	guest_create(_metadata, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, 1);
-}
-
-FIXTURE_TEARDOWN(counter)
-{
-	runner_stop(_metadata, &self->runner);
-	guest_destroy(&self->guest);
-}
-
 /* Each time that a byte is carried over, parts of two values make a wrong one. */
 #define COUNTER_READS		5000
 
-TEST_F(counter, that_runs_is_never_seen_to_go_back)
+TEST(counter_that_runs_is_never_seen_to_go_back)
 {
-	int fd = self->vcpu->file.fd;
-	off_t pos = value_offset(_metadata, &self->vcpu->file, STATS_EXITS);
 	__u64 last = 0, value, first;
+	struct guest guest = { };
+	struct runner runner;
 	size_t shift, skip;
-	int i;
+	int i, fd;
+	off_t pos;
 
+	guest_create(_metadata, &guest, 1);
+	fd = guest.vcpu[0].file.fd;
+	pos = value_offset(_metadata, &guest.vcpu[0].file, STATS_EXITS);
+	runner_start(_metadata, &runner, &guest.vcpu[0], UINT_MAX, 1);
 	first = read_value_from(_metadata, fd, 0, 0, pos);
 	for (i = 0; i < COUNTER_READS; i++) {
 		for (shift = 0; shift < MISALIGNMENTS; shift++) {
@@ -288,6 +245,7 @@ TEST_F(counter, that_runs_is_never_seen_to_go_back)
 	}
 	/* Or nothing was there to be carried over. */
 	EXPECT_LT(first + 256, last);
+	runner_stop(_metadata, &runner);
 }
 
 #if ULONG_MAX == UINT_MAX
