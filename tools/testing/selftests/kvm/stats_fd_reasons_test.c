@@ -7,34 +7,29 @@
 #include <sys/mman.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
 #include "stats_fd_reasons.h"
+#include "stats_fd_sleep.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000
+#define SLEEPS			10
 
 /* Where a slot of the test's own is. */
 #define DATA_SLOT		1
 
 FIXTURE(guest)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 };
 
 FIXTURE_SETUP(guest)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 }
 
-FIXTURE_TEARDOWN(guest)
-{
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(guest) { }
 
 /* How many names the bucket has. */
 static unsigned int names_of(const struct stats_file *f, unsigned int bucket)
@@ -86,8 +81,7 @@ TEST_F(guest, a_vcpu_that_never_ran_has_no_exit)
 }
 
 static void run_times(struct __test_metadata *_metadata,
-		      const struct stats_activity *a, struct guest_vcpu *v,
-		      int times)
+		      const struct stats_activity *a, struct guest_vcpu *v, int times)
 {
 	int i;
 
@@ -118,8 +112,7 @@ static __u64 expected_of(const struct stats_activity *a, const char *reason)
  * The guest runs before it is looked at, so that its memory is there, and KVM knows
  * what is MMIO; twice, so that what it turns over is as it was.
  */
-static void expect_reasons(struct __test_metadata *_metadata, int kvm,
-			   const struct stats_activity *a)
+static void expect_reasons(struct __test_metadata *_metadata, const struct stats_activity *a)
 {
 	struct reasons before, after;
 	struct guest guest = { };
@@ -127,7 +120,7 @@ static void expect_reasons(struct __test_metadata *_metadata, int kvm,
 	__u64 interrupts;
 	unsigned int i;
 
-	guest_create(_metadata, kvm, &guest, 1);
+	guest_create(_metadata, &guest, 1);
 	guest_put_code(_metadata, &guest, a->code, a->end);
 	v = &guest.vcpu[0];
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 2);
@@ -145,45 +138,47 @@ static void expect_reasons(struct __test_metadata *_metadata, int kvm,
 
 		if (!strcmp(reason, "interrupt"))
 			continue;
-		EXPECT_LE(expected, moved) {
-			TH_LOG("%s: %s", a->name, reason);
-		}
+		EXPECT_LE(expected, moved) TH_LOG("%s: %s", a->name, reason);
 		if (a->again && !strcmp(reason, a->again))
 			expected += interrupts;
-		EXPECT_GE(expected, moved) {
-			TH_LOG("%s: %s", a->name, reason);
-		}
+		EXPECT_GE(expected, moved) TH_LOG("%s: %s", a->name, reason);
 	}
 	guest_destroy(&guest);
 }
 
+/* Where an activity is the guest's own business, it is no exit at all. */
 TEST(each_activity_of_a_guest_is_an_exit_of_its_reason_and_of_no_other)
 {
 	const struct stats_activity *a;
-	int kvm = stats_open_kvm(_metadata);
 
 	for (a = stats_arch_reasons; a->name; a++) {
-		if (!a->moves_nothing || !a->moves_nothing())
-			expect_reasons(_metadata, kvm, a);
+		struct stats_activity activity = *a;
+
+		if (a->moves_nothing && a->moves_nothing())
+			activity.moves[0] = NULL;
+		expect_reasons(_metadata, &activity);
 	}
-	close(kvm);
 }
 
-/* Where an activity is the guest's own business, it is no exit at all. */
-TEST(what_a_guest_can_do_by_itself_is_no_exit)
+/* In KVM, that wakes the vCPU. */
+TEST(each_halt_that_sleeps_is_an_exit_of_its_reason)
 {
-	const struct stats_activity *a;
-	int kvm = stats_open_kvm(_metadata);
+	int i;
+	struct guest guest = { .irqchip = true };
+	struct guest_vcpu *v;
+	struct runner runner;
 
-	for (a = stats_arch_reasons; a->name; a++) {
-		struct stats_activity none = *a;
-
-		if (!a->moves_nothing || !a->moves_nothing())
-			continue;
-		none.moves[0] = NULL;
-		expect_reasons(_metadata, kvm, &none);
+	guest_create(_metadata, &guest, 1);
+	guest_put_code(_metadata, &guest, stats_sleep, stats_sleep_end);
+	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+	for (i = 0; i < SLEEPS; i++) {
+		runner_sleep(_metadata, &runner, v);
+		runner_wake(_metadata, &runner, guest.vm);
 	}
-	close(kvm);
+	EXPECT_LE((__u64)SLEEPS, vcpu_read(_metadata, v, STATS_SLEEPS));
+	vcpu_complete_exit(_metadata, v);
+	reasons_expect(_metadata, v);
 }
 
 TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
@@ -192,10 +187,9 @@ TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
 	const size_t page = sysconf(_SC_PAGESIZE);
 	struct guest_vcpu *v = self->vcpu;
 	struct reasons before, after;
-	void *memory;
 
-	memory = guest_add_memory(_metadata, &self->guest, DATA_SLOT, 0,
-				  STATS_DATA, TIMES * page);
+	guest_add_memory(_metadata, &self->guest, DATA_SLOT, 0,
+			 STATS_DATA, TIMES * page);
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
@@ -209,7 +203,6 @@ TEST_F(guest, each_page_that_is_touched_first_is_a_fault)
 	EXPECT_EQ((__u64)TIMES + !strcmp(fault, STATS_USER_REASON),
 		  reason_of(_metadata, v, &after, fault) -
 		  reason_of(_metadata, v, &before, fault));
-	munmap(memory, TIMES * page);
 }
 
 TEST_HARNESS_MAIN

@@ -12,23 +12,17 @@
 
 FIXTURE(guest)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;	/* the first one */
 };
 
 FIXTURE_SETUP(guest)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 2);
+	guest_create(_metadata, &self->guest, 2);
 	self->vcpu = &self->guest.vcpu[0];
 }
 
-FIXTURE_TEARDOWN(guest)
-{
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(guest) { }
 
 TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 {
@@ -36,8 +30,7 @@ TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
-	EXPECT_EQ((__u64)EXITS,
-		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
+	EXPECT_EQ((__u64)EXITS, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	/* Faults and interrupts of the host are exits as well. */
 	EXPECT_LE(exits + EXITS, vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 }
@@ -68,16 +61,13 @@ TEST_F(guest, other_vcpus_and_vms_do_not_count)
 	struct guest other = { };
 	struct stats_file other_vm;
 
-	guest_create(_metadata, self->kvm, &other, 1);
+	guest_create(_metadata, &other, 1);
 	stats_load(_metadata, stats_get_fd(_metadata, other.vm), &other_vm);
 
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	EXPECT_EQ(0, stats_same(idle->file.fd, &idle->file));
 	EXPECT_EQ(0, stats_same(other.vcpu[0].file.fd, &other.vcpu[0].file));
 	EXPECT_EQ(0, stats_same(other_vm.fd, &other_vm));
-
-	stats_unload(&other_vm);
-	guest_destroy(&other);
 }
 
 static void expect_only_growth(struct __test_metadata *_metadata,
@@ -89,15 +79,12 @@ static void expect_only_growth(struct __test_metadata *_metadata,
 
 	stats_load(_metadata, dup(before->fd), &after);
 	ASSERT_EQ(before->size, after.size);
-	EXPECT_EQ(0, memcmp(before->bytes, after.bytes,
-			    before->header.data_offset));
+	EXPECT_EQ(0, memcmp(before->bytes, after.bytes, before->header.data_offset));
 	for (i = 0; (desc = stats_desc(before, i)); i++) {
-		if ((desc->flags & KVM_STATS_TYPE_MASK) ==
-		    KVM_STATS_TYPE_INSTANT)
+		if ((desc->flags & KVM_STATS_TYPE_MASK) == KVM_STATS_TYPE_INSTANT)
 			continue;
 		for (j = 0; j < desc->size; j++) {
-			EXPECT_LE(stats_value(before, desc, j),
-				  stats_value(&after, desc, j)) {
+			EXPECT_LE(stats_value(before, desc, j), stats_value(&after, desc, j)) {
 				TH_LOG("%s", desc->name);
 			}
 		}
@@ -119,86 +106,6 @@ TEST_F(guest, running_changes_only_data_and_shrinks_only_instant_values)
 	runner_stop(_metadata, &runner);
 	expect_only_growth(_metadata, &vm);
 	expect_only_growth(_metadata, &self->vcpu->file);
-	stats_unload(&vm);
-}
-
-TEST_F(guest, last_values_outlive_the_vm)
-{
-	struct stats_file vm, vcpu;
-	__u64 exits;
-
-	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
-	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
-	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &vm);
-	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu->fd), &vcpu);
-	guest_kill(&self->guest);
-
-	stats_expect_fdinfo(_metadata, vm.fd, "state", "dead");
-	stats_expect_fdinfo(_metadata, vcpu.fd, "state", "dead");
-	EXPECT_EQ(exits, vcpu_read(_metadata, self->vcpu, STATS_EXITS));
-	EXPECT_EQ((__u64)EXITS,
-		  vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
-	expect_only_growth(_metadata, &vm);
-	expect_only_growth(_metadata, &vcpu);
-	stats_unload(&vm);
-	stats_unload(&vcpu);
-}
-
-/* Each vCPU with a number of exits of its own, so that no two can be mixed up. */
-FIXTURE(machine)
-{
-	int kvm;
-	struct guest guest;
-};
-
-FIXTURE_VARIANT(machine)
-{
-	int vcpus;
-};
-
-FIXTURE_VARIANT_ADD(machine, with_1_vcpu)
-{
-	.vcpus = 1,
-};
-
-FIXTURE_VARIANT_ADD(machine, with_4_vcpus)
-{
-	.vcpus = 4,
-};
-
-FIXTURE_VARIANT_ADD(machine, with_64_vcpus)
-{
-	.vcpus = 64,
-};
-
-FIXTURE_SETUP(machine)
-{
-	self->kvm = stats_open_kvm(_metadata);
-	if (ioctl(self->kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS) <
-	    variant->vcpus)
-		SKIP_IN_SETUP("no VM can have %d vCPUs", variant->vcpus);
-	guest_create(_metadata, self->kvm, &self->guest, variant->vcpus);
-}
-
-FIXTURE_TEARDOWN(machine)
-{
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
-
-TEST_F(machine, every_vcpu_counts_its_own_exits)
-{
-	struct guest *g = &self->guest;
-	int i;
-
-	for (i = 0; i < g->vcpus; i++)
-		vcpu_exit_to_user(_metadata, &g->vcpu[i], i + 1);
-	for (i = 0; i < g->vcpus; i++) {
-		ASSERT_EQ(i + 1UL, vcpu_read(_metadata, &g->vcpu[i],
-					     STATS_USER_EXITS)) {
-			TH_LOG("vCPU %d", i);
-		}
-	}
 }
 
 TEST_HARNESS_MAIN

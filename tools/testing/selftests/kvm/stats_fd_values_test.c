@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_sleep.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000
@@ -24,29 +24,23 @@
 #ifdef STATS_OWN_EXITS
 #define EXPECT_OWN_EXITS	EXPECT_EQ
 #else
-#define STATS_OWN_EXITS(m, f)	stats_read(m, f, STATS_EXITS)
+#define STATS_OWN_EXITS(m, v)	vcpu_read(m, v, STATS_EXITS)
 #define EXPECT_OWN_EXITS	EXPECT_LE
 #endif
 
 FIXTURE(guest)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 };
 
 FIXTURE_SETUP(guest)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 }
 
-FIXTURE_TEARDOWN(guest)
-{
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(guest) { }
 
 static void read_names(struct __test_metadata *_metadata,
 		       const struct guest_vcpu *v, const char * const *names,
@@ -88,8 +82,7 @@ static __u64 activity_expected(const struct stats_activity *a, const char *name)
 	return activity_moves(a, name);
 }
 
-static void expect_moved(struct __test_metadata *_metadata,
-			 const struct stats_activity *a,
+static void expect_moved(struct __test_metadata *_metadata, const struct stats_activity *a,
 			 const struct guest_vcpu *v, const char * const *names,
 			 const __u64 before[MAX_NAMES])
 {
@@ -124,8 +117,7 @@ static void add_ioeventfds(struct __test_metadata *_metadata, struct guest *g)
 	close(add_ioeventfd(_metadata, g, STATS_IOEVENTFD_ADDR, 0));
 #endif
 #ifdef STATS_IOEVENTFD_PORT
-	close(add_ioeventfd(_metadata, g, STATS_IOEVENTFD_PORT,
-			    KVM_IOEVENTFD_FLAG_PIO));
+	close(add_ioeventfd(_metadata, g, STATS_IOEVENTFD_PORT, KVM_IOEVENTFD_FLAG_PIO));
 #endif
 }
 
@@ -150,14 +142,13 @@ static __u64 activity_exits(const struct stats_activity *a)
 	return a->exit_reason ? exits : exits + 1;
 }
 
-static void expect_activity(struct __test_metadata *_metadata, int kvm,
-			    const struct stats_activity *a)
+static void expect_activity(struct __test_metadata *_metadata, const struct stats_activity *a)
 {
 	__u64 exact[MAX_NAMES], moves[MAX_NAMES], exits;
 	struct guest guest = { };
 	struct guest_vcpu *v;
 
-	guest_create(_metadata, kvm, &guest, 1);
+	guest_create(_metadata, &guest, 1);
 	add_ioeventfds(_metadata, &guest);
 	guest_put_code(_metadata, &guest, a->code, a->end);
 	v = &guest.vcpu[0];
@@ -165,14 +156,12 @@ static void expect_activity(struct __test_metadata *_metadata, int kvm,
 
 	read_names(_metadata, v, stats_arch_exact, exact);
 	read_names(_metadata, v, a->moves, moves);
-	exits = STATS_OWN_EXITS(_metadata, &v->file);
+	exits = STATS_OWN_EXITS(_metadata, v);
 	run_activity(_metadata, a, v);
 	expect_moved(_metadata, a, v, stats_arch_exact, exact);
 	expect_moved(_metadata, a, v, a->moves, moves);
 	EXPECT_OWN_EXITS(activity_exits(a),
-			 STATS_OWN_EXITS(_metadata, &v->file) - exits) {
-		TH_LOG("%s: exits", a->name);
-	}
+			 STATS_OWN_EXITS(_metadata, v) - exits) TH_LOG("%s: exits", a->name);
 
 	vcpu_complete_exit(_metadata, v);
 	guest_destroy(&guest);
@@ -181,31 +170,10 @@ static void expect_activity(struct __test_metadata *_metadata, int kvm,
 TEST(each_activity_of_a_guest_moves_its_statistics_and_no_other)
 {
 	const struct stats_activity *a;
-	int kvm = stats_open_kvm(_metadata);
 
 	for (a = stats_arch_activities; a->name; a++)
-		expect_activity(_metadata, kvm, a);
-	close(kvm);
+		expect_activity(_metadata, a);
 }
-
-#ifdef STATS_IOEVENTFD_ADDR
-/* An eventfd counts, too, and by other code. */
-TEST_F(guest, an_ioeventfd_is_told_of_each_access)
-{
-	__u64 told = 0;
-	int fd;
-
-	fd = add_ioeventfd(_metadata, &self->guest, STATS_IOEVENTFD_ADDR, 0);
-	guest_put_code(_metadata, &self->guest, stats_mmio_ioeventfd,
-		       stats_mmio_ioeventfd_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, TIMES);
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	ASSERT_EQ((ssize_t)sizeof(told), read(fd, &told, sizeof(told)));
-	EXPECT_EQ((__u64)TIMES, told);
-	vcpu_complete_exit(_metadata, self->vcpu);
-	close(fd);
-}
-#endif
 
 /*
  * SIGUSR1 waits outside of KVM_RUN and ends it inside, so that each one ends
@@ -242,8 +210,7 @@ TEST_F(guest, each_KVM_RUN_that_a_signal_ends_is_a_signal_exit)
 	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
 	for (i = 0; i < TIMES; i++)
 		run_until_signal(_metadata, self->vcpu, &mask);
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "signal_exits"));
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "signal_exits"));
 }
 
 /* User space asked for that itself, there was no signal. */
@@ -352,8 +319,7 @@ static void expect_halt(struct __test_metadata *_metadata,
 		    halt->succeeds, moved->success_ns);
 	expect_hist(_metadata, "halt_poll_fail_hist", moved->fail,
 		    halt->polls - halt->succeeds, moved->fail_ns);
-	expect_hist(_metadata, "halt_wait_hist", moved->wait,
-		    halt->waits, moved->wait_ns);
+	expect_hist(_metadata, "halt_wait_hist", moved->wait, halt->waits, moved->wait_ns);
 }
 
 static __u64 now_ns(struct __test_metadata *_metadata)
@@ -364,71 +330,47 @@ static __u64 now_ns(struct __test_metadata *_metadata)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* The most that a vCPU of a VM polls, in nanoseconds. */
-#ifdef STATS_HALT_POLL_PARAMETER
-static void set_halt_poll(struct __test_metadata *_metadata, struct guest *g,
-			  __u64 ns)
+/* The most that the vCPUs of VMs poll that are created then. Returns what it was. */
+static unsigned int set_halt_poll(struct __test_metadata *_metadata, unsigned int ns)
 {
-	FILE *parameter = fopen(STATS_HALT_POLL_PARAMETER, "we");
+	FILE *parameter = fopen("/sys/module/kvm/parameters/halt_poll_ns", "r+e");
+	unsigned int before;
 
 	ASSERT_NE(NULL, parameter);
-	ASSERT_LT(0, fprintf(parameter, "%llu", ns));
+	ASSERT_EQ(1, fscanf(parameter, "%u", &before));
+	rewind(parameter);
+	ASSERT_LT(0, fprintf(parameter, "%u", ns));
 	ASSERT_EQ(0, fclose(parameter));
+	return before;
 }
-
-/* The same for all VMs: to be put back. */
-static __u64 get_halt_poll(struct __test_metadata *_metadata)
-{
-	FILE *parameter = fopen(STATS_HALT_POLL_PARAMETER, "re");
-	__u64 ns;
-
-	ASSERT_NE(NULL, parameter);
-	ASSERT_EQ(1, fscanf(parameter, "%llu", &ns));
-	fclose(parameter);
-	return ns;
-}
-#else
-static void set_halt_poll(struct __test_metadata *_metadata, struct guest *g,
-			  __u64 ns)
-{
-	struct kvm_enable_cap cap = {
-		.cap = KVM_CAP_HALT_POLL,
-		.args[0] = ns,
-	};
-
-	ASSERT_EQ(0, ioctl(g->vm, KVM_ENABLE_CAP, &cap));
-}
-
-static __u64 get_halt_poll(struct __test_metadata *_metadata)
-{
-	return 0;
-}
-#endif
 
 FIXTURE(halt)
 {
-	__u64 halt_poll_ns;
-	int kvm;
+	unsigned int halt_poll_ns;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 };
 
+/* A case sets it to 0 before it creates its guest, or leaves it. */
+#define MOST_POLL_NS		UINT_MAX
+
 FIXTURE_SETUP(halt)
 {
-	self->halt_poll_ns = get_halt_poll(_metadata);
-	self->kvm = stats_open_kvm(_metadata);
+	self->halt_poll_ns = set_halt_poll(_metadata, MOST_POLL_NS);
 	self->guest.irqchip = true;
-	guest_create(_metadata, self->kvm, &self->guest, 1);
-	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
 	self->vcpu = &self->guest.vcpu[0];
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
 }
 
 FIXTURE_TEARDOWN(halt)
 {
-	set_halt_poll(_metadata, &self->guest, self->halt_poll_ns);
-	guest_destroy(&self->guest);
-	close(self->kvm);
+	set_halt_poll(_metadata, self->halt_poll_ns);
+}
+
+static void create_sleeper(struct __test_metadata *_metadata, struct guest *g)
+{
+	guest_create(_metadata, g, 1);
+	guest_put_code(_metadata, g, stats_sleep, stats_sleep_end);
+	stats_arch_init_vcpu(_metadata, g->vcpu[0].fd, GUEST_CODE, 0);
 }
 
 /* Halt until the vCPU sleeps, then wake it. Returns what was counted. */
@@ -465,7 +407,8 @@ TEST_F(halt, without_polling_is_one_wait_and_one_wakeup)
 	int i, once = 0;
 	struct halts moved;
 
-	set_halt_poll(_metadata, &self->guest, 0);
+	set_halt_poll(_metadata, 0);
+	create_sleeper(_metadata, &self->guest);
 	for (i = 0; i < HALTS; i++) {
 		halt_and_wake(_metadata, &self->guest, &moved);
 		expect_halt(_metadata, &moved, &halt);
@@ -473,27 +416,19 @@ TEST_F(halt, without_polling_is_one_wait_and_one_wakeup)
 			once++;
 	}
 	EXPECT_LT(0, once);
-	EXPECT_EQ((__u64)HALTS,
-		  vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
+	EXPECT_EQ((__u64)HALTS, vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
 }
-
-/*
- * A vCPU starts without polling and polls longer after each halt that was
- * shorter than the most, which is as much as can be asked for.
- */
-#define MOST_POLL_NS		UINT_MAX
 
 /* Doubled so often from KVM's 10000 ns, it polls for long enough to be woken. */
 #define GROWING_HALTS		14
 
-static void halt_until_polling(struct __test_metadata *_metadata,
-			       struct guest *g, int halts)
+static void halt_until_polling(struct __test_metadata *_metadata, struct guest *g, int halts)
 {
 	struct halt halt = { .waits = 1 };
 	struct halts moved;
 	int i;
 
-	set_halt_poll(_metadata, g, MOST_POLL_NS);
+	create_sleeper(_metadata, g);
 	for (i = 0; i < halts; i++) {
 		halt_and_wake(_metadata, g, &moved);
 		expect_halt(_metadata, &moved, &halt);
@@ -501,19 +436,11 @@ static void halt_until_polling(struct __test_metadata *_metadata,
 	}
 }
 
-TEST_F(halt, with_polling_that_fails_is_one_poll_one_wait_and_one_wakeup)
-{
-	halt_until_polling(_metadata, &self->guest, GROWING_HALTS);
-	EXPECT_EQ((__u64)GROWING_HALTS,
-		  vcpu_read(_metadata, self->vcpu, STATS_SLEEPS));
-}
-
 /*
  * A poll fails when the host has other work for the CPU, so each halt may also
  * be one of the kind above, or be woken on the way from polling to waiting.
  */
-static bool halt_and_wake_while_polling(struct __test_metadata *_metadata,
-					struct guest *g)
+static bool halt_and_wake_while_polling(struct __test_metadata *_metadata, struct guest *g)
 {
 	struct guest_vcpu *v = &g->vcpu[0];
 	struct halts before, moved;
@@ -522,8 +449,7 @@ static bool halt_and_wake_while_polling(struct __test_metadata *_metadata,
 
 	halts_read(_metadata, v, &before);
 	runner_create(_metadata, &runner, v);
-	runner_wait_for(_metadata, &runner, "halt_attempted_poll",
-			before.attempted + 1);
+	runner_wait_for(_metadata, &runner, "halt_attempted_poll", before.attempted + 1);
 	runner_wake(_metadata, &runner, g->vm);
 
 	halts_since(_metadata, v, &before, &moved);
@@ -549,8 +475,7 @@ TEST_F(halt, with_polling_that_succeeds_is_one_poll)
 }
 
 /* A signal ends the wait, but does not wake the vCPU. */
-static void halt_until_signal(struct __test_metadata *_metadata,
-			      struct guest_vcpu *v)
+static void halt_until_signal(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	struct runner runner;
 
@@ -564,13 +489,13 @@ TEST_F(halt, that_a_signal_ends_is_one_wait_and_no_wakeup)
 	struct halts before, moved;
 	int i, never = 0;
 
-	set_halt_poll(_metadata, &self->guest, 0);
+	set_halt_poll(_metadata, 0);
+	create_sleeper(_metadata, &self->guest);
 	for (i = 1; i <= HALTS; i++) {
 		halts_read(_metadata, self->vcpu, &before);
 		halt_until_signal(_metadata, self->vcpu);
 		EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "blocking"));
-		EXPECT_EQ((__u64)i,
-			  vcpu_read(_metadata, self->vcpu, "signal_exits"));
+		EXPECT_EQ((__u64)i, vcpu_read(_metadata, self->vcpu, "signal_exits"));
 		halts_since(_metadata, self->vcpu, &before, &moved);
 		expect_halt(_metadata, &moved, &halt);
 		if (!moved.wakeup)
@@ -587,7 +512,6 @@ struct flushes {
 
 FIXTURE(flush)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct stats_file file;
@@ -601,23 +525,15 @@ FIXTURE_SETUP(flush)
 {
 	struct guest *g = &self->guest;
 
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, g, 2);
+	guest_create(_metadata, g, 2);
 	guest_put_code(_metadata, g, stats_touch, stats_touch_end);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &self->file);
-	self->memory = guest_add_memory(_metadata, g, 1, 0, STATS_DATA,
-					PAGES * g->page);
+	self->memory = guest_add_memory(_metadata, g, 1, 0, STATS_DATA, PAGES * g->page);
 	self->vcpu = &g->vcpu[0];
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, PAGES);
 }
 
-FIXTURE_TEARDOWN(flush)
-{
-	stats_unload(&self->file);
-	munmap(self->memory, PAGES * self->guest.page);
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
+FIXTURE_TEARDOWN(flush) { }
 
 /* Never more flushes than requests, whenever one looks. */
 static struct flushes flushes_read(struct __test_metadata *_metadata,
@@ -626,15 +542,13 @@ static struct flushes flushes_read(struct __test_metadata *_metadata,
 	struct flushes flushes;
 
 	flushes.done = stats_read(_metadata, f, "remote_tlb_flush");
-	flushes.requests = stats_read(_metadata, f,
-				      "remote_tlb_flush_requests");
+	flushes.requests = stats_read(_metadata, f, "remote_tlb_flush_requests");
 	EXPECT_LE(flushes.done, flushes.requests);
 	return flushes;
 }
 
 /* While no vCPU is in the guest. */
-static void expect_flushes(struct __test_metadata *_metadata,
-			   const struct stats_file *f,
+static void expect_flushes(struct __test_metadata *_metadata, const struct stats_file *f,
 			   const struct flushes *before, __u64 requests)
 {
 	struct flushes now = flushes_read(_metadata, f);
@@ -651,42 +565,14 @@ TEST_F(flush, unmapping_each_page_of_a_guest_is_a_request)
 
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	before = flushes_read(_metadata, &self->file);
-	for (i = 0; i < PAGES; i++) {
-		ASSERT_EQ(0, madvise(self->memory + i * page, page,
-				     MADV_DONTNEED));
-	}
+	for (i = 0; i < PAGES; i++)
+		ASSERT_EQ(0, madvise(self->memory + i * page, page, MADV_DONTNEED));
 	expect_flushes(_metadata, &self->file, &before,
 		       PAGES * STATS_UNMAP_REQUESTS(1) + STATS_UNMAP_TABLES);
 }
 
-TEST_F(flush, unmapping_all_pages_of_a_guest_at_once_asks_no_more)
-{
-	struct flushes before;
-
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	before = flushes_read(_metadata, &self->file);
-	ASSERT_EQ(0, mprotect(self->memory, PAGES * self->guest.page,
-			      PROT_NONE));
-	expect_flushes(_metadata, &self->file, &before,
-		       STATS_UNMAP_REQUESTS(PAGES) + STATS_UNMAP_TABLES);
-}
-
 #ifndef STATS_UNTOUCHED_REQUESTS
-#define STATS_UNTOUCHED_REQUESTS	0
 #endif
-
-TEST_F(flush, unmapping_pages_that_the_guest_has_not_touched)
-{
-	struct flushes before;
-
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	before = flushes_read(_metadata, &self->file);
-	ASSERT_EQ(0, madvise(self->memory, PAGES * self->guest.page,
-			     MADV_DONTNEED));
-	expect_flushes(_metadata, &self->file, &before,
-		       STATS_UNTOUCHED_REQUESTS);
-}
 
 static void get_dirty_log(struct __test_metadata *_metadata, struct guest *g,
 			  __u32 slot, __u64 *bitmap)
@@ -729,18 +615,6 @@ TEST_F(flush, each_log_of_dirty_pages_is_a_request_if_it_has_any)
 	}
 }
 
-TEST_F(flush, deleting_memory_of_a_guest_is_as_much_as_unmapping_it)
-{
-	struct flushes before, now;
-
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	before = flushes_read(_metadata, &self->file);
-	guest_set_slot(_metadata, &self->guest, 1, 0, STATS_DATA, NULL, 0);
-	now = flushes_read(_metadata, &self->file);
-	EXPECT_LE(before.requests + STATS_UNMAP_REQUESTS(PAGES) +
-		  STATS_UNMAP_TABLES, now.requests);
-}
-
 /*
  * Another vCPU is in the guest, or on the way in or out, which needs none. Each
  * flush waits for that vCPU, and there are few that find it on the way. Where
@@ -767,67 +641,12 @@ TEST_F(flush, of_a_vcpu_in_the_guest_is_done)
 		before = flushes_read(_metadata, &self->file);
 		get_dirty_log(_metadata, g, 1, &bitmap);
 		now = flushes_read(_metadata, &self->file);
-		EXPECT_EQ((__u64)STATS_LOG_REQUESTS(PAGES),
-			  now.requests - before.requests);
-		EXPECT_GE((__u64)STATS_LOG_REQUESTS(PAGES),
-			  now.done - before.done);
+		EXPECT_EQ((__u64)STATS_LOG_REQUESTS(PAGES), now.requests - before.requests);
+		EXPECT_GE((__u64)STATS_LOG_REQUESTS(PAGES), now.done - before.done);
 		done += now.done - before.done;
 	}
 	runner_stop(_metadata, &runner);
 	EXPECT_LT(0UL, done);
-}
-
-/*
- * What goes up and down is where it was when all that moved it is undone. A moment
- * of which a statistic tells does not come again.
- */
-static void expect_same_gauges(struct __test_metadata *_metadata,
-			       const struct stats_file *before)
-{
-	const struct kvm_stats_desc *desc;
-	unsigned int i;
-
-	for (i = 0; (desc = stats_desc(before, i)); i++) {
-		if ((desc->flags & KVM_STATS_TYPE_MASK) !=
-		    KVM_STATS_TYPE_INSTANT ||
-		    (desc->flags & KVM_STATS_UNIT_MASK) ==
-		    KVM_STATS_UNIT_SECONDS)
-			continue;
-		EXPECT_EQ(stats_value(before, desc, 0),
-			  stats_read(_metadata, before, desc->name)) {
-			TH_LOG("%s", desc->name);
-		}
-	}
-}
-
-TEST_F(flush, gauges_return_when_memory_comes_and_goes)
-{
-	struct guest *g = &self->guest;
-	size_t size = PAGES * g->page;
-	struct stats_file vm, vcpu;
-	int i;
-
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &vm);
-	stats_load(_metadata, stats_get_fd(_metadata, self->vcpu->fd), &vcpu);
-	for (i = 0; i < 10; i++) {
-		vcpu_complete_exit(_metadata, self->vcpu);
-		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE,
-				     PAGES);
-		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-		guest_set_slot(_metadata, g, 1, 0, STATS_DATA, NULL, 0);
-		vcpu_complete_exit(_metadata, self->vcpu);
-		/* Back to the page of the code, which was dropped as well. */
-		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-		expect_same_gauges(_metadata, &vm);
-		expect_same_gauges(_metadata, &vcpu);
-		guest_set_slot(_metadata, g, 1, 0, STATS_DATA, self->memory,
-			       size);
-	}
-	stats_unload(&vm);
-	stats_unload(&vcpu);
 }
 
 #ifdef __x86_64__
@@ -839,13 +658,11 @@ TEST_F(flush, gauges_return_when_memory_comes_and_goes)
 #define INJECTIONS		20
 #define INJECTION_ATTEMPTS	20
 
-static void inject(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		   bool nmi)
+static void inject(struct __test_metadata *_metadata, struct guest_vcpu *v, bool nmi)
 {
 	struct kvm_interrupt irq = { .irq = STATS_VECTOR };
 
-	ASSERT_EQ(0, nmi ? ioctl(v->fd, KVM_NMI, 0) :
-			   ioctl(v->fd, KVM_INTERRUPT, &irq));
+	ASSERT_EQ(0, nmi ? ioctl(v->fd, KVM_NMI, 0) : ioctl(v->fd, KVM_INTERRUPT, &irq));
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 }
 
@@ -885,24 +702,6 @@ TEST_F(guest, each_nmi_is_injected_once)
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "irq_injections"));
 }
 
-/* AMD has each return from an NMI exit, Intel only if another one waits. */
-TEST_F(guest, each_return_from_an_nmi_is_a_window_for_the_next)
-{
-	__u64 before;
-	int i;
-
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
-	inject(_metadata, self->vcpu, true);
-	before = vcpu_read(_metadata, self->vcpu, "nmi_window_exits");
-	EXPECT_EQ(stats_arch_svm() ? 1UL : 0UL, before);
-	for (i = 0; i < INJECTIONS; i++)
-		inject(_metadata, self->vcpu, true);
-	EXPECT_EQ(stats_arch_svm() ? (__u64)INJECTIONS : 0UL,
-		  vcpu_read(_metadata, self->vcpu, "nmi_window_exits") -
-		  before);
-	vcpu_complete_exit(_metadata, self->vcpu);
-}
-
 /* Of two the second one waits until the guest returns from the first. */
 TEST_F(guest, each_nmi_that_waits_for_another_is_a_window)
 {
@@ -937,10 +736,9 @@ TEST_F(guest, each_interrupt_window_that_was_asked_for_is_one)
 	self->vcpu->run->request_interrupt_window = 1;
 	for (i = 0; i < TIMES; i++)
 		vcpu_run(_metadata, self->vcpu, KVM_EXIT_IRQ_WINDOW_OPEN);
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "request_irq_exits"));
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "request_irq_exits"));
 	windows = vcpu_read(_metadata, self->vcpu, "irq_window_exits");
-	EXPECT_EQ(windows, STATS_OWN_EXITS(_metadata, &self->vcpu->file));
+	EXPECT_EQ(windows, STATS_OWN_EXITS(_metadata, self->vcpu));
 	EXPECT_LT(0UL, windows);
 	EXPECT_GE((__u64)TIMES, windows);
 }
@@ -962,32 +760,7 @@ TEST_F(guest, each_change_of_registers_is_looked_at)
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		vcpu_complete_exit(_metadata, self->vcpu);
 	}
-	EXPECT_EQ(before + TIMES,
-		  vcpu_read(_metadata, self->vcpu, "req_event"));
-}
-
-/*
- * A vCPU that sleeps goes on sleeping in the next KVM_RUN. If that one has a
- * signal pending, polling ends before it has taken any time.
- */
-TEST_F(halt, with_a_poll_of_no_time_is_in_bucket_0)
-{
-	const struct halt halt = { .polls = 1, .succeeds = 1 };
-	struct halts before, moved;
-	sigset_t mask;
-	int i;
-
-	halt_until_polling(_metadata, &self->guest, 2);
-	halt_until_signal(_metadata, self->vcpu);
-	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
-	for (i = 0; i < HALTS; i++) {
-		halts_read(_metadata, self->vcpu, &before);
-		run_until_signal(_metadata, self->vcpu, &mask);
-		halts_since(_metadata, self->vcpu, &before, &moved);
-		expect_halt(_metadata, &moved, &halt);
-		EXPECT_EQ(0UL, moved.success_ns);
-		EXPECT_EQ(1UL, moved.success[0]);
-	}
+	EXPECT_EQ(before + TIMES, vcpu_read(_metadata, self->vcpu, "req_event"));
 }
 
 /* A task on the CPU of a vCPU that polls: runnable from @wake on. */
@@ -1009,8 +782,7 @@ static void *run_rival(void *arg)
 	return NULL;
 }
 
-static void rival_start(struct __test_metadata *_metadata, struct rival *r,
-			long delay_ns)
+static void rival_start(struct __test_metadata *_metadata, struct rival *r, long delay_ns)
 {
 	memset(r, 0, sizeof(*r));
 	ASSERT_EQ(0, clock_gettime(CLOCK_MONOTONIC, &r->wake));
@@ -1080,10 +852,12 @@ TEST_F(halt, that_does_not_block_after_its_last_poll_is_a_success)
 /* Nothing but a signal, or another vCPU, ends the wait of one that has not begun. */
 TEST_F(halt, of_a_vcpu_that_was_not_started_is_a_signal_exit)
 {
-	struct guest_vcpu *v = guest_add_vcpu(_metadata, &self->guest, 1);
+	struct guest_vcpu *v;
 	sigset_t mask;
 	int i;
 
+	create_sleeper(_metadata, &self->guest);
+	v = guest_add_vcpu(_metadata, &self->guest, 1);
 	mask_signal_outside_of_run(_metadata, v, &mask);
 	for (i = 0; i < HALTS; i++)
 		run_until_signal(_metadata, v, &mask);

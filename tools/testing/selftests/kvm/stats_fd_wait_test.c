@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_sleep.h"
 #include "stats_fd_userfault.h"
 
 /* What a file may take to be had and read, open to close: the median of these. */
@@ -23,7 +24,6 @@
 
 /* A VM whose vCPU is inside of KVM_RUN. */
 struct busy {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct stats_file vm;
@@ -54,11 +54,7 @@ static void start_exiting(struct __test_metadata *_metadata, struct busy *b)
 	runner_start(_metadata, &b->runner, b->vcpu, UINT_MAX, EXITS);
 }
 
-FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time)
-{
-	.start = start_exiting,
-	.stop = stop,
-};
+FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time) { .start = start_exiting, .stop = stop };
 
 static void start_in_guest(struct __test_metadata *_metadata, struct busy *b)
 {
@@ -118,12 +114,10 @@ FIXTURE_SETUP(busy)
 {
 	struct busy *b = &self->b;
 
-	b->kvm = stats_open_kvm(_metadata);
 	b->guest.irqchip = variant->irqchip;
-	guest_create(_metadata, b->kvm, &b->guest, 1);
+	guest_create(_metadata, &b->guest, 1);
 	b->vcpu = &b->guest.vcpu[0];
-	stats_load(_metadata, stats_get_fd(_metadata, b->guest.vm),
-		   &b->vm);
+	stats_load(_metadata, stats_get_fd(_metadata, b->guest.vm), &b->vm);
 	b->stop = variant->stop;
 	variant->start(_metadata, b);
 }
@@ -135,13 +129,11 @@ FIXTURE_TEARDOWN(busy)
 	b->stop(_metadata, b);
 	stats_unload(&b->vm);
 	guest_destroy(&b->guest);
-	close(b->kvm);
 }
 
 /* Where a file is had from, and what it has to be like. */
 struct source {
 	int fd;
-	pid_t owner;		/* of the fd, if it is to be pulled from there */
 	const struct stats_file *file;
 };
 
@@ -194,8 +186,7 @@ static bool takes_too_long(__u64 ns)
 {
 	return ns >= MEDIAN_NS &&
 	       (ns >= 20ULL * MEDIAN_NS ||
-		!(stats_kernel_has("kasan_report") ||
-		  stats_kernel_has("__tsan_init")));
+		!(stats_kernel_has("kasan_report") || stats_kernel_has("__tsan_init")));
 }
 
 /*
@@ -222,43 +213,16 @@ static int measure(const struct source *s)
 
 static int measure_in_child(void *arg)
 {
-	struct source *s = arg;
-
-	if (s->owner) {
-		close(s->fd);
-		s->fd = stats_pidfd_getfd(s->owner, s->fd);
-		if (s->fd < 0)
-			return s->fd;
-	}
-	return measure(s);
+	return measure(arg);
 }
 
-TEST_F(busy, has_its_file_read_at_once)
+TEST_F(busy, has_its_file_read_at_once_by_this_process_and_another)
 {
 	struct busy *b = &self->b;
-	struct source vcpu = { b->vcpu->fd, 0, &b->vcpu->file };
-	struct source vm = { b->guest.vm, 0, &b->vm };
+	struct source vcpu = { b->vcpu->fd, &b->vcpu->file }, vm = { b->guest.vm, &b->vm };
 
 	EXPECT_EQ(0, measure(&vcpu));
 	EXPECT_EQ(0, measure(&vm));
-}
-
-TEST_F(busy, has_its_file_read_at_once_by_a_forked_child)
-{
-	struct busy *b = &self->b;
-	struct source vcpu = { b->vcpu->fd, 0, &b->vcpu->file };
-	struct source vm = { b->guest.vm, 0, &b->vm };
-
-	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
-	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
-}
-
-TEST_F(busy, has_its_file_read_at_once_by_one_who_pulled_the_fd)
-{
-	struct busy *b = &self->b;
-	struct source vcpu = { b->vcpu->fd, getpid(), &b->vcpu->file };
-	struct source vm = { b->guest.vm, getpid(), &b->vm };
-
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
 }

@@ -17,8 +17,7 @@ static inline __u64 run_delay(void)
 	char line[128] = "";
 
 	if (schedstat < 0)
-		schedstat = open("/proc/thread-self/schedstat",
-				 O_RDONLY | O_CLOEXEC);
+		schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (pread(schedstat, line, sizeof(line) - 1, 0) <= 0 ||
 	    sscanf(line, "%*u %llu", &delay) != 1)
 		return 0;

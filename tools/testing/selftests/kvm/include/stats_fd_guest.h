@@ -36,13 +36,11 @@ struct guest {
 	int vm;
 	void *memory;
 	size_t page;
-	size_t run_size;
 	int vcpus;
 	struct guest_vcpu vcpu[STATS_MAX_VCPUS];
 };
 
-static inline void guest_create_memory(struct __test_metadata *_metadata,
-				       struct guest *g)
+static inline void guest_create_memory(struct __test_metadata *_metadata, struct guest *g)
 {
 	struct kvm_userspace_memory_region region = {
 		.guest_phys_addr = GUEST_MEMORY,
@@ -63,32 +61,28 @@ static inline void guest_create_memory(struct __test_metadata *_metadata,
 
 /* Any @id, which need not be the number of the vCPU in @g. */
 static inline struct guest_vcpu *
-guest_add_vcpu(struct __test_metadata *_metadata, struct guest *g,
-	       unsigned long id)
+guest_add_vcpu(struct __test_metadata *_metadata, struct guest *g, unsigned long id)
 {
 	struct guest_vcpu *v = &g->vcpu[g->vcpus];
 
 	ASSERT_GT(STATS_MAX_VCPUS, g->vcpus);
 	v->fd = stats_create_vcpu(_metadata, g->vm, id);
-	v->run = mmap(NULL, g->run_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      v->fd, 0);
+	v->run = mmap(NULL, g->page, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
 	ASSERT_NE(MAP_FAILED, v->run);
 	stats_load(_metadata, stats_get_fd(_metadata, v->fd), &v->file);
 	g->vcpus++;
 	return v;
 }
 
-static inline void guest_create(struct __test_metadata *_metadata, int kvm,
-				struct guest *g, int vcpus)
+static inline void guest_create(struct __test_metadata *_metadata, struct guest *g, int vcpus)
 {
 	int i;
 
-	g->vm = stats_create_vm(_metadata, kvm);
+	g->vm = stats_create_vm(_metadata);
 	stats_arch_init_vm(_metadata, g->vm);
 	if (g->irqchip)
 		stats_arch_create_irqchip(_metadata, g->vm);
 	guest_create_memory(_metadata, g);
-	g->run_size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	g->vcpus = 0;
 	for (i = 0; i < vcpus; i++)
 		guest_add_vcpu(_metadata, g, i);
@@ -100,7 +94,7 @@ static inline void guest_kill(struct guest *g)
 	int i;
 
 	for (i = 0; i < g->vcpus; i++) {
-		munmap(g->vcpu[i].run, g->run_size);
+		munmap(g->vcpu[i].run, g->page);
 		close(g->vcpu[i].fd);
 	}
 	close(g->vm);
@@ -134,13 +128,11 @@ static inline void guest_put_code_at(struct __test_metadata *_metadata,
 {
 	ASSERT_LE(GUEST_CODE, addr);
 	ASSERT_GE(GUEST_CODE + GUEST_CODE_SIZE, addr + (end - code));
-	stats_arch_put_code(g->memory + (addr - GUEST_MEMORY), code,
-			    end - code);
+	stats_arch_put_code(g->memory + (addr - GUEST_MEMORY), code, end - code);
 }
 
 static inline void guest_put_code(struct __test_metadata *_metadata,
-				  struct guest *g, const char *code,
-				  const char *end)
+				  struct guest *g, const char *code, const char *end)
 {
 	guest_put_code_at(_metadata, g, GUEST_CODE, code, end);
 }
@@ -181,9 +173,7 @@ static inline void *guest_add_memory(struct __test_metadata *_metadata,
 static inline void vcpu_run(struct __test_metadata *_metadata,
 			    struct guest_vcpu *v, __u32 exit_reason)
 {
-	ASSERT_LE(0, ioctl(v->fd, KVM_RUN, 0)) {
-		TH_LOG("KVM_RUN: %s", strerror(errno));
-	}
+	ASSERT_LE(0, ioctl(v->fd, KVM_RUN, 0)) TH_LOG("KVM_RUN: %s", strerror(errno));
 	ASSERT_EQ(exit_reason, v->run->exit_reason);
 }
 
@@ -191,8 +181,7 @@ static inline void vcpu_run(struct __test_metadata *_metadata,
  * Complete the last exit by a KVM_RUN that does not enter the guest, so that the
  * vCPU can be sent elsewhere.
  */
-static inline void vcpu_complete_exit(struct __test_metadata *_metadata,
-				      struct guest_vcpu *v)
+static inline void vcpu_complete_exit(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	v->run->immediate_exit = 1;
 	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
@@ -259,8 +248,7 @@ static inline void runner_create(struct __test_metadata *_metadata,
 
 /* Look at a statistic of the vCPU until it is at least @least. */
 static inline void runner_wait_for(struct __test_metadata *_metadata,
-				   struct runner *r, const char *name,
-				   __u64 least)
+				   struct runner *r, const char *name, __u64 least)
 {
 	int i;
 
@@ -273,9 +261,7 @@ static inline void runner_wait_for(struct __test_metadata *_metadata,
 		}
 		sched_yield();
 	}
-	ASSERT_LE(least, vcpu_read(_metadata, r->vcpu, name)) {
-		TH_LOG("%s", name);
-	}
+	ASSERT_LE(least, vcpu_read(_metadata, r->vcpu, name)) TH_LOG("%s", name);
 }
 
 /*
@@ -284,8 +270,7 @@ static inline void runner_wait_for(struct __test_metadata *_metadata,
  * @seen of them.
  */
 static inline void runner_start(struct __test_metadata *_metadata,
-				struct runner *r, struct guest_vcpu *v,
-				__u32 count, __u32 seen)
+				struct runner *r, struct guest_vcpu *v, __u32 count, __u32 seen)
 {
 	__u64 before = vcpu_read(_metadata, v, STATS_EXITS);
 
@@ -295,8 +280,7 @@ static inline void runner_start(struct __test_metadata *_metadata,
 }
 
 /* Fails if the vCPU was not inside of KVM_RUN all the time. */
-static inline void runner_stop(struct __test_metadata *_metadata,
-			       struct runner *r)
+static inline void runner_stop(struct __test_metadata *_metadata, struct runner *r)
 {
 	EXPECT_FALSE(runner_returned(r));
 	ASSERT_EQ(0, pthread_kill(r->thread, SIGUSR1));
@@ -314,34 +298,9 @@ static inline void runner_join_exit(struct __test_metadata *_metadata,
 	ASSERT_EQ(exit_reason, r->vcpu->run->exit_reason);
 }
 
-static inline void runner_join(struct __test_metadata *_metadata,
-			       struct runner *r)
+static inline void runner_join(struct __test_metadata *_metadata, struct runner *r)
 {
 	runner_join_exit(_metadata, r, STATS_USER_EXIT_REASON);
-}
-
-/* Have the sleep guest sleep. It does when this returns. */
-static inline void runner_sleep(struct __test_metadata *_metadata,
-				struct runner *r, struct guest_vcpu *v)
-{
-	runner_create(_metadata, r, v);
-	runner_wait_for(_metadata, r, "blocking", 1);
-}
-
-/* With which the sleep guest leaves when it was woken. */
-#ifndef STATS_WOKEN_EXIT_REASON
-#define STATS_WOKEN_EXIT_REASON	STATS_USER_EXIT_REASON
-#endif
-
-/* Wake the sleep guest, asleep or about to be, and wait until it has left. */
-static inline void runner_wake(struct __test_metadata *_metadata,
-			       struct runner *r, int vm)
-{
-	int vcpu = r->vcpu->fd;
-
-	stats_arch_wake(_metadata, vm, vcpu);
-	runner_join_exit(_metadata, r, STATS_WOKEN_EXIT_REASON);
-	stats_arch_woken(_metadata, vm, vcpu);
 }
 
 /* Returns 0 or -errno. */
@@ -375,16 +334,14 @@ static inline void *be_busy(void *arg)
 }
 
 /* The caller stays on its CPU from then on. */
-static inline void busy_start(struct __test_metadata *_metadata,
-			      struct busy_thread *busy)
+static inline void busy_start(struct __test_metadata *_metadata, struct busy_thread *busy)
 {
 	stay_on_this_cpu(_metadata);
 	busy->over = false;
 	ASSERT_EQ(0, pthread_create(&busy->thread, NULL, be_busy, busy));
 }
 
-static inline void busy_end(struct __test_metadata *_metadata,
-			    struct busy_thread *busy)
+static inline void busy_end(struct __test_metadata *_metadata, struct busy_thread *busy)
 {
 	__atomic_store_n(&busy->over, true, __ATOMIC_RELEASE);
 	ASSERT_EQ(0, pthread_join(busy->thread, NULL));

@@ -34,8 +34,7 @@
 #define STATS_SETTLE_ROUNDS	200
 
 /* 0 or a negative errno. */
-static inline int stats_write_file(const char *dir, const char *name,
-				   const char *text)
+static inline int stats_write_file(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	ssize_t ret;
@@ -125,6 +124,32 @@ static inline void stats_restore_settings(struct __test_metadata *_metadata,
 	stats_wait(_metadata, keeper->pid);
 }
 
+#define STATS_FAIL_NTH		"/proc/thread-self/fail-nth"
+#define STATS_FAILSLAB		"/sys/kernel/debug/failslab"
+#define STATS_FAIL_PAGE		"/sys/kernel/debug/fail_page_alloc"
+
+static inline bool stats_can_fail_allocations(void)
+{
+	return !access(STATS_FAIL_NTH, W_OK) && !access(STATS_FAILSLAB, X_OK) &&
+	       !access(STATS_FAIL_PAGE, X_OK);
+}
+
+/* Let any allocation fail that a thread names in STATS_FAIL_NTH. */
+static inline void stats_fail_allocations(struct __test_metadata *_metadata,
+					  struct stats_keeper *keeper)
+{
+	struct stats_setting settings[] = {
+		{ STATS_FAILSLAB, "ignore-gfp-wait", "N" },
+		{ STATS_FAILSLAB, "verbose", "0" },
+		{ STATS_FAIL_PAGE, "ignore-gfp-wait", "N" },
+		{ STATS_FAIL_PAGE, "min-order", "0" },
+		{ STATS_FAIL_PAGE, "verbose", "0" },
+		{ }
+	};
+
+	stats_change_settings(_metadata, settings, keeper);
+}
+
 /*
  * Keep off the console what the kernel says with a call trace of memory that a
  * test has made scarce. Errors still get there, and the log has all of it.
@@ -150,8 +175,7 @@ static inline int stats_cgroup_create(char cgroup[STATS_CGROUP_SIZE])
 	int ret;
 
 	stats_write_file(STATS_CGROUPS, "cgroup.subtree_control", "+memory");
-	snprintf(cgroup, STATS_CGROUP_SIZE, STATS_CGROUPS "/kvm-stats-%d",
-		 getpid());
+	snprintf(cgroup, STATS_CGROUP_SIZE, STATS_CGROUPS "/kvm-stats-%d", getpid());
 	if (mkdir(cgroup, 0755))
 		return -errno;
 	/* No limit, to see whether there is one to set. */
@@ -162,16 +186,14 @@ static inline int stats_cgroup_create(char cgroup[STATS_CGROUP_SIZE])
 }
 
 /* For children. */
-static inline void stats_cgroup_enter(struct __test_metadata *_metadata,
-				      const char *cgroup)
+static inline void stats_cgroup_enter(struct __test_metadata *_metadata, const char *cgroup)
 {
 	ASSERT_EQ(0, stats_write_file(cgroup, "cgroup.procs", "0"));
 }
 
 /* The number in the file, or behind the key that begins one of its lines. */
 static inline long stats_read_number(struct __test_metadata *_metadata,
-				     const char *dir, const char *name,
-				     const char *key)
+				     const char *dir, const char *name, const char *key)
 {
 	char path[PATH_MAX], line[STATS_LINE_SIZE];
 	long value = -1;
@@ -190,8 +212,7 @@ static inline long stats_read_number(struct __test_metadata *_metadata,
 }
 
 /* The cgroup of this process, as a directory. */
-static inline void stats_own_cgroup(struct __test_metadata *_metadata,
-				    char own[PATH_MAX])
+static inline void stats_own_cgroup(struct __test_metadata *_metadata, char own[PATH_MAX])
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
 	char line[PATH_MAX];
@@ -208,8 +229,7 @@ static inline void stats_own_cgroup(struct __test_metadata *_metadata,
 	ASSERT_NE('\0', own[0]) TH_LOG("no cgroup2 in /proc/self/cgroup");
 }
 
-static inline int stats_open_procs(struct __test_metadata *_metadata,
-				   const char *cgroup)
+static inline int stats_open_procs(struct __test_metadata *_metadata, const char *cgroup)
 {
 	char path[PATH_MAX + sizeof("/cgroup.procs")];
 	int fd;
@@ -225,8 +245,7 @@ static inline int stats_open_procs(struct __test_metadata *_metadata,
  * together when it has or frees an object next: have one for a moment, that of a
  * mapping, which is freed at once and nothing else with it.
  */
-static inline void stats_settle_objects(struct __test_metadata *_metadata,
-					const char *cgroup)
+static inline void stats_settle_objects(struct __test_metadata *_metadata, const char *cgroup)
 {
 	const size_t size = sysconf(_SC_PAGESIZE);
 	char own[PATH_MAX];
@@ -250,8 +269,7 @@ static inline void stats_settle_objects(struct __test_metadata *_metadata,
  * RCU, for the callbacks of one CPU are called in their order, and what is in
  * stock for the cgroup. Lowering the limit also frees what is cached for it.
  */
-static inline void stats_settle_cpu(struct __test_metadata *_metadata,
-				    const char *cgroup)
+static inline void stats_settle_cpu(struct __test_metadata *_metadata, const char *cgroup)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0);
 	stats_settle_objects(_metadata, cgroup);
@@ -259,8 +277,7 @@ static inline void stats_settle_cpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, stats_write_file(cgroup, "memory.high", "max"));
 }
 
-static inline void stats_settle_cpus(struct __test_metadata *_metadata,
-				     const char *cgroup)
+static inline void stats_settle_cpus(struct __test_metadata *_metadata, const char *cgroup)
 {
 	cpu_set_t all, one;
 	int cpu;
@@ -289,8 +306,7 @@ static inline long stats_system_bytes(struct __test_metadata *_metadata)
 	const char *const has[] = {
 		"MemFree:", "Buffers:", "Cached:", "SReclaimable:",
 	};
-	long used = stats_read_number(_metadata, "/proc", "meminfo",
-				      "MemTotal:");
+	long used = stats_read_number(_metadata, "/proc", "meminfo", "MemTotal:");
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(has); i++)
@@ -306,23 +322,6 @@ static inline bool stats_memory_is_exact(void)
 	if (memory == UNKNOWN)
 		memory = stats_kernel_has("kasan_report") ? KEPT : EXACT;
 	return memory == EXACT;
-}
-
-/*
- * For a FIXTURE_SETUP: a cgroup in which memory is counted, else its tests are
- * skipped. Is memory exact?
- */
-static inline bool stats_count_memory(struct __test_metadata *_metadata,
-				      char cgroup[STATS_CGROUP_SIZE])
-{
-	int ret = stats_cgroup_create(cgroup);
-	bool exact = stats_memory_is_exact();
-
-	if (ret)
-		SKIP_IN_SETUP("no cgroup to count memory: %s", strerror(-ret));
-	if (!exact)
-		TH_LOG("KASAN keeps what is freed, memory is only used");
-	return exact;
 }
 
 static inline void stats_lower(long *value, long now, int *same)
@@ -345,10 +344,8 @@ stats_settled(struct __test_metadata *_metadata, const char *cgroup)
 		same++;
 		stats_settle_cpus(_metadata, cgroup);
 		stats_lower(&usage.cgroup,
-			    stats_read_number(_metadata, cgroup,
-					      "memory.current", ""), &same);
-		stats_lower(&usage.system, stats_system_bytes(_metadata),
-			    &same);
+			    stats_read_number(_metadata, cgroup, "memory.current", ""), &same);
+		stats_lower(&usage.system, stats_system_bytes(_metadata), &same);
 	}
 	return usage;
 }
@@ -387,8 +384,7 @@ static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
  */
 static inline void
 stats_expect_no_growth(struct __test_metadata *_metadata, const char *cgroup,
-		       bool exact, void (*fn)(struct __test_metadata *_metadata,
-					      void *arg), void *arg)
+		       void (*fn)(struct __test_metadata *_metadata, void *arg), void *arg)
 {
 	struct stats_usage before, after, growth;
 	int try;
@@ -402,8 +398,8 @@ stats_expect_no_growth(struct __test_metadata *_metadata, const char *cgroup,
 		growth.system = after.system - before.system;
 		TH_LOG("growth of the cgroup %ld kB, of the system %ld kB",
 		       growth.cgroup / 1024, growth.system / 1024);
-		if (!exact || (growth.cgroup <= STATS_CGROUP_NOISE &&
-			       growth.system <= STATS_SYSTEM_NOISE))
+		if (!stats_memory_is_exact() || (growth.cgroup <= STATS_CGROUP_NOISE &&
+						 growth.system <= STATS_SYSTEM_NOISE))
 			return;
 	}
 	EXPECT_GE(STATS_CGROUP_NOISE, growth.cgroup);

@@ -28,12 +28,9 @@ static inline size_t stats_mmap_size(const struct stats_file *f)
 static inline const char *stats_mmap(struct __test_metadata *_metadata,
 				     const struct stats_file *f, size_t size)
 {
-	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd,
-			 f->header.data_offset);
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, f->header.data_offset);
 
-	ASSERT_NE(MAP_FAILED, map) {
-		TH_LOG("mmap of %zu bytes: %s", size, strerror(errno));
-	}
+	ASSERT_NE(MAP_FAILED, map) TH_LOG("mmap of %zu bytes: %s", size, strerror(errno));
 	return map;
 }
 
@@ -63,15 +60,13 @@ stats_find_vcpu(const struct stats_file *f, const char *name)
  * What a counter is now, without a system call. @block is a data block. It takes two
  * loads on a 32-bit host, where nothing is atomic about it.
  */
-static inline __u64 stats_mapped(const char *block,
-				 const struct kvm_stats_desc *desc)
+static inline __u64 stats_mapped(const char *block, const struct kvm_stats_desc *desc)
 {
 	return *(const volatile __u64 *)(block + desc->offset);
 }
 
 /* So many windows can be read. */
-static inline __u64 stats_mapped_vcpus(const char *map,
-				       const struct kvm_stats_desc *online)
+static inline __u64 stats_mapped_vcpus(const char *map, const struct kvm_stats_desc *online)
 {
 	__u64 vcpus = stats_mapped(map, online);
 

@@ -60,8 +60,7 @@ static inline int perf_open_flags(struct perf_event_attr *attr, pid_t tid,
 			      flags | PERF_FLAG_FD_CLOEXEC));
 }
 
-static inline int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu,
-			    int group)
+static inline int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu, int group)
 {
 	return perf_open_flags(attr, tid, cpu, group, 0);
 }
@@ -90,16 +89,12 @@ struct perf_ring {
 	struct perf_event_mmap_page *page;
 	size_t page_size;
 	unsigned int throttled;		/* how often perf said so */
-	unsigned int while_throttled;	/* samples before it said the opposite */
-	bool is_throttled;
 };
 
 static inline void perf_ring_map(struct __test_metadata *_metadata,
 				 struct perf_ring *ring, int event)
 {
 	ring->throttled = 0;
-	ring->while_throttled = 0;
-	ring->is_throttled = false;
 	ring->page_size = sysconf(_SC_PAGESIZE);
 	ring->page = mmap(NULL, (PERF_RING_PAGES + 1) * ring->page_size,
 			  PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
@@ -140,25 +135,8 @@ static inline void perf_ring_copy(const struct perf_ring *ring, __u64 from,
 				       (PERF_RING_PAGES * ring->page_size)];
 }
 
-static inline void perf_ring_note(struct perf_ring *ring, __u32 type)
-{
-	switch (type) {
-	case PERF_RECORD_SAMPLE:
-		ring->while_throttled += ring->is_throttled;
-		break;
-	case PERF_RECORD_THROTTLE:
-		ring->throttled++;
-		ring->is_throttled = true;
-		break;
-	case PERF_RECORD_UNTHROTTLE:
-		ring->is_throttled = false;
-		break;
-	}
-}
-
 /* The next sample, if there is one; other records are counted at most. */
-static inline bool perf_ring_next(struct perf_ring *ring,
-				  struct perf_sample *sample)
+static inline bool perf_ring_next(struct perf_ring *ring, struct perf_sample *sample)
 {
 	__u64 head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	__u64 tail = ring->page->data_tail;
@@ -168,7 +146,7 @@ static inline bool perf_ring_next(struct perf_ring *ring,
 		perf_ring_copy(ring, tail, &header, sizeof(header));
 		if (header.type == PERF_RECORD_SAMPLE)
 			perf_ring_copy(ring, tail, sample, sizeof(*sample));
-		perf_ring_note(ring, header.type);
+		ring->throttled += header.type == PERF_RECORD_THROTTLE;
 		tail += header.size;
 		__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 		if (header.type == PERF_RECORD_SAMPLE)

@@ -5,7 +5,7 @@
 #ifndef SELFTEST_KVM_STATS_FD_REASONS_H
 #define SELFTEST_KVM_STATS_FD_REASONS_H
 
-#include "stats_fd_guest.h"
+#include "stats_fd_reasons_arch.h"
 
 #define REASONS_MAX		64
 
@@ -27,8 +27,7 @@ static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 }
 
 /* Whether the value that has the name is a bucket of exit_reasons. */
-static inline bool is_reason(const struct stats_file *f,
-			     const struct kvm_stats_value_name *v)
+static inline bool is_reason(const struct stats_file *f, const struct kvm_stats_value_name *v)
 {
 	return stats_desc(f, v->desc) == stats_find(f, "exit_reasons");
 }
@@ -40,16 +39,14 @@ static inline int reason_find(const struct stats_file *f, const char *name)
 	unsigned int i;
 
 	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (is_reason(f, v) &&
-		    !strncmp(name, v->name, STATS_NAME_SIZE))
+		if (is_reason(f, v) && !strncmp(name, v->name, STATS_NAME_SIZE))
 			return v->value;
 	}
 	return -1;
 }
 
 /* The name of a bucket, for messages. */
-static inline const char *reason_name(const struct stats_file *f,
-				      unsigned int bucket)
+static inline const char *reason_name(const struct stats_file *f, unsigned int bucket)
 {
 	const struct kvm_stats_value_name *v;
 	unsigned int i;
@@ -62,8 +59,7 @@ static inline const char *reason_name(const struct stats_file *f,
 }
 
 /* The time of its exits by their reason, and the sum of it. */
-static inline __u64 reasons_ns(struct __test_metadata *_metadata,
-			       const struct guest_vcpu *v,
+static inline __u64 reasons_ns(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			       __u64 of[REASONS_MAX])
 {
 	unsigned int i, num = reasons_num(_metadata, &v->file);
@@ -81,8 +77,7 @@ static inline __u64 reasons_ns(struct __test_metadata *_metadata,
  * The exits that are in the histogram of their time, of a vCPU that is not in
  * KVM_RUN. They have not taken longer than all of them.
  */
-static inline __u64 exits_timed(struct __test_metadata *_metadata,
-				const struct guest_vcpu *v)
+static inline __u64 exits_timed(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	__u64 hist[EXIT_BUCKETS], exits, least = 0;
 	int i;
@@ -112,14 +107,12 @@ static inline void reasons_read(struct __test_metadata *_metadata,
 	for (i = 0; i < num; i++)
 		sum += r->of[i];
 	EXPECT_EQ(r->exits, sum);
-	EXPECT_EQ(vcpu_read(_metadata, v, "time_exit_ns"),
-		  reasons_ns(_metadata, v, ns));
+	EXPECT_EQ(vcpu_read(_metadata, v, "time_exit_ns"), reasons_ns(_metadata, v, ns));
 	timed = exits_timed(_metadata, v);
 	EXPECT_EQ(timed ? r->exits : 0, timed);
 }
 
-static inline __u64 reason_of(struct __test_metadata *_metadata,
-			      const struct guest_vcpu *v,
+static inline __u64 reason_of(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			      const struct reasons *r, const char *name)
 {
 	int bucket = reason_find(&v->file, name);
@@ -129,8 +122,7 @@ static inline __u64 reason_of(struct __test_metadata *_metadata,
 }
 
 /* As reasons_read(), of a vCPU that runs no nested guest. */
-static inline void reasons_expect(struct __test_metadata *_metadata,
-				  const struct guest_vcpu *v)
+static inline void reasons_expect(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	struct reasons r;
 	int i;
@@ -142,16 +134,6 @@ static inline void reasons_expect(struct __test_metadata *_metadata,
 			TH_LOG("%s", stats_arch_same[i][0]);
 		}
 	}
-}
-
-/* For the end of a case: of all vCPUs of a VM, none of which ran a nested guest. */
-static inline void guest_expect_reasons(struct __test_metadata *_metadata,
-					const struct guest *g)
-{
-	int i;
-
-	for (i = 0; i < g->vcpus; i++)
-		reasons_expect(_metadata, &g->vcpu[i]);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_REASONS_H */

@@ -9,6 +9,11 @@
 
 #include "stats_fd_guest.h"
 
+/* The list of system calls in tools/, which tests are built with, ends before it on x86. */
+#ifndef SYS_userfaultfd
+#define SYS_userfaultfd		323
+#endif
+
 /* A page of guest memory, and the faults of it. */
 struct userfault {
 	int fd;
@@ -25,9 +30,8 @@ static inline void userfault_create(struct __test_metadata *_metadata,
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 
-	u->fd = syscall(STATS_SYS_USERFAULTFD, O_CLOEXEC);
-	if (u->fd < 0)
-		SKIP_IN_SETUP("userfaultfd: %s", strerror(errno));
+	u->fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	ASSERT_LE(0, u->fd) TH_LOG("userfaultfd: %s", strerror(errno));
 	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_API, &api));
 	u->memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -38,8 +42,7 @@ static inline void userfault_create(struct __test_metadata *_metadata,
 }
 
 /* Until the guest has touched it. */
-static inline void userfault_wait(struct __test_metadata *_metadata,
-				  struct userfault *u)
+static inline void userfault_wait(struct __test_metadata *_metadata, struct userfault *u)
 {
 	struct uffd_msg msg;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files share: VMs by raw ioctls, a whole
- * statistics file in memory, and its parts. Nothing from libkvm and nothing
- * that only one kernel's headers have, so that the tests also build and run on
- * other kernels and show where those differ.
+ * Shared by the tests of KVM's statistics files: VMs by raw ioctls, a whole statistics
+ * file in memory, and its parts. Nothing of libkvm, so that the tests also run on other
+ * kernels and show where those differ.
  */
 #ifndef SELFTEST_KVM_STATS_FD_UTIL_H
 #define SELFTEST_KVM_STATS_FD_UTIL_H
@@ -22,64 +21,22 @@
 #include "../../kselftest_harness.h"
 
 /*
- * Seconds for a case. What takes less than one with hardware for virtualization
- * takes minutes without it, on a kernel that checks locks and memory. Whoever runs
- * the program limits it as a whole.
+ * Seconds for a case. A case that takes less than one with hardware virtualization takes
+ * minutes in an emulator, on a kernel that checks locks and memory.
  */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT		900
 
-#ifndef KVM_CAP_BINARY_STATS_FD
-#define KVM_CAP_BINARY_STATS_FD		203
-#endif
-#ifndef KVM_GET_STATS_FD
-#define KVM_GET_STATS_FD		_IO(KVMIO, 0xce)
-#endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open			434
 #endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd			438
 #endif
-#ifndef KVM_STATS_UNIT_BOOLEAN
-#define KVM_STATS_UNIT_BOOLEAN		(0x4 << KVM_STATS_UNIT_SHIFT)
-#endif
-
-#ifndef KVM_STATS_HEADER_EXT
-#define KVM_STATS_HEADER_EXT		0x1
-
-#define KVM_STATS_EXT_MAGIC		0x7473766b
-
-struct kvm_stats_ext {
-	__u32 size;
-	__u32 magic;
-	__u32 data_size;
-	__u32 vcpu_stride;
-	__u64 vcpu_mmap_offset;
-	__u32 vcpu_max;
-	__u32 vcpu_num_desc;
-	__u32 vcpu_desc_offset;
-	__u32 vcpu_data_size;
-	__u32 vcpu_id_offset;
-	__u32 value_name_offset;
-	__u32 value_name_num;
-	__u32 value_name_size;
-	__u32 vcpu_value_name_offset;
-	__u32 vcpu_value_name_num;
-};
-
-struct kvm_stats_value_name {
-	__u32 desc;
-	__u32 value;
-	char name[];
-};
-#endif
-
 /* What clients have compiled in, whatever the header of this build says. */
 #define STATS_HEADER_SIZE		24U
 #define STATS_DESC_SIZE			16U
 #define STATS_NAME_SIZE			48U
-#define STATS_VALUE_NAME_SIZE		8U
 
 /* Of any VM of a test. KVM of MIPS allows no more. */
 #ifdef __mips__
@@ -94,36 +51,6 @@ struct kvm_stats_value_name {
 #else
 #define STATS_KNOWN_VCPU_ID		(-EEXIST)
 #endif
-
-/* A statistic that a kernel must have. @flags are type, unit and base. */
-struct stats_known {
-	const char *name;
-	__u32 flags;
-	__s16 exponent;
-	__u16 buckets;		/* of a histogram */
-};
-
-#define STATS_CUMULATIVE(_name)						\
-	{ .name = _name, .flags = KVM_STATS_TYPE_CUMULATIVE }
-#define STATS_INSTANT(_name)						\
-	{ .name = _name, .flags = KVM_STATS_TYPE_INSTANT }
-#define STATS_PEAK(_name)						\
-	{ .name = _name, .flags = KVM_STATS_TYPE_PEAK }
-#define STATS_TIME_NS(_name)						\
-	{ .name = _name, .exponent = -9,				\
-	  .flags = KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS |	\
-		   KVM_STATS_BASE_POW10 }
-#define STATS_INSTANT_BOOLEAN(_name)					\
-	{ .name = _name,						\
-	  .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN }
-#define STATS_INSTANT_NS(_name)						\
-	{ .name = _name, .exponent = -9,				\
-	  .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS |	\
-		   KVM_STATS_BASE_POW10 }
-#define STATS_LOG_HIST_NS(_name, _buckets)				\
-	{ .name = _name, .exponent = -9, .buckets = _buckets,		\
-	  .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS |	\
-		   KVM_STATS_BASE_POW10 }
 
 /*
  * Code for a guest, in the assembler's words: at @name, up to @name_end. Its
@@ -215,10 +142,7 @@ static inline bool stats_in_initial_pid_ns(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INIT_PID_NS_INO;
 }
 
-/*
- * Without the capability no case means anything. A constructor, because the
- * harness of 5.10 runs a case even if its setup asked to skip it.
- */
+/* Without the capability no case means anything. */
 static void __attribute__((constructor)) stats_need_capability(void)
 {
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -236,9 +160,6 @@ static void __attribute__((constructor)) stats_need_capability(void)
 	}
 }
 
-/* 5.10's harness takes exit status 255 for a skip. */
-#define SKIP_IN_SETUP(fmt, ...) SKIP(_exit(255), fmt, ##__VA_ARGS__)
-
 static inline int stats_open_kvm(struct __test_metadata *_metadata)
 {
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -247,22 +168,30 @@ static inline int stats_open_kvm(struct __test_metadata *_metadata)
 	return kvm;
 }
 
-static inline int stats_create_vm(struct __test_metadata *_metadata, int kvm)
+static inline int stats_create_vm(struct __test_metadata *_metadata)
 {
+	int kvm = stats_open_kvm(_metadata);
 	int vm = ioctl(kvm, KVM_CREATE_VM, 0);
 
 	ASSERT_LE(0, vm) TH_LOG("KVM_CREATE_VM: %s", strerror(errno));
+	close(kvm);
 	return vm;
 }
 
-static inline int stats_create_vcpu(struct __test_metadata *_metadata, int vm,
-				    unsigned long id)
+static inline int stats_max_vcpus(struct __test_metadata *_metadata)
+{
+	int kvm = stats_open_kvm(_metadata);
+	int max = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_MAX_VCPUS);
+
+	close(kvm);
+	return max;
+}
+
+static inline int stats_create_vcpu(struct __test_metadata *_metadata, int vm, unsigned long id)
 {
 	int vcpu = ioctl(vm, KVM_CREATE_VCPU, id);
 
-	ASSERT_LE(0, vcpu) {
-		TH_LOG("KVM_CREATE_VCPU %lu: %s", id, strerror(errno));
-	}
+	ASSERT_LE(0, vcpu) TH_LOG("KVM_CREATE_VCPU %lu: %s", id, strerror(errno));
 	return vcpu;
 }
 
@@ -291,8 +220,7 @@ stats_desc(const struct stats_file *f, unsigned int i)
 {
 	if (i >= f->header.num_desc)
 		return NULL;
-	return (const void *)(f->bytes + f->header.desc_offset +
-			      i * stats_stride(f));
+	return (const void *)(f->bytes + f->header.desc_offset + i * stats_stride(f));
 }
 
 /* Of a vCPU, in the file of a VM. NULL behind the last one. */
@@ -301,8 +229,7 @@ stats_vcpu_desc(const struct stats_file *f, unsigned int i)
 {
 	if (i >= f->ext.vcpu_num_desc)
 		return NULL;
-	return (const void *)(f->bytes + f->ext.vcpu_desc_offset +
-			      i * stats_stride(f));
+	return (const void *)(f->bytes + f->ext.vcpu_desc_offset + i * stats_stride(f));
 }
 
 /* The @i-th name of a value. NULL behind the last one. */
@@ -311,8 +238,7 @@ stats_value_name(const struct stats_file *f, unsigned int i)
 {
 	if (i >= f->ext.value_name_num)
 		return NULL;
-	return (const void *)(f->bytes + f->ext.value_name_offset +
-			      f->ext.value_name_size * i);
+	return (const void *)(f->bytes + f->ext.value_name_offset + f->ext.value_name_size * i);
 }
 
 /* The id of the vCPU whose window is the @i-th, in the file of a VM. */
@@ -320,8 +246,7 @@ static inline __u32 stats_vcpu_id(const struct stats_file *f, unsigned int i)
 {
 	__u32 id;
 
-	memcpy(&id, f->bytes + f->ext.vcpu_id_offset + i * sizeof(id),
-	       sizeof(id));
+	memcpy(&id, f->bytes + f->ext.vcpu_id_offset + i * sizeof(id), sizeof(id));
 	return id;
 }
 
@@ -333,20 +258,17 @@ static inline bool stats_is_hist(const struct kvm_stats_desc *desc)
 	       type == KVM_STATS_TYPE_LOG_HIST;
 }
 
-static inline __u64 stats_value(const struct stats_file *f,
-				const struct kvm_stats_desc *desc,
+static inline __u64 stats_value(const struct stats_file *f, const struct kvm_stats_desc *desc,
 				unsigned int i)
 {
 	__u64 value;
 
-	memcpy(&value, f->bytes + f->header.data_offset + desc->offset + 8 * i,
-	       sizeof(value));
+	memcpy(&value, f->bytes + f->header.data_offset + desc->offset + 8 * i, sizeof(value));
 	return value;
 }
 
 /* Take over the extension block; asserts as stats_load(). */
-static inline void stats_load_ext(struct __test_metadata *_metadata,
-				  struct stats_file *f)
+static inline void stats_load_ext(struct __test_metadata *_metadata, struct stats_file *f)
 {
 	size_t at = f->header.id_offset + STATS_NAME_SIZE;
 	struct kvm_stats_ext *ext = &f->ext;
@@ -365,8 +287,7 @@ static inline void stats_load_ext(struct __test_metadata *_metadata,
 	memcpy(ext, f->bytes + at, size);
 	ASSERT_GE(f->header.data_offset, ext->vcpu_desc_offset +
 		  ext->vcpu_num_desc * stats_stride(f));
-	ASSERT_GE(f->header.data_offset, ext->vcpu_id_offset +
-		  ext->vcpu_max * sizeof(__u32));
+	ASSERT_GE(f->header.data_offset, ext->vcpu_id_offset + ext->vcpu_max * sizeof(__u32));
 	ASSERT_GE(f->header.data_offset, ext->value_name_offset +
 		  ext->value_name_num * ext->value_name_size);
 	ASSERT_GE(f->header.data_offset, ext->vcpu_value_name_offset +
@@ -377,16 +298,14 @@ static inline void stats_load_ext(struct __test_metadata *_metadata,
  * Read all of a file, in the way that clients go: header, descriptors, data.
  * Asserts only what keeps the test itself within its memory.
  */
-static inline void stats_load(struct __test_metadata *_metadata, int fd,
-			      struct stats_file *f)
+static inline void stats_load(struct __test_metadata *_metadata, int fd, struct stats_file *f)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
 
 	memset(f, 0, sizeof(*f));
 	f->fd = fd;
-	ASSERT_EQ(STATS_HEADER_SIZE,
-		  pread(fd, &f->header, STATS_HEADER_SIZE, 0));
+	ASSERT_EQ(STATS_HEADER_SIZE, pread(fd, &f->header, STATS_HEADER_SIZE, 0));
 	ASSERT_EQ(STATS_NAME_SIZE, f->header.name_size);
 	ASSERT_GT(1024U, f->header.num_desc);
 	ASSERT_GT(1U << 20, f->header.data_offset);
@@ -438,8 +357,7 @@ static inline __u64 stats_read(struct __test_metadata *_metadata,
 
 	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
 	ASSERT_EQ((ssize_t)sizeof(value),
-		  pread(f->fd, &value, sizeof(value),
-			f->header.data_offset + desc->offset));
+		  pread(f->fd, &value, sizeof(value), f->header.data_offset + desc->offset));
 	return value;
 }
 
@@ -488,14 +406,11 @@ static inline int stats_fdinfo(struct __test_metadata *_metadata, int fd,
 }
 
 static inline void stats_expect_fdinfo(struct __test_metadata *_metadata,
-				       int fd, const char *key,
-				       const char *expected)
+				       int fd, const char *key, const char *expected)
 {
 	char value[STATS_LINE_SIZE];
 
-	ASSERT_EQ(1, stats_fdinfo(_metadata, fd, key, value)) {
-		TH_LOG("fdinfo line %s:", key);
-	}
+	ASSERT_EQ(1, stats_fdinfo(_metadata, fd, key, value)) TH_LOG("fdinfo line %s:", key);
 	ASSERT_STREQ(expected, value);
 }
 
@@ -514,9 +429,7 @@ static inline int stats_in_child(struct __test_metadata *_metadata,
 	if (!pid)
 		_exit(-fn(arg));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_TRUE(WIFEXITED(status)) {
-		TH_LOG("child died of signal %d", WTERMSIG(status));
-	}
+	ASSERT_TRUE(WIFEXITED(status)) TH_LOG("child died of signal %d", WTERMSIG(status));
 	return -WEXITSTATUS(status);
 }
 
@@ -534,7 +447,7 @@ static inline pid_t stats_fork(struct __test_metadata *_metadata,
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fn(_metadata, arg);
-		_exit(!_metadata->passed);
+		_exit(!__test_passed(_metadata));
 	}
 	return pid;
 }
@@ -552,8 +465,7 @@ static inline void stats_wait(struct __test_metadata *_metadata, pid_t pid)
 /* Run @fn in children at the same time, with a number from 0 on each. */
 static inline void
 stats_in_children(struct __test_metadata *_metadata, int children,
-		  void (*fn)(struct __test_metadata *_metadata, int nr,
-			     void *arg), void *arg)
+		  void (*fn)(struct __test_metadata *_metadata, int nr, void *arg), void *arg)
 {
 	pid_t pid[STATS_MAX_CHILDREN];
 	int i;
@@ -564,7 +476,7 @@ stats_in_children(struct __test_metadata *_metadata, int children,
 		if (!pid[i]) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			fn(_metadata, i, arg);
-			_exit(!_metadata->passed);
+			_exit(!__test_passed(_metadata));
 		}
 	}
 	for (i = 0; i < children; i++)
@@ -691,8 +603,7 @@ static inline bool stats_has_debugfs(void)
 }
 
 /* The directory of a VM that thread @tid made and got fd @vm for. */
-static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid,
-				      int vm)
+static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid, int vm)
 {
 	snprintf(path, STATS_DEBUGFS_SIZE, STATS_DEBUGFS "/%d-%d", tid, vm);
 }

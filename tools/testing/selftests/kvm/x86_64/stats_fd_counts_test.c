@@ -10,9 +10,8 @@
 #include <sys/resource.h>
 
 #include "../../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_counts.h"
 #include "stats_fd_long_mode.h"
-#include "stats_fd_reasons.h"
 
 /* How often a guest does what it does. */
 #define TIMES			1000
@@ -25,161 +24,8 @@
 /* Where a slot of the test's own is. */
 #define DATA_SLOT		1
 
-static __u64 own_exits(struct __test_metadata *_metadata,
-		       const struct guest_vcpu *v)
-{
-	return STATS_OWN_EXITS(_metadata, &v->file);
-}
-
-/* The MSR that stats_rdmsr reads. */
-#define MSR_READ		0x8b
-
-/* A range of MSRs that no guest uses. */
-#define MSR_OTHER		0x4b564dff
-
-FIXTURE(filter)
-{
-	int kvm;
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-};
-
-FIXTURE_VARIANT(filter)
-{
-	int ranges;
-};
-
-FIXTURE_VARIANT_ADD(filter, of_no_range)
-{
-	.ranges = 0,
-};
-
-FIXTURE_VARIANT_ADD(filter, of_1_range)
-{
-	.ranges = 1,
-};
-
-FIXTURE_VARIANT_ADD(filter, of_16_ranges)
-{
-	.ranges = KVM_MSR_FILTER_MAX_RANGES,
-};
-
-/* So many ranges of one MSR each, of which all but @denied may be accessed. */
-static void set_filter(struct __test_metadata *_metadata, struct guest *g,
-		       int ranges, __u32 denied)
-{
-	static __u8 bitmaps[] = { 1, 0 };	/* allowed, denied */
-	struct kvm_msr_filter filter = {
-		.flags = KVM_MSR_FILTER_DEFAULT_ALLOW,
-	};
-	int i;
-
-	for (i = 0; i < ranges; i++) {
-		filter.ranges[i] = (struct kvm_msr_filter_range){
-			.flags = KVM_MSR_FILTER_READ | KVM_MSR_FILTER_WRITE,
-			.nmsrs = 1,
-			.base = denied ?: MSR_OTHER,
-			.bitmap = &bitmaps[denied != 0],
-		};
-	}
-	ASSERT_EQ(0, ioctl(g->vm, KVM_X86_SET_MSR_FILTER, &filter));
-}
-
-/* The filter is there before the vCPU, which looks at it when it is created. */
-FIXTURE_SETUP(filter)
-{
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 0);
-	set_filter(_metadata, &self->guest, variant->ranges, 0);
-	self->vcpu = guest_add_vcpu(_metadata, &self->guest, 0);
-}
-
-FIXTURE_TEARDOWN(filter)
-{
-	guest_expect_reasons(_metadata, &self->guest);
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
-
-static void expect_no_exits(struct __test_metadata *_metadata,
-			    const struct guest_vcpu *v, const char *when)
-{
-	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "exits")) TH_LOG("%s", when);
-	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "irq_exits")) {
-		TH_LOG("%s", when);
-	}
-}
-
-TEST_F(filter, exits_of_a_vcpu_that_never_ran_are_0)
-{
-	struct kvm_lapic_state lapic;
-	struct kvm_mp_state mp_state;
-	int i;
-
-	expect_no_exits(_metadata, self->vcpu, "created");
-	for (i = 0; i < ROUNDS; i++) {
-		set_filter(_metadata, &self->guest, variant->ranges, 0);
-		set_msr(_metadata, self->vcpu, 0x10, i);
-		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
-		lm_set_cpuid(_metadata, self->kvm, self->vcpu->fd);
-		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE,
-				   &mp_state));
-		ASSERT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_GET_LAPIC,
-						&lapic)));
-	}
-	expect_no_exits(_metadata, self->vcpu, "set up");
-	vcpu_complete_exit(_metadata, self->vcpu);
-	expect_no_exits(_metadata, self->vcpu, "KVM_RUN that did not enter");
-}
-
-static void run_msr_guest(struct __test_metadata *_metadata, struct guest *g,
-			  const char *code, const char *end)
-{
-	struct guest_vcpu *v = &g->vcpu[0];
-	__u64 before;
-
-	guest_put_code(_metadata, g, code, end);
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, TIMES);
-	before = own_exits(_metadata, v);
-	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, v) - before);
-	vcpu_complete_exit(_metadata, v);
-}
-
-TEST_F(filter, each_read_of_an_msr_is_one_exit)
-{
-	run_msr_guest(_metadata, &self->guest, stats_rdmsr, stats_rdmsr_end);
-}
-
-TEST_F(filter, each_write_to_an_msr_is_one_exit)
-{
-	run_msr_guest(_metadata, &self->guest, stats_wrmsr, stats_wrmsr_end);
-}
-
-TEST_F(filter, each_read_that_is_left_to_user_space_is_one_exit)
-{
-	struct kvm_enable_cap cap = {
-		.cap = KVM_CAP_X86_USER_SPACE_MSR,
-		.args[0] = KVM_MSR_EXIT_REASON_FILTER,
-	};
-	struct guest_vcpu *v = self->vcpu;
-	int i;
-
-	if (!variant->ranges)
-		return;
-	ASSERT_EQ(0, ioctl(self->guest.vm, KVM_ENABLE_CAP, &cap));
-	set_filter(_metadata, &self->guest, variant->ranges, MSR_READ);
-	guest_put_code(_metadata, &self->guest, stats_rdmsr, stats_rdmsr_end);
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, TIMES);
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, v, KVM_EXIT_X86_RDMSR);
-	vcpu_complete_exit(_metadata, v);
-	EXPECT_EQ((__u64)TIMES, own_exits(_metadata, v));
-}
-
 FIXTURE(guest)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	void *data;
@@ -187,19 +33,33 @@ FIXTURE(guest)
 
 FIXTURE_SETUP(guest)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 2);
+	guest_create(_metadata, &self->guest, 2);
 	self->vcpu = &self->guest.vcpu[0];
 	self->data = guest_add_memory(_metadata, &self->guest, DATA_SLOT, 0,
 				      STATS_DATA, PAGE);
 }
 
-FIXTURE_TEARDOWN(guest)
+FIXTURE_TEARDOWN(guest) { }
+
+static void expect_no_exits(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
-	guest_expect_reasons(_metadata, &self->guest);
-	guest_destroy(&self->guest);
-	munmap(self->data, PAGE);
-	close(self->kvm);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "exits"));
+	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "irq_exits"));
+}
+
+TEST_F(guest, exits_of_a_vcpu_that_never_ran_are_0)
+{
+	struct kvm_mp_state mp_state;
+	int i;
+
+	expect_no_exits(_metadata, self->vcpu);
+	for (i = 0; i < ROUNDS; i++) {
+		set_msr(_metadata, self->vcpu, 0x10, i);
+		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE, &mp_state));
+	}
+	vcpu_complete_exit(_metadata, self->vcpu);
+	expect_no_exits(_metadata, self->vcpu);
 }
 
 /* Never leaves by itself, and can be seen to be there. */
@@ -210,8 +70,7 @@ STATS_GUEST_CODE(stats_run,
 		 ".code64\n");
 
 static void wait_until_it_moves(struct __test_metadata *_metadata,
-				struct runner *runner, const __u32 *counter,
-				__u32 from)
+				struct runner *runner, const __u32 *counter, __u32 from)
 {
 	int i;
 
@@ -244,52 +103,10 @@ TEST_F(guest, exits_that_the_guest_does_not_make_are_interrupts_and_page_faults)
 		  vcpu_read(_metadata, self->vcpu, "pf_taken"),
 		  vcpu_read(_metadata, self->vcpu, "exits"));
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "pf_emulate"));
-	EXPECT_LE((__u64)ROUNDS,
-		  vcpu_read(_metadata, self->vcpu, "irq_exits"));
+	EXPECT_LE((__u64)ROUNDS, vcpu_read(_metadata, self->vcpu, "irq_exits"));
 }
 
-/* Real mode, with data segments that only unrestricted guests can have there. */
-static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
-{
-	struct kvm_sregs sregs;
-
-	stats_arch_init_vcpu(_metadata, vcpu, GUEST_USER_EXITS, 0);
-	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	sregs.cr0 &= ~1ULL;
-	sregs.cs.selector = sregs.cs.base >> 4;
-	sregs.cs.type = 3;
-	sregs.ss.selector = sregs.ss.base >> 4;
-	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
-}
-
-/* Where VMX has no way to run them, each attempt counts as an exit. */
-TEST_F(guest, entries_that_are_left_out_are_exits_with_a_reason_of_their_own)
-{
-	bool emulated = !stats_arch_svm() &&
-		stats_parameter_is_off("kvm_intel", "unrestricted_guest");
-	struct guest_vcpu *v = self->vcpu;
-	struct reasons r;
-	int i;
-
-	init_real_mode(_metadata, v->fd);
-	for (i = 0; i < ROUNDS; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	vcpu_complete_exit(_metadata, v);
-	reasons_read(_metadata, v, &r);
-	/* One that the host's scheduler interrupts is left out again. */
-	EXPECT_LE(emulated ? (__u64)ROUNDS : 0UL,
-		  reason_of(_metadata, v, &r, "emulation"));
-	EXPECT_GE(emulated ? 2UL * ROUNDS : 0UL,
-		  reason_of(_metadata, v, &r, "emulation"));
-	EXPECT_EQ(emulated ? 0UL : (__u64)ROUNDS,
-		  reason_of(_metadata, v, &r, "io"));
-	/* Time is accounted for from the start, or not at all. */
-	EXPECT_EQ(vcpu_read(_metadata, v, "state") ? r.exits : 0,
-		  exits_timed(_metadata, v));
-}
-
-static __u64 preemptions(struct __test_metadata *_metadata,
-			 const struct guest_vcpu *v)
+static __u64 preemptions(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	return vcpu_read(_metadata, v, "preemption_reported") +
 	       vcpu_read(_metadata, v, "preemption_other");
@@ -303,8 +120,7 @@ static __u64 preemptions(struct __test_metadata *_metadata,
 #define RELOAD_ATTEMPTS		20
 
 static __u64 reloads(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		     void (*action)(struct __test_metadata *_metadata,
-				    struct guest_vcpu *v))
+		     void (*action)(struct __test_metadata *_metadata, struct guest_vcpu *v))
 {
 	__u64 preempted, before, moved = 0, all = 0;
 	int i, attempt;
@@ -338,8 +154,7 @@ TEST_F(guest, host_state_is_reloaded_once_for_each_ioctl_that_loads_the_vcpu)
 		  reloads(_metadata, self->vcpu, get_regs));
 }
 
-static void run_to_user(struct __test_metadata *_metadata,
-			struct guest_vcpu *v)
+static void run_to_user(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 }
@@ -446,8 +261,7 @@ static void *run_vcpu(void *arg)
 
 /* Returns how often it was preempted, after it was by what @name counts. */
 static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
-			    struct crowd *c, struct guest_vcpu *v,
-			    const char *name)
+			    struct crowd *c, struct guest_vcpu *v, const char *name)
 {
 	struct sigaction action = { .sa_handler = runner_kick };
 	__u64 before = preemptions(_metadata, v);
@@ -468,9 +282,7 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 	busy_end(_metadata, &c->rival);
 	ASSERT_EQ(-EINTR, c->result);
 	v->run->immediate_exit = 0;
-	ASSERT_LE((__u64)PREEMPTIONS, vcpu_read(_metadata, v, name) - first) {
-		TH_LOG("%s", name);
-	}
+	ASSERT_LE((__u64)PREEMPTIONS, vcpu_read(_metadata, v, name) - first) TH_LOG("%s", name);
 	return preemptions(_metadata, v) - before;
 }
 
@@ -488,9 +300,7 @@ static void expect_preemptions(struct __test_metadata *_metadata,
 		if (crowd.switches == counted)
 			break;
 	}
-	EXPECT_EQ(crowd.switches, counted) {
-		TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
-	}
+	EXPECT_EQ(crowd.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
 }
 
 TEST_F(guest, each_preemption_in_the_guest_is_counted_as_reported)
@@ -502,8 +312,7 @@ TEST_F(guest, each_preemption_in_the_guest_is_counted_as_reported)
 
 TEST_F(guest, each_preemption_in_kvm_is_counted_as_another_one)
 {
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_KERNEL_EXITS,
-			     UINT_MAX);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_KERNEL_EXITS, UINT_MAX);
 	expect_preemptions(_metadata, self->vcpu, "preemption_other");
 }
 
@@ -533,8 +342,7 @@ TEST_F(guest, each_move_to_another_cpu_is_a_flush_of_its_tlb_on_intel)
  * Intel flushes the TLB of a vCPU that comes to another CPU.
  */
 static __u64 flushes(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		     void (*before)(struct __test_metadata *_metadata,
-				    void *data), void *data)
+		     void (*before)(struct __test_metadata *_metadata, void *data), void *data)
 {
 	__u64 first;
 	int i;
@@ -559,11 +367,9 @@ static void unmap(struct __test_metadata *_metadata, void *data)
 TEST_F(guest, each_unmapping_of_its_memory_is_a_flush_of_its_tlb)
 {
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
-	EXPECT_EQ((__u64)ROUNDS,
-		  flushes(_metadata, self->vcpu, unmap, self->data));
+	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, unmap, self->data));
 	/* This one was asked as often, but did not run. */
-	EXPECT_EQ(0UL,
-		  vcpu_read(_metadata, &self->guest.vcpu[1], "tlb_flush"));
+	EXPECT_EQ(0UL, vcpu_read(_metadata, &self->guest.vcpu[1], "tlb_flush"));
 }
 
 /* What other vCPUs of the guest write there while it is preempted. */
@@ -584,14 +390,12 @@ TEST_F(guest, each_flush_that_it_left_to_kvm_is_one)
 	set_msr(_metadata, self->vcpu, MSR_KVM_STEAL_TIME,
 		STATS_DATA | KVM_MSR_ENABLED);
 	EXPECT_EQ(0UL, flushes(_metadata, self->vcpu, ask_for_nothing, NULL));
-	EXPECT_EQ((__u64)ROUNDS,
-		  flushes(_metadata, self->vcpu, ask_for_flush, self->data));
+	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, ask_for_flush, self->data));
 }
 
 /* A guest in 64-bit mode. */
 FIXTURE(long_mode)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct lm_tables tables;
@@ -599,51 +403,20 @@ FIXTURE(long_mode)
 
 FIXTURE_SETUP(long_mode)
 {
-	self->kvm = stats_open_kvm(_metadata);
 	self->guest.irqchip = true;
-	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 	lm_create_tables(_metadata, &self->guest, DATA_SLOT, &self->tables);
-	lm_init_vcpu(_metadata, self->kvm, self->vcpu->fd, 0);
+	lm_init_vcpu(_metadata, self->vcpu->fd, 0);
 }
 
-FIXTURE_TEARDOWN(long_mode)
-{
-	guest_expect_reasons(_metadata, &self->guest);
-	lm_destroy_tables(&self->tables);
-	guest_destroy(&self->guest);
-	close(self->kvm);
-}
-
-/* 64-bit code: what is done, as often as %rsi says, and then the user exit. */
-#define LONG_MODE_LOOP(name, action)					\
-	STATS_GUEST_CODE(name,						\
-		"1:	" action "\n"					\
-		"	decq %rsi\n"					\
-		"	jnz 1b\n"					\
-		"2:	outb %al, $0x80\n"				\
-		"	jmp 2b\n")
+FIXTURE_TEARDOWN(long_mode) { }
 
 LONG_MODE_LOOP(load_cr3, "mov %cr3, %rax; mov %rax, %cr3");
 LONG_MODE_LOOP(hypercall, "mov %rbx, %rcx; vmmcall");
-LONG_MODE_LOOP(write_msr, "mov %rbx, %rcx; mov %rdi, %rdx; wrmsr");
-
-static void start_loop(struct __test_metadata *_metadata, struct guest *g,
-		       const char *code, const char *end,
-		       const struct kvm_regs *arguments)
-{
-	struct kvm_regs regs = *arguments;
-
-	guest_put_code(_metadata, g, code, end);
-	regs.rip = GUEST_CODE;
-	regs.rflags = STATS_RFLAGS;
-	regs.rsi = TIMES;
-	lm_set_regs(_metadata, &g->vcpu[0], &regs);
-}
 
 /* So far, of a vCPU that has come to stay. */
-static __u64 flushes_of(struct __test_metadata *_metadata,
-			struct guest_vcpu *v)
+static __u64 flushes_of(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stay_on_this_cpu(_metadata);
 	lm_write(_metadata, v, lm_gpa(LM_FREE + 1), 1, 0);
@@ -655,8 +428,8 @@ TEST_F(long_mode, each_load_of_cr3_is_a_flush_where_kvm_shadows)
 {
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
-	start_loop(_metadata, &self->guest, load_cr3, load_cr3_end,
-		   &(struct kvm_regs){ });
+	lm_start_loop(_metadata, &self->guest, load_cr3, load_cr3_end,
+		      &(struct kvm_regs){ .rsi = TIMES });
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
 	EXPECT_EQ(stats_arch_shadows() ? (__u64)TIMES : 0UL,
 		  vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
@@ -665,7 +438,6 @@ TEST_F(long_mode, each_load_of_cr3_is_a_flush_where_kvm_shadows)
 #define HV_MSR_GUEST_OS_ID	0x40000000
 #define HV_FLUSH_SPACE		0x0002
 #define HV_POST_MESSAGE		0x005c
-#define HV_UNKNOWN		0x7fff
 #define HV_FLUSH_ALL		1
 
 /* What HV_FLUSH_SPACE gets. */
@@ -679,17 +451,8 @@ static void start_hypercalls(struct __test_metadata *_metadata,
 			     struct guest *g, __u16 code, __u64 input)
 {
 	set_msr(_metadata, &g->vcpu[0], HV_MSR_GUEST_OS_ID, 1);
-	start_loop(_metadata, g, hypercall, hypercall_end,
-		   &(struct kvm_regs){ .rbx = code, .rdx = input });
-}
-
-TEST_F(long_mode, each_hypercall_of_hyper_v_is_one)
-{
-	start_hypercalls(_metadata, &self->guest, HV_UNKNOWN, 0);
-	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "hypercalls"));
-	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, self->vcpu));
+	lm_start_loop(_metadata, g, hypercall, hypercall_end,
+		      &(struct kvm_regs){ .rsi = TIMES, .rbx = code, .rdx = input });
 }
 
 TEST_F(long_mode, each_flush_that_it_asks_hyper_v_for_is_one)
@@ -698,13 +461,10 @@ TEST_F(long_mode, each_flush_that_it_asks_hyper_v_for_is_one)
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	flush->flags = HV_FLUSH_ALL;
-	start_hypercalls(_metadata, &self->guest, HV_FLUSH_SPACE,
-			 lm_gpa(LM_FREE));
+	start_hypercalls(_metadata, &self->guest, HV_FLUSH_SPACE, lm_gpa(LM_FREE));
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "hypercalls"));
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
 }
 
 TEST_F(long_mode, each_hypercall_of_hyper_v_counts_when_user_space_has_done_it)
@@ -716,73 +476,29 @@ TEST_F(long_mode, each_hypercall_of_hyper_v_counts_when_user_space_has_done_it)
 	start_hypercalls(_metadata, &self->guest, HV_POST_MESSAGE, 0);
 	for (i = 0; i < TIMES; i++) {
 		vcpu_run(_metadata, self->vcpu, KVM_EXIT_HYPERV);
-		ASSERT_EQ((__u32)KVM_EXIT_HYPERV_HCALL,
-			  self->vcpu->run->hyperv.type);
-		ASSERT_EQ((__u64)i,
-			  vcpu_read(_metadata, self->vcpu, "hypercalls"));
+		ASSERT_EQ((__u32)KVM_EXIT_HYPERV_HCALL, self->vcpu->run->hyperv.type);
+		ASSERT_EQ((__u64)i, vcpu_read(_metadata, self->vcpu, "hypercalls"));
 	}
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
-	EXPECT_EQ((__u64)TIMES,
-		  vcpu_read(_metadata, self->vcpu, "hypercalls"));
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
 	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, self->vcpu));
-}
-
-#define MSR_APIC_BASE		0x1b
-#define MSR_TSC_DEADLINE	0x6e0
-#define MSR_X2APIC_SPIV		0x80f
-#define MSR_X2APIC_ICR		0x830
-#define MSR_X2APIC_LVTT		0x832
-
-#define APIC_BASE		0xfee00000
-#define APIC_BASE_BSP		0x100
-#define APIC_BASE_X2APIC	0x400
-#define APIC_BASE_ENABLED	0x800
-#define APIC_SPIV_ENABLED	0x100
-#define APIC_LVTT_DEADLINE	0x40000
-
-/* No vCPU has it. */
-#define APIC_ID_OF_NONE		77
-
-static void use_x2apic(struct __test_metadata *_metadata,
-		       const struct guest_vcpu *v)
-{
-	set_msr(_metadata, v, MSR_APIC_BASE,
-		APIC_BASE | APIC_BASE_BSP | APIC_BASE_ENABLED |
-		APIC_BASE_X2APIC);
-	set_msr(_metadata, v, MSR_X2APIC_SPIV, APIC_SPIV_ENABLED | 0xff);
-	set_msr(_metadata, v, MSR_X2APIC_LVTT,
-		APIC_LVTT_DEADLINE | STATS_VECTOR);
-}
-
-/* As of a guest that writes to @msr TIMES times, and leaves. */
-static __u64 exits_of_writes(struct __test_metadata *_metadata,
-			     struct guest *g, __u32 msr, __u32 low, __u32 high)
-{
-	struct guest_vcpu *v = &g->vcpu[0];
-	__u64 before;
-
-	start_loop(_metadata, g, write_msr, write_msr_end,
-		   &(struct kvm_regs){ .rbx = msr, .rax = low, .rdi = high });
-	before = own_exits(_metadata, v);
-	vcpu_run(_metadata, v, KVM_EXIT_IO);
-	return own_exits(_metadata, v) - before;
 }
 
 /* KVM has a fast path for these. On Intel it enters the guest again itself. */
 TEST_F(long_mode, each_new_deadline_of_its_timer_is_one_exit)
 {
-	use_x2apic(_metadata, self->vcpu);
+	lm_use_x2apic(_metadata, self->vcpu);
 	EXPECT_EQ((__u64)TIMES + 1,
-		  exits_of_writes(_metadata, &self->guest, MSR_TSC_DEADLINE,
-				  0, INT_MAX));
+		  lm_exits_of_writes(_metadata, &self->guest, TIMES, MSR_TSC_DEADLINE,
+				     0, INT_MAX));
 }
 
 TEST_F(long_mode, each_interrupt_that_it_sends_is_one_exit)
 {
-	use_x2apic(_metadata, self->vcpu);
+	lm_use_x2apic(_metadata, self->vcpu);
 	EXPECT_EQ((__u64)TIMES + 1,
-		  exits_of_writes(_metadata, &self->guest, MSR_X2APIC_ICR,
-				  STATS_VECTOR, APIC_ID_OF_NONE));
+		  lm_exits_of_writes(_metadata, &self->guest, TIMES, MSR_X2APIC_ICR,
+				     STATS_VECTOR, APIC_ID_OF_NONE));
 }
 
 /* Sets the timer to %rbx cycles from now, and does nothing until it expires. */
@@ -838,7 +554,7 @@ TEST_F(long_mode, each_timer_that_expires_is_one_exit)
 	__u64 before, moved = 0;
 	int i;
 
-	use_x2apic(_metadata, v);
+	lm_use_x2apic(_metadata, v);
 	lm_set_handler(&self->tables, STATS_VECTOR, TIMER_HANDLER);
 	guest_put_code(_metadata, &self->guest, timer_code, timer_code_end);
 	guest_put_code_at(_metadata, &self->guest, TIMER_HANDLER,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files know about arm64: the statistics
- * that it counts, and guests of a few instructions each, so that the tests can
- * tell how often a vCPU did what.
+ * Guests of arm64 for the tests of KVM's statistics files: a few instructions each, so
+ * that the tests know how often a vCPU did what.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -10,22 +9,6 @@
 #include <stddef.h>
 
 #include "stats_fd_util.h"
-
-/* Nothing beyond what all architectures have. */
-static const struct stats_known stats_arch_vm[] = {
-	{ }
-};
-
-static const struct stats_known stats_arch_vcpu[] = {
-	STATS_CUMULATIVE("hvc_exit_stat"),
-	STATS_CUMULATIVE("wfe_exit_stat"),
-	STATS_CUMULATIVE("wfi_exit_stat"),
-	STATS_CUMULATIVE("mmio_exit_user"),
-	STATS_CUMULATIVE("mmio_exit_kernel"),
-	STATS_CUMULATIVE("signal_exits"),
-	STATS_CUMULATIVE("exits"),
-	{ }
-};
 
 /* The statistic that counts all exits. */
 #define STATS_EXITS		"exits"
@@ -60,19 +43,6 @@ static const __u32 stats_user_exits_code[] = {
 /* Where no memory and no device of KVM is, and where an ioeventfd goes. */
 #define STATS_MMIO_ADDR		0x10000000
 #define STATS_IOEVENTFD_ADDR	0x10001000
-
-/* PSCI_VERSION */
-STATS_GUEST_LOOP(stats_hypercall, "mov w0, #0x84000000; hvc #0");
-STATS_GUEST_LOOP(stats_mmio_write, "str w1, [x2]");
-STATS_GUEST_LOOP(stats_mmio_read, "ldr w1, [x2]");
-STATS_GUEST_LOOP(stats_mmio_ioeventfd, "str w1, [x3]");
-STATS_GUEST_LOOP(stats_spin, "b 1b");
-STATS_GUEST_LOOP(stats_smc, "mov w0, #0x84000000; smc #0");
-/* KVM says itself what the guest's CPU can do. */
-STATS_GUEST_LOOP(stats_sysreg, "mrs x0, id_aa64mmfr0_el1");
-/* CPACR_EL1.FPEN: the guest's kernel does not trap it either. */
-STATS_GUEST_LOOP(stats_fp,
-		 "mov x0, #3 << 20; msr cpacr_el1, x0; isb; fmov d0, xzr");
 
 /* Writes to as many pages as x19 says from x20 on, again in each KVM_RUN. */
 STATS_GUEST_CODE(stats_touch,
@@ -125,20 +95,6 @@ STATS_GUEST_LOOK(stats_look_until,
 		 "	b.lo 1b\n"
 		 "	mov x22, x0\n");
 
-/* Before and after what is done, as often as x19 says. */
-#define STATS_GUEST_LOOK_AROUND(name, action)				\
-	STATS_GUEST_LOOK(name,						\
-		"	ldr x24, [x22]\n"				\
-		"	ldr x25, [x23]\n"				\
-		"1:	" action "\n"					\
-		"	subs x19, x19, #1\n"				\
-		"	b.ne 1b\n"					\
-		"	ldr x22, [x22]\n")
-
-STATS_GUEST_LOOK_AROUND(stats_look_hypercall, "mov w0, #0x84000000; hvc #0");
-STATS_GUEST_LOOK_AROUND(stats_look_mmio_write, "str w1, [x2]");
-STATS_GUEST_LOOK_AROUND(stats_look_mmio_read, "ldr w1, [x2]");
-
 /* Writes to a statistic, of all sizes: STATS_WRITE_SIZES. */
 STATS_GUEST_CODE(stats_write,
 		 "	strb w1, [x22]\n"
@@ -147,117 +103,6 @@ STATS_GUEST_CODE(stats_write,
 		 "	str x1, [x22]\n"
 		 "	str w1, [x2]\n");
 #define STATS_WRITE_SIZES	{ 1, 2, 4, 8 }
-
-/* Those that a processor does not describe to its hypervisor. */
-STATS_GUEST_CODE(stats_write_pair, "stp x1, x1, [x22]\n");
-STATS_GUEST_CODE(stats_write_zeros, "dc zva, x22\n");
-STATS_GUEST_CODE(stats_write_exclusive,
-		 "	ldxr x0, [x22]\n"
-		 "	stxr w3, x1, [x22]\n");
-
-/* The statistic that counts the sleep guest's sleeps. */
-#define STATS_SLEEPS		"wfi_exit_stat"
-
-/* Flushes of single addresses, for pages that are unmapped or written, do not count. */
-#define STATS_UNMAP_REQUESTS(pages)	0
-#define STATS_UNMAP_TABLES		0
-#define STATS_REWRITE_REQUESTS		0
-
-/* Whether one is done even if no vCPU is in the guest. */
-#define STATS_FLUSHES_IDLE_VM	1
-
-#define STATS_SYS_USERFAULTFD	SYS_userfaultfd
-
-/* Those that count what a guest does and nothing else. */
-static const char * const stats_arch_exact[] = {
-	"hvc_exit_stat", "wfi_exit_stat", "mmio_exit_user", "mmio_exit_kernel",
-	"signal_exits", NULL
-};
-
-static const struct stats_activity stats_arch_activities[] = {
-	{
-		STATS_ACTIVITY(stats_hypercall),
-		.moves = { "hvc_exit_stat" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_write),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exit_user" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_read),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exit_user" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_ioeventfd),
-		.moves = { "mmio_exit_kernel" },
-	},
-	{ }
-};
-
-/* The reason of the user exit guest's exits. */
-#define STATS_USER_REASON	"data_abort"
-
-/* Of those that a guest's first access to its memory is. */
-static inline const char *stats_arch_fault_reason(void)
-{
-	return "data_abort";
-}
-
-/* The reasons that have a statistic of their own. */
-static const char * const stats_arch_same[][2] = {
-	{ "hvc", "hvc_exit_stat" },
-	{ "wfi", "wfi_exit_stat" },
-	{ "wfe", "wfe_exit_stat" },
-	{ }
-};
-
-static inline int stats_always(void)
-{
-	return true;
-}
-
-/* What a guest does, and the reasons of the exits that it has by that. */
-static const struct stats_activity stats_arch_reasons[] = {
-	{
-		STATS_ACTIVITY(stats_hypercall),
-		.moves = { "hvc" },
-	}, {
-		STATS_ACTIVITY(stats_smc),
-		.moves = { "smc" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_write),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "data_abort" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_read),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "data_abort" },
-	}, {
-		STATS_ACTIVITY(stats_sysreg),
-		.moves = { "sysreg" },
-	}, {
-		/* KVM gives the guest its registers before it is back. */
-		STATS_ACTIVITY(stats_fp),
-		.moves_nothing = stats_always,
-	},
-	{ }
-};
-
-/* What a guest does between two looks, and what moves by that. */
-static const struct stats_activity stats_arch_looked_at[] = {
-	{
-		STATS_ACTIVITY(stats_look_hypercall),
-		.moves = { "hvc_exit_stat" },
-	}, {
-		STATS_ACTIVITY(stats_look_mmio_write),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exit_user" },
-	}, {
-		STATS_ACTIVITY(stats_look_mmio_read),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exit_user" },
-	},
-	{ }
-};
 
 /* What vCPUs are to be, the same for all VMs of a host. */
 static struct kvm_vcpu_init stats_vcpu_init;
@@ -268,13 +113,11 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 }
 
 /* A vCPU sleeps and is woken without one, too. */
-static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
-					     int vm)
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
 
-static inline void stats_irq_line(struct __test_metadata *_metadata, int vm,
-				  int level)
+static inline void stats_irq_line(struct __test_metadata *_metadata, int vm, int level)
 {
 	struct kvm_irq_level line = {
 		.irq = (KVM_ARM_IRQ_TYPE_CPU << KVM_ARM_IRQ_TYPE_SHIFT) |
@@ -286,14 +129,12 @@ static inline void stats_irq_line(struct __test_metadata *_metadata, int vm,
 }
 
 /* Wake the vCPU. It has interrupts masked, so that nothing else happens. */
-static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
-				   int vcpu)
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_irq_line(_metadata, vm, 1);
 }
 
-static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
-				    int vcpu)
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_irq_line(_metadata, vm, 0);
 }
@@ -350,8 +191,7 @@ static inline void stats_arch_restart_vcpu(struct __test_metadata *_metadata,
 		      STATS_IOEVENTFD_ADDR);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]),
 		      STATS_DATA);
-	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[21]),
-		      sysconf(_SC_PAGESIZE));
+	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[21]), sysconf(_SC_PAGESIZE));
 }
 
 /*
@@ -365,15 +205,8 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	stats_arch_restart_vcpu(_metadata, vcpu, pc, count);
 }
 
-/* Have the touch guest write to its page. */
-static inline int stats_arch_dirty(int vcpu, __u64 addr)
-{
-	return ioctl(vcpu, KVM_RUN, 0);
-}
-
 /* Have the touch guest write to another place than STATS_DATA. */
-static inline void stats_arch_set_data(struct __test_metadata *_metadata,
-				       int vcpu, __u64 data)
+static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]), data);
 }
@@ -382,8 +215,7 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata,
  * Have a guest use the table: what the host counts is in caches, which a guest
  * without page tables does not look into. Addresses have 31 bits.
  */
-static inline void stats_arch_init_mmu(struct __test_metadata *_metadata,
-				       int vcpu)
+static inline void stats_arch_init_mmu(struct __test_metadata *_metadata, int vcpu)
 {
 	const __u64 tcr = 33		/* T0SZ: 64 - 31 */
 			| 1 << 8	/* IRGN0: write-back */
@@ -398,13 +230,11 @@ static inline void stats_arch_init_mmu(struct __test_metadata *_metadata,
 	/* MAIR_EL1, TCR_EL1, TTBR0_EL1, SCTLR_EL1 */
 	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 10, 2, 0), 0xff);
 	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 2, 0, 2), tcr);
-	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 2, 0, 0),
-		      stats_table);
+	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 2, 0, 0), stats_table);
 	stats_set_reg(_metadata, vcpu, ARM64_SYS_REG(3, 0, 1, 0, 0), sctlr);
 }
 
-static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu,
-				   int nr)
+static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu, int nr)
 {
 	__u64 value;
 	struct kvm_one_reg reg = {
@@ -412,16 +242,13 @@ static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu,
 		.addr = (unsigned long)&value,
 	};
 
-	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_ONE_REG, &reg)) {
-		TH_LOG("x%d: %s", nr, strerror(errno));
-	}
+	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_ONE_REG, &reg)) TH_LOG("x%d: %s", nr, strerror(errno));
 	return value;
 }
 
 /* Have a guest look at two statistics, and write @value if it writes. */
 static inline void stats_arch_set_look(struct __test_metadata *_metadata,
-				       int vcpu, const __u64 addr[2],
-				       __u32 value)
+				       int vcpu, const __u64 addr[2], __u32 value)
 {
 	stats_arch_init_mmu(_metadata, vcpu);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[1]), value);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files know about MIPS: the statistics that it
- * counts, and guests of a few instructions each for KVM by trap and emulate, so that
- * the tests can tell how often a vCPU did what.
+ * Guests of MIPS for the tests of KVM's statistics files, run by trap and emulate: a few
+ * instructions each, so that the tests know how often a vCPU did what.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -10,34 +9,6 @@
 #include <stddef.h>
 
 #include "stats_fd_util.h"
-
-/* Nothing beyond what all architectures have. */
-static const struct stats_known stats_arch_vm[] = {
-	{ }
-};
-
-static const struct stats_known stats_arch_vcpu[] = {
-	STATS_CUMULATIVE("exits"),
-	STATS_CUMULATIVE("wait_exits"),
-	STATS_CUMULATIVE("cache_exits"),
-	STATS_CUMULATIVE("signal_exits"),
-	STATS_CUMULATIVE("int_exits"),
-	STATS_CUMULATIVE("cop_unusable_exits"),
-	STATS_CUMULATIVE("tlbmod_exits"),
-	STATS_CUMULATIVE("tlbmiss_ld_exits"),
-	STATS_CUMULATIVE("tlbmiss_st_exits"),
-	STATS_CUMULATIVE("addrerr_st_exits"),
-	STATS_CUMULATIVE("addrerr_ld_exits"),
-	STATS_CUMULATIVE("syscall_exits"),
-	STATS_CUMULATIVE("resvd_inst_exits"),
-	STATS_CUMULATIVE("break_inst_exits"),
-	STATS_CUMULATIVE("trap_inst_exits"),
-	STATS_CUMULATIVE("msa_fpe_exits"),
-	STATS_CUMULATIVE("fpe_exits"),
-	STATS_CUMULATIVE("msa_disabled_exits"),
-	STATS_CUMULATIVE("flush_dcache_exits"),
-	{ }
-};
 
 /* The statistic that counts all exits. */
 #define STATS_EXITS		"exits"
@@ -81,11 +52,6 @@ static const __u32 stats_user_exits_code[] = {
 		"	nop\n"						\
 		"	sw $0, 0($17)\n")
 
-STATS_GUEST_LOOP(stats_hypercall, ".word 0x42000028");
-STATS_GUEST_LOOP(stats_mmio_write, "sw $0, 0($17)");
-STATS_GUEST_LOOP(stats_mmio_read, "lw $8, 0($17)");
-STATS_GUEST_LOOP(stats_spin, "b 1b; nop");
-
 /* Writes to as many pages as $16 says from $18 on, again in each KVM_RUN. */
 STATS_MIPS_CODE(stats_touch,
 		"1:	move $8, $16\n"
@@ -107,53 +73,17 @@ STATS_MIPS_CODE(stats_sleep,
 		"	b 1b\n"
 		"	nop\n");
 
-/* The statistic that counts the sleep guest's sleeps. */
-#define STATS_SLEEPS		"wait_exits"
-
-/* However much of a slot is unmapped, all is flushed once, also if nothing was there. */
-#define STATS_UNMAP_REQUESTS(pages)	1
-#define STATS_UNMAP_TABLES		0
-#define STATS_UNTOUCHED_REQUESTS	1
-#define STATS_REWRITE_REQUESTS		0
-#define STATS_FLUSHES_IDLE_VM		0
-
-#define STATS_SYS_USERFAULTFD	SYS_userfaultfd
-
-/* Those that count what a guest does and nothing else. */
-static const char * const stats_arch_exact[] = {
-	"wait_exits", "cache_exits", "signal_exits", "cop_unusable_exits",
-	"addrerr_st_exits", "addrerr_ld_exits", "syscall_exits", NULL
-};
-
-static const struct stats_activity stats_arch_activities[] = {
-	{
-		STATS_ACTIVITY(stats_hypercall),
-		.moves = { "cop_unusable_exits" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_write),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "addrerr_st_exits" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_read),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "addrerr_ld_exits" },
-	},
-	{ }
-};
-
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 }
 
 /* The VMM is one: it asserts the line to the vCPU. */
-static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
-					     int vm)
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
 
 /* The number of a line, or its negative to take that back. */
-static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu,
-				   int irq)
+static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu, int irq)
 {
 	struct kvm_mips_interrupt interrupt = { .cpu = -1, .irq = irq };
 
@@ -161,14 +91,12 @@ static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu,
 }
 
 /* Wake the vCPU. It has interrupts disabled, so that nothing else happens. */
-static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
-				   int vcpu)
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_interrupt(_metadata, vcpu, 2);
 }
 
-static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
-				    int vcpu)
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_interrupt(_metadata, vcpu, -2);
 }
@@ -211,20 +139,12 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 		.gpr[19] = sysconf(_SC_PAGESIZE),
 	};
 
-	stats_set_reg(_metadata, vcpu, KVM_REG_MIPS_COUNT_CTL,
-		      KVM_REG_MIPS_COUNT_CTL_DC);
+	stats_set_reg(_metadata, vcpu, KVM_REG_MIPS_COUNT_CTL, KVM_REG_MIPS_COUNT_CTL_DC);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have the touch guest write to its page. */
-static inline int stats_arch_dirty(int vcpu, __u64 addr)
-{
-	return ioctl(vcpu, KVM_RUN, 0);
-}
-
 /* Have the touch guest write to another place than STATS_DATA. */
-static inline void stats_arch_set_data(struct __test_metadata *_metadata,
-				       int vcpu, __u64 data)
+static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	struct kvm_regs regs;
 

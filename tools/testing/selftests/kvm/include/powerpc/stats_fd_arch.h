@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files know about powerpc: the statistics that
- * it counts, and guests of a few instructions each for KVM-HV, so that the tests
- * can tell how often a vCPU did what. They run in real mode, where addresses are
- * guest physical ones.
+ * Guests of powerpc for the tests of KVM's statistics files, run by KVM-HV: a few
+ * instructions each, so that the tests know how often a vCPU did what. They run in real
+ * mode, where addresses are guest physical.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -11,44 +10,6 @@
 #include <stddef.h>
 
 #include "stats_fd_util.h"
-
-static const struct stats_known stats_arch_vm[] = {
-	STATS_INSTANT("num_2M_pages"),
-	STATS_INSTANT("num_1G_pages"),
-	{ }
-};
-
-static const struct stats_known stats_arch_vcpu[] = {
-	STATS_CUMULATIVE("sum_exits"),
-	STATS_CUMULATIVE("mmio_exits"),
-	STATS_CUMULATIVE("signal_exits"),
-	STATS_CUMULATIVE("itlb_real_miss_exits"),
-	STATS_CUMULATIVE("itlb_virt_miss_exits"),
-	STATS_CUMULATIVE("dtlb_real_miss_exits"),
-	STATS_CUMULATIVE("dtlb_virt_miss_exits"),
-	STATS_CUMULATIVE("syscall_exits"),
-	STATS_CUMULATIVE("isi_exits"),
-	STATS_CUMULATIVE("dsi_exits"),
-	STATS_CUMULATIVE("emulated_inst_exits"),
-	STATS_CUMULATIVE("dec_exits"),
-	STATS_CUMULATIVE("ext_intr_exits"),
-	STATS_CUMULATIVE("halt_successful_wait"),
-	STATS_CUMULATIVE("dbell_exits"),
-	STATS_CUMULATIVE("gdbell_exits"),
-	STATS_CUMULATIVE("ld"),
-	STATS_CUMULATIVE("st"),
-	STATS_CUMULATIVE("pf_storage"),
-	STATS_CUMULATIVE("pf_instruc"),
-	STATS_CUMULATIVE("sp_storage"),
-	STATS_CUMULATIVE("sp_instruc"),
-	STATS_CUMULATIVE("queue_intr"),
-	STATS_CUMULATIVE("ld_slow"),
-	STATS_CUMULATIVE("st_slow"),
-	STATS_CUMULATIVE("pthru_all"),
-	STATS_CUMULATIVE("pthru_host"),
-	STATS_CUMULATIVE("pthru_bad_aff"),
-	{ }
-};
 
 /* The statistic that counts all exits. */
 #define STATS_EXITS		"sum_exits"
@@ -86,13 +47,6 @@ static const __u32 stats_user_exits_code[] = {
 #define STATS_MMIO_ADDR		0x10000000
 #define STATS_IOEVENTFD_ADDR	0x10010000
 
-/* H_CONFER */
-STATS_GUEST_LOOP(stats_hypercall, "li 3,0xe4; li 4,-1; sc 1");
-STATS_GUEST_LOOP(stats_mmio_write, "stw 1,0(2)");
-STATS_GUEST_LOOP(stats_mmio_read, "lwz 1,0(2)");
-STATS_GUEST_LOOP(stats_mmio_ioeventfd, "stw 1,0(5)");
-STATS_GUEST_LOOP(stats_spin, "b 1b");
-
 /* Writes to as many pages as r19 says from r20 on, again in each KVM_RUN. */
 STATS_GUEST_CODE(stats_touch,
 		 "1:	mr 6,19\n"
@@ -127,47 +81,6 @@ STATS_GUEST_CODE(stats_external_interrupt,
 		 "	mtsrr1 8\n"
 		 "	rfid\n");
 
-/* The most that a vCPU polls is the same for all VMs. */
-#define STATS_HALT_POLL_PARAMETER	"/sys/module/kvm/parameters/halt_poll_ns"
-
-/* The statistic that counts the sleep guest's sleeps. */
-#define STATS_SLEEPS		"syscall_exits"
-
-/* Flushes by the radix MMU do not count. */
-#define STATS_UNMAP_REQUESTS(pages)	0
-#define STATS_UNMAP_TABLES		0
-#define STATS_LOG_REQUESTS(pages)	0
-#define STATS_REWRITE_REQUESTS		0
-
-/* Each is done, even if no vCPU is in the guest. */
-#define STATS_FLUSHES_IDLE_VM		1
-
-#define STATS_SYS_USERFAULTFD	SYS_userfaultfd
-
-/* Those that count what a guest does and nothing else. */
-static const char * const stats_arch_exact[] = {
-	"mmio_exits", "syscall_exits", "signal_exits", NULL
-};
-
-static const struct stats_activity stats_arch_activities[] = {
-	{
-		STATS_ACTIVITY(stats_hypercall),
-		.moves = { "syscall_exits" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_write),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exits" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_read),
-		.exit_reason = KVM_EXIT_MMIO,
-		.moves = { "mmio_exits" },
-	}, {
-		STATS_ACTIVITY(stats_mmio_ioeventfd),
-		.moves = { "mmio_exits" },
-	},
-	{ }
-};
-
 /* Where a processor looks for its handlers, the same page for all VMs. */
 #define STATS_VECTORS_SLOT	31
 #define STATS_VECTOR_EXTERNAL	0x500
@@ -188,27 +101,23 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 }
 
 /* The VMM is one: it asserts the line to the vCPU. */
-static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata,
-					     int vm)
+static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
 
-static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu,
-				   __u32 irq)
+static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu, __u32 irq)
 {
 	struct kvm_interrupt interrupt = { .irq = irq };
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_INTERRUPT, &interrupt));
 }
 
-static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm,
-				   int vcpu)
+static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_interrupt(_metadata, vcpu, KVM_INTERRUPT_SET);
 }
 
-static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm,
-				    int vcpu)
+static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_interrupt(_metadata, vcpu, KVM_INTERRUPT_UNSET);
 }
@@ -273,15 +182,8 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have the touch guest write to its page. */
-static inline int stats_arch_dirty(int vcpu, __u64 addr)
-{
-	return ioctl(vcpu, KVM_RUN, 0);
-}
-
 /* Have the touch guest write to another place than STATS_DATA. */
-static inline void stats_arch_set_data(struct __test_metadata *_metadata,
-				       int vcpu, __u64 data)
+static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	struct kvm_regs regs;
 

@@ -6,7 +6,7 @@
 #ifndef SELFTEST_KVM_STATS_FD_FAULTS_H
 #define SELFTEST_KVM_STATS_FD_FAULTS_H
 
-#include "stats_fd_guest.h"
+#include "stats_fd_counts.h"
 
 /*
  * What became of the page faults of a vCPU; other is what is left over of those that
@@ -32,8 +32,7 @@ faults_read(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 		.fast = vcpu_read(_metadata, v, "pf_fast"),
 		.spurious = vcpu_read(_metadata, v, "pf_spurious"),
 		.emulate = vcpu_read(_metadata, v, "pf_emulate"),
-		.mmio_spte_created = vcpu_read(_metadata, v,
-					       "pf_mmio_spte_created"),
+		.mmio_spte_created = vcpu_read(_metadata, v, "pf_mmio_spte_created"),
 	};
 
 	f.other = vcpu_read(_metadata, v, "pf_taken") - f.guest - f.fixed -
@@ -42,10 +41,8 @@ faults_read(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 }
 
 /* @since becomes what there is now. */
-static inline void expect_faults(struct __test_metadata *_metadata,
-				 const struct guest_vcpu *v,
-				 struct faults *since,
-				 const struct faults *expected)
+static inline void expect_faults(struct __test_metadata *_metadata, const struct guest_vcpu *v,
+				 struct faults *since, const struct faults *expected)
 {
 	struct faults now = faults_read(_metadata, v);
 

@@ -7,7 +7,7 @@
 #ifndef SELFTEST_KVM_STATS_FD_LONG_MODE_H
 #define SELFTEST_KVM_STATS_FD_LONG_MODE_H
 
-#include "stats_fd_guest.h"
+#include "stats_fd_counts.h"
 
 #define LM_PAGE			4096UL
 
@@ -73,8 +73,7 @@ static inline void *lm_hva(const struct lm_tables *t, int page)
 	return t->memory + page * LM_PAGE;
 }
 
-static inline void lm_set_pte(const struct lm_tables *t, int table, int index,
-			      __u64 pte)
+static inline void lm_set_pte(const struct lm_tables *t, int table, int index, __u64 pte)
 {
 	__u64 *ptes = lm_hva(t, table);
 
@@ -88,8 +87,7 @@ static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
 }
 
 /* Map the first 2 MB to themselves, by these four tables. */
-static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt,
-			      int pd, int pt)
+static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int pd, int pt)
 {
 	int i;
 
@@ -111,8 +109,7 @@ static inline void lm_write_page_tables(const struct lm_tables *t)
 #define LM_IDT_OFFSET		0x100
 
 /* @handler is below 4 GB, and has interrupts off. */
-static inline void lm_set_handler(const struct lm_tables *t, int vector,
-				  __u64 handler)
+static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 handler)
 {
 	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
 
@@ -130,11 +127,9 @@ static inline void lm_write_descriptors(const struct lm_tables *t)
 }
 
 static inline void lm_create_tables(struct __test_metadata *_metadata,
-				    struct guest *g, int slot,
-				    struct lm_tables *t)
+				    struct guest *g, int slot, struct lm_tables *t)
 {
-	t->memory = guest_add_memory(_metadata, g, slot, 0, LM_TABLES,
-				     LM_PAGES * LM_PAGE);
+	t->memory = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
 	lm_write_page_tables(t);
 	lm_write_descriptors(t);
 	memcpy(lm_hva(t, LM_CODE), lm_code, lm_code_end - lm_code);
@@ -151,10 +146,10 @@ static inline void lm_destroy_tables(struct lm_tables *t)
  * All that the host supports; without it there is no 64-bit mode. And the timer's
  * deadline, which KVM does not list, for only its own interrupt controller has it.
  */
-static inline void lm_set_cpuid(struct __test_metadata *_metadata, int kvm,
-				int vcpu)
+static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 {
 	const int max = 128;
+	int kvm = stats_open_kvm(_metadata);
 	struct kvm_cpuid2 *cpuid;
 	__u32 i;
 
@@ -167,15 +162,35 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int kvm,
 			cpuid->entries[i].ecx |= 1 << 24;
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_CPUID2, cpuid));
 	free(cpuid);
+	close(kvm);
+}
+
+/* Segments of 4 GB, all with one selector. */
+static inline void stats_set_flat_segments(struct kvm_sregs *sregs, __u16 selector)
+{
+	struct kvm_segment flat = {
+		.limit = 0xffffffff,
+		.selector = selector,
+		.type = 3,
+		.present = 1,
+		.db = 1,
+		.s = 1,
+		.g = 1,
+	};
+
+	sregs->ds = flat;
+	sregs->es = flat;
+	sregs->ss = flat;
+	sregs->cs = flat;
+	sregs->cs.type = 11;
 }
 
 /* Flat segments, 64-bit mode, @efer in addition. */
-static inline void lm_init_vcpu(struct __test_metadata *_metadata, int kvm,
-				int vcpu, __u64 efer)
+static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
 {
 	struct kvm_sregs sregs;
 
-	lm_set_cpuid(_metadata, kvm, vcpu);
+	lm_set_cpuid(_metadata, vcpu);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
 	stats_set_flat_segments(&sregs, 16);
 	sregs.cs.selector = LM_GDT_CODE;
@@ -195,15 +210,13 @@ static inline void lm_init_vcpu(struct __test_metadata *_metadata, int kvm,
 }
 
 /* Returns the port by which the guest left. */
-static inline int lm_run(struct __test_metadata *_metadata,
-			 struct guest_vcpu *v)
+static inline int lm_run(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	vcpu_run(_metadata, v, KVM_EXIT_IO);
 	return v->run->io.port;
 }
 
-static inline void lm_set_regs(struct __test_metadata *_metadata,
-			       struct guest_vcpu *v,
+static inline void lm_set_regs(struct __test_metadata *_metadata, struct guest_vcpu *v,
 			       const struct kvm_regs *regs)
 {
 	vcpu_complete_exit(_metadata, v);
@@ -212,8 +225,7 @@ static inline void lm_set_regs(struct __test_metadata *_metadata,
 
 /* Write to @count addresses; returns the port by which that ended. */
 static inline int lm_write(struct __test_metadata *_metadata,
-			   struct guest_vcpu *v, __u64 gva, __u64 count,
-			   __u64 stride)
+			   struct guest_vcpu *v, __u64 gva, __u64 count, __u64 stride)
 {
 	struct kvm_regs regs = {
 		.rip = lm_gpa(LM_CODE),
@@ -229,8 +241,7 @@ static inline int lm_write(struct __test_metadata *_metadata,
 	return lm_run(_metadata, v);
 }
 
-static inline __u64 access_msr(struct __test_metadata *_metadata,
-			       const struct guest_vcpu *v,
+static inline __u64 access_msr(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			       unsigned long request, __u32 index, __u64 data)
 {
 	struct {
@@ -242,9 +253,7 @@ static inline __u64 access_msr(struct __test_metadata *_metadata,
 		.entry.data = data,
 	};
 
-	ASSERT_EQ(1, ioctl(v->fd, request, &msrs)) {
-		TH_LOG("MSR %#x", index);
-	}
+	ASSERT_EQ(1, ioctl(v->fd, request, &msrs)) TH_LOG("MSR %#x", index);
 	return msrs.entry.data;
 }
 
@@ -255,10 +264,70 @@ static inline __u64 get_msr(struct __test_metadata *_metadata,
 }
 
 static inline void set_msr(struct __test_metadata *_metadata,
-			   const struct guest_vcpu *v, __u32 index,
-			   __u64 data)
+			   const struct guest_vcpu *v, __u32 index, __u64 data)
 {
 	access_msr(_metadata, v, KVM_SET_MSRS, index, data);
+}
+
+/* 64-bit code: what is done, as often as %rsi says, and then the user exit. */
+#define LONG_MODE_LOOP(name, action)					\
+	STATS_GUEST_CODE(name,						\
+		"1:	" action "\n"					\
+		"	decq %rsi\n"					\
+		"	jnz 1b\n"					\
+		"2:	outb %al, $0x80\n"				\
+		"	jmp 2b\n")
+
+LONG_MODE_LOOP(write_msr, "mov %rbx, %rcx; mov %rdi, %rdx; wrmsr");
+
+static inline void lm_start_loop(struct __test_metadata *_metadata, struct guest *g,
+				 const char *code, const char *end,
+				 const struct kvm_regs *arguments)
+{
+	struct kvm_regs regs = *arguments;
+
+	guest_put_code(_metadata, g, code, end);
+	regs.rip = GUEST_CODE;
+	regs.rflags = STATS_RFLAGS;
+	lm_set_regs(_metadata, &g->vcpu[0], &regs);
+}
+
+#define MSR_APIC_BASE		0x1b
+#define MSR_TSC_DEADLINE	0x6e0
+#define MSR_X2APIC_SPIV		0x80f
+#define MSR_X2APIC_ICR		0x830
+#define MSR_X2APIC_LVTT		0x832
+
+#define APIC_BASE		0xfee00000
+#define APIC_BASE_BSP		0x100
+#define APIC_BASE_X2APIC	0x400
+#define APIC_BASE_ENABLED	0x800
+#define APIC_SPIV_ENABLED	0x100
+#define APIC_LVTT_DEADLINE	0x40000
+
+/* No vCPU has it. */
+#define APIC_ID_OF_NONE		77
+
+static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct guest_vcpu *v)
+{
+	set_msr(_metadata, v, MSR_APIC_BASE, APIC_BASE | APIC_BASE_BSP | APIC_BASE_ENABLED |
+		APIC_BASE_X2APIC);
+	set_msr(_metadata, v, MSR_X2APIC_SPIV, APIC_SPIV_ENABLED | 0xff);
+	set_msr(_metadata, v, MSR_X2APIC_LVTT, APIC_LVTT_DEADLINE | STATS_VECTOR);
+}
+
+/* As of a guest that writes to @msr so many times, and leaves. */
+static inline __u64 lm_exits_of_writes(struct __test_metadata *_metadata, struct guest *g,
+				       int times, __u32 msr, __u32 low, __u32 high)
+{
+	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 before;
+
+	lm_start_loop(_metadata, g, write_msr, write_msr_end,
+		      &(struct kvm_regs){ .rsi = times, .rbx = msr, .rax = low, .rdi = high });
+	before = own_exits(_metadata, v);
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	return own_exits(_metadata, v) - before;
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_LONG_MODE_H */

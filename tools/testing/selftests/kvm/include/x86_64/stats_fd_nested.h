@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A guest (L1) that runs a guest of its own (L2) as often as a test of KVM's statistics
+ * tells it to, by SVM or by VMX.
+ */
+#ifndef SELFTEST_KVM_STATS_FD_NESTED_H
+#define SELFTEST_KVM_STATS_FD_NESTED_H
+
+#include <asm/svm.h>
+#include <linux/types.h>
+#include <sys/eventfd.h>
+
+#include "stats_fd_long_mode.h"
+#include "svm.h"
+
+/* Of the library of other selftests. */
+struct kvm_vm;
+#define vm_vaddr_t		unsigned long
+#include "vmx.h"
+
+#define PORT_L1			0x44
+#define PORT_L2			0x45
+#define PORT_IOEVENTFD		0x46
+#define PORT_FAILED		0x47
+
+/* On AMD, L1 runs %rsi times the VMCB at %rax. */
+STATS_GUEST_CODE(l1,
+		 "1:	vmrun %rax\n"
+		 "	decq %rsi\n"
+		 "	jnz 1b\n"
+		 "2:	outb %al, $0x44\n"
+		 "	jmp 2b\n");
+
+/*
+ * On Intel, L1 runs its VMCS %rsi times, which %rbp says whether it was before. An
+ * instruction that fails is followed by the next one.
+ */
+STATS_GUEST_CODE(vmx_l1,
+		 "	testq %rbp, %rbp\n"
+		 "	jnz 1f\n"
+		 "	vmlaunch\n"
+		 "1:	vmresume\n"
+		 "2:	outb %al, $0x47\n"
+		 "	jmp 2b\n");
+
+/* That is where L2 returns to. */
+STATS_GUEST_CODE(vmx_l1_again,
+		 "	decq %rsi\n"
+		 "	jz 1f\n"
+		 "	vmresume\n"
+		 "1:	outb %al, $0x44\n"
+		 "	jmp 1b\n");
+
+/* Field %rax of the VMCS: %rbx is its new value, or becomes what it has. */
+STATS_GUEST_CODE(vmx_write_field,
+		 "	vmwrite %rbx, %rax\n"
+		 "	jbe 2f\n"
+		 "1:	outb %al, $0x44\n"
+		 "	jmp 1b\n"
+		 "2:	outb %al, $0x47\n"
+		 "	jmp 2b\n");
+
+STATS_GUEST_CODE(vmx_read_field,
+		 "	vmread %rax, %rbx\n"
+		 "	jbe 2f\n"
+		 "1:	outb %al, $0x44\n"
+		 "	jmp 1b\n"
+		 "2:	outb %al, $0x47\n"
+		 "	jmp 2b\n");
+
+/* Where two pages are is at %rax: one for VMXON, and one to be the VMCS. */
+STATS_GUEST_CODE(vmx_turn_on,
+		 "	vmxon (%rax)\n"
+		 "	jbe 2f\n"
+		 "	vmclear 8(%rax)\n"
+		 "	jbe 2f\n"
+		 "	vmptrld 8(%rax)\n"
+		 "	jbe 2f\n"
+		 "1:	outb %al, $0x44\n"
+		 "	jmp 1b\n"
+		 "2:	outb %al, $0x47\n"
+		 "	jmp 2b\n");
+
+#define VMX_L1			GUEST_CODE
+#define VMX_L1_AGAIN		(GUEST_CODE + 0x40)
+#define VMX_WRITE_FIELD		(GUEST_CODE + 0x80)
+#define VMX_READ_FIELD		(GUEST_CODE + 0xc0)
+#define VMX_TURN_ON		(GUEST_CODE + 0x100)
+
+/* L2 exits to KVM, which does not concern L1, and then to L1. */
+STATS_GUEST_CODE(l2,
+		 "	outb %al, $0x46\n"
+		 "	outb %al, $0x46\n"
+		 "	outb %al, $0x46\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
+
+/* L2 exits to user space and then to L1. */
+STATS_GUEST_CODE(l2_out,
+		 "	outb %al, $0x45\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
+
+STATS_GUEST_CODE(l2_halts,
+		 "	hlt\n"
+		 "1:	vmmcall\n"
+		 "	jmp 1b\n");
+
+/* L2 has no handler of exceptions, and dies. */
+STATS_GUEST_CODE(l2_dies, "ud2\n");
+
+STATS_GUEST_CODE(l2_writes, "movb %al, (%rdi)\n");
+
+enum nested_page {
+	NESTED_CONTROL = LM_FREE,	/* the VMCB, or the VMCS */
+	NESTED_CODE,		/* of L2, and its stack */
+	NESTED_STACK,
+	NESTED_PML4,
+	NESTED_PDPT,
+	NESTED_PD,
+	NESTED_PT,
+	NESTED_VMXON,
+};
+
+#define DR6_INIT		0xffff0ff0UL
+#define DR7_INIT		0x400UL
+#define PAT_INIT		0x0007040600070406UL
+
+#define SEGMENT_CODE		0xa9b		/* 64-bit */
+#define SEGMENT_DATA		0xc93
+#define SEGMENT_32_BIT		0x400
+
+#define TABLES_SLOT		1
+
+struct nested {
+	struct guest guest;
+	struct guest_vcpu *vcpu;
+	struct lm_tables tables;
+	struct vmcb *vmcb;		/* on AMD */
+	bool launched;			/* on Intel */
+};
+
+static inline void set_segment(struct vmcb_seg *seg, u16 selector, u16 attributes)
+{
+	seg->selector = selector;
+	seg->attrib = attributes;
+	seg->limit = 0xffffffff;
+}
+
+/* What L1 maps for L2: the first 2 MB, where all is but NOWHERE. */
+static inline void write_nested_page_tables(const struct lm_tables *t)
+{
+	lm_map_low(t, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
+}
+
+#define EPT_ALL			7UL	/* read, written, executed */
+#define EPT_WRITE_BACK		6UL	/* the type of memory */
+#define EPT_LEVELS		4UL
+
+/* The same in Intel's format. */
+static inline void write_ept(const struct lm_tables *t)
+{
+	int i;
+
+	lm_set_pte(t, NESTED_PML4, 0, lm_gpa(NESTED_PDPT) | EPT_ALL);
+	lm_set_pte(t, NESTED_PDPT, 0, lm_gpa(NESTED_PD) | EPT_ALL);
+	lm_set_pte(t, NESTED_PD, 0, lm_gpa(NESTED_PT) | EPT_ALL);
+	for (i = 0; i < 512; i++)
+		lm_set_pte(t, NESTED_PT, i, i * LM_PAGE | EPT_WRITE_BACK << 3 | EPT_ALL);
+}
+
+/* L2 starts with the page tables of L1. */
+static inline void write_vmcb(struct vmcb *vmcb, bool nested_paging)
+{
+	struct vmcb_control_area *control = &vmcb->control;
+	struct vmcb_save_area *save = &vmcb->save;
+
+	memset(vmcb, 0, sizeof(*vmcb));
+	control->intercept = 1UL << INTERCEPT_VMRUN | 1UL << INTERCEPT_VMMCALL;
+	control->asid = 1;
+	control->nested_ctl = nested_paging;
+	control->nested_cr3 = lm_gpa(NESTED_PML4);
+
+	set_segment(&save->cs, LM_GDT_CODE, SEGMENT_CODE);
+	set_segment(&save->ds, 16, SEGMENT_DATA);
+	set_segment(&save->es, 16, SEGMENT_DATA);
+	set_segment(&save->ss, 16, SEGMENT_DATA);
+	save->efer = LM_EFER | EFER_SVME;
+	save->cr0 = LM_CR0;
+	save->cr3 = lm_gpa(LM_PML4);
+	save->cr4 = LM_CR4;
+	save->dr6 = DR6_INIT;
+	save->dr7 = DR7_INIT;
+	save->g_pat = PAT_INIT;
+	save->rflags = STATS_RFLAGS;
+	save->rsp = lm_gpa(NESTED_STACK + 1);
+}
+
+static inline bool host_has_vmx(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & CPUID_VMX;
+}
+
+static inline int run_l1_at(struct __test_metadata *_metadata, struct guest_vcpu *v,
+			    __u64 code, __u64 rax, __u64 rbx)
+{
+	struct kvm_regs regs = {
+		.rip = code,
+		.rflags = STATS_RFLAGS,
+		.rsp = lm_gpa(LM_STACK + 1),
+		.rax = rax,
+		.rbx = rbx,
+	};
+
+	lm_set_regs(_metadata, v, &regs);
+	return lm_run(_metadata, v);
+}
+
+static inline void write_field(struct __test_metadata *_metadata,
+			       struct guest_vcpu *v, __u64 field, __u64 value)
+{
+	ASSERT_EQ(PORT_L1, run_l1_at(_metadata, v, VMX_WRITE_FIELD, field, value)) {
+		TH_LOG("field %#llx", field);
+	}
+}
+
+static inline __u64 read_field(struct __test_metadata *_metadata,
+			       struct guest_vcpu *v, __u64 field)
+{
+	struct kvm_regs regs;
+
+	ASSERT_EQ(PORT_L1, run_l1_at(_metadata, v, VMX_READ_FIELD, field, 0));
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
+	return regs.rbx;
+}
+
+/* The bits of a control that have to be set, and those that are wanted. */
+static inline __u64 control(struct __test_metadata *_metadata,
+			    const struct guest_vcpu *v, __u32 index, __u32 wanted)
+{
+	__u64 allowed = get_msr(_metadata, v, index);
+
+	ASSERT_EQ(wanted, wanted & (allowed >> 32));
+	return (__u32)allowed | wanted;
+}
+
+#define CR4_VMXE		0x2000UL
+#define FEATURE_CONTROL		5	/* VMX is allowed, and locked */
+#define FLAT			0xffffffff
+#define ACCESS_CODE		0xa09b
+#define ACCESS_DATA		0xc093
+#define ACCESS_32_BIT		0x4000
+#define ACCESS_TSS		0x8b
+#define ACCESS_NONE		0x10000
+#define TSS_SELECTOR		24
+#define TSS_LIMIT		0x67
+
+/* L2 starts with the state of L1. Fields that are not written are 0. */
+static inline void write_vmcs(struct __test_metadata *_metadata, struct guest_vcpu *v,
+			      bool nested_paging)
+{
+	const __u32 secondary = nested_paging ?
+				CPU_BASED_ACTIVATE_SECONDARY_CONTROLS : 0;
+	const struct {
+		__u64 field, value;
+	} fields[] = {
+		{ PIN_BASED_VM_EXEC_CONTROL,
+		  control(_metadata, v, MSR_IA32_VMX_PINBASED_CTLS, 0) },
+		{ CPU_BASED_VM_EXEC_CONTROL,
+		  control(_metadata, v, MSR_IA32_VMX_PROCBASED_CTLS, secondary) },
+		{ VM_EXIT_CONTROLS,
+		  control(_metadata, v, MSR_IA32_VMX_EXIT_CTLS, VM_EXIT_HOST_ADDR_SPACE_SIZE) },
+		{ VM_ENTRY_CONTROLS,
+		  control(_metadata, v, MSR_IA32_VMX_ENTRY_CTLS, VM_ENTRY_IA32E_MODE) },
+		{ VMCS_LINK_POINTER, -1 },
+		{ HOST_CR0, LM_CR0 },
+		{ HOST_CR3, lm_gpa(LM_PML4) },
+		{ HOST_CR4, LM_CR4 | CR4_VMXE },
+		{ HOST_CS_SELECTOR, LM_GDT_CODE },
+		{ HOST_SS_SELECTOR, 16 },
+		{ HOST_DS_SELECTOR, 16 },
+		{ HOST_ES_SELECTOR, 16 },
+		{ HOST_TR_SELECTOR, TSS_SELECTOR },
+		{ HOST_GDTR_BASE, lm_gpa(LM_SYSTEM) },
+		{ HOST_IDTR_BASE, lm_gpa(LM_SYSTEM) + LM_IDT_OFFSET },
+		{ HOST_RSP, lm_gpa(LM_STACK + 1) },
+		{ HOST_RIP, VMX_L1_AGAIN },
+		{ GUEST_CR0, LM_CR0 },
+		{ GUEST_CR3, lm_gpa(LM_PML4) },
+		{ GUEST_CR4, LM_CR4 | CR4_VMXE },
+		{ GUEST_DR7, DR7_INIT },
+		{ GUEST_CS_SELECTOR, LM_GDT_CODE },
+		{ GUEST_CS_LIMIT, FLAT },
+		{ GUEST_CS_AR_BYTES, ACCESS_CODE },
+		{ GUEST_SS_SELECTOR, 16 },
+		{ GUEST_SS_LIMIT, FLAT },
+		{ GUEST_SS_AR_BYTES, ACCESS_DATA },
+		{ GUEST_DS_SELECTOR, 16 },
+		{ GUEST_DS_LIMIT, FLAT },
+		{ GUEST_DS_AR_BYTES, ACCESS_DATA },
+		{ GUEST_ES_SELECTOR, 16 },
+		{ GUEST_ES_LIMIT, FLAT },
+		{ GUEST_ES_AR_BYTES, ACCESS_DATA },
+		{ GUEST_FS_AR_BYTES, ACCESS_NONE },
+		{ GUEST_GS_AR_BYTES, ACCESS_NONE },
+		{ GUEST_LDTR_AR_BYTES, ACCESS_NONE },
+		{ GUEST_TR_SELECTOR, TSS_SELECTOR },
+		{ GUEST_TR_LIMIT, TSS_LIMIT },
+		{ GUEST_TR_AR_BYTES, ACCESS_TSS },
+		{ GUEST_RFLAGS, STATS_RFLAGS },
+		{ GUEST_RSP, lm_gpa(NESTED_STACK + 1) },
+		{ }
+	};
+	int i;
+
+	for (i = 0; fields[i].field; i++)
+		write_field(_metadata, v, fields[i].field, fields[i].value);
+	if (!nested_paging)
+		return;
+	write_field(_metadata, v, SECONDARY_VM_EXEC_CONTROL,
+		    control(_metadata, v, MSR_IA32_VMX_PROCBASED_CTLS2,
+			    SECONDARY_EXEC_ENABLE_EPT));
+	write_field(_metadata, v, EPT_POINTER, lm_gpa(NESTED_PML4) | (EPT_LEVELS - 1) << 3 |
+		    EPT_WRITE_BACK);
+}
+
+static inline void create_vmx(struct __test_metadata *_metadata, struct guest *g,
+			      const struct lm_tables *t, bool nested_paging)
+{
+	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 *pages = lm_hva(t, NESTED_STACK);
+	struct kvm_sregs sregs;
+	__u32 revision;
+
+	guest_put_code_at(_metadata, g, VMX_L1, vmx_l1, vmx_l1_end);
+	guest_put_code_at(_metadata, g, VMX_L1_AGAIN, vmx_l1_again, vmx_l1_again_end);
+	guest_put_code_at(_metadata, g, VMX_WRITE_FIELD, vmx_write_field, vmx_write_field_end);
+	guest_put_code_at(_metadata, g, VMX_READ_FIELD, vmx_read_field, vmx_read_field_end);
+	guest_put_code_at(_metadata, g, VMX_TURN_ON, vmx_turn_on, vmx_turn_on_end);
+
+	set_msr(_metadata, v, MSR_IA32_FEAT_CTL, FEATURE_CONTROL);
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
+	sregs.cr4 |= CR4_VMXE;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+	revision = get_msr(_metadata, v, MSR_IA32_VMX_BASIC);
+	*(__u32 *)lm_hva(t, NESTED_VMXON) = revision;
+	*(__u32 *)lm_hva(t, NESTED_CONTROL) = revision;
+	pages[0] = lm_gpa(NESTED_VMXON);
+	pages[1] = lm_gpa(NESTED_CONTROL);
+	ASSERT_EQ(PORT_L1, run_l1_at(_metadata, v, VMX_TURN_ON, lm_gpa(NESTED_STACK), 0));
+	write_ept(t);
+	write_vmcs(_metadata, v, nested_paging);
+}
+
+/* Exits to KVM that are none to user space. */
+static inline void add_ioeventfd(struct __test_metadata *_metadata, int vm)
+{
+	struct kvm_ioeventfd io = {
+		.addr = PORT_IOEVENTFD,
+		.len = 1,
+		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.flags = KVM_IOEVENTFD_FLAG_PIO,
+	};
+
+	ASSERT_LE(0, io.fd);
+	ASSERT_EQ(0, ioctl(vm, KVM_IOEVENTFD, &io));
+	close(io.fd);
+}
+
+/* Why this host cannot nest, or NULL. */
+static const char *nested_missing(bool nested_paging)
+{
+	if (!stats_arch_svm() && !host_has_vmx())
+		return "the host's CPU has neither SVM nor VMX";
+	if (!stats_arch_svm() && stats_parameter_is_off("kvm_intel", "nested"))
+		return "the host does not nest";
+	if (nested_paging && stats_arch_shadows())
+		return "the host's CPU has no nested paging";
+	return NULL;
+}
+
+static inline void nested_create(struct __test_metadata *_metadata, struct nested *n,
+				 bool nested_paging)
+{
+	guest_create(_metadata, &n->guest, 1);
+	add_ioeventfd(_metadata, n->guest.vm);
+	n->vcpu = &n->guest.vcpu[0];
+	lm_create_tables(_metadata, &n->guest, TABLES_SLOT, &n->tables);
+	lm_init_vcpu(_metadata, n->vcpu->fd, stats_arch_svm() ? EFER_SVME : 0);
+	if (stats_arch_svm()) {
+		guest_put_code(_metadata, &n->guest, l1, l1_end);
+		write_nested_page_tables(&n->tables);
+		n->vmcb = lm_hva(&n->tables, NESTED_CONTROL);
+		write_vmcb(n->vmcb, nested_paging);
+	} else {
+		create_vmx(_metadata, &n->guest, &n->tables, nested_paging);
+	}
+}
+
+/* What L2 does when it is run next, from the beginning. */
+static inline void set_l2(struct __test_metadata *_metadata, struct nested *n, const char *code,
+			  const char *end)
+{
+	stats_arch_put_code(lm_hva(&n->tables, NESTED_CODE), code, end - code);
+	if (n->vmcb)
+		n->vmcb->save.rip = lm_gpa(NESTED_CODE);
+	else
+		write_field(_metadata, n->vcpu, GUEST_RIP, lm_gpa(NESTED_CODE));
+}
+
+static inline void start_l1(struct __test_metadata *_metadata, struct nested *n, __u64 runs)
+{
+	struct kvm_regs regs = {
+		.rip = GUEST_CODE,
+		.rflags = STATS_RFLAGS,
+		.rax = lm_gpa(NESTED_CONTROL),
+		.rbp = n->launched,
+		.rsi = runs,
+		.rdi = LM_GVA,
+	};
+
+	lm_set_regs(_metadata, n->vcpu, &regs);
+	n->launched = true;
+}
+
+/* Why L1 got control: AMD's code or Intel's. */
+static inline void expect_exit_of_l2(struct __test_metadata *_metadata,
+				     struct nested *n, __u32 svm, __u32 vmx)
+{
+	__u32 expected = n->vmcb ? svm : vmx;
+
+	ASSERT_EQ(expected, n->vmcb ? n->vmcb->control.exit_code :
+		  (__u32)read_field(_metadata, n->vcpu, VM_EXIT_REASON));
+}
+
+static inline void intercept_hlt(struct __test_metadata *_metadata, struct nested *n)
+{
+	if (n->vmcb)
+		n->vmcb->control.intercept |= 1UL << INTERCEPT_HLT;
+	else
+		write_field(_metadata, n->vcpu, CPU_BASED_VM_EXEC_CONTROL,
+			    read_field(_metadata, n->vcpu, CPU_BASED_VM_EXEC_CONTROL) |
+			    CPU_BASED_HLT_EXITING);
+}
+
+/* Code that is both of 64 and of 32 bits: KVM accepts it, the CPU does not. */
+static inline void make_l2_invalid(struct __test_metadata *_metadata, struct nested *n)
+{
+	if (n->vmcb)
+		n->vmcb->save.cs.attrib = SEGMENT_CODE | SEGMENT_32_BIT;
+	else
+		write_field(_metadata, n->vcpu, GUEST_CS_AR_BYTES, ACCESS_CODE | ACCESS_32_BIT);
+	n->launched = false;
+}
+
+#endif /* SELFTEST_KVM_STATS_FD_NESTED_H */
