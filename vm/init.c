@@ -86,14 +86,20 @@ static void install_busybox(void)
 }
 
 /*
- * KVM, where it is not built in: each needs what stands before it. Of those for a vendor's
- * processors the one is there that the profile names.
+ * KVM and what reads the host's root, where they are not built in: each needs what stands
+ * before it. Of those for a vendor's processors the one is there that the profile names.
  */
 static const char *const modules[] = {
 	"irqbypass",
 	"kvm",
+	"ccp",
 	"kvm-amd",
 	"kvm-intel",
+	"netfs",
+	"9pnet",
+	"9p",
+	"9pnet_virtio",
+	"overlay",
 	NULL,
 };
 
