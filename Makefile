@@ -47,6 +47,10 @@ kernel-powerpc kernel-mips: deps-cross
 kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench kernel-powerpc kernel-mips: kernel-%: deps-kernel tree
 	scripts/kernel $(subst -, ,$*)
 
+.PHONY: dkms
+dkms: deps-source deps-dkms ## kvm-stats-dkms_*.deb in build/dkms: KVM modules for Debian's own kernels (KERNEL=RELEASE: for one)
+	scripts/package-dkms
+
 .PHONY: deps
 deps: ## install the Debian packages that are missing
 	scripts/deps
@@ -74,6 +78,10 @@ lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims
 .PHONY: docs
 docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, against lists, headers, Sphinx, MAINTAINERS
 	scripts/docs
+
+.PHONY: dkms-check
+dkms-check: deps-source deps-dkms deps-vm ## install kvm-stats-dkms on a Debian of its own, check that it fits and boot it (KERNEL=RELEASE, also a new one)
+	scripts/check-dkms $(KERNEL)
 
 .PHONY: mutants
 mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...), or KIND=counting: one count

@@ -76,6 +76,25 @@ private_apt() {
 		-o APT::Sandbox::User="$(id -un)" "$@"
 }
 
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# apt_sources SUITE: a private source list, each configured mirror with that suite. Some mirrors
+# may not have it.
+apt_sources() {
+	local suite=$1 uri release component
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --no-release-info \
+		--format '$(REPO_URI) $(RELEASE) $(COMPONENT)' | sort -u |
+	while read -r uri release component; do
+		[ "$component" = main ] || continue
+		case $suite:$release in
+		*-security:*-security | *-security:*/updates) ;;
+		*-security:* | *:*-security | *:*/updates) continue ;;
+		esac
+		echo "deb [signed-by=$keyring] $uri $suite main"
+	done | sort -u
+}
+
 # lock NAME: waits for another run that holds the lock; after 2 s it says so
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"

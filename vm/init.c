@@ -85,14 +85,20 @@ static void install_busybox(void)
 }
 
 /*
- * KVM's modules, if it is not built in; each depends on those before it. Only the profile's
- * vendor module is present.
+ * Modules of KVM and of the file system that reads the host's root, if they are not built in;
+ * each depends on those before it. Only the profile's vendor module is present.
  */
 static const char *const modules[] = {
 	"irqbypass",
 	"kvm",
+	"ccp",
 	"kvm-amd",
 	"kvm-intel",
+	"netfs",
+	"9pnet",
+	"9p",
+	"9pnet_virtio",
+	"overlay",
 	NULL,
 };
 

@@ -165,7 +165,7 @@ function judge_boot(    failed_before, i) {
 		fail("boot", "emulator exit " emulator_status)
 	if (leaked)
 		fail("boot", leaked " VMs without a process")
-	if (tainted)
+	if (tainted != expected_taint)
 		fail("boot", "kernel tainted: " tainted)
 	if (unreferenced) {
 		fail("boot", unreferenced " objects of memory that nothing refers to")

@@ -38,6 +38,8 @@ need() {
 #   kernel_arguments  of its own
 #   cpus              of the machine, as the emulator wants it told
 #   ports             serial, where the machine has no virtio or no interrupts for it
+#   modules           directory of a distribution's modules, where the kernel is its own
+#   taint             of the kernel, by modules that are not of its build
 #   slowness          how many times the seconds of vm/tests its guest takes
 # shellcheck disable=SC2034 # some are for the caller
 load_profile() {
@@ -50,6 +52,8 @@ load_profile() {
 	cpus=2
 	ports=virtio
 	slowness=1
+	modules=
+	taint=0
 	[ -f "vm/profiles/${profile:-none}" ] ||
 		die "no profile '$profile', choose one of: $(profiles)"
 	# shellcheck source=vm/profiles/x86-npt
@@ -85,8 +89,9 @@ load_profile() {
 	mkdir -p "$dir"
 }
 
+# Those whose kernel is built here.
 profiles() {
-	(cd vm/profiles && echo *)
+	find vm/profiles -type f ! -name 'debian-*' -printf '%f\n' | sort | paste -sd ' '
 }
 
 # arch_of PROFILE: also before there is a kernel that load_profile insists on.

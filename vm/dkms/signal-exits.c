@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ends vCPU threads by signals while their guests exit all the time. The kernel's core,
+ * which is not rebuilt with the modules, then writes to struct kvm_vcpu: with fields at
+ * other places it damages the neighbouring vCPU, and the host soon crashes. The threads
+ * share a CPU, so that the scheduler uses the preempt notifiers that would be damaged.
+ *
+ * signal-exits hold: keeps a VM until it is killed.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../guest/tiny-vm.h"
+
+#define PROCESSES 60
+#define VMS 5
+#define RUN_US 60000
+
+static const unsigned char loop[] = {
+	0x66, 0x31, 0xc0,	/* xor %eax,%eax */
+	0x0f, 0xa2,		/* cpuid */
+	0xeb, 0xf9,		/* jmp to the beginning */
+};
+
+struct vcpu {
+	int fd;
+	struct kvm_run *run;
+	pthread_t thread;
+	bool interrupted;
+};
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static void *run(void *arg)
+{
+	struct vcpu *vcpu = arg;
+
+	if (ioctl(vcpu->fd, KVM_RUN, 0) == -1 && errno == EINTR)
+		vcpu->interrupted = vcpu->run->exit_reason == KVM_EXIT_INTR;
+	return NULL;
+}
+
+static struct vcpu second_vcpu(const struct tiny_vm *vm)
+{
+	struct kvm_mp_state runnable = { KVM_MP_STATE_RUNNABLE };
+	struct tiny_vm second = *vm;
+
+	second.vcpu = checked(ioctl(vm->fd, KVM_CREATE_VCPU, 1), "KVM_CREATE_VCPU");
+	second.run = mmap(NULL, vm->run_size, PROT_READ | PROT_WRITE, MAP_SHARED, second.vcpu, 0);
+	if (second.run == MAP_FAILED)
+		bail_out("mmap of kvm_run");
+	checked(ioctl(second.vcpu, KVM_SET_MP_STATE, &runnable), "KVM_SET_MP_STATE");
+	tiny_vm_load(&second);
+	return (struct vcpu){ .fd = second.vcpu, .run = second.run };
+}
+
+/* Both vCPUs must have run until the signal, and say so. */
+static bool one_vm(void)
+{
+	struct tiny_vm vm = tiny_vm_create();
+	struct vcpu vcpus[2] = { { .fd = vm.vcpu, .run = vm.run }, second_vcpu(&vm) };
+
+	memcpy(vm.memory, loop, sizeof(loop));
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&vcpus[i].thread, NULL, run, &vcpus[i]))
+			bail_out("pthread_create");
+	usleep(RUN_US);
+	for (int i = 0; i < 2; i++)
+		pthread_kill(vcpus[i].thread, SIGUSR1);
+	for (int i = 0; i < 2; i++)
+		pthread_join(vcpus[i].thread, NULL);
+	munmap(vcpus[1].run, vm.run_size);
+	close(vcpus[1].fd);
+	tiny_vm_close(&vm);
+	return vcpus[0].interrupted && vcpus[1].interrupted;
+}
+
+static void one_process(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	checked(sched_setaffinity(0, sizeof(one), &one), "sched_setaffinity");
+	for (int i = 0; i < VMS; i++)
+		if (!one_vm())
+			_exit(1);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	int failed = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "hold")) {
+		tiny_vm_create();
+		pause();
+	}
+	sigaction(SIGUSR1, &action, NULL);
+	printf("TAP version 13\n1..1\n");
+	fflush(stdout);
+	for (int i = 0; i < PROCESSES; i++) {
+		int status;
+		pid_t pid = fork();
+
+		if (!pid)
+			one_process();
+		waitpid(checked(pid, "fork"), &status, 0);
+		failed += status != 0;
+	}
+	return !result(!failed, "each of 600 vCPUs runs until a signal interrupts it");
+}
