@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What VMs and vCPUs can be sorted by: the columns in which they are shown.
+ * The columns in which VMs and vCPUs are shown, the same everywhere: in the list, while they are
+ * watched, in top, in CSV and in JSON; and what they can be sorted by.
  */
 #ifndef KVMSTAT_ORDER_H
 #define KVMSTAT_ORDER_H
@@ -9,16 +10,32 @@
 
 #include "model/tracker.h"
 
+/* In the order in which they stand. */
 enum column_id {
 	COLUMN_PID,			/* of a vCPU its id */
-	COLUMN_NAME,
+	COLUMN_VM,
 	COLUMN_VCPUS,
+	COLUMN_STATE,			/* see why.h */
 	COLUMN_SHARES,			/* and the next: each enum share */
-	COLUMN_RATES = COLUMN_SHARES + NUM_SHARES,
+	COLUMN_OTHER = COLUMN_SHARES + NUM_SHARES,
+	COLUMN_RATES,
 	COLUMN_QUANTILES = COLUMN_RATES + NUM_RATES,
 	COLUMN_TOP = COLUMN_QUANTILES + NUM_QUANTILES,
+	COLUMN_SOURCE,
+	COLUMN_NAME,
 	NUM_COLUMNS,
 };
+
+struct column_info {
+	const char *title;
+	const char *key;		/* of --sort and of JSON, */
+	const char *csv;		/* and of CSV, which has no other place for the unit */
+	unsigned int drop;		/* where there is no room the highest goes first */
+	unsigned int least, most;	/* width; 0: as wide as what stands there */
+	bool left;			/* text; of numbers the large ones are looked for */
+};
+
+extern const struct column_info column_info[NUM_COLUMNS];
 
 static inline bool column_is_share(int column)
 {
@@ -35,11 +52,14 @@ static inline bool column_is_quantile(int column)
 	return column >= COLUMN_QUANTILES && column < COLUMN_QUANTILES + NUM_QUANTILES;
 }
 
-/* By what it is called on a command line; NUM_COLUMNS if nothing is. */
-enum column_id column_find(const char *name);
+/* By its key; NUM_COLUMNS if nothing is called so. */
+enum column_id column_find(const char *key);
 
 /* Of numbers the large ones are looked for, of all else the first. */
-bool column_begins_low(enum column_id column);
+static inline bool column_begins_low(enum column_id column)
+{
+	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
+}
 
 /* As strcmp(). Of vCPUs there is what they do, and the id. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,

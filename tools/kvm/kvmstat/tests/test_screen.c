@@ -232,19 +232,19 @@ static const struct statsfile_desc ready_hist = {
 /* With the shares of test_shares(). */
 static void test_quantiles(void)
 {
-	vms[0].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { &ready_hist, true, 31, };
-	vms[1].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { &ready_hist, true, 20, };
+	vms[0].rates.quantile[QUANTILE_READY] = (struct quantile_of) { &ready_hist, true, 31, };
+	vms[1].rates.quantile[QUANTILE_READY] = (struct quantile_of) { &ready_hist, true, 20, };
 	set_up();
 	press("<<<<<<");
 	check(view.sort == COLUMN_VCPUS, "what is not known of any VM is no column");
 	press(">>>>>>>>>");
-	check(view.sort == COLUMN_QUANTILES + QUANTILE_READY_P99, "sorted by the longest waits");
+	check(view.sort == COLUMN_QUANTILES + QUANTILE_READY, "sorted by the longest waits");
 	draw(10, 80);
 	check_contains(line_of(1), " READY99v ", "they are seen then");
 	check_contains(line_of(2), " >1.1s ", "in the last bucket");
 	check_contains(line_of(3), " <1ms ", "below a bound");
-	vms[0].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) {};
-	vms[1].rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) {};
+	vms[0].rates.quantile[QUANTILE_READY] = (struct quantile_of) {};
+	vms[1].rates.quantile[QUANTILE_READY] = (struct quantile_of) {};
 }
 
 static void test_shares(void)
@@ -422,29 +422,6 @@ static void test_messages(void)
 	free(long_text);
 }
 
-/* The same height is the same rate in all lines. */
-static void test_scale(void)
-{
-	set_up();
-	history_add(&vms[0].exits, tracker.sampled_ns, 60 * NSEC_PER_SEC, 100);
-	history_add(&vms[1].exits, tracker.sampled_ns, 60 * NSEC_PER_SEC, 20000);
-	draw(10, 120);
-	check_contains(line_of(1), "LAST MINUTE, TO 20000/s", "sparklines: what the highest is");
-	check_contains(line_of(2), " #####", "sparklines: 20,000 per second");
-	check_contains(line_of(3), " .....", "sparklines: 100 per second");
-	memset(&vms[0].exits, 0, sizeof(vms[0].exits));
-	memset(&vms[1].exits, 0, sizeof(vms[1].exits));
-}
-
-static void test_sparkline(void)
-{
-	const double points[] = { -1, 0, 1, 50, 100, };
-
-	screen_clear(&screen, 1, 5);
-	screen_sparkline(&screen, 0, 0, points, ARRAY_SIZE(points), 100);
-	check_text(line_of(0), " _.=#", "bars: not known, none, little, half, most");
-}
-
 static const struct image_stat no_stats[] = { {}, };
 
 static const struct image_stat vcpu_stats[] = {
@@ -619,102 +596,6 @@ static void test_vcpu(void)
 	*web = saved;
 }
 
-/* As the tracker does it. */
-static void sample_minute(struct tracked_vm *vm, const struct image *image, uint64_t second)
-{
-	const struct group *group = &vm->model.group[SCOPE_VCPU];
-
-	sample(&vm->model, image, second);
-	minute_add(&vm->minute, second * NSEC_PER_SEC, group->watched, group->schema->num_values);
-	view_update(&view);
-}
-
-static void test_bars(void)
-{
-	struct tracked_vcpu vcpu = { .number = 3, };
-	struct tracked_vm *web = &vms[0];
-	struct tracked_vm saved = *web;
-	struct fixture fixture;
-	struct image *image = &fixture.vcpu_image;
-	unsigned int second, columns;
-
-	fixture_set_up(&fixture, "web", no_stats, vcpu_stats);
-	model_init(&web->model, &fixture.vm);
-	web->vcpu = &vcpu;
-	web->num_tracked_vcpus = 1;
-	set_up();
-	for (second = 1; second <= 100; second++)
-		sample_minute(web, image, second);
-	press("jd");
-	check(view.bars && view.level == VIEW_HOST, "d: histograms of the selected VM");
-	draw(24, 80);
-	check_contains(line_of(0), "web, pid 10, kvm-10, sum of 2 vCPUs  ", "bars: title");
-	check_text(line_of(1), "HISTOGRAM            IN 1.0 s                       IN 59 s",
-		   "bars: how long");
-	check_text(line_of(2), "halt_wait_hist              4                           236",
-		   "bars: the name of a histogram");
-	check_text(line_of(3), "      0 ns     1 ns         1 ######                     59 ######",
-		   "bars: its first bucket");
-	check_text(line_of(5),
-		   "      2 ns     4 ns         3 ###################       177 ###################",
-		   "bars: its fullest bucket");
-	check_text(line_of(6), "exit_reasons                3                           177",
-		   "bars: the next one");
-	check_text(line_of(7),
-		   "  io                        2 ###################       118 ###################",
-		   "bars: with names, the fullest first");
-	check_text(line_of(9), "", "bars: no more");
-	check_contains(line_of(22), "halt_wait_hist: ", "bars: what the selected one is");
-	for (columns = 1; columns < 130; columns++)
-		draw(columns % 30 + 1, columns);
-	draw(12, 40);
-	check_text(line_of(1), "HISTOGRAM            IN 1.0 s   IN 59 s", "bars: 40 columns");
-	check_text(line_of(3), "      0 ns     1 ns         1        59", "bars: both counts");
-	view_press(&view, PRESS_END);
-	draw(6, 80);
-	check_contains(line_of(4), "interrupt", "bars: it is scrolled");
-	view_press(&view, PRESS_ENTER);
-	press(">r");
-	check(view.bars && view.level == VIEW_HOST, "bars: there is nothing to look into");
-	view_forget(&view);
-	check(!view.bars, "bars: forgotten with what they are of");
-	view_find(&view);
-	check(view.bars && view_bars_of(&view) == web, "bars: and found again");
-	press("d");
-	check(!view.bars, "d: back");
-
-	view_press(&view, PRESS_ENTER);
-	press("d");
-	check(view.bars && view.level == VIEW_VM, "d: of the selected vCPU");
-	draw(12, 80);
-	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "bars: of a vCPU");
-	check_text(line_of(2), "What histograms count from now on will be here.",
-		   "bars: its minute begins now");
-	sample_minute(web, image, 101);
-	sample_minute(web, image, 102);
-	draw(12, 80);
-	check_text(line_of(1), "HISTOGRAM            IN 1.0 s                      IN 2.0 s",
-		   "bars: how long it was looked at");
-	check_text(line_of(2), "halt_wait_hist              4                             8",
-		   "bars: what it has counted since then");
-	press("q");
-	check(!view.bars && view.level == VIEW_VM && !web->model.focus.schema, "q: back");
-	press("d/");
-	check(!view.bars && view.typing, "/: all VMs");
-	view_press(&view, PRESS_ESCAPE);
-	press("d");
-	tracker.num_vms = 0;
-	view_update(&view);
-	draw(12, 80);
-	check(!view.bars, "a VM that is forgotten while its bars are looked at");
-	tracker.num_vms = ARRAY_SIZE(tracked);
-	minute_free(&web->minute);
-	model_free(&web->model);
-	fixture_tear_down(&fixture);
-	*web = saved;
-}
-
-/* Of a recording: the time is shown, and keys lead to another. */
 /* Threads of which only /proc tells: there is nothing to be looked into. */
 static void test_threads(void)
 {
@@ -728,71 +609,34 @@ static void test_threads(void)
 	web->vcpu = threads;
 	web->num_tracked_threads = 2;
 	set_up();
-	press("jd");
-	draw(12, 80);
-	check_text(line_of(2), "There are no histograms of it.", "threads: d shows none");
-	press("d");
+	press("j");
 	view_press(&view, PRESS_ENTER);
 	draw(12, 80);
 	check(view.level == VIEW_VM && strstr(line_of(2), "t311"), "threads: they have lines");
-	press("d");
-	check(!view.bars, "threads: d is for vCPUs");
 	view_press(&view, PRESS_ENTER);
-	check(view.level == VIEW_VM, "threads: and so is Enter");
+	check(view.level == VIEW_VM, "threads: Enter is for vCPUs");
 	/* As when they were vCPUs with statistics before. */
 	web->num_tracked_vcpus = 1;
 	web->num_tracked_threads = 1;
 	view_update(&view);
-	press("d");
-	check(view.bars, "threads: not all of them");
 	web->num_tracked_vcpus = 0;
 	web->num_tracked_threads = 0;
 	web->vcpu = NULL;
 	view_update(&view);
 	draw(12, 80);
-	check(!view.bars && view.level == VIEW_VM, "threads: they are gone");
+	check(view.level == VIEW_VM, "threads: they are gone");
 	set_up();
 	*web = saved;
 }
 
 static void test_replay(void)
 {
-	static const char keys[] = "[]{}()";
-	unsigned int i;
-
 	setenv("TZ", "UTC", 1);
 	set_up();
-	press("[");
-	check(view.move == MOVE_NONE, "replay: no key leads back in time while it is now");
 	view.replayed = true;
 	view.real_ns = 1234567890 * NSEC_PER_SEC;
 	draw(10, 100);
 	check_contains(line_of(0), "2009-02-13 23:31:30, every 1 s", "replay: the time");
-	for (i = 0; keys[i]; i++) {
-		view.move = MOVE_NONE;
-		view_press(&view, keys[i]);
-		check_number(view.move, MOVE_BACK + i, "replay: where a key leads");
-	}
-	press("/[");
-	check(!strcmp(view.filter, "["), "replay: in a filter it is a character");
-	view_press(&view, PRESS_ESCAPE);
-
-	/* As if the tracker had found them anew, in another order. */
-	press("jj");
-	view_press(&view, PRESS_ENTER);
-	check(view.inside == &vms[3], "replay: looked into a VM");
-	view_forget(&view);
-	check(!view.selected && !view.inside && view.level == VIEW_HOST, "replay: it is forgotten");
-	tracked[0] = &vms[3];
-	tracked[3] = &vms[0];
-	view_find(&view);
-	check(view.inside == &vms[3] && view.level == VIEW_VM, "replay: and found");
-	view_forget(&view);
-	tracked[0] = &vms[0];
-	view_find(&view);
-	check(!view.inside && !view.selected, "replay: unless it is not there");
-	tracked[3] = &vms[3];
-	view_update(&view);
 }
 
 int main(void)
@@ -803,10 +647,7 @@ int main(void)
 	test_names();
 	test_shares();
 	test_messages();
-	test_scale();
-	test_sparkline();
 	test_vcpu();
-	test_bars();
 	test_threads();
 	test_replay();
 	view_free(&view);
