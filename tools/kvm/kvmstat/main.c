@@ -108,7 +108,7 @@ static int run_command(int argc, char **argv)
 	enum command_id id;
 
 	/* A stream has no name: an interval or -p VM is enough, or nothing at all. */
-	if (argc < 2 || argv[1][0] == '.' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
+	if (argc < 2 || is_interval(argv[1]))
 		return run(COMMAND_STREAM, argc, argv);
 	if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))
 		return command_version(argc - 1, argv + 1);

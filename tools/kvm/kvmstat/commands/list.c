@@ -3,6 +3,7 @@
  * kvmstat list: the VMs of this host, and what their time is spent with, which is seen from
  * a short look.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "commands/command.h"
@@ -49,7 +50,7 @@ int command_list(int argc, char **argv)
 
 	status = parse_options(COMMAND_LIST, argc, argv, false, &options);
 	if (status == STATUS_OK && !options.help)
-		status = take_names(&options, true);
+		status = take_vms(&options, INT_MAX, true);
 	if (status != STATUS_OK || options.help)
 		return status;
 	status = open_inventory(&inventory, &options.choice);

@@ -362,12 +362,17 @@ void options_free(struct options *options)
 		regfree(&options->regex);
 }
 
-int take_names(struct options *options, bool all)
+bool is_interval(const char *argument)
+{
+	return *argument && strchr("0123456789.", *argument);
+}
+
+int take_vms(struct options *options, int count, bool names)
 {
 	int status;
 
 	while (options->num_arguments &&
-	       (all || !strchr("0123456789.", options->argument[0][0]))) {
+	       (count-- > 0 || (names && !is_interval(options->argument[0])))) {
 		status = choose(options, *options->argument);
 		if (status != STATUS_OK)
 			return status;

@@ -72,8 +72,12 @@ int parse_options(enum command_id command, int argc, char **argv, bool in_order,
 		  struct options *options);
 void options_free(struct options *options);
 
-/* Takes the first arguments that do not begin with a digit as names of VMs, or all of them. */
-int take_names(struct options *options, bool all);
+/*
+ * Takes the first @count arguments as VMs, and with @names from then on those that do not begin
+ * with a digit: what follows is an interval.
+ */
+int take_vms(struct options *options, int count, bool names);
+bool is_interval(const char *argument);
 
 void print_help(void);
 void print_command_help(enum command_id command);

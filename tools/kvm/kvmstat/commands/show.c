@@ -20,7 +20,6 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-#define DIGITS "0123456789."
 
 struct show {
 	struct options options;
@@ -467,39 +466,27 @@ static int show_chosen(struct show *show)
 	return status;
 }
 
-/* The first word is a VM, if there is no -p. No statistic is called by a number. */
+/* The first word is a VM, if there is no -p; behind it may be names of histograms. */
 static int parse_arguments(struct show *show)
 {
 	struct options *options = &show->options;
 	struct wanted *wanted = show->wanted;
-	const char *error;
-	int end = 0;
+	int status;
 
-	if (!choice_is_made(&options->choice) && options->num_arguments) {
-		error = choice_add(&options->choice, options->argument[0]);
-		if (error)
-			return usage_error("'%s' %s", options->argument[0], error);
-		options->argument++;
-		options->num_arguments--;
-	}
+	status = take_vms(options, !choice_is_made(&options->choice), !wanted->histograms);
+	if (status != STATUS_OK)
+		return status;
 	if (!choice_is_made(&options->choice))
 		return usage_error("%s: which VM?", command_info[options->command].name);
-	while (end < options->num_arguments && !strchr(DIGITS, options->argument[end][0])) {
-		if (!wanted->histograms) {
-			error = choice_add(&options->choice, options->argument[end]);
-			if (error)
-				return usage_error("'%s' %s", options->argument[end], error);
-		}
-		end++;
+	wanted->name = options->argument;
+	while (options->num_arguments && !is_interval(options->argument[0])) {
+		options->argument++;
+		options->num_arguments--;
+		wanted->num_names++;
 	}
-	show->streams = end < options->num_arguments || options->wait;
-	if (wanted->histograms) {
-		wanted->name = options->argument;
-		wanted->num_names = end;
-		wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
-	}
-	return parse_interval(options->num_arguments - end, options->argument + end,
-			      &show->interval);
+	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
+	show->streams = options->num_arguments || options->wait;
+	return parse_interval(options->num_arguments, options->argument, &show->interval);
 }
 
 int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,

@@ -245,7 +245,7 @@ int command_top(int argc, char **argv)
 
 	status = parse_options(COMMAND_TOP, argc, argv, false, &options);
 	if (status == STATUS_OK && !options.help)
-		status = take_names(&options, false);
+		status = take_vms(&options, 0, true);
 	if (status == STATUS_OK)
 		status = parse_top_interval(&options, &interval_ns);
 	if (status != STATUS_OK || options.help)

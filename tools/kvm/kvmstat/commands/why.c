@@ -49,7 +49,7 @@ static int run(enum command_id command, int argc, char **argv)
 
 	status = parse_options(command, argc, argv, false, &options);
 	if (status == STATUS_OK && !options.help)
-		status = take_names(&options, false);
+		status = take_vms(&options, !choice_is_made(&options.choice), true);
 	if (status == STATUS_OK && options.num_arguments > 1)
 		status = usage_error("unexpected argument '%s'", options.argument[1]);
 	if (status == STATUS_OK && !options.help)
