@@ -65,7 +65,7 @@ _kvmstat() {
 		;;&
 	*)
 		if [[ $word == -* ]]; then
-			words=${options//=/}
+			words=$(sort -u <<<"${options//=/}")
 			[ -n "$command" ] || words+=$'\n--version'
 		elif [ "$COMP_CWORD" = "$first" ]; then
 			words=$("$program" help --words)

@@ -15,11 +15,11 @@
 /* Lines of 80 characters; the overview has 24 of them. */
 const struct command_info command_info[NUM_COMMANDS] = {
 	[COMMAND_LIST] = {
-		"list", "[VM...]", "the VMs of this host, and what holds each of them up",
+		"list", "[VM...]", "the VMs of this host, and what holds them up",
 		"What the time is spent with is seen from a short look.",
 	},
 	[COMMAND_WHY] = {
-		"why", "[VM...] [INTERVAL]", "why a VM is slow, in a sentence with its figures",
+		"why", "[VM...] [INTERVAL]", "why a VM is slow, in a sentence",
 		"It is looked at for INTERVAL seconds, by default 1.",
 	},
 	[COMMAND_TOP] = {
@@ -39,7 +39,7 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long",
 	},
 	[COMMAND_HIST] = {
-		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "histograms: how long waits and exits take",
+		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take",
 	},
 	[COMMAND_WATCH] = {
 		"watch", "NAME[:PART] '>' VALUE [per WINDOW]", "wait until a statistic grows by VALUE",

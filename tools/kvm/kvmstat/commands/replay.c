@@ -143,10 +143,12 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 
 		for (status = 1; status + 1 < argc && is_own(argv[status + 1]); status++) {
 			argv[status] = argv[status + 1];
-			if (!strcmp(argv[status], "--at") && status + 2 < argc) {
-				argv[status + 1] = argv[status + 2];
-				status++;
-			}
+			if (strcmp(argv[status], "--at"))
+				continue;
+			if (status + 2 >= argc)
+				return usage_error("--at needs an argument");
+			argv[status + 1] = argv[status + 2];
+			status++;
 		}
 		argv[status] = file;
 	}

@@ -212,15 +212,30 @@ static bool any_lives(const struct tracker *tracker)
 	return false;
 }
 
+/* Who asked for something else has no use for what is wrong with VMs. */
+static int sample(struct watch *watch)
+{
+	int ret = tracker_sample(&watch->tracker);
+
+	if (!ret)
+		return STATUS_OK;
+	print_error("%s: %s", watch->inventory.source->where, strerror(-ret));
+	return STATUS_ERROR;
+}
+
 static void look(struct watch *watch)
 {
 	const struct tracker *tracker = &watch->tracker;
+	int status;
 	size_t i;
 
 	watch->output.width = standard_output().width;
 	for (i = 0; i < tracker->num_vms && !watch->is_over; i++)
 		look_at_vm(watch, tracker->vm[i]);
-	print_problems(&watch->inventory);
+	if (watch->status != STATUS_USAGE)
+		print_problems(&watch->inventory);
+	if (!watch->is_over && !flush_output(&status))
+		end_watch(watch, status);
 	watch->looked_ns = tracker->sampled_ns;
 	/* Of a single one that was there, or of processes; those of a pattern may come back. */
 	if (tracker->process_ended || chosen_have_ended(&watch->inventory) ||
@@ -277,7 +292,7 @@ static int watch_vms(struct watch *watch, int signals)
 	if (step_ns < MIN_STEP)
 		step_ns = MIN_STEP;
 	watch->output = standard_output();
-	status = sample_tracked(&watch->tracker);
+	status = sample(watch);
 	if (status != STATUS_OK)
 		return status;
 	look(watch);
@@ -290,7 +305,7 @@ static int watch_vms(struct watch *watch, int signals)
 		end_ns = next_end(end_ns, step_ns);
 		if (tracker_wait(&watch->tracker, signals, end_ns) == EVENT_INTERRUPTED)
 			break;
-		status = sample_tracked(&watch->tracker);
+		status = sample(watch);
 		if (status != STATUS_OK)
 			return status;
 		look(watch);

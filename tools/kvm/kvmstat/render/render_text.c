@@ -108,7 +108,8 @@ static void render_length(struct output *output, const struct overviews *overvie
 	size_t i;
 
 	for (i = 0; i < overviews->num_vms; i++) {
-		by_cpu |= overviews->vm[i]->rates.shares.by_cpu;
+		by_cpu |= overviews->vm[i]->rates.shares.by_cpu &&
+			  overviews->vm[i]->rates.shares.known[SHARE_GUEST];
 		is_off |= overviews->vm[i]->accounting_is_off;
 	}
 	if (!overviews->elapsed_ns || !overviews->num_vms)

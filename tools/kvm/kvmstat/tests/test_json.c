@@ -379,8 +379,6 @@ static void test_show(void)
 	values[STATE] = 1;
 	fixture_sample(&fixture, 1);
 	group = &fixture.tracked.model.group[SCOPE_VCPU];
-	subject.vm = &fixture.vm;
-	subject.id = "kvm-312";
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
 	text = xasprintf("%s", fixture.text);
@@ -444,12 +442,6 @@ static void test_show(void)
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
 	expect("shares", "null");
-	subject = (struct subject) { .id = "kvm-1", };
-	json_renderer.group(&fixture.output, &subject, group);
-	expect_head(&fixture, "statistics");
-	expect("scope", "\"file\"");
-	expect("id", "\"kvm-1\"");
-	expect("pid", "nothing");
 	tear_down(&fixture);
 }
 

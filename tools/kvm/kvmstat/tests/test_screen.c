@@ -169,29 +169,33 @@ static void test_sizes(void)
 				draw(lines, columns);
 		}
 	}
-	check(view.inside == &vms[1], "screens of every size");
+	check(view.inside == &vms[3], "screens of every size");
 	set_up();
 	draw(5, 80);
 	view_press(&view, PRESS_END);
 	draw(5, 80);
 	check_contains(line_of(3), "closed", "the last one is scrolled to");
-	check_contains(line_of(2), "gone", "after the one before");
+	check_contains(line_of(2), "web", "after the one before");
 }
 
 /* Names that differ at their end, and what has to go for them. */
 static void test_names(void)
 {
 	struct tracked_vm saved = vms[0];
+	unsigned int i;
 
 	set_up();
 	strcpy(vms[0].name, "instance-0000002a");
 	strcpy(vms[1].name, "instance-0000002b");
 	draw(12, 40);
-	check_text(line_of(1), "   PID STATEv  NAME", "40 columns: what is left");
+	check_text(line_of(1), "   PID STATEv   EXITS/s NAME", "40 columns: what is left");
 	strcpy(vms[0].name, "B\303\274cher");
 	screen.unicode = true;
 	draw(12, 80);
-	check(screen.cell[4 * 80 + 64].character == 0xfc, "UTF-8: a character is a cell");
+	for (i = 0; i < 80 && screen.cell[4 * 80 + i].character != 0xfc; i++)
+		;
+	check(i < 79 && screen.cell[4 * 80 + i + 1].character == 'c',
+	      "UTF-8: a character is a cell");
 	screen.unicode = false;
 	draw(12, 80);
 	check_contains(line_of(4), "B?cher", "UTF-8: where the terminal has none");
@@ -220,7 +224,7 @@ static void test_shares(void)
 		   "   PID STATEv  GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME",
 		   "80 columns: header");
 	check_text(line_of(2),
-		   "    10 starved     10    2    0     87     0     1      100 shop-produ~tend-7f9c8",
+		   "    10 starved     10    2    0     87     0     1      100 shop-prod~tend-7f9c8",
 		   "80 columns: the one that waits for a CPU first");
 	check_text(line_of(3),
 		   "     7 busy       100    0    0      0     0     0      900 db",
@@ -232,12 +236,12 @@ static void test_shares(void)
 	check_text(line_of(1), "   PID STATEv  GUEST% READY% NAME", "40 columns: header");
 	check_text(line_of(2), "    10 starved     10     87 shop-~7f9c8",
 		   "40 columns: one that waits for a CPU");
-	press(">>>>>");
+	press(">>>>>>");
 	draw(12, 40);
 	check_contains(line_of(1), " IDLE%v ", "sorted by the time that is idle: seen");
 	press("?");
 	draw(24, 80);
-	check_contains(line_of(23), "not counted on this architecture", "the help fits");
+	check_text(line_of(0), "kvmstat top: keys and columns", "the help fits");
 	draw(12, 40);
 	check_text(line_of(0), "kvmstat top: help, Up and Down",
 		   "40 columns: not all of the help");
@@ -408,7 +412,7 @@ static void test_vcpu(void)
 	image_values(image)[1] = 77;
 	set_up();
 	sample(&web->model, image, 1);
-	press("j");
+	press("jj");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VM && view.inside == web, "into the VM");
 	view_press(&view, PRESS_ENTER);
@@ -510,7 +514,7 @@ static void test_vcpu(void)
 	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
 	press("q");
 	draw(12, 80);
-	check_text(line_of(2), "      3        -        -        - -",
+	check_text(line_of(2), "     3 -              -",
 		   "a VM that has ended: its vCPUs have no rates either");
 	press("q");
 	check(view.level == VIEW_HOST && !web->model.focus.schema,
@@ -542,7 +546,7 @@ static void test_threads(void)
 	web->vcpu = threads;
 	web->num_tracked_threads = 2;
 	set_up();
-	press("j");
+	press("jj");
 	view_press(&view, PRESS_ENTER);
 	draw(12, 80);
 	check(view.level == VIEW_VM && strstr(line_of(2), "t311"), "threads: they have lines");

@@ -123,7 +123,7 @@ static void test_exits(void)
 	       "db (pid 312): 2000 exits/s, of 1.0 s\n"
 	       "EXITS                PER SECOND % OF EXITS % OF TIME  AVERAGE\n"
 	       "io                          500       25.0      75.0     6 us\n"
-	       "cpuid                      1500       75.0      25.0   667 ns\n"
+	       "cpuid                      1500       75.0      25.0   666 ns\n"
 	       "EXITS TO THE VMM     PER SECOND % OF EXITS\n"
 	       "io                          490       98.0\n"
 	       "mmio                         10        2.0\n",
