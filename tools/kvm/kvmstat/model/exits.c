@@ -50,6 +50,7 @@ static void add_statistics(struct exits *exits, const struct tracked_vm *tracked
 {
 	const struct statsfile_schema *schema = tracked->model.group[SCOPE_VCPU].schema;
 	const struct statsfile_desc *desc, *all = statsfile_find(schema, "exits");
+	uint64_t count;
 	unsigned int i;
 
 	for (i = 0; i < schema->num_desc; i++) {
@@ -57,8 +58,13 @@ static void add_statistics(struct exits *exits, const struct tracked_vm *tracked
 		if (desc != all && columns_is_exit(desc) && strcmp(desc->name, "sum_exits"))
 			add_row(exits, desc->name, group_total(desc, delta), 0);
 	}
-	if (all)
-		exits->total = group_total(all, delta);
+	if (!all)
+		return;
+	/* What no statistic counts; what is counted twice can be more than all. */
+	count = group_total(all, delta);
+	if (count > exits->total)
+		add_row(exits, "other", count - exits->total, 0);
+	exits->total = count;
 }
 
 void exits_find(struct exits *exits, const struct tracked_vm *tracked)

@@ -364,8 +364,8 @@ static void test_show(void)
 	struct shares shares = {
 		.known = { [SHARE_READY] = true, }, .part = { [SHARE_READY] = 0.25, },
 	};
-	struct subject subject = { .scope = SCOPE_VCPU, };
 	struct fixture fixture;
+	struct subject subject = { .vm = &fixture.vm, .id = "kvm-312", .scope = SCOPE_VCPU, };
 	struct group *group;
 	uint64_t *values;
 	char *text;

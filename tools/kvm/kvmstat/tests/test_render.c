@@ -444,15 +444,16 @@ static void test_overviews(void)
 		     "list: no time, and how long it was looked at");
 	vms[2].accounting_is_off = true;
 	vms[2].rates.shares.by_cpu = true;
+	vms[2].rates.shares.known[SHARE_GUEST] = true;
 	expect_lines(&fixture, 80,
 		     "    PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME\n"
 		     "    312 starved     60    5    0     34     0     1      500 shop-prod~end-7f9c8\n"
 		     "     31 ended        -    -    -      -     -     -        - db\n"
-		     "4242424 -            -    -    -      -     -     -        - db\n"
+		     "4242424 idle         ~0    -    -      -     -     -        - db\n"
 		     "CPU shares over the last 0.25 s, ~ from /proc\n"
 		     "For exact ones: echo 1 >/sys/module/kvm/parameters/stats_time\n",
 		     "list: how to have exact shares");
-	vms[2].rates.shares.by_cpu = false;
+	vms[2].rates.shares = (struct shares) {};
 	vms[2].accounting_is_off = false;
 	overviews.is_list = false;
 	strcpy(vms[0].name, "guest");

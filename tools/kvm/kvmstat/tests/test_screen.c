@@ -514,7 +514,7 @@ static void test_vcpu(void)
 	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
 	press("q");
 	draw(12, 80);
-	check_text(line_of(2), "     3 -              -",
+	check_text(line_of(2), "     3 -              - -",
 		   "a VM that has ended: its vCPUs have no rates either");
 	press("q");
 	check(view.level == VIEW_HOST && !web->model.focus.schema,

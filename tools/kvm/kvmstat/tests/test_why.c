@@ -176,8 +176,8 @@ static void test_sentences(void)
 	vm->rates.shares = exits;
 	render_why(&fixture.output, vm);
 	fflush(fixture.output.file);
-	check(strstr(fixture.text, "\n    PID ") && strstr(fixture.text, "\nEXITS "),
-	      "why: with the figures and the exits");
+	check_contains(fixture.text, "\n   PID STATE ", "why: with the figures");
+	check_contains(fixture.text, "\nEXITS ", "why: with the exits");
 	fixture_rewind(&fixture);
 	fixture_tear_down(&fixture);
 }
