@@ -27,6 +27,7 @@ struct show {
 	struct wanted *wanted;
 	struct interval interval;
 	bool streams;
+	bool is_shown;			/* the last sample */
 	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group, struct wanted *wanted);
@@ -357,9 +358,10 @@ static void show_sample(struct show *show, struct tracker *tracker, const char *
 		if (show->wanted->histograms && !ending)
 			show_steps(show, tracker->vm[i]);
 		else if (!show->wanted->histograms && tracker_shows(tracker, tracker->vm[i]) &&
-			 (!ending || !tracker->vm[i]->ended))
+			 !(show->is_shown && tracker->vm[i]->ended))
 			show_moves(show, tracker->vm[i], ending);
 	}
+	show->is_shown = true;
 }
 
 static int stream(struct show *show, struct tracker *tracker, int signals)
@@ -383,6 +385,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		if (event != EVENT_TIME && show->wanted->histograms)
 			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(tracker);
+		show->is_shown = false;
 		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
 		show_sample(show, tracker, NULL);

@@ -143,7 +143,8 @@ static void add_numbers(struct table *table, const struct rates *rates, double o
 	add_reason(table, rates);
 }
 
-void overview_add_vm(struct overview *overview, const struct tracked_vm *vm, const char *time)
+void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
+		     const struct rates *rates, const char *time)
 {
 	struct table *table = &overview->table;
 
@@ -152,7 +153,7 @@ void overview_add_vm(struct overview *overview, const struct tracked_vm *vm, con
 	table_add(table, "%s", vm->id);
 	table_add(table, "%zu", vm->num_vcpus);
 	table_add(table, "%s", why_names[why_of_vm(vm)]);
-	add_numbers(table, vm->ended ? NULL : &vm->rates, vm->has_other && !vm->ended ? vm->other : -1);
+	add_numbers(table, rates, rates && vm->has_other ? vm->other : -1);
 	table_add(table, "%s", vm->source);
 	table_add(table, "%s", vm->name);
 }

@@ -57,8 +57,9 @@ void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sor
 		    const char *mark, const char *time);
 void overview_note_vm(struct overview *overview, const struct tracked_vm *vm);
 void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu);
-void overview_add_vm(struct overview *overview, const struct tracked_vm *vm, const char *time);
-/* @rates: of the vCPU, or NULL: none are known. */
+/* @rates: that of the VM, of the vCPU, or NULL: none are known. */
+void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
+		     const struct rates *rates, const char *time);
 void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates);
 void overview_fit(struct overview *overview, unsigned int width);
 

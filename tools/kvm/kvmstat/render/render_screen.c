@@ -380,8 +380,10 @@ static void render_host(struct screen *screen, struct view *view)
 
 	lines = at_most(lines, count - first);
 	overview_begin(overview, false, view->sort, sort_mark(view), NULL);
+	/* One that has ended stays for a while, when it does nothing any more. */
 	for (i = 0; i < lines; i++)
-		overview_add_vm(overview, view->vm[first + i], "");
+		overview_add_vm(overview, view->vm[first + i], view->vm[first + i]->ended ?
+				NULL : &view->vm[first + i]->rates, "");
 	overview_fit(overview, screen->columns);
 	put_host_title(screen, view);
 	put_header(screen, overview);

@@ -135,7 +135,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	overview_begin(overview, false, overviews->sorted_by, "",
 		       overviews->is_list ? NULL : date);
 	for (i = 0; i < overviews->num_vms; i++)
-		overview_add_vm(overview, overviews->vm[i], time);
+		overview_add_vm(overview, overviews->vm[i], &overviews->vm[i]->rates, time);
 	overview_fit(overview, output->width);
 	header = header_number(&overview->table, &tm);
 	for (i = 0; i < overviews->num_vms; i++)
