@@ -87,6 +87,8 @@ static int compare_ranks(enum why left_why, const struct rates *left, enum why r
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column)
 {
+	static const struct rates none;
+
 	switch (column) {
 	case COLUMN_PID:
 		return compare_numbers(left->pid, right->pid);
@@ -104,7 +106,9 @@ int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *righ
 		return compare_ranks(why_of_vm(left), &left->rates, why_of_vm(right),
 				     &right->rates);
 	default:
-		return compare_rates(&left->rates, &right->rates, column);
+		/* One that has ended does nothing any more. */
+		return compare_rates(left->ended ? &none : &left->rates,
+				     right->ended ? &none : &right->rates, column);
 	}
 }
 

@@ -47,7 +47,7 @@ enum why why_of_shares(const struct shares *shares)
 		return WHY_EXITS;
 	if (!shares->known[SHARE_GUEST])
 		return WHY_UNKNOWN;
-	if (part[SHARE_GUEST] >= part[SHARE_IDLE] + part[SHARE_OFF])
+	if (part[SHARE_GUEST] > 0 && part[SHARE_GUEST] >= part[SHARE_IDLE] + part[SHARE_OFF])
 		return WHY_BUSY;
 	return shares->known[SHARE_OFF] ? WHY_OFF : WHY_IDLE;
 }

@@ -102,6 +102,10 @@ void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sor
 			.absent = !overview_has(overview, of_vcpus, i),
 		};
 	}
+	/* The mark behind a title makes no other column wider for good. */
+	if (sorted_by != overview->sorted_by)
+		memset(overview->longest, 0, sizeof(overview->longest));
+	overview->sorted_by = sorted_by;
 	column[0] = (struct column) {
 		.title = time ?: "", .left = true, .drop = 9, .absent = !time,
 	};

@@ -42,6 +42,7 @@ struct overview {
 	unsigned int longest[OVERVIEW_COLUMNS];
 	bool known[NUM_COLUMNS];
 	unsigned int width;
+	enum column_id sorted_by;
 	char sorted_title[FORMAT_SIZE];
 };	/* all zeros at first */
 
