@@ -449,7 +449,7 @@ static void test_overviews(void)
 		     "    PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME\n"
 		     "    312 starved     60    5    0     34     0     1      500 shop-prod~end-7f9c8\n"
 		     "     31 ended        -    -    -      -     -     -        - db\n"
-		     "4242424 idle         ~0    -    -      -     -     -        - db\n"
+		     "4242424 idle        ~0    -    -      -     -     -        - db\n"
 		     "CPU shares over the last 0.25 s, ~ from /proc\n"
 		     "For exact ones: echo 1 >/sys/module/kvm/parameters/stats_time\n",
 		     "list: how to have exact shares");
