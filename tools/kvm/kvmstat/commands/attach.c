@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What commands that go on do first: they look for VMs, and wait for those that are not there yet.
+ * Finds the chosen VMs for commands that run for a while, and waits for those that do not exist
+ * yet.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the program says about itself: see options.c.
+ * Help and version: see options.c.
  */
 #include <stdio.h>
 #include <string.h>

@@ -15,12 +15,12 @@
 /* Lines of 80 characters; the overview has 24 of them. */
 const struct command_info command_info[NUM_COMMANDS] = {
 	[COMMAND_LIST] = {
-		"list", "[VM...]", "the VMs of this host, and what holds them up",
-		"What the time is spent with is seen from a short look.",
+		"list", "[VM...]", "the VMs of this host and their states",
+		"Rates and shares come from a sample of a quarter of a second.",
 	},
 	[COMMAND_WHY] = {
 		"why", "[VM...] [INTERVAL]", "why a VM is slow, in a sentence",
-		"It is looked at for INTERVAL seconds, by default 1.",
+		"Samples for INTERVAL seconds, by default 1. Without VM: all VMs, the worst first.",
 	},
 	[COMMAND_TOP] = {
 		"top", "[VM...] [INTERVAL]", "all VMs on a full screen, the worst first",
@@ -87,7 +87,8 @@ static const struct option_info {
 	{ "pid", 'p', "VM", ON_VMS,
 	  "only the VM of that pid, of that name or, by a shell pattern, of such names", true, },
 	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, },
-	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW), "if the VM is not there yet, wait until it is", false, },
+	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
+	  "if the VM is not there yet, wait until it is", false, },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
 	  "those with most of that first: state, guest, kvm, vmm, ready, wait, idle, off, other, "
 	  "exits, halts, injections, ready99, exit99, vcpus; or by pid, name, reason", false, },
@@ -95,7 +96,7 @@ static const struct option_info {
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
 	  "only statistics whose name it fits", false, },
 	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST), "only those that are not 0", false, },
-	{ "verbose", 'v', NULL, BIT(SHOW), "and what each of them counts", false, },
+	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false, },
 	{ "count", 'n', "COUNT", BIT(WATCH), "end after so many events", false, },
 	{ "force", OPTION_FORCE, NULL, BIT(RECORD), "overwrite the file", false, },
 	{ "at", OPTION_AT, "TIME", BIT(REPLAY),
@@ -147,7 +148,7 @@ static const char *name_of(enum command_id command)
 	return *command_info[command].name ? command_info[command].name : "kvmstat INTERVAL";
 }
 
-/* What it is called, for the whole of an option as it was typed. */
+/* Finds an option as it was typed, with its dashes. */
 static const struct option_info *find_option(const char *text, size_t length)
 {
 	const struct option_info *info;
@@ -293,7 +294,7 @@ static int take_option(int option, struct options *options)
 	}
 }
 
-/* What getopt_long() has to know of the command's options. */
+/* Describes the command's options for getopt_long(). */
 static void describe(enum command_id command, bool in_order, struct option *longs, char *shorts)
 {
 	const struct option_info *info;

@@ -60,7 +60,7 @@ static void add_statistics(struct exits *exits, const struct tracked_vm *tracked
 	}
 	if (!all)
 		return;
-	/* What no statistic counts; what is counted twice can be more than all. */
+	/* Exits that no statistic counts. One that two statistics count is not subtracted. */
 	count = group_total(all, delta);
 	if (count > exits->total)
 		add_row(exits, "other", count - exits->total, 0);

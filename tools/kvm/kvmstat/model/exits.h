@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The exits of a VM by their reason, and what the VMM was asked for.
+ * The exits of a VM by reason: exits to KVM, and those that KVM passes on to the VMM.
  */
 #ifndef KVMSTAT_EXITS_H
 #define KVMSTAT_EXITS_H
@@ -12,7 +12,7 @@ struct exits {
 		const char *name;
 		uint64_t count;
 		uint64_t ns;		/* in KVM, until the guest or the VMM went on */
-	} *row;				/* what there was most of first */
+	} *row;				/* the most expensive, or the most frequent, first */
 	size_t count;
 	uint64_t total, total_ns;
 	bool has_times;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The columns, and what VMs and vCPUs can be sorted by.
+ * The columns, and the orders of VMs and vCPUs.
  */
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "model/why.h"
 
 /*
- * Shares, waits for a CPU and the pid are the last to go. The state says which of the shares is
- * the one to look at, and idle is what the others leave.
+ * Shares, READY% and the pid are the last to go. The state names the share to look at. IDLE% is
+ * the rest of the others, so it is the first share to go.
  */
 const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_PID] = { "PID", "pid", "pid", .drop = 1, .least = 6, },
@@ -74,7 +74,7 @@ static int compare_rates(const struct rates *left, const struct rates *right,
 	return column == COLUMN_TOP ? strcmp(rates_reason(left), rates_reason(right)) : 0;
 }
 
-/* What is as bad is sorted by what happens. */
+/* Sort equal states by exits. */
 static int compare_ranks(enum why left_why, const struct rates *left, enum why right_why,
 			 const struct rates *right)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The columns in which VMs and vCPUs are shown, the same everywhere: in the list, while they are
- * watched, in top, in CSV and in JSON; and what they can be sorted by.
+ * One table of columns for the list, lines of intervals, top, CSV and JSON, and the orders of VMs
+ * and vCPUs.
  */
 #ifndef KVMSTAT_ORDER_H
 #define KVMSTAT_ORDER_H
@@ -30,9 +30,9 @@ struct column_info {
 	const char *title;
 	const char *key;		/* of --sort and of JSON, */
 	const char *csv;		/* and of CSV, which has no other place for the unit */
-	unsigned int drop;		/* where there is no room the highest goes first */
-	unsigned int least, most;	/* width; 0: as wide as what stands there */
-	bool left;			/* text; of numbers the large ones are looked for */
+	unsigned int drop;		/* the highest goes first if there is no room */
+	unsigned int least, most;	/* width; 0: that of the longest text */
+	bool left;			/* text, not a number */
 };
 
 extern const struct column_info column_info[NUM_COLUMNS];
@@ -61,7 +61,7 @@ static inline bool column_begins_low(enum column_id column)
 	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
 }
 
-/* As strcmp(). Of vCPUs there is what they do, and the id. */
+/* As strcmp(). vCPUs have an id, shares and rates only. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column);
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,

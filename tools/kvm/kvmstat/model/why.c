@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What holds a VM or vCPU up.
+ * The state of a VM or vCPU, in one word.
  */
 #include "model/why.h"
 
@@ -18,11 +18,11 @@ const char * const why_names[NUM_WHYS] = {
 	[WHY_STARVED] = "starved",
 };
 
-/* Which part of the time is too much. */
-#define MUCH_WAITED 0.1			/* for what the VM has a right to */
-#define MUCH_WORK 0.2			/* of the host for the VM */
+/* A larger part of the time is the reason why the VM is slow. */
+#define MUCH_WAITED 0.1			/* of the time, for a CPU or memory */
+#define MUCH_WORK 0.2			/* of the time, in the host */
 
-/* Which share a reason is the reason of. */
+/* The share that decides between two VMs in the same state. */
 static const enum share why_shares[NUM_WHYS] = {
 	[WHY_IDLE] = SHARE_IDLE,
 	[WHY_OFF] = SHARE_OFF,

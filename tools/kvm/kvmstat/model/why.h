@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What holds a VM or vCPU up, in one word: the first question of an operator. It is decided by
- * what the time was spent with, and by what is known of the threads.
+ * The state of a VM or vCPU in one word, which answers the operator's first question: why is it
+ * slow? The shares of its time and the states of its threads decide.
  */
 #ifndef KVMSTAT_WHY_H
 #define KVMSTAT_WHY_H
 
 #include "model/tracker.h"
 
-/* The worse it is the higher: VMs are sorted by it. */
+/* The worst state has the highest number: VMs are sorted by it. */
 enum why {
 	WHY_UNKNOWN,
 	WHY_ENDED,
@@ -29,7 +29,7 @@ extern const char * const why_names[NUM_WHYS];
 enum why why_of_shares(const struct shares *shares);
 enum why why_of_vm(const struct tracked_vm *tracked);
 
-/* A number to sort by: what is worse first, and of these the largest part of the time. */
+/* A number to sort by: the state, then the share of the time that decided it. */
 double why_rank(enum why why, const struct shares *shares);
 
 #endif /* KVMSTAT_WHY_H */

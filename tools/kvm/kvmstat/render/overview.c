@@ -31,7 +31,7 @@ static void format_quantile(char text[FORMAT_SIZE], const struct quantile_of *qu
 		 (int)(blank ? blank - bound : FORMAT_SIZE), bound, blank ? blank + 1 : "");
 }
 
-/* Of numbers. "-" of what is not known. */
+/* A number, or "-" if it is not known. */
 static void format_number(char text[FORMAT_SIZE], const struct rates *rates,
 			  enum column_id column)
 {
@@ -75,7 +75,7 @@ void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vc
 	note_rates(overview, &vcpu->rates);
 }
 
-/* Of numbers there are only columns of which something is known, and those of exits. */
+/* A column of numbers exists once any line has a value in it; EXITS/s always exists. */
 bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id column)
 {
 	if (of_vcpus && (column == COLUMN_VM || column == COLUMN_VCPUS || column == COLUMN_OTHER ||

@@ -18,14 +18,14 @@
 /* All VMs of the host at the end of an interval. */
 struct overviews {
 	struct timespec time;		/* CLOCK_REALTIME */
-	uint64_t elapsed_ns;		/* what rates are of, if a VM was there throughout */
+	uint64_t elapsed_ns;		/* length of the interval */
 	const struct tracked_vm **vm;
 	size_t num_vms;
-	bool is_list;			/* of what is there, and not one of many intervals */
+	bool is_list;			/* printed once, without the time */
 	enum column_id sorted_by;	/* which is to be seen; NUM_COLUMNS: none */
 };
 
-/* What its rates are of: since it was found, and until it ended. All of it if none are known. */
+/* The part of the interval in which the VM existed, or all of it without rates. */
 static inline uint64_t overview_elapsed_ns(const struct overviews *overviews,
 					   const struct tracked_vm *vm)
 {
@@ -35,7 +35,10 @@ static inline uint64_t overview_elapsed_ns(const struct overviews *overviews,
 /* In front of the others a line may have a time. */
 #define OVERVIEW_COLUMNS (NUM_COLUMNS + 1)
 
-/* A table of them, which goes on: of columns what was ever known, and the longest text. */
+/*
+ * A table of VMs or vCPUs that is printed or drawn again and again: it remembers which columns
+ * ever had a value, and the longest text of each.
+ */
 struct overview {
 	struct table table;
 	struct column column[OVERVIEW_COLUMNS];
@@ -46,25 +49,25 @@ struct overview {
 	char sorted_title[FORMAT_SIZE];
 };	/* all zeros at first */
 
-/* Whether it is a column of VMs, or of vCPUs, of which anything is known. */
+/* Whether VMs, or vCPUs, have the column and any of them has a value in it. */
 bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id column);
 
 /*
- * A line each for VMs or vCPUs, and what is @sorted_by. With a @mark that stands behind its
- * title; @time is NULL, or the title of the column of times. Then lines are added and it is
- * fitted into @width; the table is to be freed.
+ * Begins a table. The column @sorted_by is never left out and has @mark behind its title. @time is
+ * NULL or the title of the column of times. The caller adds lines, calls overview_fit() and frees
+ * the table.
  */
 void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sorted_by,
 		    const char *mark, const char *time);
 void overview_note_vm(struct overview *overview, const struct tracked_vm *vm);
 void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu);
-/* @rates: that of the VM, of the vCPU, or NULL: none are known. */
+/* @rates: NULL if none are known. */
 void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
 		     const struct rates *rates, const char *time);
 void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates);
 void overview_fit(struct overview *overview, unsigned int width);
 
-/* How the share is shown: what is of /proc is not as exact. */
+/* A share in percent, with ~ in front if it comes from /proc, which is less exact. */
 void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, enum share share);
 
 /* Has the kernel account for time. */

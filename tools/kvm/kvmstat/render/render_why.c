@@ -13,7 +13,7 @@
 #include "util/text.h"
 #include "util/util.h"
 
-/* As many reasons as are a reason. */
+/* Rows of exits below the sentence. */
 #define SOME_ROWS 3
 
 static double percent(const struct tracked_vm *vm, enum share share)
@@ -21,7 +21,7 @@ static double percent(const struct tracked_vm *vm, enum share share)
 	return 100 * vm->rates.shares.part[share];
 }
 
-/* What most of the exits are for, or most of the time that they take; or nothing. */
+/* The reason that takes most of the time, or without times the most frequent one. */
 static char *describe_top(const struct exits *exits)
 {
 	const struct exit_row *top = exits->row;
@@ -135,7 +135,7 @@ static void print_sentence(const struct output *output, const char *text)
 	fputc('\n', output->file);
 }
 
-/* As kvmstat list has it, but for the name. */
+/* The VM's line of kvmstat list. */
 static void print_figures(struct output *output, const struct tracked_vm *vm)
 {
 	struct output figures = { .file = output->file, .width = output->width, };

@@ -7,7 +7,7 @@
 
 #include "render/render.h"
 
-/* What holds it up, in a sentence, and the figures behind it. */
+/* Why it is slow, in a sentence, and the figures behind it. */
 void render_why(struct output *output, const struct tracked_vm *vm);
 
 /* Its exits by reason, and those to its VMM. */

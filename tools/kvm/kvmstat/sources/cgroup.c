@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cgroup of a process does to it.
+ * The state of a process' cgroup.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -42,11 +42,11 @@ struct cgroup_state cgroup_read(const char *proc, const char *root, pid_t pid, p
 		return state;
 	cgroup = strchr(cgroup, '/');
 	cgroup[strcspn(cgroup, "\n")] = '\0';
-	/* One that is outside of this cgroup namespace. */
+	/* The cgroup is outside of this cgroup namespace. */
 	if (strstr(cgroup, "/.."))
 		return state;
 	state.is_frozen = read_number(root, cgroup, "cgroup.events", "frozen ");
-	/* A quota holds for all that is below it. */
+	/* A quota limits all cgroups below. */
 	while ((end = strrchr(cgroup, '/'))) {
 		usec = read_number(root, cgroup, "cpu.stat", "throttled_usec ");
 		if (usec * 1000 > state.throttled_ns)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the cgroup of a process does to it: whether it is frozen, and how long it was kept from
- * running because its quota of CPU time was used up. Of cgroup v2; both directories are
- * parameters, so that tests bring their own.
+ * The state of a process' cgroup (v2): frozen or not, and how long its quota of CPU time kept it
+ * from running. Both directories are parameters, so that tests bring their own.
  */
 #ifndef KVMSTAT_CGROUP_H
 #define KVMSTAT_CGROUP_H
@@ -12,7 +11,7 @@
 #include <sys/types.h>
 
 struct cgroup_state {
-	uint64_t throttled_ns;		/* of the cgroup or of one above it, whichever is most */
+	uint64_t throttled_ns;		/* the highest of the cgroup and those above it */
 	uint32_t is_frozen;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What holds a VM up: in a word, in a sentence, and the exits behind it.
+ * The state of a VM in a word and in a sentence, and its exits.
  */
 #include <stdlib.h>
 #include <string.h>
