@@ -39,10 +39,12 @@ static bool any_runs(const struct overviews *overviews)
 	return false;
 }
 
+/* To a person, once. */
 static void say_accounting(struct stream *stream, const struct overviews *overviews)
 {
 	size_t i;
 
+	stream->is_said |= render != &text_renderer || !isatty(STDERR_FILENO);
 	for (i = 0; i < overviews->num_vms && !stream->is_said; i++) {
 		if (!overviews->vm[i]->accounting_is_off)
 			continue;
