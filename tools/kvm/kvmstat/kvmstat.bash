@@ -30,7 +30,7 @@ _kvmstat_statistics() {
 
 _kvmstat() {
 	local program=$1 word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local command= first=1 options words= i
+	local command='' first=1 options words='' i
 
 	COMPREPLY=()
 	# The command, or that behind the file of a recording.
