@@ -2,68 +2,20 @@
 # shellcheck shell=bash
 #
 # Completes the command line of kvmstat in bash. Commands and options are those that
-# kvmstat --help names, so that they cannot differ from those of the program.
+# "kvmstat help --words" names, so that they cannot differ from those of the program.
 
-# The words of the help text $1 that a line may begin with: commands.
-_kvmstat_commands() {
-	sed -nE 's/^  kvmstat \[?([a-z]+).*/\1/p' <<<"$1" | sort -u
-}
-
-# Those that follow the file of replay.
-_kvmstat_replayed() {
-	sed -nE 's/^  kvmstat replay FILE ([a-z]+(\|[a-z]+)+).*/\1/p' <<<"$1" | tr '|' '\n'
-}
-
-# Options that command $2 has, or kvmstat without a command: they stand in its lines of the
-# usage, and these in none of them.
-_kvmstat_options_of() {
-	local option options
-
-	options=$(awk -v command="$2" '/^Options:/ { exit }
-		/^  kvmstat / { on = ($2 ~ /^[a-z]+$/ ? $2 : "") == command } on' <<<"$1" |
-		grep -oE -- '(^|[[ ])--?[a-z]+(-[a-z]+)*' | tr -d '[ ')
-	for option in $options; do
-		case $option in
-		--*) echo "$option" ;;
-		*) sed -nE "s/^ +$option, (--[a-z]+).*/\\1/p" <<<"$1" ;;
-		esac
-	done | sort -u
-	case $2 in
-	'' | list | show | hist | watch) printf -- '--%s\n' json csv help ;;
-	help) ;;
-	*) echo --help ;;
-	esac
-}
-
-# Those of a line behind replay and its file: in front of a command it has some of its own.
-_kvmstat_options_of_replay() {
-	local help=$1 word
-	shift
-
-	for word; do
-		if _kvmstat_replayed "$help" | grep -qxF -- "$word"; then
-			_kvmstat_options_of "$help" "$word"
-			return
-		fi
-	done
-	printf -- '--%s\n' at info
-	_kvmstat_options_of "$help" ''
-}
-
-# The VMs of this host, or of the recording that is replayed.
-_kvmstat_list() {
+# The VMs of this host, or of the recording that is replayed: pids and names. The columns are
+# known by their titles; names stand last.
+_kvmstat_vms() {
 	local program=$1
 
 	if [ "${COMP_WORDS[1]}" != replay ]; then
 		"$program" list --csv
 	elif [ -f "${COMP_WORDS[2]}" ]; then
 		"$program" replay "${COMP_WORDS[2]}" list --csv
-	fi 2>/dev/null
-}
-
-# Whether option $2 is one that an argument follows.
-_kvmstat_takes_argument() {
-	grep -qE -- "(^|[ ,])$2( |, --[a-z-]+ )[A-Z[]" <<<"$1"
+	fi 2>/dev/null | tr -d '\r' | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "pid") pid = i; next }
+		{ print $pid; if ($NF !~ /^[0-9]*$/) print $NF }' | _kvmstat_plain | sort -u
 }
 
 # Names of VMs are anybody's, and what is offered is expanded by the shell, here and once more
@@ -72,43 +24,63 @@ _kvmstat_plain() {
 	LC_ALL=C grep -xE '[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*'
 }
 
+_kvmstat_statistics() {
+	"$1" explain '*' 2>/dev/null | sed -nE 's/^([a-z0-9_]+) \((of the VM|of each vCPU).*/\1/p'
+}
+
 _kvmstat() {
 	local program=$1 word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local help words=
+	local command='' first=1 options words='' i
 
 	COMPREPLY=()
-	help=$("$program" --help 2>/dev/null) || return 0
+	# The command, or that behind the file of a recording.
+	if [ "${COMP_WORDS[1]}" = replay ]; then
+		first=3
+		[ "$COMP_CWORD" -gt 2 ] || first=1
+	fi
+	for ((i = first; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} =~ ^[a-z]+$ ]]; then
+			command=${COMP_WORDS[i]}
+			break
+		fi
+	done
+	options=$("$program" help --words "$command" 2>/dev/null) || return 0
+	if [ "$first" = 3 ] && [ -z "$command" ]; then
+		options+=$'\n'$("$program" help --words replay)
+	fi
 	case $previous in
-	-p | --pid)
-		words=$(_kvmstat_list "$program" |
-			awk -F, 'NR > 1 { print $1; if ($3 !~ /^[0-9]*$/) print $3 }' |
-			_kvmstat_plain | sort -u)
-		;;
+	-p | --pid) words=$(_kvmstat_vms "$program") ;;
 	--sort)
-		words='guest kvm vmm ready idle exits halts injections vcpus ready50 ready99
-			exit50 exit99 name pid reason'
+		words='state guest kvm vmm ready wait idle off other exits halts injections
+			ready99 exit99 vcpus name pid reason'
 		;;
+	--stat) words=$(_kvmstat_statistics "$program") ;;
 	--label)
 		words=$("$program" export --label '' 2>&1 |
 			sed -n 's/.* is no label of whose VM it is: \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
 		;;
-	-*)
-		! _kvmstat_takes_argument "$help" "$previous" || return 0
+	-[cn]) return 0 ;;
+	--*)
+		! grep -qx -- "$previous=" <<<"$options" || return 0
 		;;&
 	*)
-		if [[ $word == -* && ${COMP_WORDS[1]} == replay ]]; then
-			words=$(_kvmstat_options_of_replay "$help" "${COMP_WORDS[@]:3}")
-		elif [[ $word == -* && ${COMP_WORDS[1]} =~ ^[a-z]+$ ]]; then
-			words=$(_kvmstat_options_of "$help" "${COMP_WORDS[1]}")
-		elif [[ $word == -* ]]; then
-			words=$(_kvmstat_options_of "$help" '')
-			[ "$COMP_CWORD" -gt 1 ] || words+=$'\n--version'
-		elif [ "${COMP_WORDS[1]}" = explain ] && [ "$COMP_CWORD" -gt 1 ]; then
-			words=$("$program" explain '*' 2>/dev/null | sed -nE 's/^([a-z0-9_]+) \(.*/\1/p')
-		elif [ "$COMP_CWORD" -eq 1 ]; then
-			words=$(_kvmstat_commands "$help")
-		elif [ "$COMP_CWORD" -eq 3 ] && [ "${COMP_WORDS[1]}" = replay ]; then
-			words=$(_kvmstat_replayed "$help")
+		if [[ $word == -* ]]; then
+			words=$(sort -u <<<"${options//=/}")
+			[ -n "$command" ] || words+=$'\n--version'
+		elif [ "$COMP_CWORD" = "$first" ]; then
+			words=$("$program" help --words)
+			[ "$first" = 1 ] ||
+				words=$(grep -vxE 'record|replay|export|explain|help' <<<"$words")
+		else
+			case $command in
+			list | why | top | show | exits) words=$(_kvmstat_vms "$program") ;;
+			hist) words="$(_kvmstat_vms "$program") $(_kvmstat_statistics "$program")" ;;
+			watch) words=$(_kvmstat_statistics "$program") ;;
+			explain)
+				words=$("$program" explain '*' 2>/dev/null | sed -nE 's/^([a-z0-9_]+) \(.*/\1/p')
+				;;
+			help) words=$("$program" help --words) ;;
+			esac
 		fi
 		;;
 	esac

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "commands/command.h"
+#include "commands/options.h"
 #include "render/render.h"
 #include "sources/replay.h"
 #include "util/complaint.h"
@@ -21,27 +22,25 @@
 static int run_replay(int argc, char **argv);
 
 static const struct command {
-	const char *name;
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
 	bool formats;				/* it has --json and --csv */
 	bool replay;				/* it can look at a recording, */
 	bool latest;				/* and then at the end of it */
-} commands[] = {
-	{ .name = "list", .run = command_list, .formats = true, .replay = true, .latest = true, },
-	{ .name = "show", .run = command_show, .formats = true, .replay = true, .latest = true, },
-	{ .name = "hist", .run = command_hist, .formats = true, .replay = true, .latest = true, },
-	{ .name = "top", .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
-	{ .name = "watch", .run = command_watch, .formats = true, .replay = true, },
-	{ .name = "record", .run = command_record, },
-	{ .name = "replay", .run = run_replay, .formats = true, },
-	{ .name = "export", .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
-	{ .name = "explain", .run = command_explain, },
-	{ .name = "help", .run = command_help, },
-	{ .name = "-h", .run = command_help, },
-	{ .name = "--help", .run = command_help, },
-	{ .name = "-V", .run = command_version, },
-	{ .name = "--version", .run = command_version, },
+} commands[NUM_COMMANDS] = {
+	[COMMAND_LIST] = { .run = command_list, .formats = true, .replay = true, .latest = true, },
+	[COMMAND_WHY] = { .run = command_why, .replay = true, .latest = true, },
+	[COMMAND_TOP] = { .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
+	[COMMAND_STREAM] = { .run = command_stream, .formats = true, .replay = true, },
+	[COMMAND_SHOW] = { .run = command_show, .formats = true, .replay = true, .latest = true, },
+	[COMMAND_EXITS] = { .run = command_exits, .replay = true, .latest = true, },
+	[COMMAND_HIST] = { .run = command_hist, .formats = true, .replay = true, .latest = true, },
+	[COMMAND_WATCH] = { .run = command_watch, .formats = true, .replay = true, },
+	[COMMAND_RECORD] = { .run = command_record, },
+	[COMMAND_REPLAY] = { .run = run_replay, .formats = true, },
+	[COMMAND_EXPORT] = { .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
+	[COMMAND_EXPLAIN] = { .run = command_explain, },
+	[COMMAND_HELP] = { .run = command_help, },
 };
 
 /* --json and --csv may stand anywhere in front of "--". They are removed. */
@@ -90,38 +89,37 @@ static int choose_format(int *argc, char **argv)
 	return json ? choose_json() : STATUS_OK;
 }
 
-/* What is in front of its arguments is a path, or the file that is replayed. */
-static int run_stream(int argc, char **argv)
+static int run(enum command_id id, int argc, char **argv)
 {
-	char name[] = "kvmstat INTERVAL";
+	const struct command *command = &commands[id];
+	const char *name = command_info[id].name;
 
-	argv[0] = name;
-	return replay_begin(false) ? command_stream(argc, argv) : STATUS_ERROR;
+	if (!command->run)
+		return library_error(name, command->needs);
+	if (format && !command->formats)
+		return usage_error("%s has no %s", name, format);
+	if (replay_recording() && !command->replay)
+		return usage_error("%s cannot look at a recording", name);
+	return replay_begin(command->latest) ? command->run(argc, argv) : STATUS_ERROR;
 }
 
 static int run_command(int argc, char **argv)
 {
-	const struct command *command;
+	enum command_id id;
 
-	/* A stream has no name: an interval or -p PID is enough, or nothing at all. */
-	if (argc < 2)
-		return run_stream(argc, argv);
-	for (command = commands; command < commands + ARRAY_SIZE(commands); command++) {
-		if (strcmp(argv[1], command->name))
-			continue;
-		if (!command->run)
-			return library_error(command->name, command->needs);
-		if (format && !command->formats)
-			return usage_error("%s has no %s", command->name, format);
-		if (replay_recording() && !command->replay)
-			return usage_error("%s cannot look at a recording", command->name);
-		if (!replay_begin(command->latest))
-			return STATUS_ERROR;
-		return command->run(argc - 1, argv + 1);
-	}
-	if (argv[1][0] == '-' || argv[1][0] == '.' || (argv[1][0] >= '0' && argv[1][0] <= '9'))
-		return run_stream(argc, argv);
-	return usage_error("unknown command '%s'", argv[1]);
+	/* A stream has no name: an interval or -p VM is enough, or nothing at all. */
+	if (argc < 2 || is_interval(argv[1]))
+		return run(COMMAND_STREAM, argc, argv);
+	if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))
+		return command_version(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))
+		return run(COMMAND_HELP, argc - 1, argv + 1);
+	if (argv[1][0] == '-')
+		return run(COMMAND_STREAM, argc, argv);
+	id = find_command(argv[1]);
+	if (id == NUM_COMMANDS)
+		return usage_error("unknown command '%s'", argv[1]);
+	return run(id, argc - 1, argv + 1);
 }
 
 static int run_replay(int argc, char **argv)

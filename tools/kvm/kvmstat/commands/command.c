@@ -4,7 +4,6 @@
  * closed pipe.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -45,119 +44,11 @@ int library_error(const char *what, const char *library)
 	return STATUS_ERROR;
 }
 
-/* Of all commands. */
-static const char * const long_options[] = {
-	"at", "buckets", "count", "csv", "exec", "fd", "force", "help", "info", "json", "label",
-	"limit", "listen", "nonzero", "per-vcpu", "pid", "sort", "stat", "sum", "vcpu",
-	"verbose", "version", "wait",
-};
-
-int unknown_option(const char *option, const char *command)
-{
-	size_t i, length = strcspn(option, "=");
-	bool known = strlen(option) == 2 && strchr("cfhnpvwV", option[1]);
-
-	for (i = 0; i < ARRAY_SIZE(long_options); i++)
-		known |= length == 2 + strlen(long_options[i]) &&
-			 !strncmp(option + 2, long_options[i], length - 2);
-	return known ? usage_error("%.*s is not an option of %s", (int)length, option, command) :
-		       usage_error("unknown option %s", option);
-}
-
-/* Whether it has no argument, but perhaps one that was given to it. */
-static bool is_flag(const char *option)
-{
-	static const char * const flags[] = {
-		"csv", "force", "help", "info", "json", "nonzero", "per-vcpu", "sum", "verbose",
-		"version", "wait",
-	};
-	size_t i, length = strcspn(option, "=");
-
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		if (length == 2 + strlen(flags[i]) && !strncmp(option, "--", 2) &&
-		    !strncmp(option + 2, flags[i], length - 2))
-			return true;
-	}
-	return false;
-}
-
-/* What getopt_long() refused. */
-static int option_error(int option, char **argv)
-{
-	const char short_option[] = { '-', optopt, '\0', };
-	const char *name = argv[optind - 1];
-
-	if (option == ':')
-		return usage_error("%s needs an argument", name);
-	/* It knows only options of this command. */
-	if (optopt && is_flag(name) && strchr(name, '='))
-		return usage_error("%.*s has no argument", (int)strcspn(name, "="), name);
-	if (!strcmp(name, "--vcpu") || optopt == 'c')
-		return usage_error("-c N is for show, hist and watch");
-	/* Of short options that are written together only optopt knows which one it was. */
-	if (optopt && strncmp(name, "--", 2))
-		name = short_option;
-	return unknown_option(name, argv[0]);
-}
-
-int parse_vm_option(int option, char **argv, struct vm_options *options)
-{
-	const char *error;
-
-	switch (option) {
-	case 'p':
-		error = choice_add(&options->choice, optarg);
-		return error ? usage_error("'%s' %s", optarg, error) : STATUS_OK;
-	case 'h':
-		options->help = true;
-		return STATUS_OK;
-	default:
-		return option_error(option, argv);
-	}
-}
-
-int parse_line_option(int option, struct line_options *options)
-{
-	if (option == 'n' && options->limit)
-		return usage_error("--limit N is there twice");
-	if (option == 'n')
-		return parse_number(optarg, 1, INT_MAX, &options->limit) ?
-			usage_error("'%s' is not a number of VMs", optarg) : STATUS_OK;
-	if (options->sorted)
-		return usage_error("--sort COLUMN is there twice");
-	options->sorted = true;
-	options->order = column_find(optarg);
-	return options->order == NUM_COLUMNS ?
-		usage_error("'%s' is no column to sort by", optarg) : STATUS_OK;
-}
-
-int parse_stat(regex_t *regex, const regex_t **only)
-{
-	if (*only)
-		return usage_error("--stat REGEX is there twice");
-	if (regcomp(regex, optarg, REG_EXTENDED | REG_NOSUB))
-		return usage_error("'%s' is no regular expression", optarg);
-	*only = regex;
-	return STATUS_OK;
-}
-
-int parse_vcpu(const char *text, int *vcpu)
-{
-	uint64_t number;
-
-	if (*vcpu >= 0)
-		return usage_error("-c N is there twice");
-	if (parse_number(text, 0, VCPU_SUM - 1, &number))
-		return usage_error("'%s' is not a vCPU's number", text);
-	*vcpu = number;
-	return STATUS_OK;
-}
-
 static int compare_lines(const void *a, const void *b, void *argument)
 {
 	const struct tracked_vm *left = *(const struct tracked_vm * const *)a;
 	const struct tracked_vm *right = *(const struct tracked_vm * const *)b;
-	const struct line_options *options = argument;
+	const struct options *options = argument;
 	int order = compare_tracked(left, right, options->order);
 
 	if (order)
@@ -166,20 +57,20 @@ static int compare_lines(const void *a, const void *b, void *argument)
 }
 
 /* One that has ended is in one last sample. */
-static size_t list_shown(const struct tracker *tracker, const struct line_options *options,
+static size_t list_shown(const struct tracker *tracker, const struct options *options,
 			 const struct tracked_vm **shown)
 {
 	size_t i, count = 0;
 
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (tracker_shows(tracker, tracker->vm[i]) &&
-		    !(options->only_running && tracker->vm[i]->ended))
+		    !(options->command != COMMAND_STREAM && tracker->vm[i]->ended))
 			shown[count++] = tracker->vm[i];
 	}
 	return count;
 }
 
-void get_overviews(const struct tracker *tracker, const struct line_options *options,
+void get_overviews(const struct tracker *tracker, const struct options *options,
 		   struct overviews *overviews)
 {
 	const struct tracked_vm **vm = xcalloc(tracker->num_vms, sizeof(*vm));
@@ -189,10 +80,9 @@ void get_overviews(const struct tracker *tracker, const struct line_options *opt
 		.elapsed_ns = tracker->elapsed_ns,
 		.vm = vm,
 		.num_vms = list_shown(tracker, options, vm),
-		.sorted = options->sorted,
 		.sorted_by = options->order,
 	};
-	if (options->sorted && overviews->num_vms)
+	if (options->order != NUM_COLUMNS && overviews->num_vms)
 		qsort_r(vm, overviews->num_vms, sizeof(*vm), compare_lines, (void *)options);
 	if (options->limit && overviews->num_vms > options->limit)
 		overviews->num_vms = options->limit;
@@ -285,11 +175,8 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
-/* Long enough for the ticks that /proc counts, and short enough to be waited for. */
-#define LOOK_NS (NSEC_PER_SEC / 4)
-
 /* Of a recording it ends with the sample that is meant; of the first there is nothing before. */
-int take_look(struct tracker *tracker)
+int take_look(struct tracker *tracker, uint64_t interval_ns)
 {
 	const struct recording *recording = replay_recording();
 	bool first = recording && !recording->position;
@@ -300,7 +187,7 @@ int take_look(struct tracker *tracker)
 	status = sample_tracked(tracker);
 	if (status != STATUS_OK || first || (!recording && !tracker->num_vms))
 		return status;
-	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : LOOK_NS));
+	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : interval_ns));
 	/* What has come with that sample is there, whatever the time since the one before. */
 	if (recording)
 		tracker->scanned_ns = 0;
@@ -322,7 +209,8 @@ void print_denied(const struct inventory *inventory)
 
 	if (denied)
 		print_error("%s", denied);
-	else if (!inventory->num_vms && !inventory->num_problems)
+	/* For a program an empty answer is one. */
+	else if (!inventory->num_vms && !inventory->num_problems && render == &text_renderer)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
 	free(denied);

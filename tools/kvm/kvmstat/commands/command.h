@@ -5,11 +5,10 @@
 #ifndef KVMSTAT_COMMAND_H
 #define KVMSTAT_COMMAND_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "model/order.h"
+#include "commands/options.h"
 #include "model/tracker.h"
 #include "privilege/privilege.h"
 #include "render/render.h"
@@ -20,6 +19,8 @@
 
 /* @argv[0] is the command's name. They return an enum exit_status. */
 int command_list(int argc, char **argv);
+int command_why(int argc, char **argv);
+int command_exits(int argc, char **argv);
 int command_stream(int argc, char **argv);
 int command_watch(int argc, char **argv);
 int command_show(int argc, char **argv);
@@ -73,55 +74,11 @@ int library_error(const char *what, const char *library);
 __printf(1, 2)
 int usage_error(const char *format, ...);
 
-/* The same of an option that @command does not have, but maybe another one. */
-int unknown_option(const char *option, const char *command);
-
-/* The options that every command on VMs has. */
-struct vm_options {
-	struct choice choice;
-	bool help;		/* asked for: then nothing else counts */
-};
-
-#define VM_OPTIONS "p:h"
-#define PID_OPTION { .name = "pid", .has_arg = required_argument, .val = 'p', }
-#define HELP_OPTION { .name = "help", .has_arg = no_argument, .val = 'h', }
-
-/*
- * For what getopt_long() returned, if the command does not know the option itself.
- * STATUS_OK, or STATUS_USAGE after an error line.
- */
-int parse_vm_option(int option, char **argv, struct vm_options *options);
-
-/* Of which commands that have a line per VM show first which ones. */
-struct line_options {
-	bool sorted;
-	enum column_id order;
-	uint64_t limit;			/* 0: none */
-	bool only_running;		/* not what has ended since the sample before */
-};
-
-#define SORT_OPTION { .name = "sort", .has_arg = required_argument, .val = 's', }
-#define LIMIT_OPTION { .name = "limit", .has_arg = required_argument, .val = 'n', }
-
-/* One of these. STATUS_OK, or STATUS_USAGE after an error line. */
-int parse_line_option(int option, struct line_options *options);
-
 /*
  * The VMs of the last sample, as they are to be shown. The caller frees overviews->vm.
  */
-void get_overviews(const struct tracker *tracker, const struct line_options *options,
+void get_overviews(const struct tracker *tracker, const struct options *options,
 		   struct overviews *overviews);
-
-#define STAT_OPTION { .name = "stat", .has_arg = required_argument, .val = 's', }
-
-/*
- * This one, once: *@only is NULL before, and then @regex, which the caller frees. STATUS_OK,
- * or STATUS_USAGE after an error line.
- */
-int parse_stat(regex_t *regex, const regex_t **only);
-
-/* -c N, once: @vcpu is -1 before. STATUS_OK, or STATUS_USAGE after an error line. */
-int parse_vcpu(const char *text, int *vcpu);
 
 /*
  * From what is left of a command line. What is not there stays as it is in
@@ -157,10 +114,13 @@ void print_problems(struct inventory *inventory);
 int sample_tracked(struct tracker *tracker);
 
 /*
- * The same twice, a short while apart: then it is known what time is spent with. Of a
- * recording it is the interval that ends with the sample where it is.
+ * The same twice, so far apart: then it is known what time is spent with. Of a recording it is
+ * the interval that ends with the sample where it is.
  */
-int take_look(struct tracker *tracker);
+int take_look(struct tracker *tracker, uint64_t interval_ns);
+
+/* Long enough for the ticks that /proc counts, and short enough to be waited for. */
+#define LOOK_NS (NSEC_PER_SEC / 4)
 
 /*
  * STATUS_ERROR if something that should be shown was not, or if no VM was found and there
@@ -193,6 +153,13 @@ int find_chosen(struct inventory *inventory, bool may_come);
 
 /* An error line for each chosen name that no VM has yet: it may be a mistake. */
 void print_missing(struct inventory *inventory);
+
+/*
+ * Looks for what is chosen, where it is asked for until it is there, and in *@stopped whether it
+ * was interrupted before. Of a single process it is the tracker's. STATUS_OK or STATUS_ERROR after
+ * error lines.
+ */
+int attach(struct tracker *tracker, const struct options *options, int signals, bool *stopped);
 
 /*
  * One or the other, and in *@process the process if it is a single one: look_for_vms() was

@@ -3,7 +3,6 @@
  * kvmstat explain NAME...: what statistics count, and what exits have happened for, in the
  * sentences of the lists that KVM is built from.
  */
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,24 +40,16 @@ static bool explain(const char *pattern)
 
 int command_explain(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		HELP_OPTION,
-		{},
-	};
-	struct vm_options options = {};
-	int option, status = STATUS_OK;
+	struct options options;
+	int i, status;
 
-	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-		status = parse_vm_option(option, argv, &options);
-		if (status != STATUS_OK)
-			return status;
-		if (options.help)
-			return command_help(1, argv);
-	}
-	if (optind == argc)
+	status = parse_options(COMMAND_EXPLAIN, argc, argv, false, &options);
+	if (status != STATUS_OK || options.help)
+		return status;
+	if (!options.num_arguments)
 		return usage_error("explain: the name of a statistic is missing");
-	for (; optind < argc; optind++) {
-		if (!explain(argv[optind]))
+	for (i = 0; i < options.num_arguments; i++) {
+		if (!explain(options.argument[i]))
 			status = STATUS_ERROR;
 	}
 	return status;

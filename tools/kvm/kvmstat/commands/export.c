@@ -2,7 +2,6 @@
 /*
  * kvmstat export: the statistics of all VMs for a monitoring system, by HTTP.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,8 @@
 
 /* The number of the capability KVM_CAP_BINARY_STATS_FD is in it. */
 #define DEFAULT_LISTEN ":10203"
+/* Of each histogram: all of them are most of what there is. */
+#define DEFAULT_BUCKETS 8
 
 struct exporter {
 	struct inventory *inventory;
@@ -141,106 +142,60 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	return status;
 }
 
-/*
- * Not what is another one each time that the VM is started: no series would last longer than
- * the process.
- */
-static int label_error(const char *name)
-{
-	char *names, *longer;
-	int status;
-	size_t i;
-
-	if (!strcmp(name, "pid") || !strcmp(name, "id"))
-		return usage_error("with the label '%s' a VM's series begin anew when it starts",
-				   name);
-	names = xasprintf("%s", "");
-	for (i = 0; i < IDENTITY_FIELDS; i++) {
-		longer = xasprintf("%s%s%s", names, i ? ", " : "", identity_label(i));
-		free(names);
-		names = longer;
-	}
-	status = usage_error("'%s' is no label of whose VM it is: %s", name, names);
-	free(names);
-	return status;
-}
-
-static int parse_label(const char *name, bool *label)
-{
-	size_t i;
-
-	for (i = 0; i < IDENTITY_FIELDS; i++) {
-		if (!strcmp(name, identity_label(i))) {
-			label[i] = true;
-			return STATUS_OK;
-		}
-	}
-	return label_error(name);
-}
-
 int export_parse_options(int argc, char **argv, struct export_options *options)
 {
-	static const struct option long_options[] = {
-		{ "listen", required_argument, NULL, 'l', },
-		{ "per-vcpu", no_argument, NULL, 'v', },
-		{ "label", required_argument, NULL, 'b', },
-		{ "buckets", required_argument, NULL, 'k', },
-		STAT_OPTION,
-		PID_OPTION,
-		HELP_OPTION,
-		{},
-	};
-	const char *listen = NULL;
-	const char *error;
-	int option, status;
+	struct options *parsed = &options->parsed;
+	const char *error, *listen;
+	int status;
 
-	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
-		switch (option) {
-		case 'l':
-			if (listen)
-				return usage_error("--listen ADDRESS is there twice");
-			listen = optarg;
-			break;
-		case 'v':
-			options->scrape.per_vcpu = true;
-			break;
-		case 'b':
-			status = parse_label(optarg, options->scrape.label);
-			if (status != STATUS_OK)
-				return status;
-			break;
-		case 'k':
-			if (options->scrape.max_buckets)
-				return usage_error("--buckets N is there twice");
-			if (parse_number(optarg, 1, UINT32_MAX, &options->scrape.max_buckets))
-				return usage_error("'%s' is not a number of buckets", optarg);
-			break;
-		case 's':
-			status = parse_stat(&options->only, &options->scrape.only);
-			if (status != STATUS_OK)
-				return status;
-			break;
-		default:
-			status = parse_vm_option(option, argv, &options->vms);
-			if (status != STATUS_OK || options->vms.help)
-				return status;
-		}
-	}
-	if (optind < argc)
-		return usage_error("export: unexpected argument '%s'", argv[optind]);
+	status = parse_options(COMMAND_EXPORT, argc, argv, false, parsed);
+	if (status != STATUS_OK || parsed->help)
+		return status;
+	if (parsed->num_arguments)
+		return usage_error("export: unexpected argument '%s'", parsed->argument[0]);
+	options->scrape.per_vcpu = parsed->per_vcpu;
+	options->scrape.only = parsed->only;
+	options->scrape.max_buckets = parsed->buckets ?: DEFAULT_BUCKETS;
+	memcpy(options->scrape.label, parsed->label, sizeof(parsed->label));
 	options->is_activated = activation_is_there();
-	if (listen && options->is_activated)
+	if (parsed->listen && options->is_activated)
 		return usage_error("export: --listen, and a socket that is listened on already");
-	if (!listen)
-		listen = DEFAULT_LISTEN;
+	listen = parsed->listen ?: DEFAULT_LISTEN;
 	error = listen_parse(listen, &options->address);
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
 
 void export_free_options(struct export_options *options)
 {
-	if (options->scrape.only)
-		regfree(&options->only);
+	options_free(&options->parsed);
+}
+
+/* A file for a collector of files, with what is there now. */
+static int export_once(struct inventory *inventory, const struct export_options *options)
+{
+	struct exposition_server server = {};
+	struct collector collector;
+	struct scrape scrape;
+	void *exposition;
+	char text[4096];
+	size_t length;
+	int ret;
+
+	collector_init(&collector, inventory, &options->scrape);
+	ret = collect(&collector, monotonic_ns(), &scrape);
+	print_problems(inventory);
+	if (ret) {
+		print_error("%s: %s", inventory->source->where, strerror(-ret));
+		scrape_free(&scrape);
+	} else {
+		exposition = exposition_open(choose_format(NULL), &collector.metrics, &scrape,
+					     &server);
+		while ((length = exposition_read(exposition, text, sizeof(text))))
+			fwrite(text, 1, length, stdout);
+		exposition_close(exposition);
+	}
+	collector_free(&collector);
+	return ret ? STATUS_ERROR : inventory_status(inventory);
 }
 
 static int confine_export(void)
@@ -268,10 +223,14 @@ static int export_chosen(const struct export_options *options)
 
 	if (options->scrape.only && !fits_any(options->scrape.only))
 		print_error("no statistic is known whose name fits --stat");
-	status = open_inventory(&inventory, &options->vms.choice);
+	status = open_inventory(&inventory, &options->parsed.choice);
 	if (status == STATUS_OK)
 		status = look_for_chosen(&inventory, true);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && options->parsed.once)
+		status = confine(USE_OUTPUT);
+	if (status == STATUS_OK && options->parsed.once)
+		status = export_once(&inventory, options);
+	else if (status == STATUS_OK)
 		status = run_export(&inventory, options, confine_export);
 	inventory_free(&inventory);
 	return status;
@@ -283,9 +242,7 @@ int command_export(int argc, char **argv)
 	int status;
 
 	status = export_parse_options(argc, argv, &options);
-	if (status == STATUS_OK && options.vms.help)
-		status = command_help(1, argv);
-	else if (status == STATUS_OK)
+	if (status == STATUS_OK && !options.parsed.help)
 		status = export_chosen(&options);
 	export_free_options(&options);
 	return status;

@@ -16,8 +16,7 @@ struct export_options {
 	struct listen_address address;
 	bool is_activated;		/* has its socket from who started it */
 	struct scrape_options scrape;
-	regex_t only;			/* the scrape's */
-	struct vm_options vms;
+	struct options parsed;
 };
 
 /* STATUS_OK, or STATUS_USAGE after an error line. They are to be freed in any case. */

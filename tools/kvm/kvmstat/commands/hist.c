@@ -48,5 +48,5 @@ int command_hist(int argc, char **argv)
 {
 	struct wanted wanted = { .histograms = true, };
 
-	return show_groups(argc, argv, &wanted, show_histograms);
+	return show_groups(COMMAND_HIST, argc, argv, &wanted, show_histograms);
 }

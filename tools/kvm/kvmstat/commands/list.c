@@ -3,43 +3,37 @@
  * kvmstat list: the VMs of this host, and what their time is spent with, which is seen from
  * a short look.
  */
-#include <getopt.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands/command.h"
 #include "model/tracker.h"
 #include "render/render.h"
 #include "util/util.h"
 
-struct list_options {
-	struct vm_options vms;
-	struct line_options lines;
-};
-
-static void show(const struct tracker *tracker, const struct line_options *lines)
+static void show(const struct tracker *tracker, const struct options *options)
 {
 	struct output output = standard_output();
 	struct overviews overviews;
 
-	get_overviews(tracker, lines, &overviews);
+	get_overviews(tracker, options, &overviews);
+	overviews.is_list = true;
 	render->begin(&output);
-	render->vms(&output, &overviews);
+	render->overviews(&output, &overviews);
 	render->end(&output);
 	free(overviews.vm);
 }
 
-static int list(struct inventory *inventory, const struct line_options *lines)
+static int list(struct inventory *inventory, const struct options *options)
 {
 	struct tracker tracker;
 	int status;
 
 	tracker_init(&tracker, inventory);
 	tracker.reads_threads = true;
-	status = take_look(&tracker);
+	status = take_look(&tracker, LOOK_NS);
 	if (status == STATUS_OK) {
-		show(&tracker, lines);
+		show(&tracker, options);
 		if (!inventory->choice)
 			print_denied(inventory);
 		status = inventory_status(inventory);
@@ -48,48 +42,24 @@ static int list(struct inventory *inventory, const struct line_options *lines)
 	return status;
 }
 
-static int parse_options(int argc, char **argv, struct list_options *options)
-{
-	static const struct option long_options[] = {
-		SORT_OPTION,
-		LIMIT_OPTION,
-		PID_OPTION,
-		HELP_OPTION,
-		{},
-	};
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
-		if (option == 's' || option == 'n')
-			status = parse_line_option(option, &options->lines);
-		else
-			status = parse_vm_option(option, argv, &options->vms);
-		if (status != STATUS_OK || options->vms.help)
-			return status;
-	}
-	if (optind < argc)
-		return usage_error("list: unexpected argument '%s'", argv[optind]);
-	return STATUS_OK;
-}
-
 int command_list(int argc, char **argv)
 {
-	struct list_options options = { .lines.only_running = true, };
 	struct inventory inventory;
+	struct options options;
 	int status;
 
-	status = parse_options(argc, argv, &options);
-	if (status != STATUS_OK)
+	status = parse_options(COMMAND_LIST, argc, argv, false, &options);
+	if (status == STATUS_OK && !options.help)
+		status = take_vms(&options, INT_MAX, true);
+	if (status != STATUS_OK || options.help)
 		return status;
-	if (options.vms.help)
-		return command_help(1, argv);
-	status = open_inventory(&inventory, &options.vms.choice);
+	status = open_inventory(&inventory, &options.choice);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
 		status = look_for_chosen(&inventory, false);
 	if (status == STATUS_OK)
-		status = list(&inventory, &options.lines);
+		status = list(&inventory, &options);
 	inventory_free(&inventory);
 	return status;
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 #include "util/util.h"
 
 struct record_options {
-	struct vm_options vms;
+	const struct choice *choice;
 	const char *path;
 	bool force;
 	struct interval interval;
@@ -230,7 +229,7 @@ static int begin(struct record *record, const struct record_options *options)
 	struct recording_host host = {
 		.version = copy_text(KVMSTAT_VERSION),
 		.interval_ns = options->interval.ns,
-		.pid = choice_process(&options->vms.choice),
+		.pid = choice_process(options->choice),
 	};
 	struct utsname kernel;
 
@@ -309,7 +308,7 @@ static int open_file(const struct record_options *options)
 /* A file without anything in it is left by nothing that can be known before. */
 static int open_record(struct record *record, const struct record_options *options)
 {
-	int status = look_for_choice(&record->inventory, &options->vms.choice,
+	int status = look_for_choice(&record->inventory, options->choice,
 				     &record->tracker.process);
 
 	if (status != STATUS_OK)
@@ -324,46 +323,33 @@ static int open_record(struct record *record, const struct record_options *optio
 	return STATUS_OK;
 }
 
-static int parse_options(int argc, char **argv, struct record_options *options)
+static int parse_record(const struct options *parsed, struct record_options *options)
 {
-	static const struct option long_options[] = {
-		{ "force", no_argument, NULL, 'F', },
-		PID_OPTION,
-		HELP_OPTION,
-		{},
-	};
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options,
-				     NULL)) != -1) {
-		switch (option) {
-		case 'F':
-			options->force = true;
-			break;
-		default:
-			status = parse_vm_option(option, argv, &options->vms);
-			if (status != STATUS_OK || options->vms.help)
-				return status;
-		}
-	}
-	if (optind == argc)
+	if (!parsed->num_arguments)
 		return usage_error("record: the name of a file is missing");
-	options->path = argv[optind++];
-	return parse_interval(argc - optind, argv + optind, &options->interval);
+	*options = (struct record_options) {
+		.choice = &parsed->choice,
+		.path = parsed->argument[0],
+		.force = parsed->force,
+		.interval = time_source->interval,
+	};
+	return parse_interval(parsed->num_arguments - 1, parsed->argument + 1,
+			      &options->interval);
 }
 
 int command_record(int argc, char **argv)
 {
-	struct record_options options = { .interval = time_source->interval, };
 	struct record record = { .fd = -1, .signals = -1, };
+	struct record_options options;
+	struct options parsed;
 	int status;
 
-	status = parse_options(argc, argv, &options);
-	if (status != STATUS_OK)
+	status = parse_options(COMMAND_RECORD, argc, argv, false, &parsed);
+	if (status == STATUS_OK && !parsed.help)
+		status = parse_record(&parsed, &options);
+	if (status != STATUS_OK || parsed.help)
 		return status;
-	if (options.vms.help)
-		return command_help(1, argv);
-	status = open_inventory(&record.inventory, &options.vms.choice);
+	status = open_inventory(&record.inventory, options.choice);
 	if (status != STATUS_OK)
 		return status;
 	tracker_init(&record.tracker, &record.inventory);

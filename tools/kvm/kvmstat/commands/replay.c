@@ -13,13 +13,6 @@
 #include "sources/replay.h"
 #include "util/util.h"
 
-struct replay_options {
-	const char *file;
-	const char *at;
-	bool info;
-	bool help;
-};
-
 static size_t start;
 static bool has_start;
 
@@ -114,60 +107,14 @@ static int show_info(void)
 	return STATUS_OK;
 }
 
-/* "--at TIME" and "--at=TIME": 1, 0 if it is another option, -1 without a time. */
-static int take_at(int argc, char **argv, int *i, const char **at)
+/* An option of replay itself, which stands behind the file. */
+static bool is_own(const char *text)
 {
-	if (!strncmp(argv[*i], "--at=", strlen("--at="))) {
-		*at = argv[*i] + strlen("--at=");
-		return 1;
-	}
-	if (strcmp(argv[*i], "--at"))
-		return 0;
-	if (*i + 1 == argc)
-		return -1;
-	*at = argv[++*i];
-	return 1;
+	return !strcmp(text, "--at") || !strncmp(text, "--at=", strlen("--at=")) ||
+	       !strcmp(text, "--info") || !strcmp(text, "--help") || !strcmp(text, "-h");
 }
 
-/* All that is not for the command behind them: *@rest is where that begins. */
-static int parse_options(int argc, char **argv, struct replay_options *options, int *rest)
-{
-	const char *at;
-	int i, ret;
-
-	for (i = 1; i < argc; i++) {
-		ret = take_at(argc, argv, &i, &at);
-		if (ret < 0)
-			return usage_error("--at needs an argument");
-		if (ret && options->at)
-			return usage_error("--at TIME is there twice");
-		if (ret) {
-			options->at = at;
-			continue;
-		}
-		if (!strcmp(argv[i], "--info"))
-			options->info = true;
-		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			options->help = true;
-		else if (!options->file && argv[i][0] == '-')
-			return unknown_option(argv[i], argv[0]);
-		else if (!options->file)
-			options->file = argv[i];
-		else
-			break;
-	}
-	*rest = i;
-	if (options->help)
-		return STATUS_OK;
-	if (!options->file)
-		return usage_error("replay: the name of a file is missing");
-	if (options->info && i < argc)
-		return usage_error("replay: unexpected argument '%s'", argv[i]);
-	return STATUS_OK;
-}
-
-static int replay(const struct replay_options *options, int argc, char **argv,
-		  int (*run)(int argc, char **argv))
+static int replay(const struct options *options, int (*run)(int argc, char **argv))
 {
 	int status = STATUS_OK;
 
@@ -176,28 +123,46 @@ static int replay(const struct replay_options *options, int argc, char **argv,
 		status = find_start(options->at);
 	if (status != STATUS_OK)
 		return status;
-	status = options->info ? show_info() : run(argc, argv);
+	/* The file stands for the name of the program. */
+	status = options->info ? show_info() : run(options->num_arguments, options->argument);
 	/* It was said where. */
 	if (status == STATUS_OK && replay_recording()->damaged)
 		status = STATUS_ERROR;
 	return status;
 }
 
+/* Its own options stand in front of the command: those behind are the command's. */
 int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 {
-	struct replay_options options = {};
-	int rest = argc, status;
+	struct options options;
+	int status;
 
-	status = parse_options(argc, argv, &options, &rest);
-	if (status != STATUS_OK)
+	if (argc > 1 && argv[1][0] != '-') {
+		/* The file may stand in front of them, too. */
+		char *file = argv[1];
+
+		for (status = 1; status + 1 < argc && is_own(argv[status + 1]); status++) {
+			argv[status] = argv[status + 1];
+			if (strcmp(argv[status], "--at"))
+				continue;
+			if (status + 2 >= argc)
+				return usage_error("--at needs an argument");
+			argv[status + 1] = argv[status + 2];
+			status++;
+		}
+		argv[status] = file;
+	}
+	status = parse_options(COMMAND_REPLAY, argc, argv, true, &options);
+	if (status != STATUS_OK || options.help)
 		return status;
-	if (options.help)
-		return command_help(1, argv);
-	if (replay_open(options.file))
+	if (!options.num_arguments)
+		return usage_error("replay: the name of a file is missing");
+	if (options.info && options.num_arguments > 1)
+		return usage_error("replay: unexpected argument '%s'", options.argument[1]);
+	if (replay_open(options.argument[0]))
 		return STATUS_ERROR;
 	time_source = &replay_time;
-	/* What comes first stands for the name of the program. */
-	status = replay(&options, argc - rest + 1, argv + rest - 1, run);
+	status = replay(&options, run);
 	replay_close();
 	time_source = &machine_time;
 	return status;

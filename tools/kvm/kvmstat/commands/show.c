@@ -3,7 +3,6 @@
  * kvmstat show: every statistic, with what describes it. And what other commands have
  * in common with it: which values of which VM, vCPU or file are meant.
  */
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,18 +20,14 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-#define ALL_VCPUS (-1)
-#define DIGITS "0123456789."
 
 struct show {
-	struct vm_options vms;
-	int fd;
-	int vcpu;
+	struct options options;
 	struct output output;
-	regex_t only;			/* the output's */
 	struct wanted *wanted;
 	struct interval interval;
 	bool streams;
+	bool is_shown;			/* the last sample */
 	struct tracker look;		/* at what the time is spent with; or nothing */
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group, struct wanted *wanted);
@@ -77,7 +72,7 @@ static void find_wanted_of_vms(struct show *show, const struct inventory *invent
 		vm = inventory->vm[i];
 		if (!vm_has_statistics(vm))
 			continue;
-		if (show->vcpu == ALL_VCPUS)
+		if (show->options.vcpu == ALL_VCPUS)
 			find_wanted(show, vm->file.schema);
 		find_wanted(show, vm_vcpu_schema(vm));
 	}
@@ -107,55 +102,13 @@ static bool has_wanted(const struct show *show)
 	return false;
 }
 
-/* Histograms that are empty are not there with --nonzero, and that may be all of them. */
+/* Histograms that are empty are not there with --nonzero, or in an interval. */
 static void say_nothing_counted(const struct show *show)
 {
 	const struct wanted *wanted = show->wanted;
 
-	if (wanted->histograms && show->output.nonzero && !wanted->shown)
+	if (wanted->histograms && (show->output.nonzero || show->streams) && !wanted->shown)
 		print_error("nothing was counted in these histograms");
-}
-
-static int show_file(struct show *show, const struct statsfile *file)
-{
-	const struct subject subject = { .id = file->id, };
-	struct statsfile_error error;
-	struct group group;
-
-	if (group_of_file(&group, file, &error)) {
-		print_error("%s: %s", file->id, error.text);
-		return STATUS_ERROR;
-	}
-	find_wanted(show, file->schema);
-	render->begin(&show->output);
-	show_group(show, &subject, &group);
-	render->end(&show->output);
-	group_free(&group);
-	return STATUS_OK;
-}
-
-static int show_fd(struct show *show)
-{
-	struct statsfile_source source = { .fd = show->fd, };
-	struct statsfile_error error;
-	struct statsfile file;
-	int status;
-
-	status = confine(USE_OUTPUT);
-	if (status != STATUS_OK)
-		return status;
-	if (statsfile_open(&file, &source, NULL, &error)) {
-		print_error("file descriptor %d is not a statistics file: %s", show->fd,
-			    error.text);
-		return STATUS_ERROR;
-	}
-	status = show_file(show, &file);
-	if (status == STATUS_OK && !has_wanted(show))
-		status = STATUS_ERROR;
-	else if (status == STATUS_OK)
-		say_nothing_counted(show);
-	statsfile_close(&file);
-	return status;
 }
 
 /* Of those that were looked at for a while, else NULL. */
@@ -209,7 +162,7 @@ static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *
 	struct statsfile_error error;
 	struct group group;
 
-	if (group_of_vcpu(&group, vm, vcpu - vm->vcpu, &error)) {
+	if (group_of_vcpu(&group, vm, vcpu - vm->vcpu, time_source->now_ns(), &error)) {
 		print_error("%s, vCPU %u: %s", vm->file.id, vcpu->number, error.text);
 		return STATUS_ERROR;
 	}
@@ -235,7 +188,7 @@ static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, uns
  */
 static bool show_threads(struct show *show, const struct vm *vm)
 {
-	const struct vcpu vcpu = { .number = show->vcpu, };
+	const struct vcpu vcpu = { .number = show->options.vcpu, };
 	const struct tracked_vm *tracked = find_tracked(show, vm);
 	const struct group none = {};
 	struct subject subject = {
@@ -248,7 +201,7 @@ static bool show_threads(struct show *show, const struct vm *vm)
 		return false;
 	subject.id = tracked->id;
 	subject.shares = &tracked->rates.shares;
-	if (show->vcpu != ALL_VCPUS) {
+	if (show->options.vcpu != ALL_VCPUS) {
 		subject.vcpu = &vcpu;
 		subject.shares = shares_of_vcpu(tracked, vcpu.number);
 	}
@@ -269,9 +222,9 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	render->begin(&show->output);
 	for (i = 0; i < inventory->num_vms && status == STATUS_OK; i++) {
 		vm = inventory->vm[i];
-		if (show->vcpu != ALL_VCPUS)
-			found = vm_find_vcpu(vm, show->vcpu);
-		if (!vm_has_statistics(vm) || (show->vcpu != ALL_VCPUS && !found)) {
+		if (show->options.vcpu != ALL_VCPUS)
+			found = vm_find_vcpu(vm, show->options.vcpu);
+		if (!vm_has_statistics(vm) || (show->options.vcpu != ALL_VCPUS && !found)) {
 			any |= show_threads(show, vm);
 			continue;
 		}
@@ -281,8 +234,8 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	render->end(&show->output);
 	if (any)
 		return status;
-	if (show->vcpu != ALL_VCPUS)
-		return vcpu_error(inventory, &show->vms.choice, show->vcpu);
+	if (show->options.vcpu != ALL_VCPUS)
+		return vcpu_error(inventory, &show->options.choice, show->options.vcpu);
 	if (inventory->num_vms)
 		return no_statistics_error();
 	print_error("no VM that was chosen is there any more");
@@ -305,7 +258,7 @@ static int show_now(struct show *show, struct inventory *inventory, struct proce
 	if (!replay_recording())
 		show->look.process = process;
 	if (takes_look(show))
-		status = take_look(&show->look);
+		status = take_look(&show->look, LOOK_NS);
 	if (status == STATUS_OK)
 		status = show_vms(show, inventory);
 	tracker_free(&show->look);
@@ -334,7 +287,7 @@ static void show_steps(struct show *show, const struct tracked_vm *tracked)
 
 	if (tracked->ended || !tracked->has_rates)
 		return;
-	if (show->vcpu == ALL_VCPUS) {
+	if (show->options.vcpu == ALL_VCPUS) {
 		if (model->group[SCOPE_VM].schema->num_desc)
 			show_step(show, &subject, &model->group[SCOPE_VM]);
 		subject.scope = SCOPE_VCPU;
@@ -358,7 +311,7 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 		tracked = tracker->vm[i];
 		if (tracked->ended || !tracked->has_statistics)
 			continue;
-		found = vm_find_vcpu(tracked->vm, show->vcpu);
+		found = vm_find_vcpu(tracked->vm, show->options.vcpu);
 		any |= !!found;
 		if (found)
 			model_focus(&tracked->model, found - tracked->vm->vcpu);
@@ -381,176 +334,169 @@ static bool any_lives(const struct tracker *tracker)
 static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
 {
 	return chosen_have_ended(tracker->inventory) ||
-	       (choice_is_single(&show->vms.choice) && had_any && !any_lives(tracker));
+	       (choice_is_single(&show->options.choice) && had_any && !any_lives(tracker));
+}
+
+/* What moved in the VM, and once it has ended all that ever did. */
+static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
+{
+	if (!vm->has_statistics)
+		return;
+	if (vm->ended || ending)
+		render->summary(&show->output, vm, vm->ended ? "ended" : ending);
+	else
+		render->sample(&show->output, vm);
+}
+
+/* @ending: of those that have not ended, NULL: they go on. */
+static void show_sample(struct show *show, struct tracker *tracker, const char *ending)
+{
+	size_t i;
+
+	show->output.width = standard_output().width;
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (show->wanted->histograms && !ending)
+			show_steps(show, tracker->vm[i]);
+		else if (!show->wanted->histograms && tracker_shows(tracker, tracker->vm[i]) &&
+			 !(show->is_shown && tracker->vm[i]->ended))
+			show_moves(show, tracker->vm[i], ending);
+	}
+	show->is_shown = true;
 }
 
 static int stream(struct show *show, struct tracker *tracker, int signals)
 {
 	uint64_t i, end_ns = time_source->now_ns();
+	const char *ending = "still runs";
+	enum event event = EVENT_TIME;
 	bool had_any = false;
 	int status;
-	size_t vm;
 
 	status = sample_tracked(tracker);
 	for (i = 0; status == STATUS_OK; i++) {
 		if (show->interval.count && i == show->interval.count)
 			break;
-		if (show->vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i)
-			return vcpu_error(tracker->inventory, &show->vms.choice, show->vcpu);
+		if (show->options.vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i)
+			return vcpu_error(tracker->inventory, &show->options.choice,
+					  show->options.vcpu);
 		end_ns = next_end(end_ns, show->interval.ns);
-		/* Less than an interval is none. */
-		if (tracker_wait(tracker, signals, end_ns) != EVENT_TIME) {
-			status = i ? STATUS_OK : replay_status();
-			break;
-		}
+		event = tracker_wait(tracker, signals, end_ns);
+		/* Less than an interval is none, but totals are of all of the time. */
+		if (event != EVENT_TIME && show->wanted->histograms)
+			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(tracker);
-		/* What there is then is of the interval before. */
-		if (status != STATUS_OK)
+		show->is_shown = false;
+		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
-		show->output.width = standard_output().width;
-		for (vm = 0; vm < tracker->num_vms; vm++)
-			show_steps(show, tracker->vm[vm]);
+		show_sample(show, tracker, NULL);
 		had_any |= any_lives(tracker);
 		if (!flush_output(&status) || has_ended(show, tracker, had_any))
-			break;
+			return status;
 	}
+	if (event == EVENT_READABLE)
+		ending = "its process ended";
+	if (status == STATUS_OK)
+		show_sample(show, tracker, ending);
 	return status;
 }
 
-static int stream_vms(struct show *show, struct inventory *inventory,
-		      struct process *process, int signals)
+
+/* Histograms are in front of all others in CSV, even of none. */
+static int begin_wanted(struct show *show, const struct inventory *inventory)
+{
+	if (show->wanted->histograms && render->begin_histograms)
+		render->begin_histograms(&show->output);
+	find_wanted_of_vms(show, inventory);
+	return has_wanted(show) ? STATUS_OK : STATUS_ERROR;
+}
+
+/* What is there in the end of a recording is of no use then. */
+static int stream_chosen(struct show *show, struct inventory *inventory, int signals)
 {
 	struct tracker tracker;
+	bool stopped = false;
 	int status;
 
 	tracker_init(&tracker, inventory);
-	tracker.process = process;
-	status = stream(show, &tracker, signals);
+	status = attach(&tracker, &show->options, signals, &stopped);
+	if (status == STATUS_OK)
+		status = begin_wanted(show, inventory);
+	if (status == STATUS_OK && !stopped)
+		status = stream(show, &tracker, signals);
 	tracker_free(&tracker);
 	return status;
+}
+
+static int show_once(struct show *show, struct inventory *inventory)
+{
+	struct process *process;
+	int status;
+
+	status = look_for_choice(inventory, &show->options.choice, &process);
+	if (process && takes_look(show) && has_no_statistics(inventory))
+		status = STATUS_OK;
+	if (status == STATUS_OK)
+		find_wanted_of_vms(show, inventory);
+	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
+		render->begin_histograms(&show->output);
+	if (status == STATUS_OK)
+		status = show_now(show, inventory, process);
+	return status == STATUS_OK && !has_wanted(show) ? STATUS_ERROR : status;
 }
 
 static int show_chosen(struct show *show)
 {
 	struct inventory inventory;
-	struct process *process;
-	int status, signals;
+	int status, signals = -1;
 
-	/* What is there in the end is of no use then. */
 	if (show->streams && !replay_begin(false))
 		return STATUS_ERROR;
-	signals = show->streams ? catch_signals() : -1;
-	status = open_inventory(&inventory, &show->vms.choice);
+	if (show->streams)
+		signals = catch_signals();
+	status = open_inventory(&inventory, &show->options.choice);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
-	if (status != STATUS_OK)
-		return status;
-	status = look_for_choice(&inventory, &show->vms.choice, &process);
-	if (process && takes_look(show) && has_no_statistics(&inventory))
-		status = STATUS_OK;
-	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
-		render->begin_histograms(&show->output);
-	find_wanted_of_vms(show, &inventory);
-	if (status == STATUS_OK && !show->streams)
-		status = show_now(show, &inventory, process);
-	if (status == STATUS_OK && !has_wanted(show))
-		status = STATUS_ERROR;
-	else if (status == STATUS_OK && !show->streams)
-		say_nothing_counted(show);
-	if (status == STATUS_OK && show->streams)
-		status = stream_vms(show, &inventory, process, signals);
 	if (status == STATUS_OK)
+		status = show->streams ? stream_chosen(show, &inventory, signals) :
+					 show_once(show, &inventory);
+	if (status == STATUS_OK) {
+		say_nothing_counted(show);
 		status = inventory_status(&inventory);
+	}
 	inventory_free(&inventory);
 	if (signals >= 0)
 		close(signals);
 	return status;
 }
 
-/* No statistic is called by a number. */
-static int parse_names(int argc, char **argv, struct show *show)
+/* The first word is a VM, if there is no -p; behind it may be names of histograms. */
+static int parse_arguments(struct show *show)
 {
+	struct options *options = &show->options;
 	struct wanted *wanted = show->wanted;
-	int end = optind;
+	int status;
 
-	if (!wanted->histograms)
-		return argc > optind ?
-			usage_error("%s: unexpected argument '%s'", argv[0], argv[optind]) :
-			STATUS_OK;
-	while (end < argc && !strchr(DIGITS, argv[end][0]))
-		end++;
-	show->streams = end < argc;
-	if (show->streams && show->fd >= 0)
-		return usage_error("an interval goes with -p VM only");
-	wanted->name = argv + optind;
-	wanted->num_names = end - optind;
-	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
-	return parse_interval(argc - end, argv + end, &show->interval);
-}
-
-static int parse_options(int argc, char **argv, struct show *show)
-{
-	static const struct option long_options[] = {
-		{ "vcpu", required_argument, NULL, 'c', },
-		{ "fd", required_argument, NULL, 'f', },
-		{ "verbose", no_argument, NULL, 'v', },
-		STAT_OPTION,
-		{ "nonzero", no_argument, NULL, 'z', },
-		PID_OPTION,
-		HELP_OPTION,
-		{},
-	};
-	int option, status;
-	uint64_t number;
-
-	while ((option = getopt_long(argc, argv, ":c:f:v" VM_OPTIONS, long_options,
-				     NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			status = parse_vcpu(optarg, &show->vcpu);
-			if (status != STATUS_OK)
-				return status;
-			break;
-		case 'f':
-			if (show->fd >= 0)
-				return usage_error("--fd N is there twice");
-			if (parse_number(optarg, 0, INT_MAX, &number))
-				return usage_error("'%s' is not a file descriptor", optarg);
-			show->fd = number;
-			break;
-		case 'v':
-			if (show->wanted->histograms)
-				return usage_error("-v is for show");
-			show->output.verbose = true;
-			break;
-		case 's':
-			status = parse_stat(&show->only, &show->output.only);
-			if (status != STATUS_OK)
-				return status;
-			break;
-		case 'z':
-			show->output.nonzero = true;
-			break;
-		default:
-			status = parse_vm_option(option, argv, &show->vms);
-			if (status != STATUS_OK || show->vms.help)
-				return status;
-		}
+	status = take_vms(options, !choice_is_made(&options->choice), !wanted->histograms);
+	if (status != STATUS_OK)
+		return status;
+	if (!choice_is_made(&options->choice))
+		return usage_error("%s: which VM?", command_info[options->command].name);
+	wanted->name = options->argument;
+	while (options->num_arguments && !is_interval(options->argument[0])) {
+		options->argument++;
+		options->num_arguments--;
+		wanted->num_names++;
 	}
-	if (choice_is_made(&show->vms.choice) ? show->fd >= 0 : show->fd < 0)
-		return usage_error("%s needs either -p VM or --fd N", argv[0]);
-	if (show->fd >= 0 && show->vcpu != ALL_VCPUS)
-		return usage_error("--vcpu goes with -p VM only");
-	return parse_names(argc, argv, show);
+	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
+	show->streams = options->num_arguments || options->wait;
+	return parse_interval(options->num_arguments, options->argument, &show->interval);
 }
 
-int show_groups(int argc, char **argv, struct wanted *wanted,
+int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,
 		void (*group)(struct output *output, const struct subject *subject,
 			      const struct group *group, struct wanted *wanted))
 {
 	struct show show = {
-		.fd = -1,
-		.vcpu = ALL_VCPUS,
 		.output = standard_output(),
 		.interval = time_source->interval,
 		.wanted = wanted,
@@ -558,13 +504,15 @@ int show_groups(int argc, char **argv, struct wanted *wanted,
 	};
 	int status;
 
-	status = parse_options(argc, argv, &show);
-	if (status == STATUS_OK && show.vms.help)
-		status = command_help(1, argv);
-	else if (status == STATUS_OK)
-		status = show.fd >= 0 ? show_fd(&show) : show_chosen(&show);
-	if (show.output.only)
-		regfree(&show.only);
+	status = parse_options(command, argc, argv, false, &show.options);
+	show.output.only = show.options.only;
+	show.output.verbose = show.options.verbose;
+	show.output.nonzero = show.options.nonzero;
+	if (status == STATUS_OK && !show.options.help)
+		status = parse_arguments(&show);
+	if (status == STATUS_OK && !show.options.help)
+		status = show_chosen(&show);
+	options_free(&show.options);
 	free(wanted->found);
 	return status;
 }
@@ -580,5 +528,5 @@ int command_show(int argc, char **argv)
 {
 	struct wanted wanted = {};
 
-	return show_groups(argc, argv, &wanted, show_statistics);
+	return show_groups(COMMAND_SHOW, argc, argv, &wanted, show_statistics);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Commands that show the values of a process' VMs, or of a file, as they are now.
+ * Commands that show the values of VMs as they are now, or what they do in intervals.
  */
 #ifndef KVMSTAT_SHOW_H
 #define KVMSTAT_SHOW_H
 
+#include "commands/options.h"
 #include "render/render.h"
 
 /*
- * What a command shows. Histograms can be chosen by the names that follow the options, which
+ * What a command shows. Histograms can be chosen by the names that follow the VM, which
  * show_groups() takes, and looks for. Behind them may be an interval: then groups are of one
  * after the other, with what was counted as their values.
  */
@@ -22,10 +23,10 @@ struct wanted {
 };
 
 /*
- * Runs a command with the options of "show", which calls @show_group for each group.
+ * Runs a command, which calls @show_group for each group.
  * Returns an enum exit_status.
  */
-int show_groups(int argc, char **argv, struct wanted *wanted,
+int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,
 		void (*show_group)(struct output *output, const struct subject *subject,
 				   const struct group *group, struct wanted *wanted));
 

@@ -6,7 +6,6 @@
  * terminal draws that.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +27,6 @@
 /* The first rates are there at once, whatever the interval is. */
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 5)
 
-#define MINUTE_NS (HISTORY_SECONDS * NSEC_PER_SEC)
-
 struct top {
 	struct tracker tracker;
 	struct view view;
@@ -37,7 +34,6 @@ struct top {
 	int signals;
 	int user;			/* readable when there are signals or keys */
 	uint64_t next_ns;		/* sample */
-	int failed;			/* -errno of what a key asked for */
 };
 
 /* All of them come by file descriptor, never in the middle of something. */
@@ -97,95 +93,27 @@ static int take_sample(struct top *top)
 	return ret;
 }
 
-static void begin_tracking(struct top *top, struct inventory *inventory)
-{
-	tracker_init(&top->tracker, inventory);
-	top->tracker.reads_threads = true;
-	top->tracker.keeps_minute = true;
-}
-
-/* In a recording, with what the last minute before was like. */
-static int jump(struct top *top, size_t position)
-{
-	const struct recording *recording = replay_recording();
-	uint64_t time_ns = recording->sample[position].monotonic_ns;
-	struct inventory *inventory = top->tracker.inventory;
-	const struct choice *choice = inventory->choice;
-	size_t first;
-	int ret;
-
-	first = replay_find(time_ns > MINUTE_NS ? time_ns - MINUTE_NS : 0);
-	if (first == position && position)
-		first--;
-	view_forget(&top->view);
-	tracker_free(&top->tracker);
-	inventory_free(inventory);
-	replay_init(inventory);
-	inventory->choice = choice;
-	begin_tracking(top, inventory);
-	if (!replay_jump(first))
-		return -EINVAL;
-	ret = take_sample(top);
-	while (!ret && recording->position + 1 < position && replay_step())
-		ret = take_sample(top);
-	view_find(&top->view);
-	/* Of a vCPU that is looked into it is known what has moved since the one before. */
-	if (!ret && recording->position < position && replay_step())
-		ret = take_sample(top);
-	return ret;
-}
-
-static int move(struct top *top, enum view_move where)
-{
-	const struct recording *recording = replay_recording();
-	uint64_t now_ns = time_source->now_ns();
-	size_t position = recording->position;
-
-	switch (where) {
-	case MOVE_NONE:
-		return 0;
-	case MOVE_BACK:
-		position -= position > 0;
-		break;
-	case MOVE_ON:
-		if (!replay_step())
-			return 0;
-		return take_sample(top);
-	case MOVE_MINUTE_BACK:
-		position = replay_find(now_ns > MINUTE_NS ? now_ns - MINUTE_NS : 0);
-		break;
-	case MOVE_MINUTE_ON:
-		position = replay_find(now_ns + MINUTE_NS);
-		break;
-	case MOVE_BEGIN:
-		position = 0;
-		break;
-	case MOVE_END:
-		position = recording->num_samples - 1;
-		break;
-	case MOVE_NOWHERE:
-		break;
-	}
-	return jump(top, position);
-}
-
 static void handle_keys(struct top *top)
 {
 	uint64_t interval_ns = top->view.interval_ns;
 	unsigned int press;
 
-	while (!top->view.quit && !top->failed && (press = terminal_press()) != PRESS_NONE) {
+	while (!top->view.quit && (press = terminal_press()) != PRESS_NONE)
 		view_press(&top->view, press);
-		if (top->view.move == MOVE_NONE)
-			continue;
-		/* Who looks for something does not want it to go on. */
-		top->view.paused = true;
-		top->failed = move(top, top->view.move);
-		top->view.move = MOVE_NONE;
-		view_update(&top->view);
-	}
 	if (top->view.interval_ns != interval_ns)
 		top->next_ns = monotonic_ns() + top->view.interval_ns;
+}
+
+/* In a recording the first sample is the one before, so that there are rates at once. */
+static int first_sample(struct top *top)
+{
+	size_t position = top->view.replayed ? replay_recording()->position : 0;
+	int ret;
+
+	if (position && !replay_jump(position - 1))
+		return -EINVAL;
+	ret = take_sample(top);
+	return ret || !position || !replay_step() ? ret : take_sample(top);
 }
 
 static int sample(struct top *top)
@@ -195,9 +123,9 @@ static int sample(struct top *top)
 	uint64_t interval_ns = top->view.interval_ns;
 	int ret = 0;
 
-	/* The first sample is where the recording is; the last one stays. */
-	if (top->view.replayed && first)
-		ret = jump(top, replay_recording()->position);
+	/* The last sample of a recording stays. */
+	if (first)
+		ret = first_sample(top);
 	else if (top->view.replayed && !replay_step())
 		top->view.paused = true;
 	else
@@ -251,8 +179,6 @@ static int loop(struct top *top)
 		render_screen(&top->screen, &top->view);
 		terminal_draw(&top->screen);
 		wait_for_something(top);
-		if (top->failed)
-			ret = top->failed;
 	}
 	return ret;
 }
@@ -275,7 +201,8 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	}
 	if (confined && confined() != STATUS_OK)
 		return STATUS_ERROR;
-	begin_tracking(&top, inventory);
+	tracker_init(&top.tracker, inventory);
+	top.tracker.reads_threads = true;
 	view_init(&top.view, &top.tracker, interval_ns);
 	/* Its errors are printed when the screen is gone. */
 	top.view.quit = find_chosen(inventory, false) != STATUS_OK;
@@ -293,26 +220,14 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	return ret ? STATUS_ERROR : STATUS_OK;
 }
 
-static int parse_options(int argc, char **argv, uint64_t *interval_ns,
-			 struct vm_options *options)
+static int parse_top_interval(const struct options *options, uint64_t *interval_ns)
 {
-	static const struct option long_options[] = {
-		PID_OPTION,
-		HELP_OPTION,
-		{},
-	};
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":" VM_OPTIONS, long_options, NULL)) != -1) {
-		status = parse_vm_option(option, argv, options);
-		if (status != STATUS_OK || options->help)
-			return status;
-	}
-	if (optind < argc && parse_seconds(argv[optind], VIEW_MIN_INTERVAL_NS,
-					   VIEW_MAX_INTERVAL_NS, interval_ns))
-		return usage_error("'%s' is not an interval of 0.1 to 60 seconds", argv[optind]);
-	if (optind + 1 < argc)
-		return usage_error("top: unexpected argument '%s'", argv[optind + 1]);
+	if (options->num_arguments && parse_seconds(options->argument[0], VIEW_MIN_INTERVAL_NS,
+						    VIEW_MAX_INTERVAL_NS, interval_ns))
+		return usage_error("'%s' is not an interval of 0.1 to 60 seconds",
+				   options->argument[0]);
+	if (options->num_arguments > 1)
+		return usage_error("top: unexpected argument '%s'", options->argument[1]);
 	return STATUS_OK;
 }
 
@@ -324,15 +239,17 @@ static int confine_top(void)
 int command_top(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
-	struct vm_options options = {};
 	struct inventory inventory;
+	struct options options;
 	int status;
 
-	status = parse_options(argc, argv, &interval_ns, &options);
-	if (status != STATUS_OK)
+	status = parse_options(COMMAND_TOP, argc, argv, false, &options);
+	if (status == STATUS_OK && !options.help)
+		status = take_vms(&options, 0, true);
+	if (status == STATUS_OK)
+		status = parse_top_interval(&options, &interval_ns);
+	if (status != STATUS_OK || options.help)
 		return status;
-	if (options.help)
-		return command_help(1, argv);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		print_error("top needs a terminal; for lines of text use kvmstat INTERVAL");
 		return STATUS_ERROR;

@@ -148,14 +148,9 @@ static const struct statsfile_desc *find_reasons(const struct statsfile_schema *
 	return desc && has_named_buckets(desc) ? desc : NULL;
 }
 
-static const struct {
-	const char *histogram;
-	enum percentile percentile;
-} quantiles[NUM_QUANTILES] = {
-	[QUANTILE_READY_P50] = { "ready_hist", P50, },
-	[QUANTILE_READY_P99] = { "ready_hist", P99, },
-	[QUANTILE_EXIT_P50] = { "exit_hist", P50, },
-	[QUANTILE_EXIT_P99] = { "exit_hist", P99, },
+static const char * const quantiles[NUM_QUANTILES] = {
+	[QUANTILE_READY] = "ready_hist",
+	[QUANTILE_EXIT] = "exit_hist",
 };
 
 /* Of times, or it is another one. */
@@ -214,7 +209,7 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	for (rate = 0; rate < NUM_RATES; rate++)
 		columns->known[rate] = is_counted(columns, counts_of(columns, rate));
 	for (i = 0; i < NUM_QUANTILES; i++)
-		columns->durations[i] = find_durations(schema, quantiles[i].histogram);
+		columns->durations[i] = find_durations(schema, quantiles[i]);
 	shares_find(&columns->shares, schema);
 }
 
@@ -279,31 +274,25 @@ static uint64_t count_others(const struct columns *columns, const uint64_t *delt
 	return exits > counted ? exits - counted : 0;
 }
 
-/* Quantiles of the same histogram stand next to each other: it is looked at once. */
-static void find_quantiles(const struct columns *columns, const uint64_t *delta,
-			   struct quantile_of quantile[NUM_QUANTILES])
+static struct quantile_of find_quantile(const struct statsfile_desc *desc, const uint64_t *delta)
 {
-	const struct statsfile_desc *desc, *last = NULL;
 	struct histogram histogram;
-	enum quantile i;
 
-	for (i = 0; i < NUM_QUANTILES; i++) {
-		desc = columns->durations[i];
-		quantile[i] = (struct quantile_of) { .desc = desc, };
-		if (!desc)
-			continue;
-		if (desc != last)
-			histogram = histogram_of(desc, delta);
-		last = desc;
-		quantile[i].known = histogram.total;
-		quantile[i].bucket = histogram.percentile[quantiles[i].percentile];
-	}
+	if (!desc)
+		return (struct quantile_of) {};
+	histogram = histogram_of(desc, delta);
+	return (struct quantile_of) {
+		.desc = desc,
+		.known = histogram.total,
+		.bucket = histogram.percentile[P99],
+	};
 }
 
 void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
 		   struct rates *rates)
 {
 	uint64_t count, others;
+	enum quantile i;
 	enum rate rate;
 
 	*rates = (struct rates) {};
@@ -312,7 +301,8 @@ void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_
 		count = sum_of(columns, counts_of(columns, rate), delta);
 		rates->per_second[rate] = rate_per_second(count, elapsed_ns);
 	}
-	find_quantiles(columns, delta, rates->quantile);
+	for (i = 0; i < NUM_QUANTILES; i++)
+		rates->quantile[i] = find_quantile(columns->durations[i], delta);
 	if (columns->reasons) {
 		count = find_top_bucket(columns->reasons, delta, &rates->top);
 	} else {

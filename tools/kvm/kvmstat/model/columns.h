@@ -26,12 +26,10 @@ enum rate {
 	NUM_RATES,
 };
 
-/* How long something took: the bound that half, or all but a hundredth, of it was below. */
+/* How long something took: the bound that all but a hundredth of it was below. */
 enum quantile {
-	QUANTILE_READY_P50,		/* of waits for a CPU */
-	QUANTILE_READY_P99,
-	QUANTILE_EXIT_P50,		/* of exits, until the guest went on */
-	QUANTILE_EXIT_P99,
+	QUANTILE_READY,			/* of waits for a CPU */
+	QUANTILE_EXIT,			/* of exits, until the guest went on */
 	NUM_QUANTILES,
 };
 
@@ -90,7 +88,7 @@ static inline const char *rates_reason(const struct rates *rates)
 {
 	if (rates->top)
 		return rates->top;
-	return rates->top_per_second ? "no counter" : "-";
+	return rates->top_per_second ? "other" : "-";
 }
 
 /*

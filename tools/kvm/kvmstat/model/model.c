@@ -2,6 +2,7 @@
 /*
  * What the values mean, by type of the statistic.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,9 +83,84 @@ bool is_quantity(const struct statsfile_desc *desc)
 	return !is_enumeration(desc) && !is_moment(desc);
 }
 
+static bool begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
+static bool is_accounting(const struct statsfile_desc *desc)
+{
+	return statsfile_unit(desc) == KVM_STATS_UNIT_BOOLEAN;
+}
+
+/* Those of time by state. */
+static bool is_time(const struct statsfile_desc *desc)
+{
+	return begins_with(desc->name, "time_") || !strcmp(desc->name, "state") ||
+	       !strcmp(desc->name, "state_since_ns") || !strcmp(desc->name, "exit_reason_ns") ||
+	       !strcmp(desc->name, "exit_hist");
+}
+
 bool group_shows(const struct group *group, const struct statsfile_desc *desc)
 {
+	if (group->hides_times && is_time(desc) && !is_accounting(desc))
+		return false;
+	if (group->hides_waits && begins_with(desc->name, "ready_") && !is_accounting(desc))
+		return false;
 	return group->num_members <= 1 || is_quantity(desc);
+}
+
+static bool is_off(const struct statsfile_desc *desc, const uint64_t *values)
+{
+	return desc && !values[desc->first];
+}
+
+/* @values: those of the VM. */
+static void find_hidden(struct group *group, const struct statsfile_schema *schema,
+			const uint64_t *values)
+{
+	group->hides_times = is_off(statsfile_find(schema, "time_accounting"), values);
+	group->hides_waits = is_off(statsfile_find(schema, "ready_accounting"), values);
+}
+
+/* Once per schema: names are not to be compared for each vCPU and sample. */
+static void find_running(struct group *group)
+{
+	struct running *running = &group->running;
+	const struct statsfile_value_name *name;
+	char time[TEXT_NAME_SIZE];
+
+	running->state = statsfile_find(group->schema, "state");
+	running->since = statsfile_find(group->schema, "state_since_ns");
+	if (!running->state || !running->since || !is_enumeration(running->state) ||
+	    running->since->size != 1) {
+		running->state = NULL;
+		return;
+	}
+	name = running->state->value_names;
+	for (; name < running->state->value_names + running->state->num_value_names; name++) {
+		if (name->value >= RUNNING_STATES)
+			continue;
+		snprintf(time, sizeof(time), strcmp(name->name, "ready") ? "time_%s_ns" : "%s_ns",
+			 name->name);
+		running->time[name->value] = statsfile_find(group->schema, time);
+	}
+}
+
+/* What has not ended counts up to now: a halt of a minute is 100 % in each of its seconds. */
+static void complete(const struct group *group, uint64_t now_ns)
+{
+	const struct running *running = &group->running;
+	uint64_t since_ns, state;
+
+	if (!running->state || group->hides_times)
+		return;
+	since_ns = group->now[running->since->first];
+	state = group->now[running->state->first];
+	/* 0 while that changes: there is nothing to be completed then. */
+	if (state >= RUNNING_STATES || !since_ns || since_ns >= now_ns || !running->time[state])
+		return;
+	group->now[running->time[state]->first] += now_ns - since_ns;
 }
 
 double rate_per_second(uint64_t delta, uint64_t elapsed_ns)
@@ -112,6 +188,7 @@ static void group_init(struct group *group, struct statsfile_schema *schema)
 		.now = alloc_values(schema),
 		.step = alloc_values(schema),
 	};
+	find_running(group);
 }
 
 void group_free(struct group *group)
@@ -140,8 +217,13 @@ static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t
 {
 	if (!is_counter(desc))
 		return now != last;
-	/* Only a reset (debugfs has one) makes a counter smaller: all it has is new. */
-	return now >= last ? now - last : now;
+	if (now >= last)
+		return now - last;
+	/*
+	 * Only a reset (debugfs has one) makes a counter smaller: all it has is new. But time
+	 * that was completed as one state may turn out to have been another.
+	 */
+	return is_time(desc) || begins_with(desc->name, "ready_") ? 0 : now;
 }
 
 /*
@@ -221,9 +303,13 @@ static int sample_vm(struct model *model, bool from_zero, struct statsfile_error
 	int ret;
 
 	ret = statsfile_read(&model->vm->file, group->now, error);
-	if (!ret)
-		group_add(group, &model->vm_last, from_zero);
-	return ret;
+	if (ret)
+		return ret;
+	group_add(group, &model->vm_last, from_zero);
+	find_hidden(group, group->schema, model->vm_last);
+	model->group[SCOPE_VCPU].hides_times = group->hides_times;
+	model->group[SCOPE_VCPU].hides_waits = group->hides_waits;
+	return 0;
 }
 
 /* One member that was read. */
@@ -266,9 +352,13 @@ static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_er
 		ret = vm_read_vcpu(model->vm, i, group->now, error);
 		if (ret)
 			return ret;
+		complete(group, model->last_ns);
 		group_add(group, &model->vcpu_last[i], from_zero);
-		if (model->focus.schema && i == model->focus_index)
+		if (model->focus.schema && i == model->focus_index) {
 			group_copy(&model->focus, group->now, group->step);
+			model->focus.hides_times = group->hides_times;
+			model->focus.hides_waits = group->hides_waits;
+		}
 		if (model->on_vcpu)
 			model->on_vcpu(model, i, group->step);
 	}
@@ -299,30 +389,24 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 	return 0;
 }
 
-/* @ret is what reading into group->now returned. */
-static int group_of_one(struct group *group, int ret)
-{
-	uint64_t *last = NULL;
-
-	if (ret) {
-		group_free(group);
-		return ret;
-	}
-	group_add(group, &last, true);
-	free(last);
-	return 0;
-}
-
-int group_of_file(struct group *group, const struct statsfile *file,
+int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64_t now_ns,
 		  struct statsfile_error *error)
 {
-	group_init(group, file->schema);
-	return group_of_one(group, statsfile_read(file, group->now, error));
-}
+	uint64_t *last = NULL, *values = alloc_values(vm->file.schema);
+	int ret;
 
-int group_of_vcpu(struct group *group, const struct vm *vm, size_t index,
-		  struct statsfile_error *error)
-{
 	group_init(group, vm_vcpu_schema(vm));
-	return group_of_one(group, vm_read_vcpu(vm, index, group->now, error));
+	ret = statsfile_read(&vm->file, values, error);
+	if (!ret)
+		ret = vm_read_vcpu(vm, index, group->now, error);
+	if (!ret) {
+		find_hidden(group, vm->file.schema, values);
+		complete(group, now_ns);
+		group_add(group, &last, true);
+		free(last);
+	} else {
+		group_free(group);
+	}
+	free(values);
+	return ret;
 }

@@ -14,15 +14,21 @@
 #include "sources/lists.h"
 #include "sources/statsfile.h"
 
+/* More states than there are: of those behind them nothing is known. */
+#define RUNNING_STATES 32
+
 /*
  * The statistics of a VM, or of several vCPUs with the same descriptors. All arrays
  * have one entry per value of the schema: for a histogram that is one per bucket.
  *
  * Counters (CUMULATIVE and histograms) add up over the vCPUs, as do INSTANT values;
- * of PEAK values the highest stands for all.
+ * of PEAK values the highest stands for all. The kernel adds up the time in a state when that
+ * ends: here it is complete up to the moment of the sample.
  */
 struct group {
 	struct statsfile_schema *schema;
+	/* What is not measured, as its accounting is off, is not shown: see group_shows(). */
+	bool hides_times, hides_waits;
 	size_t num_members;
 	uint64_t *value;
 	/*
@@ -34,6 +40,10 @@ struct group {
 	/* private: of one member, as they were read, and what it added to delta */
 	uint64_t *now;
 	uint64_t *step;
+	struct running {
+		const struct statsfile_desc *state, *since;	/* or NULL */
+		const struct statsfile_desc *time[RUNNING_STATES];	/* by state; or NULL */
+	} running;
 };
 
 struct model {
@@ -75,10 +85,8 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 void model_focus(struct model *model, size_t index);
 void model_unfocus(struct model *model);
 
-/* Groups of one sample, to show the values of a file, or of the index-th vCPU, alone. */
-int group_of_file(struct group *group, const struct statsfile *file,
-		  struct statsfile_error *error);
-int group_of_vcpu(struct group *group, const struct vm *vm, size_t index,
+/* A group of one sample, of @now_ns, to show the values of the index-th vCPU alone. */
+int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64_t now_ns,
 		  struct statsfile_error *error);
 void group_free(struct group *group);
 

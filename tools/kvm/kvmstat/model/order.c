@@ -1,44 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What VMs and vCPUs can be sorted by.
+ * The columns, and the orders of VMs and vCPUs.
  */
 #include <string.h>
 
 #include "model/order.h"
+#include "model/why.h"
 
-static const char * const column_names[NUM_COLUMNS] = {
-	[COLUMN_PID] = "pid",
-	[COLUMN_NAME] = "name",
-	[COLUMN_VCPUS] = "vcpus",
-	[COLUMN_SHARES + SHARE_GUEST] = "guest",
-	[COLUMN_SHARES + SHARE_KVM] = "kvm",
-	[COLUMN_SHARES + SHARE_VMM] = "vmm",
-	[COLUMN_SHARES + SHARE_READY] = "ready",
-	[COLUMN_SHARES + SHARE_IDLE] = "idle",
-	[COLUMN_RATES + RATE_EXITS] = "exits",
-	[COLUMN_RATES + RATE_HALTS] = "halts",
-	[COLUMN_RATES + RATE_INJECTIONS] = "injections",
-	[COLUMN_QUANTILES + QUANTILE_READY_P50] = "ready50",
-	[COLUMN_QUANTILES + QUANTILE_READY_P99] = "ready99",
-	[COLUMN_QUANTILES + QUANTILE_EXIT_P50] = "exit50",
-	[COLUMN_QUANTILES + QUANTILE_EXIT_P99] = "exit99",
-	[COLUMN_TOP] = "reason",
+/*
+ * Shares, READY% and the pid are the last to go. The state names the share to look at. IDLE% is
+ * the rest of the others, so it is the first share to go.
+ */
+const struct column_info column_info[NUM_COLUMNS] = {
+	[COLUMN_PID] = { "PID", "pid", "pid", .drop = 1, .least = 6, },
+	[COLUMN_VM] = { "VM", "id", "id", .drop = 18, .left = true, },
+	[COLUMN_VCPUS] = { "VCPU", "vcpus", "vcpus", .drop = 14, },
+	[COLUMN_STATE] = { "STATE", "state", "state", .drop = 3, .least = 7, .left = true, },
+	[COLUMN_SHARES + SHARE_GUEST] = { "GUEST%", "guest", "guest", .drop = 2, },
+	[COLUMN_SHARES + SHARE_KVM] = { "KVM%", "kvm", "kvm", .drop = 4, },
+	[COLUMN_SHARES + SHARE_VMM] = { "VMM%", "vmm", "vmm", .drop = 5, },
+	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready", },
+	[COLUMN_SHARES + SHARE_WAIT] = { "WAIT%", "wait", "wait", .drop = 6, },
+	[COLUMN_SHARES + SHARE_IDLE] = { "IDLE%", "idle", "idle", .drop = 7, },
+	[COLUMN_SHARES + SHARE_OFF] = { "OFF%", "off", "off", .drop = 7, },
+	[COLUMN_OTHER] = { "OTHER%", "other", "other", .drop = 9, },
+	[COLUMN_RATES + RATE_EXITS] = {
+		"EXITS/s", "exits", "exits_per_s", .drop = 10, .least = 8,
+	},
+	[COLUMN_RATES + RATE_HALTS] = {
+		"HALTS/s", "halts", "halts_per_s", .drop = 15, .least = 8,
+	},
+	[COLUMN_RATES + RATE_INJECTIONS] = {
+		"INJ/s", "injections", "injections_per_s", .drop = 16, .least = 8,
+	},
+	[COLUMN_QUANTILES + QUANTILE_READY] = { "READY99", "ready99", "ready99_ns", .drop = 12, },
+	[COLUMN_QUANTILES + QUANTILE_EXIT] = { "EXIT99", "exit99", "exit99_ns", .drop = 13, },
+	[COLUMN_TOP] = {
+		"TOP REASON", "reason", "top_reason", .drop = 11, .least = 10, .most = 22,
+		.left = true,
+	},
+	[COLUMN_SOURCE] = { "SOURCE", "source", "statistics_source", .drop = 17, .left = true, },
+	[COLUMN_NAME] = { "NAME", "name", "name", .left = true, },
 };
 
-enum column_id column_find(const char *name)
+enum column_id column_find(const char *key)
 {
 	enum column_id column;
 
 	for (column = 0; column < NUM_COLUMNS; column++) {
-		if (!strcmp(column_names[column], name))
+		if (!strcmp(column_info[column].key, key))
 			break;
 	}
 	return column;
-}
-
-bool column_begins_low(enum column_id column)
-{
-	return column == COLUMN_PID || column == COLUMN_NAME || column == COLUMN_TOP;
 }
 
 static int compare_numbers(double left, double right)
@@ -61,18 +74,41 @@ static int compare_rates(const struct rates *left, const struct rates *right,
 	return column == COLUMN_TOP ? strcmp(rates_reason(left), rates_reason(right)) : 0;
 }
 
+/* Sort equal states by exits. */
+static int compare_ranks(enum why left_why, const struct rates *left, enum why right_why,
+			 const struct rates *right)
+{
+	int order = compare_numbers(why_rank(left_why, &left->shares),
+				    why_rank(right_why, &right->shares));
+
+	return order ? order : compare_rates(left, right, COLUMN_RATES + RATE_EXITS);
+}
+
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column)
 {
+	static const struct rates none;
+
 	switch (column) {
 	case COLUMN_PID:
 		return compare_numbers(left->pid, right->pid);
 	case COLUMN_NAME:
 		return strcmp(left->name, right->name);
+	case COLUMN_VM:
+		return strcmp(left->id, right->id);
+	case COLUMN_SOURCE:
+		return strcmp(left->source, right->source);
 	case COLUMN_VCPUS:
 		return compare_numbers(left->num_vcpus, right->num_vcpus);
+	case COLUMN_OTHER:
+		return compare_numbers(left->other, right->other);
+	case COLUMN_STATE:
+		return compare_ranks(why_of_vm(left), &left->rates, why_of_vm(right),
+				     &right->rates);
 	default:
-		return compare_rates(&left->rates, &right->rates, column);
+		/* One that has ended does nothing any more. */
+		return compare_rates(left->ended ? &none : &left->rates,
+				     right->ended ? &none : &right->rates, column);
 	}
 }
 
@@ -81,5 +117,8 @@ int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *ri
 {
 	if (column == COLUMN_PID)
 		return compare_numbers(left->number, right->number);
+	if (column == COLUMN_STATE)
+		return compare_ranks(why_of_shares(&left->rates.shares), &left->rates,
+				     why_of_shares(&right->rates.shares), &right->rates);
 	return compare_rates(&left->rates, &right->rates, column);
 }

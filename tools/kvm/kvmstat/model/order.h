@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What VMs and vCPUs can be sorted by: the columns in which they are shown.
+ * One table of columns for the list, lines of intervals, top, CSV and JSON, and the orders of VMs
+ * and vCPUs.
  */
 #ifndef KVMSTAT_ORDER_H
 #define KVMSTAT_ORDER_H
@@ -9,16 +10,32 @@
 
 #include "model/tracker.h"
 
+/* In the order in which they stand. */
 enum column_id {
 	COLUMN_PID,			/* of a vCPU its id */
-	COLUMN_NAME,
+	COLUMN_VM,
 	COLUMN_VCPUS,
+	COLUMN_STATE,			/* see why.h */
 	COLUMN_SHARES,			/* and the next: each enum share */
-	COLUMN_RATES = COLUMN_SHARES + NUM_SHARES,
+	COLUMN_OTHER = COLUMN_SHARES + NUM_SHARES,
+	COLUMN_RATES,
 	COLUMN_QUANTILES = COLUMN_RATES + NUM_RATES,
 	COLUMN_TOP = COLUMN_QUANTILES + NUM_QUANTILES,
+	COLUMN_SOURCE,
+	COLUMN_NAME,
 	NUM_COLUMNS,
 };
+
+struct column_info {
+	const char *title;
+	const char *key;		/* of --sort and of JSON, */
+	const char *csv;		/* and of CSV, which has no other place for the unit */
+	unsigned int drop;		/* the highest goes first if there is no room */
+	unsigned int least, most;	/* width; 0: that of the longest text */
+	bool left;			/* text, not a number */
+};
+
+extern const struct column_info column_info[NUM_COLUMNS];
 
 static inline bool column_is_share(int column)
 {
@@ -35,13 +52,16 @@ static inline bool column_is_quantile(int column)
 	return column >= COLUMN_QUANTILES && column < COLUMN_QUANTILES + NUM_QUANTILES;
 }
 
-/* By what it is called on a command line; NUM_COLUMNS if nothing is. */
-enum column_id column_find(const char *name);
+/* By its key; NUM_COLUMNS if nothing is called so. */
+enum column_id column_find(const char *key);
 
 /* Of numbers the large ones are looked for, of all else the first. */
-bool column_begins_low(enum column_id column);
+static inline bool column_begins_low(enum column_id column)
+{
+	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
+}
 
-/* As strcmp(). Of vCPUs there is what they do, and the id. */
+/* As strcmp(). vCPUs have an id, shares and rates only. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column);
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,

@@ -13,21 +13,8 @@ static const char * const time_names[NUM_SHARES][2] = {
 	[SHARE_KVM] = { "time_exit_ns", "time_poll_ns", },
 	[SHARE_VMM] = { "time_user_ns", },
 	[SHARE_READY] = { "ready_ns", },
-	[SHARE_IDLE] = { "time_halt_ns", "time_sleep_ns", },
-};
-
-/* What the kernel calls the states. */
-static const struct {
-	const char *name;
-	enum share share;
-} states[] = {
-	{ "guest", SHARE_GUEST, },
-	{ "exit", SHARE_KVM, },
-	{ "poll", SHARE_KVM, },
-	{ "user", SHARE_VMM, },
-	{ "ready", SHARE_READY, },
-	{ "halt", SHARE_IDLE, },
-	{ "sleep", SHARE_IDLE, },
+	[SHARE_WAIT] = { "time_sleep_ns", },
+	[SHARE_IDLE] = { "time_halt_ns", },
 };
 
 static const struct statsfile_desc *find_scalar(const struct statsfile_schema *schema,
@@ -47,49 +34,16 @@ static const struct statsfile_desc *find_time(const struct statsfile_schema *sch
 	return desc && is_counter(desc) && desc->exponent == -9 ? desc : NULL;
 }
 
-static enum share share_of_state(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(states); i++) {
-		if (!strcmp(name, states[i].name))
-			return states[i].share;
-	}
-	return NUM_SHARES;
-}
-
-/* Once per schema: names are not to be compared for each vCPU and sample. */
-static void find_states(struct share_sources *sources)
-{
-	const struct statsfile_desc *desc = sources->state;
-	const struct statsfile_value_name *name;
-	unsigned int i;
-
-	for (i = 0; i < SHARE_STATES; i++)
-		sources->share_of_state[i] = NUM_SHARES;
-	if (!desc || !is_enumeration(desc))
-		return;
-	for (i = 0; i < desc->num_value_names; i++) {
-		name = &desc->value_names[i];
-		if (name->value < SHARE_STATES)
-			sources->share_of_state[name->value] = share_of_state(name->name);
-	}
-}
-
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema)
 {
 	enum share share;
 	size_t i;
 
-	*sources = (struct share_sources) {
-		.state = find_scalar(schema, "state"),
-		.since = find_scalar(schema, "state_since_ns"),
-	};
+	*sources = (struct share_sources) {};
 	for (share = 0; share < NUM_SHARES; share++) {
 		for (i = 0; i < ARRAY_SIZE(time_names[share]); i++)
 			sources->time[share][i] = find_time(schema, time_names[share][i]);
 	}
-	find_states(sources);
 }
 
 void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema)
@@ -100,25 +54,7 @@ void accounting_find(struct accounting *accounting, const struct statsfile_schem
 	};
 }
 
-/* The time of a state is added up when that ends: until then it is what passed since. */
-static void complete(const struct share_sources *sources, const uint64_t *values,
-		     uint64_t now_ns, struct times *times)
-{
-	uint64_t since_ns, state;
-
-	if (!sources->state || !sources->since)
-		return;
-	since_ns = values[sources->since->first];
-	state = values[sources->state->first];
-	/* 0 while that changes: there is nothing to be completed then. */
-	if (state >= SHARE_STATES || !since_ns || since_ns >= now_ns)
-		return;
-	if (sources->share_of_state[state] != NUM_SHARES)
-		times->ns[sources->share_of_state[state]] += now_ns - since_ns;
-}
-
-struct times times_of(const struct share_sources *sources, const uint64_t *values,
-		      uint64_t now_ns)
+struct times times_of(const struct share_sources *sources, const uint64_t *values)
 {
 	struct times times = {};
 	enum share share;
@@ -130,7 +66,6 @@ struct times times_of(const struct share_sources *sources, const uint64_t *value
 				times.ns[share] += values[sources->time[share][i]->first];
 		}
 	}
-	complete(sources, values, now_ns, &times);
 	return times;
 }
 
@@ -184,12 +119,18 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 
 	for (share = 0; share < NUM_SHARES; share++)
 		sum += passed->ns[share];
-	/* The clocks of samples and states differ by a bit: of all that is accounted for. */
-	if (has_all)
+	/*
+	 * The clocks of samples and states differ by a bit: of all that is accounted for. Without
+	 * waits for a CPU that is not all of the time.
+	 */
+	if (has_all && (has_ready || total_ns < sum))
 		total_ns = sum;
 	else if (total_ns < passed->ns[SHARE_READY])
 		total_ns = passed->ns[SHARE_READY];
-	for (share = 0; total_ns && share < NUM_SHARES; share++) {
+	/* None of them ever ran. */
+	if (has_all && !sum)
+		return shares;
+	for (share = 0; total_ns && share < SHARE_OFF; share++) {
 		shares.known[share] = share == SHARE_READY ? has_ready : has_all;
 		if (shares.known[share])
 			shares.part[share] = (double)passed->ns[share] / total_ns;
@@ -224,11 +165,13 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	/* A tick can be of the interval before. */
 	if (total_ns < sum_ns)
 		total_ns = sum_ns;
-	passed.ns[SHARE_IDLE] = total_ns - sum_ns;
+	passed.ns[SHARE_OFF] = total_ns - sum_ns;
 	for (share = 0; share < NUM_SHARES; share++) {
-		/* Off the CPU a thread waits or is idle, which one is not known without this. */
+		if (share == SHARE_WAIT || share == SHARE_IDLE)
+			continue;
+		/* Without a CPU a thread waits for one or not: which one is not known without this. */
 		shares.known[share] = now->has_ready ||
-				      (share != SHARE_READY && share != SHARE_IDLE);
+				      (share != SHARE_READY && share != SHARE_OFF);
 		if (shares.known[share])
 			shares.part[share] = (double)passed.ns[share] / total_ns;
 	}

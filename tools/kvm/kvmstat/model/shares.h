@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the threads of vCPUs spend their time with, in five parts that add up to all of it.
+ * What the threads of vCPUs spend their time with, in parts that add up to all of it.
  * A kernel with time by state tells them apart; of one that has it switched off, or counts
- * waits for a CPU alone, only these are known. Of others /proc has the time on a CPU.
+ * waits for a CPU alone, only these are known. Of others /proc has the time on a CPU, and
+ * cannot tell what a thread does without one.
  */
 #ifndef KVMSTAT_SHARES_H
 #define KVMSTAT_SHARES_H
@@ -19,7 +20,9 @@ enum share {
 	SHARE_KVM,		/* in KVM, to handle exits or to poll in halts */
 	SHARE_VMM,		/* outside KVM_RUN, on a CPU or not */
 	SHARE_READY,		/* waits for a CPU */
-	SHARE_IDLE,		/* is halted, or sleeps in KVM */
+	SHARE_WAIT,		/* sleeps in KVM, for memory or a lock */
+	SHARE_IDLE,		/* is halted */
+	SHARE_OFF,		/* of /proc: any of the two, or blocked outside of KVM */
 	NUM_SHARES,
 };
 
@@ -34,14 +37,9 @@ struct shares {
 	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
 };
 
-/* More than there are: of those behind them nothing is known. */
-#define SHARE_STATES 32
-
 /* The statistics that it is made of; all NULL where there are none. */
 struct share_sources {
 	const struct statsfile_desc *time[NUM_SHARES][2];
-	const struct statsfile_desc *state, *since;
-	enum share share_of_state[SHARE_STATES];	/* NUM_SHARES: of none */
 };
 
 /* Of a VM: what the kernel accounts for. */
@@ -56,9 +54,8 @@ void accounting_find(struct accounting *accounting, const struct statsfile_schem
 /* Whether what is accounted for there is switched off; if no statistic says so it is not. */
 bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
 
-/* By the @values of a vCPU, with what has not ended, up to @now_ns of CLOCK_MONOTONIC. */
-struct times times_of(const struct share_sources *sources, const uint64_t *values,
-		      uint64_t now_ns);
+/* By the @values of a vCPU. */
+struct times times_of(const struct share_sources *sources, const uint64_t *values);
 
 /* What came in between, of one vCPU: its parts add up to the time in between. */
 struct times times_between(const struct times *last, const struct times *now);
@@ -74,7 +71,7 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 
 /*
  * What the scheduler says of @threads that were there for @elapsed_ns, where KVM says nothing:
- * KVM and VMM are time on a CPU, and all that is neither that nor waited for one is idle.
+ * KVM and VMM are time on a CPU, and all that is neither that nor waited for one is SHARE_OFF.
  */
 struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
 				uint64_t elapsed_ns);

@@ -20,7 +20,6 @@ static void free_tracked(struct tracked_vm *tracked)
 {
 	if (tracked->has_statistics)
 		model_free(&tracked->model);
-	minute_free(&tracked->minute);
 	free(tracked->threads.thread);
 	free(tracked->vcpu);
 	free(tracked);
@@ -53,10 +52,8 @@ static const struct columns *columns_of(struct tracker *tracker,
 static void forget_uncounted(const struct tracked_vm *tracked, struct rates *rates)
 {
 	const struct statsfile_desc *const accounting[NUM_QUANTILES] = {
-		[QUANTILE_READY_P50] = tracked->accounting.ready,
-		[QUANTILE_READY_P99] = tracked->accounting.ready,
-		[QUANTILE_EXIT_P50] = tracked->accounting.time,
-		[QUANTILE_EXIT_P99] = tracked->accounting.time,
+		[QUANTILE_READY] = tracked->accounting.ready,
+		[QUANTILE_EXIT] = tracked->accounting.time,
 	};
 	const uint64_t *values = tracked->model.group[SCOPE_VM].value;
 	enum quantile i;
@@ -67,8 +64,7 @@ static void forget_uncounted(const struct tracked_vm *tracked, struct rates *rat
 	}
 }
 
-static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates,
-		       struct history *exits)
+static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates)
 {
 	const struct model *model = &tracked->model;
 
@@ -76,9 +72,6 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 		return;
 	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
 	forget_uncounted(tracked, rates);
-	if (rates->known[RATE_EXITS])
-		history_add(exits, model->last_ns, model->elapsed_ns,
-			    rates->per_second[RATE_EXITS]);
 }
 
 static struct shares find_shares(const struct tracked_vm *tracked, const struct times *passed,
@@ -88,12 +81,11 @@ static struct shares find_shares(const struct tracked_vm *tracked, const struct 
 			 total_ns);
 }
 
-/* What has not ended is completed: a halt of a minute is 100 % in each of its seconds. */
 static void note_times(struct tracked_vm *tracked, struct tracked_vcpu *vcpu,
 		       const uint64_t *values)
 {
 	const struct model *model = &tracked->model;
-	struct times now = times_of(&tracked->columns->shares, values, model->last_ns);
+	struct times now = times_of(&tracked->columns->shares, values);
 	struct times passed;
 
 	if (vcpu->has_times && model->elapsed_ns) {
@@ -111,7 +103,7 @@ static void note_vcpu(const struct model *model, size_t index, const uint64_t *d
 	struct tracked_vm *tracked = model->context;
 	struct tracked_vcpu *vcpu = &tracked->vcpu[index];
 
-	note_rates(tracked, delta, &vcpu->rates, &vcpu->exits);
+	note_rates(tracked, delta, &vcpu->rates);
 	note_times(tracked, vcpu, model->vcpu_last[index]);
 }
 
@@ -178,7 +170,8 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	tracked->model.vm = NULL;
 	tracked->ended = true;
 	tracked->ended_ns = now_ns;
-	if (!tracked->threads_ns)
+	tracked->has_other = false;
+	if (!tracked->rates.shares.by_cpu)
 		return;
 	/* Those are of the interval before: what threads did since then /proc says no more. */
 	tracked->rates.shares = (struct shares) {};
@@ -226,16 +219,14 @@ static struct tracked_vcpu *vcpu_of_thread(struct tracked_vm *tracked, pid_t tid
 }
 
 static void note_shares(struct tracked_vm *tracked, const struct proc_threads *now,
+			const struct proc_times *before, const struct proc_times *after,
 			uint64_t now_ns)
 {
-	/* Those that have come or gone are left out: what they did then is not known. */
-	const struct proc_times before = proc_sum_times(&tracked->threads, now);
-	const struct proc_times after = proc_sum_times(now, &tracked->threads);
 	int *number = xcalloc(now->count, sizeof(*number));
 	struct tracked_vcpu *vcpu;
 	size_t i;
 
-	tracked->rates.shares = shares_of_threads(&before, &after, now_ns - tracked->threads_ns);
+	tracked->rates.shares = shares_of_threads(before, after, now_ns - tracked->threads_ns);
 	if (vm_has_sums(tracked->vm))
 		tracked->vcpu[0].rates.shares = tracked->rates.shares;
 	tracked->vcpu = xreallocarray(tracked->vcpu, tracked->num_tracked_vcpus + now->count,
@@ -247,40 +238,107 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 		vcpu->rates.shares = shares_of_thread(tracked, &now->thread[i], now_ns);
 	}
 	free(number);
+	tracked->elapsed_ns = now_ns - tracked->threads_ns;
+}
+
+/* What the process did beside its vCPUs, if these are the same as before. */
+static void note_whole(struct tracked_vm *tracked, const struct proc_threads *now,
+		       uint64_t vcpus_ns, uint64_t elapsed_ns)
+{
+	const struct proc_whole *last = &tracked->threads.whole;
+	uint64_t run_ns = now->whole.run_ns - last->run_ns;
+
+	tracked->has_other = last->run_ns && now->whole.run_ns >= last->run_ns &&
+			     now->count && now->count == tracked->threads.count;
+	tracked->other = run_ns > vcpus_ns ? (double)(run_ns - vcpus_ns) / elapsed_ns : 0;
+	tracked->throttled = (double)(now->whole.cgroup.throttled_ns -
+				      last->cgroup.throttled_ns) / elapsed_ns;
+}
+
+static bool all_are(const struct proc_threads *threads, enum proc_state state)
+{
+	size_t i;
+
+	for (i = 0; i < threads->count && threads->thread[i].state == state; i++)
+		;
+	return threads->count && i == threads->count;
+}
+
+/* By its state since the sample before, if there is one: without threads nobody knows better. */
+static bool was_outside(const struct tracked_vm *tracked)
+{
+	const struct shares *shares = &tracked->rates.shares;
+
+	return !shares->by_cpu && shares->known[SHARE_VMM] && shares->part[SHARE_VMM] >= 0.999;
+}
+
+/* Paused is what has not run since the sample before, and would not by itself. */
+static enum activity find_activity(const struct tracked_vm *tracked,
+				   const struct proc_threads *now, uint64_t vcpus_ns)
+{
+	if (now->whole.cgroup.is_frozen || all_are(now, PROC_STOPPED))
+		return ACTIVITY_STOPPED;
+	if (!all_are(now, PROC_OUTSIDE))
+		return ACTIVITY_RUNS;
+	if (tracked->threads_ns ? all_are(&tracked->threads, PROC_OUTSIDE) && !vcpus_ns :
+				  was_outside(tracked))
+		return ACTIVITY_PAUSED;
+	return ACTIVITY_RUNS;
+}
+
+/* In the state that a VM is in its time is not spent with anything. */
+static void note_activity(struct tracked_vm *tracked, enum activity activity)
+{
+	size_t i;
+
+	tracked->activity = activity;
+	if (activity == ACTIVITY_RUNS)
+		return;
+	tracked->rates.shares = (struct shares) {};
+	for (i = 0; i < tracked->num_tracked_vcpus + tracked->num_tracked_threads; i++)
+		tracked->vcpu[i].rates.shares = (struct shares) {};
+}
+
+static void forget_threads(struct tracked_vm *tracked)
+{
+	if (tracked->rates.shares.by_cpu)
+		tracked->rates.shares = (struct shares) {};
+	free(tracked->threads.thread);
+	tracked->threads = (struct proc_threads) {};
+	tracked->threads_ns = 0;
+	tracked->num_tracked_threads = 0;
+	tracked->has_other = false;
+	note_activity(tracked, was_outside(tracked) ? ACTIVITY_PAUSED : ACTIVITY_RUNS);
 }
 
 /* Which of its threads runs which of its VMs a process does not say. */
 static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct inventory *inventory = tracker->inventory;
+	struct proc_times before, after;
 	struct proc_threads now;
 
-	if (!tracker->reads_threads || tracked->accounting.time)
+	if (!tracker->reads_threads)
 		return;
 	if (!is_alone(inventory, tracked->vm) ||
 	    inventory_read_threads(inventory, tracked->vm->process, &now)) {
-		now = (struct proc_threads) {};
-		tracked->rates.shares = (struct shares) {};
-		tracked->num_tracked_threads = 0;
-		tracked->threads_ns = 0;
-	} else {
-		if (tracked->threads_ns) {
-			note_shares(tracked, &now, now_ns);
-			tracked->elapsed_ns = now_ns - tracked->threads_ns;
-		}
-		tracked->threads_ns = now_ns;
+		forget_threads(tracked);
+		return;
 	}
+	/* Those that have come or gone are left out: what they did then is not known. */
+	before = proc_sum_times(&tracked->threads, &now);
+	after = proc_sum_times(&now, &tracked->threads);
+	if (tracked->threads_ns && now_ns > tracked->threads_ns) {
+		/* What KVM itself accounts for is exact. */
+		if (!tracked->accounting.time || tracked->accounting_is_off)
+			note_shares(tracked, &now, &before, &after, now_ns);
+		note_whole(tracked, &now, after.run_ns - before.run_ns,
+			   now_ns - tracked->threads_ns);
+	}
+	note_activity(tracked, find_activity(tracked, &now, after.run_ns - before.run_ns));
+	tracked->threads_ns = now_ns;
 	free(tracked->threads.thread);
 	tracked->threads = now;
-}
-
-static void note_minute(const struct tracker *tracker, struct tracked_vm *tracked,
-			uint64_t now_ns)
-{
-	const struct group *group = &tracked->model.group[SCOPE_VCPU];
-
-	if (tracker->keeps_minute && group->schema)
-		minute_add(&tracked->minute, now_ns, group->watched, group->schema->num_values);
 }
 
 /* False if it cannot be read any more, which can happen to what is not mapped. */
@@ -312,11 +370,11 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		return false;
 	}
 	tracked->sampled = true;
-	note_minute(tracker, tracked, now_ns);
 	if (vm->num_vcpus) {
-		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates,
-			   &tracked->exits);
+		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates);
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
+		tracked->accounting_is_off = accounting_is_off(tracked->accounting.time,
+				tracked->model.group[SCOPE_VM].value);
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
 	tracked->elapsed_ns = tracked->model.elapsed_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All VMs of a host over time: the rates of each and of its vCPUs, and what they were in
- * the last minute. VMs that end stay for a while, so that they are seen to end. Collects
- * into the model of each VM; knows nothing about how it is shown.
+ * All VMs of a host over time: the rates of each and of its vCPUs. VMs that end stay for a
+ * while, so that they are seen to end. Collects into the model of each VM; knows nothing about
+ * how it is shown.
  */
 #ifndef KVMSTAT_TRACKER_H
 #define KVMSTAT_TRACKER_H
@@ -13,8 +13,6 @@
 #include <sys/types.h>
 
 #include "model/columns.h"
-#include "model/history.h"
-#include "model/minute.h"
 #include "model/model.h"
 #include "sources/inventory.h"
 #include "util/clock.h"
@@ -28,9 +26,15 @@
 struct tracked_vcpu {
 	unsigned int number;
 	struct rates rates;
-	struct history exits;
 	bool has_times;			/* it was sampled */
 	struct times times;		/* up to then */
+};
+
+/* What is known of a VM as a whole beside what its time is spent with. */
+enum activity {
+	ACTIVITY_RUNS,			/* or it is not known that it does not */
+	ACTIVITY_PAUSED,		/* no vCPU is in KVM_RUN, and none will soon */
+	ACTIVITY_STOPPED,		/* by a signal, a debugger or its cgroup */
 };
 
 struct tracked_vm {
@@ -54,11 +58,14 @@ struct tracked_vm {
 	struct accounting accounting;
 	struct times passed;		/* of its vCPUs, since the sample before, */
 	uint64_t passed_ns;		/* in all that they were there */
-	struct proc_threads threads;	/* if its files have no time by state, */
+	bool accounting_is_off;		/* of time by state, which its kernel has */
+	enum activity activity;
+	bool has_other;			/* it is known how many */
+	double other;			/* CPUs other threads of its process took */
+	double throttled;		/* part of the time that its quota of CPU time was gone */
+	struct proc_threads threads;	/* of its process, */
 	uint64_t threads_ns;		/* as it was then; 0: not read yet */
 	struct rates rates;
-	struct history exits;
-	struct minute minute;		/* of the sums of its vCPUs, if that is kept */
 	struct tracked_vcpu *vcpu;	/* those that have statistics, */
 	size_t num_tracked_vcpus;
 	size_t num_tracked_threads;	/* and behind them those of which only /proc tells */
@@ -77,8 +84,7 @@ struct tracker {
 	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
 	bool stands_still;		/* VMs that come and end before the next sample: none */
-	bool reads_threads;		/* where VMs do not say what the time is spent with */
-	bool keeps_minute;
+	bool reads_threads;		/* what /proc says of them */
 	uint64_t num_tracked;		/* ever */
 	/* private: most VMs have the same statistics */
 	struct columns columns;

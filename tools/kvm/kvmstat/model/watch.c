@@ -139,9 +139,8 @@ static char *find_values(const struct watch_rule *rule, const char *part,
 
 	if (!is_quantity(target->desc))
 		return xasprintf("%s is no quantity", name);
-	if (target->scope == SCOPE_VM && (rule->sum || rule->vcpu != EACH_VCPU))
-		return xasprintf("%s is one of the VM: --sum and -c N are for those of vCPUs",
-				 name);
+	if (target->scope == SCOPE_VM && rule->vcpu != EACH_VCPU)
+		return xasprintf("%s is one of the VM: -c N is for those of vCPUs", name);
 	target->count = target->desc->size;
 	return *part ? find_part(part + 1, target) : NULL;
 }

@@ -22,7 +22,6 @@ struct watch_rule {
 	const char *value;		/* with a unit */
 	bool or_equal;			/* '>=' */
 	uint64_t window_ns;
-	bool sum;			/* of all vCPUs */
 	int vcpu;			/* or EACH_VCPU */
 };
 

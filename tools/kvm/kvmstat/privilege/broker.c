@@ -68,6 +68,7 @@ struct answer {
 	int32_t capability;
 	uint64_t vm;
 	uint64_t num_others;	/* of a struct proc_fds */
+	struct proc_whole whole;	/* of a struct proc_threads */
 	uint64_t ino;		/* these four are of a struct debugfs_vm */
 	struct identity identity;
 	uint32_t num_vcpus;
@@ -268,6 +269,7 @@ static bool reply_threads(struct reply *reply, const struct host *host,
 
 	answer->ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
 	if (!answer->ret) {
+		answer->whole = threads.whole;
 		for (i = 0; sent && i < threads.count; i++) {
 			sent = make_room(reply);
 			answer->thread[answer->num_items++] = threads.thread[i];
@@ -631,6 +633,7 @@ static int broker_read_threads(const struct host *host, pid_t pid, unsigned int 
 		for (i = 0; i < answer.num_items; i++)
 			take_thread(threads, &answer.thread[i]);
 	} while (receive_more(host, &request, &answer));
+	threads->whole = answer.whole;
 	if (answer.ret)
 		free(threads->thread);
 	return answer.ret;

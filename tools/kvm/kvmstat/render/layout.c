@@ -44,48 +44,58 @@ static struct column *find_widest(struct column *columns, size_t count)
 	return widest;
 }
 
+static struct column *find_long_name(struct column *columns, size_t count)
+{
+	struct column *column;
+
+	for (column = columns; column < columns + count; column++) {
+		if (column->shortens && column->width > LEAST_OF_A_NAME)
+			return column;
+	}
+	return NULL;
+}
+
+/* False if nothing can go any more. */
+static bool make_room(struct column *columns, size_t count)
+{
+	struct column *column = find_least_important(columns, count);
+	struct column *name = find_long_name(columns, count);
+
+	if (column && (!name || column->drop > DROP_AFTER_NAMES)) {
+		column->width = 0;
+		return true;
+	}
+	column = name ?: find_widest(columns, count);
+	if (column->width <= 1)
+		return false;
+	column->width--;
+	return true;
+}
+
 void fit_columns(struct column *columns, size_t count, unsigned int width)
 {
-	unsigned int used, left;
+	unsigned int left, more;
 	struct column *column;
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		columns[i].width = columns[i].least;
+		columns[i].width = columns[i].absent ? 0 : columns[i].least;
 	if (!width)
 		width = UINT_MAX;
-	while ((used = used_width(columns, count)) > width) {
-		column = find_least_important(columns, count);
-		if (column) {
-			column->width = 0;
-			continue;
-		}
-		column = find_widest(columns, count);
-		if (column->width <= 1)
+	while (used_width(columns, count) > width) {
+		if (!make_room(columns, count))
 			return;
-		column->width--;
 	}
-	left = width - used;
+	left = width - used_width(columns, count);
 	for (column = columns; column < columns + count; column++) {
 		if (!column->width || column->most <= column->width)
 			continue;
-		i = column->most - column->width;
-		if (i > left)
-			i = left;
-		column->width += i;
-		left -= i;
+		more = column->most - column->width;
+		if (more > left)
+			more = left;
+		column->width += more;
+		left -= more;
 	}
-}
-
-/* Names are told apart by that much, unless nothing else is left. */
-#define ENOUGH_OF_A_NAME 16
-
-void fit_names(struct column *column, unsigned int longest, unsigned int width)
-{
-	unsigned int enough = width / 3 > ENOUGH_OF_A_NAME ? width / 3 : ENOUGH_OF_A_NAME;
-
-	column->most = longest > column->least ? longest : column->least;
-	column->least = column->most > enough ? enough : column->most;
 }
 
 void fit_grid(struct grid *grid, unsigned int width)
@@ -137,14 +147,19 @@ void table_fit(struct table *table, unsigned int width)
 		if (longest < column->longest)
 			longest = column->longest;
 		column->longest = longest;
-		if (column->most)
-			continue;
-		if (column->shortens && width)
-			fit_names(column, longest, width);
-		else if (column->wraps && width)
+		if (column->shortens && width) {
 			column->most = longest;
-		else if (longest > column->least)
-			column->least = longest;
+			column->least = longest < ENOUGH_OF_A_NAME ? longest : ENOUGH_OF_A_NAME;
+		} else if (column->most && (width || !longest)) {
+			if (longest && column->most > longest)
+				column->most = longest;
+		} else if (column->wraps && width) {
+			column->most = longest;
+		} else {
+			column->most = 0;
+			if (longest > column->least)
+				column->least = longest;
+		}
 	}
 	fit_columns(table->column, table->num_columns, width);
 }
@@ -218,4 +233,6 @@ void table_free(struct table *table)
 	for (i = 0; i < table->num_cells; i++)
 		free(table->cell[i]);
 	free(table->cell);
+	table->cell = NULL;
+	table->num_cells = 0;
 }

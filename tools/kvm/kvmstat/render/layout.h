@@ -16,13 +16,22 @@ struct column {
 	const char *title;
 	unsigned int least;		/* its width, at least; 0: there is no such column */
 	unsigned int most;		/* where there is room; of a table: whatever stands there */
-	unsigned int drop;		/* the highest one goes first; 0: never */
+	unsigned int drop;		/* the highest one goes first; 0: never; see below */
 	bool left;			/* text stands on the left, numbers on the right */
-	bool shortens;			/* names: the middle goes before they are too wide */
+	bool shortens;			/* names: the middle goes where they are too wide */
+	bool absent;			/* there is no such column in this table */
 	bool wraps;			/* the last column: goes on in the next line */
 	unsigned int width;		/* set by fit_columns(): 0 if it is left out */
 	unsigned int longest;		/* that ever stood there, for tables that go on */
 };
+
+/*
+ * Names are told apart by so many characters. Before columns go whose drop is not above
+ * DROP_AFTER_NAMES, names are cut to less.
+ */
+#define ENOUGH_OF_A_NAME 16
+#define LEAST_OF_A_NAME 8
+#define DROP_AFTER_NAMES 7
 
 /*
  * Leaves out columns until the others fit into @width characters, and gives what is left to
@@ -30,9 +39,6 @@ struct column {
  * the widest of them gets narrower. 0 is any width.
  */
 void fit_columns(struct column *columns, size_t count, unsigned int width);
-
-/* Of a column of names, the longest of which is that long: least and most. */
-void fit_names(struct column *column, unsigned int longest, unsigned int width);
 
 /* The text as it stands in the column; the caller frees it. */
 char *fit_cell(const struct column *column, const char *cell);

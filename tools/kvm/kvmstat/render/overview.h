@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All VMs of the host at the end of an interval: what each of them did in it.
+ * VMs and vCPUs in the columns of model/order.h, as text: in lines and on the screen.
  */
 #ifndef KVMSTAT_OVERVIEW_H
 #define KVMSTAT_OVERVIEW_H
@@ -8,96 +8,69 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "model/columns.h"
-#include "model/histogram.h"
 #include "model/order.h"
 #include "model/tracker.h"
 #include "render/format.h"
+#include "render/layout.h"
 
+/* All VMs of the host at the end of an interval. */
 struct overviews {
 	struct timespec time;		/* CLOCK_REALTIME */
-	uint64_t elapsed_ns;		/* what rates are of, if a VM was there throughout */
+	uint64_t elapsed_ns;		/* length of the interval */
 	const struct tracked_vm **vm;
 	size_t num_vms;
-	bool sorted;			/* and then by what, which is to be seen */
-	enum column_id sorted_by;
+	bool is_list;			/* printed once, without the time */
+	enum column_id sorted_by;	/* which is to be seen; NUM_COLUMNS: none */
 };
 
-/* What its rates are of: since it was found, and until it ended. All of it if none are known. */
+/* The part of the interval in which the VM existed, or all of it without rates. */
 static inline uint64_t overview_elapsed_ns(const struct overviews *overviews,
 					   const struct tracked_vm *vm)
 {
 	return vm->elapsed_ns ? vm->elapsed_ns : overviews->elapsed_ns;
 }
 
-/* What the columns are called that are the same everywhere, in the order in which they stand. */
-static const char * const share_titles[NUM_SHARES] = {
-	[SHARE_GUEST] = "GUEST%",
-	[SHARE_KVM] = "KVM%",
-	[SHARE_VMM] = "VMM%",
-	[SHARE_READY] = "READY%",
-	[SHARE_IDLE] = "IDLE%",
-};
+/* In front of the others a line may have a time. */
+#define OVERVIEW_COLUMNS (NUM_COLUMNS + 1)
 
-static const char * const quantile_titles[NUM_QUANTILES] = {
-	[QUANTILE_READY_P50] = "READY50",
-	[QUANTILE_READY_P99] = "READY99",
-	[QUANTILE_EXIT_P50] = "EXIT50",
-	[QUANTILE_EXIT_P99] = "EXIT99",
-};
+/*
+ * A table of VMs or vCPUs that is printed or drawn again and again: it remembers which columns
+ * ever had a value, and the longest text of each.
+ */
+struct overview {
+	struct table table;
+	struct column column[OVERVIEW_COLUMNS];
+	unsigned int longest[OVERVIEW_COLUMNS];
+	bool known[NUM_COLUMNS];
+	unsigned int width;
+	enum column_id sorted_by;
+	char sorted_title[FORMAT_SIZE];
+};	/* all zeros at first */
 
-/* What is of /proc is not as exact. */
-static inline void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares,
-					 enum share share)
-{
-	snprintf(text, FORMAT_SIZE, "%s%.0f", shares->by_cpu ? "~" : "", 100 * shares->part[share]);
-}
+/* Whether VMs, or vCPUs, have the column and any of them has a value in it. */
+bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id column);
 
-/* It is below that, or in the last bucket, which has no end. One word. */
-static inline void overview_format_quantile(char text[FORMAT_SIZE],
-					    const struct quantile_of *quantile)
-{
-	bool open = bucket_is_open(quantile->desc, quantile->bucket);
-	char bound[FORMAT_SIZE];
-	const char *blank;
+/*
+ * Begins a table. The column @sorted_by is never left out and has @mark behind its title. @time is
+ * NULL or the title of the column of times. The caller adds lines, calls overview_fit() and frees
+ * the table.
+ */
+void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sorted_by,
+		    const char *mark, const char *time);
+void overview_note_vm(struct overview *overview, const struct tracked_vm *vm);
+void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu);
+/* @rates: NULL if none are known. */
+void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
+		     const struct rates *rates, const char *time);
+void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates);
+void overview_fit(struct overview *overview, unsigned int width);
 
-	format_bound(bound, quantile->desc,
-		     open ? bucket_lower(quantile->desc, quantile->bucket) :
-			    bucket_upper(quantile->desc, quantile->bucket));
-	blank = strchr(bound, ' ');
-	snprintf(text, FORMAT_SIZE, "%c%.*s%s", open ? '>' : '<',
-		 (int)(blank ? blank - bound : FORMAT_SIZE), bound, blank ? blank + 1 : "");
-}
+/* A share in percent, with ~ in front if it comes from /proc, which is less exact. */
+void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, enum share share);
 
-/* A share, rate or quantile; "-" of what is not known. */
-static inline void overview_format(char text[FORMAT_SIZE], const struct rates *rates,
-				   enum column_id column)
-{
-	if (rates && column_is_share(column) && rates->shares.known[column - COLUMN_SHARES])
-		overview_format_share(text, &rates->shares, column - COLUMN_SHARES);
-	else if (rates && column_is_rate(column) && rates->known[column - COLUMN_RATES])
-		format_count_rate(text, rates->per_second[column - COLUMN_RATES]);
-	else if (rates && column_is_quantile(column) &&
-		 rates->quantile[column - COLUMN_QUANTILES].known)
-		overview_format_quantile(text, &rates->quantile[column - COLUMN_QUANTILES]);
-	else
-		strcpy(text, "-");
-}
-
-/* Of these, columns are left out of which none of the VMs has anything. */
-static inline void overview_note_known(bool known[NUM_COLUMNS], const struct rates *rates)
-{
-	enum quantile quantile;
-	enum share share;
-
-	for (share = 0; share < NUM_SHARES; share++)
-		known[COLUMN_SHARES + share] |= rates->shares.known[share];
-	for (quantile = 0; quantile < NUM_QUANTILES; quantile++)
-		known[COLUMN_QUANTILES + quantile] |= !!rates->quantile[quantile].desc;
-}
+/* Has the kernel account for time. */
+#define ACCOUNT_FOR_TIME "echo 1 >/sys/module/kvm/parameters/stats_time"
 
 #endif /* KVMSTAT_OVERVIEW_H */

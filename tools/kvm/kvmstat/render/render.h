@@ -19,9 +19,6 @@
 #include "sources/inventory.h"
 #include "sources/recording.h"
 
-/* Of a table that goes on: as many as any has. */
-#define OUTPUT_COLUMNS 24
-
 /* Where it goes, and how many characters fit into a line of text; 0: any number. */
 struct output {
 	FILE *file;
@@ -31,10 +28,7 @@ struct output {
 	bool nonzero;			/* only those that are not 0 */
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
 	unsigned int header;		/* private: which one that is */
-	/* private: of columns what was known of any line, and the longest text in that width */
-	bool known[NUM_COLUMNS];
-	unsigned int longest[OUTPUT_COLUMNS];
-	unsigned int fitted;
+	struct overview overview;	/* private */
 	bool is_document;		/* private */
 };
 
@@ -53,7 +47,7 @@ static inline bool output_shows(const struct output *output, const struct group 
 
 /* What a group is the statistics of. */
 struct subject {
-	const struct vm *vm;		/* NULL: of the file with this id, and nothing else */
+	const struct vm *vm;
 	const char *id;
 	enum scope scope;
 	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
@@ -65,13 +59,12 @@ struct subject {
 
 /* Something that was watched for has happened, or cannot happen any more. */
 struct watch_event {
-	const struct vm *vm;
+	const struct tracked_vm *vm;
 	const struct watch_rule *rule;
 	const struct watch_target *target;
 	struct timespec time;		/* CLOCK_REALTIME */
 	int vcpu;			/* or NO_VCPU */
 	uint64_t growth;		/* or the level */
-	uint64_t missed;		/* before this one, of the same */
 	bool ended;			/* the VM has, and there is no growth */
 };
 
@@ -83,10 +76,7 @@ struct renderer {
 	void (*begin)(struct output *output);
 	void (*end)(struct output *output);
 
-	/* One line per VM: what it is, and what its time is spent with. */
-	void (*vms)(struct output *output, const struct overviews *overviews);
-
-	/* One line per VM: what it does. */
+	/* One line per VM: what it does, and what its time is spent with. */
 	void (*overviews)(struct output *output, const struct overviews *overviews);
 
 	/* What moved since the last sample. */

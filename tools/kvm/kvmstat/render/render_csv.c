@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/threads.h"
+#include "model/why.h"
 #include "render/format.h"
 #include "render/render.h"
 #include "util/clock.h"
@@ -118,7 +119,7 @@ static void add_tracked(struct line *line, const struct tracked_vm *vm)
 	add_number(line, vm->num_vcpus);
 }
 
-#define SHARES_HEADER "guest,kvm,vmm,ready,idle,source"
+#define SHARES_HEADER "guest,kvm,vmm,ready,wait,idle,off,shares_source"
 
 static void add_shares(struct line *line, const struct shares *shares)
 {
@@ -132,78 +133,75 @@ static void add_shares(struct line *line, const struct shares *shares)
 	add(line, !any ? "" : shares->by_cpu ? "proc" : "kvm");
 }
 
-#define TIMES_HEADER SHARES_HEADER ",ready50_ns,ready99_ns,exit50_ns,exit99_ns"
-
 /* Of quantiles the upper bounds; the last bucket has none. */
-static void add_times(struct line *line, const struct rates *rates)
+static void add_quantile(struct line *line, const struct quantile_of *quantile)
 {
-	const struct quantile_of *quantile;
-	size_t i;
+	if (!quantile->known)
+		add_nothing(line, 1);
+	else if (bucket_is_open(quantile->desc, quantile->bucket))
+		add(line, "inf");
+	else
+		add_number(line, bucket_upper(quantile->desc, quantile->bucket));
+}
 
-	add_shares(line, &rates->shares);
-	for (i = 0; i < NUM_QUANTILES; i++) {
-		quantile = &rates->quantile[i];
-		if (!quantile->known)
-			add_nothing(line, 1);
-		else if (bucket_is_open(quantile->desc, quantile->bucket))
-			add(line, "inf");
-		else
-			add_number(line, bucket_upper(quantile->desc, quantile->bucket));
+static void add_column(struct line *line, const struct tracked_vm *vm, enum column_id column)
+{
+	const struct rates *rates = &vm->rates;
+	double share = rates_share(rates);
+
+	if (column == COLUMN_PID) {
+		add_integer(line, vm->pid);
+	} else if (column == COLUMN_VM) {
+		add(line, known_id(vm->id));
+	} else if (column == COLUMN_VCPUS) {
+		add_number(line, vm->num_vcpus);
+	} else if (column == COLUMN_STATE) {
+		add(line, why_of_vm(vm) == WHY_UNKNOWN ? "" : why_names[why_of_vm(vm)]);
+	} else if (column == COLUMN_SHARES) {
+		add_shares(line, &rates->shares);
+	} else if (column == COLUMN_OTHER) {
+		add_decimal(line, vm->other, vm->has_other);
+	} else if (column_is_rate(column)) {
+		add_decimal(line, rates->per_second[column - COLUMN_RATES],
+			    rates->known[column - COLUMN_RATES]);
+	} else if (column_is_quantile(column)) {
+		add_quantile(line, &rates->quantile[column - COLUMN_QUANTILES]);
+	} else if (column == COLUMN_TOP) {
+		add(line, rates->top ? rates->top : "");
+		add_decimal(line, share, share >= 0);
+	} else if (column == COLUMN_SOURCE) {
+		add(line, vm->source);
+	} else if (column == COLUMN_NAME) {
+		add(line, vm->name);
 	}
 }
 
-#define LIST_HEADER \
-	VM_HEADER ",vm_statistics,vcpu_statistics,statistics_source,interval_s," TIMES_HEADER
-
-static void render_vms(struct output *output, const struct overviews *overviews)
+static void begin_overviews(struct output *output)
 {
-	struct line line = begin_lines(output, LIST_HEADER);
-	const struct statsfile_schema *schema;
-	const struct tracked_vm *vm;
-	enum scope scope;
-	size_t i;
+	enum column_id i;
 
-	for (i = 0; i < overviews->num_vms; i++) {
-		vm = overviews->vm[i];
-		add_tracked(&line, vm);
-		for (scope = 0; scope < NUM_SCOPES; scope++) {
-			schema = vm->model.group[scope].schema;
-			if (schema)
-				add_number(&line, schema->num_desc);
-			else
-				add_nothing(&line, 1);
-		}
-		add(&line, vm->source);
-		add_seconds(&line, overview_elapsed_ns(overviews, vm));
-		add_times(&line, &vm->rates);
-		end_line(&line);
-	}
+	if (output->num_shown++)
+		return;
+	fputs("time,interval_s", output->file);
+	for (i = 0; i < NUM_COLUMNS; i++)
+		fprintf(output->file, ",%s%s", column_info[i].csv,
+			i == COLUMN_SHARES + NUM_SHARES - 1 ? ",shares_source" :
+			i == COLUMN_TOP ? ",top_reason_share" : "");
+	fputs("\r\n", output->file);
 }
-
-#define RATES_HEADER "state,exits_per_s,halts_per_s,injections_per_s"
-#define REASON_HEADER "top_reason,top_reason_share"
-#define ACTIVITY_HEADER VM_HEADER "," RATES_HEADER "," TIMES_HEADER "," REASON_HEADER
 
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
-	struct line line = begin_lines(output, "time,interval_s," ACTIVITY_HEADER);
-	const struct rates *rates;
-	enum rate rate;
-	double share;
+	struct line line = { .file = output->file, };
+	enum column_id column;
 	size_t i;
 
+	begin_overviews(output);
 	for (i = 0; i < overviews->num_vms; i++) {
-		rates = &overviews->vm[i]->rates;
-		share = rates_share(rates);
 		add_time(&line, overviews->time);
 		add_seconds(&line, overview_elapsed_ns(overviews, overviews->vm[i]));
-		add_tracked(&line, overviews->vm[i]);
-		add(&line, overviews->vm[i]->ended ? "ended" : "running");
-		for (rate = 0; rate < NUM_RATES; rate++)
-			add_decimal(&line, rates->per_second[rate], rates->known[rate]);
-		add_times(&line, rates);
-		add(&line, rates->top ? rates->top : "");
-		add_decimal(&line, share, share >= 0);
+		for (column = 0; column < NUM_COLUMNS; column++)
+			add_column(&line, overviews->vm[i], column);
 		end_line(&line);
 	}
 }
@@ -281,18 +279,11 @@ static void add_subject(struct line *line, const struct subject *subject,
 {
 	const struct vm *vm = subject->vm;
 
-	if (vm) {
-		add_integer(line, vm->process->pid);
-		add(line, known_id(subject->id));
-		add(line, vm->process->name);
-		add_number(line, vm_count_vcpus(vm));
-		add(line, subject->vcpu ? "vcpu" : subject->scope == SCOPE_VM ? "vm" : "vcpus");
-	} else {
-		add_nothing(line, 1);
-		add(line, subject->id);
-		add_nothing(line, 2);
-		add(line, "file");
-	}
+	add_integer(line, vm->process->pid);
+	add(line, known_id(subject->id));
+	add(line, vm->process->name);
+	add_number(line, vm_count_vcpus(vm));
+	add(line, subject->vcpu ? "vcpu" : subject->scope == SCOPE_VM ? "vm" : "vcpus");
 	if (subject->vcpu)
 		add_number(line, subject->vcpu->number);
 	else
@@ -406,7 +397,7 @@ static void add_part(struct line *line, const struct watch_target *target)
 static struct line begin_event_lines(struct output *output)
 {
 	return begin_lines(output, "time," VM_HEADER ",state,scope,vcpu,statistic," SCALE_HEADER
-			   ",part,from,to,threshold,window_s,growth,missed");
+			   ",part,from,to,threshold,window_s,growth");
 }
 
 static void begin_events(struct output *output, const struct watch_rule *rule,
@@ -425,21 +416,16 @@ static void add_numbers(struct line *line, const struct watch_event *event)
 		add_nothing(line, 1);
 	else
 		add_number(line, event->growth);
-	add_number(line, event->missed);
 }
 
 static void render_event(struct output *output, const struct watch_event *event)
 {
 	struct line line = begin_event_lines(output);
-	const struct vm *vm = event->vm;
 
 	add_time(&line, event->time);
-	add_integer(&line, vm->process->pid);
-	add(&line, known_id(vm->file.id));
-	add(&line, vm->process->name);
-	add_number(&line, vm_count_vcpus(vm));
+	add_tracked(&line, event->vm);
 	add(&line, event->ended ? "ended" : "running");
-	add(&line, event->target->scope == SCOPE_VM ? "vm" : event->rule->sum ? "vcpus" : "vcpu");
+	add(&line, event->target->scope == SCOPE_VM ? "vm" : "vcpu");
 	if (event->vcpu == NO_VCPU)
 		add_nothing(&line, 1);
 	else
@@ -492,7 +478,6 @@ static void render_nothing(struct output *output)
 const struct renderer csv_renderer = {
 	.begin = render_nothing,
 	.end = render_nothing,
-	.vms = render_vms,
 	.overviews = render_overviews,
 	.sample = render_sample,
 	.summary = render_summary,

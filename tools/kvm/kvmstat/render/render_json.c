@@ -10,12 +10,13 @@
 
 #include "model/descriptions.h"
 #include "model/threads.h"
+#include "model/why.h"
 #include "render/format.h"
 #include "render/render.h"
 #include "util/clock.h"
 #include "util/util.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /* Without memory they end the program, as all of kvmstat does. */
 static struct json_object *checked(struct json_object *object)
@@ -161,11 +162,6 @@ static void add_tracked(struct json_object *line, const struct tracked_vm *vm)
 
 static void add_subject(struct json_object *line, const struct subject *subject)
 {
-	if (!subject->vm) {
-		add_text(line, "id", subject->id);
-		add_text(line, "scope", "file");
-		return;
-	}
 	add_vm(line, subject->vm);
 	if (subject->vcpu) {
 		add_text(line, "scope", "vcpu");
@@ -271,13 +267,6 @@ static struct json_object *new_reason(const struct rates *rates)
 /* Of the time of all vCPUs. NULL if nothing is known. */
 static struct json_object *new_shares(const struct shares *shares)
 {
-	static const char * const keys[NUM_SHARES] = {
-		[SHARE_GUEST] = "guest",
-		[SHARE_KVM] = "kvm",
-		[SHARE_VMM] = "vmm",
-		[SHARE_READY] = "ready",
-		[SHARE_IDLE] = "idle",
-	};
 	struct json_object *parts = NULL;
 	enum share share;
 
@@ -286,85 +275,66 @@ static struct json_object *new_shares(const struct shares *shares)
 			continue;
 		if (!parts)
 			parts = new_object();
-		add_decimal(parts, keys[share], shares->part[share]);
+		add_decimal(parts, column_info[COLUMN_SHARES + share].key, shares->part[share]);
 	}
 	if (parts)
 		add_text(parts, "source", shares->by_cpu ? "proc" : "kvm");
 	return parts;
 }
 
-/* A time in a histogram of them: p50 and p99, each a bucket, or null if there was none. */
-static struct json_object *new_quantiles(const struct quantile_of *p50,
-					 const struct quantile_of *p99)
+/* A bucket of a histogram of times. */
+static struct json_object *new_quantile(const struct quantile_of *quantile)
 {
-	struct json_object *quantiles;
+	struct json_object *bounds;
 
-	if (!p50->desc)
+	if (!quantile->known)
 		return NULL;
-	quantiles = new_statistic(p50->desc);
-	add(quantiles, "p50", p50->known ? new_bounds(p50->desc, p50->bucket) : NULL);
-	add(quantiles, "p99", p99->known ? new_bounds(p99->desc, p99->bucket) : NULL);
-	return quantiles;
+	bounds = new_bounds(quantile->desc, quantile->bucket);
+	add_text(bounds, "unit", "seconds");
+	add_number(bounds, "base", 10);
+	add(bounds, "exponent", checked(json_object_new_int(quantile->desc->exponent)));
+	return bounds;
 }
 
-/* What all forms of a VM in an interval have. */
-static void add_times(struct json_object *line, const struct rates *rates)
+static void add_column(struct json_object *line, const struct tracked_vm *vm,
+		       enum column_id column)
 {
-	add(line, "shares", new_shares(&rates->shares));
-	add(line, "ready_times", new_quantiles(&rates->quantile[QUANTILE_READY_P50],
-					       &rates->quantile[QUANTILE_READY_P99]));
-	add(line, "exit_times", new_quantiles(&rates->quantile[QUANTILE_EXIT_P50],
-					      &rates->quantile[QUANTILE_EXIT_P99]));
-}
+	const char *key = column_info[column].key;
+	const struct rates *rates = &vm->rates;
+	enum why why = why_of_vm(vm);
 
-static struct json_object *new_count(const struct statsfile_schema *schema)
-{
-	return schema ? checked(json_object_new_uint64(schema->num_desc)) : NULL;
-}
-
-static void render_vms(struct output *output, const struct overviews *overviews)
-{
-	const struct tracked_vm *vm;
-	struct json_object *line;
-	size_t i;
-
-	for (i = 0; i < overviews->num_vms; i++) {
-		vm = overviews->vm[i];
-		line = new_line("vm");
-		add_tracked(line, vm);
-		add(line, "vm_statistics", new_count(vm->model.group[SCOPE_VM].schema));
-		add(line, "vcpu_statistics", new_count(vm->model.group[SCOPE_VCPU].schema));
-		add_text(line, "source", vm->source);
-		add_duration(line, "interval", overview_elapsed_ns(overviews, vm));
-		add_times(line, &vm->rates);
-		print_object(output, line);
-	}
+	if (column == COLUMN_STATE)
+		add_text(line, key, why == WHY_UNKNOWN ? NULL : why_names[why]);
+	else if (column == COLUMN_SHARES)
+		add(line, "shares", new_shares(&rates->shares));
+	else if (column == COLUMN_OTHER && vm->has_other)
+		add_decimal(line, key, vm->other);
+	else if (column == COLUMN_OTHER)
+		add(line, key, NULL);
+	else if (column_is_rate(column))
+		add(line, key, rates->known[column - COLUMN_RATES] ?
+		    new_rate(rates->per_second[column - COLUMN_RATES]) : NULL);
+	else if (column_is_quantile(column))
+		add(line, key, new_quantile(&rates->quantile[column - COLUMN_QUANTILES]));
+	else if (column == COLUMN_TOP)
+		add(line, key, new_reason(rates));
+	else if (column == COLUMN_SOURCE)
+		add_text(line, key, vm->source);
 }
 
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
-	static const char * const keys[NUM_RATES] = {
-		[RATE_EXITS] = "exits",
-		[RATE_HALTS] = "halts",
-		[RATE_INJECTIONS] = "injections",
-	};
-	const struct tracked_vm *vm;
-	enum rate rate;
-	size_t i;
 	struct json_object *line;
+	enum column_id column;
+	size_t i;
 
 	for (i = 0; i < overviews->num_vms; i++) {
-		vm = overviews->vm[i];
-		line = new_line("activity");
+		line = new_line("vm");
 		add_timespec(line, "time", overviews->time);
-		add_duration(line, "interval", overview_elapsed_ns(overviews, vm));
-		add_tracked(line, vm);
-		add_text(line, "state", vm->ended ? "ended" : "running");
-		for (rate = 0; rate < NUM_RATES; rate++)
-			add(line, keys[rate], vm->rates.known[rate] ?
-			    new_rate(vm->rates.per_second[rate]) : NULL);
-		add_times(line, &vm->rates);
-		add(line, "top_reason", new_reason(&vm->rates));
+		add_duration(line, "interval", overview_elapsed_ns(overviews, overviews->vm[i]));
+		add_tracked(line, overviews->vm[i]);
+		for (column = 0; column < NUM_COLUMNS; column++)
+			add_column(line, overviews->vm[i], column);
 		print_object(output, line);
 	}
 }
@@ -532,14 +502,12 @@ static void render_event(struct output *output, const struct watch_event *event)
 	struct json_object *line = new_line("event");
 
 	add_timespec(line, "time", event->time);
-	add_vm(line, event->vm);
+	add_tracked(line, event->vm);
 	add_text(line, "state", event->ended ? "ended" : "running");
-	add_text(line, "scope", event->target->scope == SCOPE_VM ? "vm" :
-		 event->rule->sum ? "vcpus" : "vcpu");
+	add_text(line, "scope", event->target->scope == SCOPE_VM ? "vm" : "vcpu");
 	add(line, "vcpu", event->vcpu == NO_VCPU ? NULL :
 	    checked(json_object_new_int(event->vcpu)));
 	add_rule(line, event);
-	add_number(line, "missed", event->missed);
 	print_object(output, line);
 }
 
@@ -576,7 +544,6 @@ static void render_error(const char *text)
 const struct renderer json_renderer = {
 	.begin = render_begin,
 	.end = render_end,
-	.vms = render_vms,
 	.overviews = render_overviews,
 	.sample = render_sample,
 	.summary = render_summary,

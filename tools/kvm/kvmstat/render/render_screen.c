@@ -16,17 +16,6 @@
 #include "render/render_screen.h"
 #include "util/text.h"
 
-#define RATE_WIDTH 8
-#define PID_WIDTH 7
-#define VCPUS_WIDTH 5
-#define SPARKLINE_WIDTH 8
-
-/* The longest reason of x86, and with its share; on a narrow screen less has to do. */
-#define TOP_WIDTH 17
-#define MOST_TOP_WIDTH 22
-#define LEAST_TOP_WIDTH 12
-#define NARROW_SCREEN 60
-
 /* One that has no line to spare. */
 #define LOW_SCREEN 8
 
@@ -41,12 +30,12 @@
 
 /* What is most important comes first: of what has no room the rest is left out. */
 static const char * const host_keys[] = {
-	"q quit", "? help", "Enter its vCPUs", "d histograms", "/ filter", "< > sort", "r reverse",
+	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse",
 	"p pause", "+ - interval", NULL,
 };
 
 static const char * const vm_keys[] = {
-	"q back", "? help", "Enter all of a vCPU", "d histograms", "< > sort", "r reverse",
+	"q back", "? help", "Enter all of a vCPU", "< > sort", "r reverse",
 	"p pause", "+ - interval", NULL,
 };
 
@@ -55,7 +44,7 @@ static const char * const thread_keys[] = {
 };
 
 static const char * const vcpu_keys[] = {
-	"q back", "? help", "Enter a histogram", "d all of them", "p pause", "+ - interval", NULL,
+	"q back", "? help", "Enter a histogram", "p pause", "+ - interval", NULL,
 };
 
 static const char * const histogram_keys[] = {
@@ -64,254 +53,62 @@ static const char * const histogram_keys[] = {
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
-static const char * const column_titles[NUM_COLUMNS] = {
-	[COLUMN_PID] = "PID",
-	[COLUMN_NAME] = "NAME",
-	[COLUMN_VCPUS] = "VCPU",
-	[COLUMN_RATES + RATE_EXITS] = "EXITS/s",
-	[COLUMN_RATES + RATE_HALTS] = "HALTS/s",
-	[COLUMN_RATES + RATE_INJECTIONS] = "INJ/s",
-	[COLUMN_TOP] = "TOP REASON",
-};
-
-/* Behind the columns that can be sorted by. */
-#define SPARKLINE NUM_COLUMNS
-
-struct layout {
-	struct column column[NUM_COLUMNS + 1];
-	double most_exits;		/* of the last minute, in any of the lines */
-};
-
 static unsigned int at_most(unsigned int number, unsigned int limit)
 {
 	return number < limit ? number : limit;
 }
 
-/* Idle is what the others leave. */
-static const unsigned int share_drops[NUM_SHARES] = {
-	[SHARE_GUEST] = 2,
-	[SHARE_KVM] = 6,
-	[SHARE_VMM] = 7,
-	[SHARE_READY] = 1,
-	[SHARE_IDLE] = 8,
-};
-
-/* The longest times say most. */
-static const unsigned int quantile_drops[NUM_QUANTILES] = {
-	[QUANTILE_READY_P50] = 15,
-	[QUANTILE_READY_P99] = 13,
-	[QUANTILE_EXIT_P50] = 16,
-	[QUANTILE_EXIT_P99] = 14,
-};
-
-/* That comes before the end of a long reason. */
-static unsigned int least_top_width(unsigned int columns, const struct view *view)
+/* A line of a table. */
+static void put_row(struct screen *screen, unsigned int line, const struct column *columns,
+		    const char * const *texts, size_t count)
 {
-	bool knows_all = view->knows[COLUMN_SHARES + SHARE_GUEST];
-
-	return columns < NARROW_SCREEN || knows_all ? LEAST_TOP_WIDTH : TOP_WIDTH;
-}
-
-static const char *title_of(enum column_id column)
-{
-	if (column_is_share(column))
-		return share_titles[column - COLUMN_SHARES];
-	if (column_is_quantile(column))
-		return quantile_titles[column - COLUMN_QUANTILES];
-	return column_titles[column];
-}
-
-/* With room for what says that it is sorted by; of what nothing is known there is none. */
-static struct column titled_column(const struct view *view, enum column_id column,
-				   unsigned int drop)
-{
-	return (struct column) {
-		.least = view->knows[column] ? strlen(title_of(column)) + 1 : 0,
-		.drop = drop,
-	};
-}
-
-/* A thread has the letter in front of its number. */
-static unsigned int first_width(const struct view *view)
-{
-	return PID_WIDTH + (view->inside && view->inside->num_tracked_threads);
-}
-
-/* Without names, of vCPUs. */
-static struct layout make_layout(unsigned int columns, const struct view *view,
-				 unsigned int longest_name)
-{
-	struct layout layout = {
-		.column = {
-			[COLUMN_PID] = {
-				.least = first_width(view),
-				.drop = longest_name ? 5 : 0,
-			},
-			[COLUMN_NAME] = {},
-			[COLUMN_VCPUS] = { .least = longest_name ? VCPUS_WIDTH : 0, .drop = 11, },
-			[COLUMN_RATES + RATE_EXITS] = { .least = RATE_WIDTH, },
-			[COLUMN_RATES + RATE_HALTS] = { .least = RATE_WIDTH, .drop = 9, },
-			[COLUMN_RATES + RATE_INJECTIONS] = { .least = RATE_WIDTH, .drop = 12, },
-			[COLUMN_TOP] = {
-				.least = least_top_width(columns, view),
-				.most = MOST_TOP_WIDTH,
-				.drop = 3,
-			},
-			[SPARKLINE] = {
-				.least = SPARKLINE_WIDTH,
-				.most = HISTORY_SECONDS,
-				.drop = 10,
-			},
-		},
-	};
-	enum quantile quantile;
-	enum share share;
-
-	for (share = 0; share < NUM_SHARES; share++)
-		layout.column[COLUMN_SHARES + share] =
-			titled_column(view, COLUMN_SHARES + share, share_drops[share]);
-	for (quantile = 0; quantile < NUM_QUANTILES; quantile++)
-		layout.column[COLUMN_QUANTILES + quantile] =
-			titled_column(view, COLUMN_QUANTILES + quantile, quantile_drops[quantile]);
-	if (longest_name)
-		fit_names(&layout.column[COLUMN_NAME], longest_name, columns);
-	/* What is sorted by is seen. */
-	layout.column[view->sort].drop = 0;
-	fit_columns(layout.column, ARRAY_SIZE(layout.column), columns);
-	return layout;
-}
-
-static bool is_text(enum column_id column)
-{
-	return column == COLUMN_NAME || column == COLUMN_TOP;
-}
-
-/* A cell of the list; returns the column of the next one. */
-static unsigned int put_cell(struct screen *screen, unsigned int line, unsigned int at,
-			     const struct layout *layout, enum column_id column,
-			     const char *text, enum screen_style style)
-{
-	unsigned int width = layout->column[column].width;
-	char *cell;
-
-	if (!width)
-		return at;
-	cell = is_text(column) ? text_fit(text, width) : xasprintf("%*.*s", width, width, text);
-	at = screen_print(screen, line, at, style, "%s", cell);
-	free(cell);
-	return at + 1;
-}
-
-static void put_header(struct screen *screen, unsigned int line, const struct view *view,
-		       const struct layout *layout, const char *first)
-{
-	char text[64], most[FORMAT_SIZE];
 	unsigned int at = 0;
-	enum column_id i;
+	char *text;
+	size_t i;
 
-	for (i = 0; i < NUM_COLUMNS; i++) {
-		snprintf(text, sizeof(text), "%s%s", i == COLUMN_PID ? first : title_of(i),
-			 i != view->sort ? "" : view->ascending ? "^" : "v");
-		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
-	}
-	/* What the highest bar stands for. */
-	format_count_rate(most, layout->most_exits);
-	snprintf(text, sizeof(text), "LAST MINUTE, TO %s/s", most);
-	if (strlen(text) > layout->column[SPARKLINE].width)
-		snprintf(text, sizeof(text), "TO %s", most);
-	if (strlen(text) > layout->column[SPARKLINE].width || !layout->most_exits)
-		strcpy(text, "LAST MIN");
-	if (layout->column[SPARKLINE].width)
+	for (i = 0; i < count; i++) {
+		if (!columns[i].width)
+			continue;
+		text = fit_cell(&columns[i], texts[i]);
 		screen_print(screen, line, at, STYLE_PLAIN, "%s", text);
-	screen_set_style(screen, line, STYLE_HEADER);
-	for (i = 0, at = 0; i < view->sort; i++)
-		at += layout->column[i].width ? layout->column[i].width + 1 : 0;
-	snprintf(text, sizeof(text), "%s%s", i == COLUMN_PID ? first : title_of(i),
-		 view->ascending ? "^" : "v");
-	put_cell(screen, line, at, layout, view->sort, text, STYLE_SORTED);
-}
-
-static unsigned int put_numbers(struct screen *screen, unsigned int line, unsigned int at,
-				const struct layout *layout, const struct rates *rates)
-{
-	char text[FORMAT_SIZE];
-	enum column_id i;
-
-	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
-		overview_format(text, rates, i);
-		at = put_cell(screen, line, at, layout, i, text, STYLE_PLAIN);
+		free(text);
+		at += columns[i].width + 1;
 	}
-	return at;
 }
 
-/* All lines have one scale: as high as the highest of them. */
-static void note_most(struct layout *layout, const struct history *exits, uint64_t now_ns)
+/* What it is sorted by is seen. */
+static void put_header(struct screen *screen, const struct overview *overview)
 {
-	unsigned int i, width = layout->column[SPARKLINE].width;
-	double point[HISTORY_SECONDS];
+	const char *titles[OVERVIEW_COLUMNS];
+	unsigned int i, column, at = 0;
 
-	if (!width)
-		return;
-	history_points(exits, now_ns, point, width);
-	for (i = 0; i < width; i++)
-		layout->most_exits = point[i] > layout->most_exits ? point[i] : layout->most_exits;
-}
-
-static void put_history(struct screen *screen, unsigned int line, unsigned int at,
-			const struct layout *layout, const struct history *exits,
-			uint64_t now_ns)
-{
-	unsigned int width = layout->column[SPARKLINE].width;
-	double point[HISTORY_SECONDS];
-
-	if (!width)
-		return;
-	history_points(exits, now_ns, point, width);
-	screen_sparkline(screen, line, at, point, width, layout->most_exits);
-}
-
-/* With its share where that fits into the column: alone a name says little. */
-static void format_reason(char text[REASON_SIZE], const struct rates *rates, unsigned int width)
-{
-	double share = rates ? rates_share(rates) : -1;
-
-	if (share >= 0) {
-		snprintf(text, REASON_SIZE, "%s %.0f%%", rates_reason(rates), 100 * share);
-		if (strlen(text) <= width)
-			return;
+	for (i = 0; i < OVERVIEW_COLUMNS; i++)
+		titles[i] = overview->column[i].title;
+	put_row(screen, 1, overview->column, titles, OVERVIEW_COLUMNS);
+	screen_set_style(screen, 1, STYLE_HEADER);
+	for (i = 0; i < OVERVIEW_COLUMNS; i++) {
+		if (!overview->column[i].width)
+			continue;
+		for (column = 0; column < overview->column[i].width; column++) {
+			if (titles[i] == overview->sorted_title && screen->lines > 1 &&
+			    at + column < screen->columns)
+				screen->cell[screen->columns + at + column].style = STYLE_SORTED;
+		}
+		at += column + 1;
 	}
-	snprintf(text, REASON_SIZE, "%s", rates ? rates_reason(rates) : "-");
 }
 
-/* In the place of the top reason stands why there is none. */
-static void format_state(char text[REASON_SIZE], const struct tracked_vm *tracked,
-			 unsigned int width)
+static void put_line(struct screen *screen, unsigned int line, const struct overview *overview,
+		     size_t row)
 {
-	if (tracked->ended)
-		strcpy(text, "ended");
-	else if (!tracked->has_statistics)
-		strcpy(text, "not counted");
-	else
-		format_reason(text, tracked->has_rates ? &tracked->rates : NULL, width);
+	put_row(screen, line, overview->column,
+		(const char * const *)overview->table.cell + row * OVERVIEW_COLUMNS,
+		OVERVIEW_COLUMNS);
 }
 
-static void put_vm(struct screen *screen, unsigned int line, const struct view *view,
-		   const struct layout *layout, const struct tracked_vm *tracked)
+static const char *sort_mark(const struct view *view)
 {
-	char text[REASON_SIZE];
-	unsigned int at = 0;
-
-	snprintf(text, sizeof(text), "%d", tracked->pid);
-	at = put_cell(screen, line, at, layout, COLUMN_PID, text, STYLE_PLAIN);
-	at = put_cell(screen, line, at, layout, COLUMN_NAME, tracked->name, STYLE_PLAIN);
-	snprintf(text, sizeof(text), "%zu", tracked->num_vcpus);
-	at = put_cell(screen, line, at, layout, COLUMN_VCPUS, text, STYLE_PLAIN);
-	at = put_numbers(screen, line, at, layout, tracked->ended ? NULL : &tracked->rates);
-	format_state(text, tracked, layout->column[COLUMN_TOP].width);
-	at = put_cell(screen, line, at, layout, COLUMN_TOP, text, STYLE_PLAIN);
-	put_history(screen, line, at, layout, &tracked->exits, view->tracker->sampled_ns);
-	if (tracked->ended || !tracked->has_statistics)
-		screen_set_style(screen, line, STYLE_FAINT);
+	return view->ascending ? "^" : "v";
 }
 
 #define VCPU_NAME_SIZE 24
@@ -328,21 +125,14 @@ static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vc
 		snprintf(text, VCPU_NAME_SIZE, "%s%u", word, vcpu->number);
 }
 
-static void put_vcpu(struct screen *screen, unsigned int line, const struct view *view,
-		     const struct layout *layout, const struct tracked_vcpu *vcpu)
+static void add_vcpu(struct overview *overview, const struct tracked_vm *inside,
+		     const struct tracked_vcpu *vcpu)
 {
-	const struct tracked_vm *inside = view->inside;
 	bool is_known = !inside->ended && (inside->has_rates || inside->num_tracked_threads);
-	const struct rates *rates = is_known ? &vcpu->rates : NULL;
-	char text[REASON_SIZE];
-	unsigned int at = 0;
+	char text[VCPU_NAME_SIZE];
 
 	format_vcpu(text, vcpu, "");
-	at = put_cell(screen, line, at, layout, COLUMN_PID, text, STYLE_PLAIN);
-	at = put_numbers(screen, line, at, layout, rates);
-	format_reason(text, rates, layout->column[COLUMN_TOP].width);
-	at = put_cell(screen, line, at, layout, COLUMN_TOP, text, STYLE_PLAIN);
-	put_history(screen, line, at, layout, &vcpu->exits, view->tracker->sampled_ns);
+	overview_add_vcpu(overview, text, is_known ? &vcpu->rates : NULL);
 }
 
 /* What the view is like. */
@@ -403,23 +193,6 @@ static void put_title(struct screen *screen, const struct view *view, char **tit
 		free(titles[count]);
 }
 
-static char *describe_bar(const struct view *view)
-{
-	const struct bar *bar = view->bar + view_selected_line(view);
-	char number[BUCKET_SIZE];
-	const char *name, *help;
-
-	if (view_selected_line(view) >= view->bar_list.count)
-		return NULL;
-	name = bar->desc->name;
-	help = describe_name(name);
-	if (bar->is_bucket && has_parts(bar->desc)) {
-		name = bucket_name(number, bar->desc, bar->bucket);
-		help = describe_reason(name);
-	}
-	return help ? xasprintf("%s: %s", name, help) : NULL;
-}
-
 /* What is selected counts, or which reason of exits it is; NULL if that is not known. */
 static char *describe_selected(const struct view *view)
 {
@@ -428,8 +201,6 @@ static char *describe_selected(const struct view *view)
 	const char *name, *help;
 	char number[BUCKET_SIZE];
 
-	if (view->bars)
-		return describe_bar(view);
 	if (view->level < VIEW_VCPU || line >= view->list[view->level].count)
 		return NULL;
 	name = view->level == VIEW_VCPU ? view->rows.row[line].desc->name : desc->name;
@@ -513,7 +284,7 @@ static struct message message_of(const struct screen *screen, const struct view 
 		.denied = view->denied_read,
 	};
 
-	if (view->filter[0] && view->level == VIEW_HOST && !view->bars && !view->typing)
+	if (view->filter[0] && view->level == VIEW_HOST && !view->typing)
 		message.text = xasprintf("only with '%s', Esc shows all", view->filter);
 	else if (view_has_messages(view))
 		add_problems(&message, screen, view);
@@ -594,18 +365,6 @@ static unsigned int list_lines(const struct screen *screen, const struct view *v
 	return screen->lines > others ? screen->lines - others : 0;
 }
 
-static unsigned int longest_vm_name(const struct view *view)
-{
-	unsigned int longest = strlen(column_titles[COLUMN_NAME]), width;
-	size_t i;
-
-	for (i = 0; i < view->list[VIEW_HOST].count; i++) {
-		width = text_width(view->vm[i]->name);
-		longest = width > longest ? width : longest;
-	}
-	return longest;
-}
-
 static bool some_are_denied(const struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
@@ -615,23 +374,31 @@ static bool some_are_denied(const struct view *view)
 
 static void render_host(struct screen *screen, struct view *view)
 {
-	struct layout layout = make_layout(screen->columns, view, longest_vm_name(view));
 	unsigned int lines = list_lines(screen, view), i;
-	size_t first = view_scroll(view, lines);
+	size_t first = view_scroll(view, lines), count = view->list[VIEW_HOST].count;
+	struct overview *overview = &view->vms;
 
-	for (i = 0; i < view->list[VIEW_HOST].count; i++)
-		note_most(&layout, &view->vm[i]->exits, view->tracker->sampled_ns);
+	lines = at_most(lines, count - first);
+	overview_begin(overview, false, view->sort, sort_mark(view), NULL);
+	/* One that has ended stays for a while, when it does nothing any more. */
+	for (i = 0; i < lines; i++)
+		overview_add_vm(overview, view->vm[first + i], view->vm[first + i]->ended ?
+				NULL : &view->vm[first + i]->rates, "");
+	overview_fit(overview, screen->columns);
 	put_host_title(screen, view);
-	put_header(screen, 1, view, &layout, column_titles[COLUMN_PID]);
-	for (i = 0; i < lines && first + i < view->list[VIEW_HOST].count; i++) {
-		put_vm(screen, 2 + i, view, &layout, view->vm[first + i]);
+	put_header(screen, overview);
+	for (i = 0; i < lines; i++) {
+		put_line(screen, 2 + i, overview, i);
+		if (view->vm[first + i]->ended)
+			screen_set_style(screen, 2 + i, STYLE_FAINT);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, 2 + i, STYLE_SELECTED);
 	}
+	table_free(&overview->table);
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
 			     some_are_denied(view) ? " that may be looked into" : "");
-	else if (!view->list[VIEW_HOST].count)
+	else if (!count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	put_footer(screen, view, host_keys);
 }
@@ -700,25 +467,29 @@ static void render_vm(struct screen *screen, struct view *view)
 {
 	const struct tracked_vm *inside = view->inside;
 	const struct model *model = &inside->model;
-	struct layout layout = make_layout(screen->columns, view, 0);
 	unsigned int lines = list_lines(screen, view), line = 2, end = line + lines, i;
+	struct overview *overview = &view->vcpus;
 	char vcpus[32];
 	size_t first;
 
 	/* At least half of it is left for the statistics. */
 	lines = at_most(view->list[VIEW_VM].count, (lines + 1) / 2);
 	first = view_scroll(view, lines);
+	lines = at_most(lines, view->list[VIEW_VM].count - first);
+	overview_begin(overview, true, view->sort, sort_mark(view), NULL);
+	for (i = 0; i < lines; i++)
+		add_vcpu(overview, inside, view->vcpu[first + i]);
+	overview_fit(overview, screen->columns);
 	snprintf(vcpus, sizeof(vcpus), "%zu vCPU%s", inside->num_vcpus,
 		 PLURAL(inside->num_vcpus));
-	for (i = 0; i < view->list[VIEW_VM].count; i++)
-		note_most(&layout, &view->vcpu[i]->exits, view->tracker->sampled_ns);
 	put_vm_title(screen, view, vcpus);
-	put_header(screen, 1, view, &layout, "VCPU");
-	for (i = 0; i < lines && first + i < view->list[VIEW_VM].count; i++, line++) {
-		put_vcpu(screen, line, view, &layout, view->vcpu[first + i]);
+	put_header(screen, overview);
+	for (i = 0; i < lines; i++, line++) {
+		put_line(screen, line, overview, i);
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, line, STYLE_SELECTED);
 	}
+	table_free(&overview->table);
 	if (has_unknown_threads(inside) && line < end)
 		screen_print(screen, line++, 0, STYLE_FAINT, "%s",
 			     "t1234 is a thread: which vCPU it runs is not known.");
@@ -752,24 +523,6 @@ static const char *kind_of(const struct statsfile_desc *desc)
 	if (is_array(desc))
 		return "parts";
 	return is_histogram(desc) ? "histogram" : "";
-}
-
-/* A line of a table. */
-static void put_row(struct screen *screen, unsigned int line, const struct column *columns,
-		    const char * const *texts, size_t count)
-{
-	unsigned int at = 0;
-	char *text;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (!columns[i].width)
-			continue;
-		text = fit_cell(&columns[i], texts[i]);
-		screen_print(screen, line, at, STYLE_PLAIN, "%s", text);
-		free(text);
-		at += columns[i].width + 1;
-	}
 }
 
 /* How a statistic is shown. */
@@ -925,132 +678,6 @@ static void render_buckets(struct screen *screen, struct view *view)
 	put_footer(screen, view, histogram_keys);
 }
 
-/* All histograms at once: of the interval, and of the last minute. */
-enum bar_column {
-	BAR_NAME,
-	BAR_NOW,
-	BAR_NOW_BAR,
-	BAR_MINUTE,
-	BAR_MINUTE_BAR,
-	NUM_BAR_COLUMNS,
-};
-
-static char *name_of_bar(const struct bar *bar)
-{
-	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
-
-	if (!bar->is_bucket)
-		return xasprintf("%s", bar->desc->name);
-	if (has_parts(bar->desc))
-		return xasprintf("  %s", bucket_name(number, bar->desc, bar->bucket));
-	format_bounds(lower, upper, bar->desc, bar->bucket);
-	return xasprintf("  %8s %8s", lower, upper);
-}
-
-static void put_bar(struct screen *screen, unsigned int line, const struct bar *bar,
-		    const struct column *columns)
-{
-	char *name = name_of_bar(bar), *now_bar, *minute_bar;
-	char now[FORMAT_SIZE], minute[FORMAT_SIZE];
-
-	format_value(now, bar->desc, bar->now);
-	format_value(minute, bar->desc, bar->minute);
-	now_bar = format_bar(bar->is_bucket ? bar->now : 0, bar->most_now,
-			     columns[BAR_NOW_BAR].width);
-	minute_bar = format_bar(bar->is_bucket ? bar->minute : 0, bar->most_minute,
-				columns[BAR_MINUTE_BAR].width);
-	put_row(screen, line, columns,
-		(const char * const []) { name, now, now_bar, minute, minute_bar, },
-		NUM_BAR_COLUMNS);
-	if (!bar->is_bucket)
-		screen_set_style(screen, line, STYLE_TITLE);
-	free(name);
-	free(now_bar);
-	free(minute_bar);
-}
-
-static unsigned int longest_bar_name(const struct view *view)
-{
-	unsigned int longest = strlen("HISTOGRAM");
-	size_t i, length;
-	char *name;
-
-	for (i = 0; i < view->bar_list.count; i++) {
-		name = name_of_bar(&view->bar[i]);
-		length = strlen(name);
-		longest = length > longest ? length : longest;
-		free(name);
-	}
-	return longest;
-}
-
-/* How long the counts were counted for. */
-static void format_span(char text[FORMAT_SIZE], uint64_t ns)
-{
-	double seconds = (double)ns / NSEC_PER_SEC;
-
-	snprintf(text, FORMAT_SIZE, seconds < 9.95 ? "IN %.1f s" : "IN %.0f s", seconds);
-}
-
-static void put_bars_title(struct screen *screen, const struct view *view)
-{
-	size_t vcpus = view_bars_of(view)->num_vcpus;
-	char what[64];
-
-	if (view->inside)
-		format_vcpu(what, view_vcpu(view), "vCPU ");
-	else
-		snprintf(what, sizeof(what), "sum of %zu vCPU%s", vcpus, PLURAL(vcpus));
-	put_vm_title(screen, view, what);
-}
-
-static const char *describe_no_bars(const struct view *view)
-{
-	const struct model *model = &view_bars_of(view)->model;
-	const struct statsfile_schema *schema = model->group[SCOPE_VCPU].schema;
-	size_t i;
-
-	for (i = 0; schema && i < schema->num_desc; i++) {
-		if (!is_histogram(&schema->desc[i]))
-			continue;
-		return view->minute_ns ? "Nothing was counted in histograms." :
-					 "What histograms count from now on will be here.";
-	}
-	return "There are no histograms of it.";
-}
-
-static void render_bars(struct screen *screen, struct view *view)
-{
-	char now[FORMAT_SIZE], minute[FORMAT_SIZE];
-	const char * const titles[NUM_BAR_COLUMNS] = { "HISTOGRAM", now, "", minute, "", };
-	/* Both the same: on 80 columns there is room for as much. */
-	const unsigned int bar_width = screen->columns > 28 ? screen->columns / 4 - 1 : 6;
-	struct column columns[NUM_BAR_COLUMNS] = {
-		[BAR_NAME] = { .least = longest_bar_name(view), .left = true, },
-		[BAR_NOW] = { .least = 9, },
-		[BAR_NOW_BAR] = { .least = 6, .most = bar_width, .drop = 2, .left = true, },
-		[BAR_MINUTE] = { .least = 9, .drop = 1, },
-		[BAR_MINUTE_BAR] = { .least = 6, .most = bar_width, .drop = 3, .left = true, },
-	};
-	unsigned int lines = list_lines(screen, view), i;
-	size_t first = view_scroll(view, lines);
-
-	fit_columns(columns, ARRAY_SIZE(columns), screen->columns);
-	format_span(now, view_bars_of(view)->model.elapsed_ns);
-	format_span(minute, view->minute_ns);
-	put_bars_title(screen, view);
-	put_row(screen, 1, columns, titles, ARRAY_SIZE(columns));
-	screen_set_style(screen, 1, STYLE_HEADER);
-	for (i = 0; i < lines && first + i < view->bar_list.count; i++) {
-		put_bar(screen, 2 + i, &view->bar[first + i], columns);
-		if (first + i == view_selected_line(view))
-			screen_set_style(screen, 2 + i, STYLE_SELECTED);
-	}
-	if (!view->bar_list.count)
-		screen_print(screen, 2, 0, STYLE_PLAIN, "%s", describe_no_bars(view));
-	put_footer(screen, view, histogram_keys);
-}
-
 /* Keys, and what they do; behind an empty one columns, and what stands there. */
 static const char * const help[][2] = {
 	{ "Enter", "look into a VM: its vCPUs, and the statistics that move;", },
@@ -1059,22 +686,20 @@ static const char * const help[][2] = {
 	{ "Up, Down, k, j", "select; also Page Up, Page Down, Home, End", },
 	{ "Left, Right, < >", "sort by another column; r: the other way round", },
 	{ "/", "only VMs whose name, pid or top reason has this text", },
-	{ "d", "all histograms: of the interval, and of the last minute", },
 	{ "+ -", "longer or shorter intervals; p, space: pause, and go on", },
-	{ "[ ] { } ( )", "of a recording: a sample or a minute back or on, begin, end", },
 	{ "?", "this help, and back", },
 	{},
+	{ "STATE", "starved: of CPU; waits: for memory; exits: KVM is busy with them;", },
+	{ "", "vmm: its VMM is; paused, stopped; busy: itself; idle", },
 	{ "GUEST%", "of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,", },
-	{ "READY%", "waiting for a CPU, IDLE% with nothing to do: together 100 %", },
-	{ "EXITS/s", "exits from the guest to the host", },
-	{ "HALTS/s", "times that a vCPU had nothing to do and gave its CPU back", },
-	{ "INJ/s", "interrupts injected into the guest", },
-	{ "READY50 99", "half, and 99 of 100, waits for a CPU were below; EXIT50 99: exits", },
-	{ "TOP REASON", "what most of the exits were for, and its share", },
-	{ "no counter", "most exits, so many, were for what the kernel does not count", },
+	{ "READY%", "waiting for a CPU, WAIT% for memory or a lock, IDLE% halted", },
+	{ "OFF%", "of /proc (~): WAIT% or IDLE%, it cannot tell", },
+	{ "OTHER%", "of a CPU: what other threads of the process take, as for I/O", },
+	{ "EXITS/s", "exits from the guest to the host; HALTS/s, INJ/s: interrupts", },
+	{ "READY99", "99 of 100 waits for a CPU were below; EXIT99: exits", },
+	{ "TOP REASON", "what most exits were for, and its share; other: what is not counted", },
 	{ "OF EXITS", "of a statistic that counts exits: its share in all of them", },
 	{ "-", "not counted on this architecture, or not known yet", },
-	{ "LAST MINUTE", "exits per second, all lines in the same scale: its top is named", },
 };
 
 /* In lines of that width, with what is said beside the keys, or below those that are longer. */
@@ -1137,8 +762,6 @@ void render_screen(struct screen *screen, struct view *view)
 	screen_clear(screen, screen->lines, screen->columns);
 	if (view->help)
 		render_help(screen, view);
-	else if (view->bars)
-		render_bars(screen, view);
 	else
 		render_level[view->level](screen, view);
 }

@@ -2,7 +2,6 @@
 /*
  * The model as lines of text.
  */
-#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,8 +33,6 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 #define MOVEMENT_WIDTH 9
 /* Of what is no terminal. */
 #define USUAL_WIDTH 80
-/* Below that, the reasons are cut. */
-#define NARROW_WIDTH 60
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
@@ -53,209 +50,19 @@ static void format_length(char text[FORMAT_SIZE], uint64_t ns)
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
-/* What nothing is known of is empty, and has no column. */
-static void add_numbers(struct table *table, const bool known[NUM_COLUMNS],
-			const struct rates *rates)
+/* In several lines if it has to be. */
+__printf(2, 3)
+static void render_title(const struct output *output, const char *format, ...)
 {
-	char text[FORMAT_SIZE];
-	enum column_id i;
+	va_list args;
+	char *text;
 
-	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
-		overview_format(text, rates, i);
-		table_add(table, "%s", known[i] ? text : "");
-	}
-}
-
-/* Shares, rates and quantiles stand next to each other; titles of those that are known. */
-static void set_titles(struct column *first, const bool known[NUM_COLUMNS])
-{
-	enum quantile quantile;
-	enum share share;
-
-	for (share = 0; share < NUM_SHARES; share++)
-		first[share].title = known[COLUMN_SHARES + share] ? share_titles[share] : "";
-	first += COLUMN_QUANTILES - COLUMN_SHARES;
-	for (quantile = 0; quantile < NUM_QUANTILES; quantile++)
-		first[quantile].title = known[COLUMN_QUANTILES + quantile] ?
-					quantile_titles[quantile] : "";
-}
-
-/* The longest times say most. */
-static void set_quantile_drops(struct column *first, unsigned int drop)
-{
-	first[QUANTILE_READY_P99].drop = drop;
-	first[QUANTILE_EXIT_P99].drop = drop + 1;
-	first[QUANTILE_READY_P50].drop = drop + 2;
-	first[QUANTILE_EXIT_P50].drop = drop + 3;
-}
-
-static void note_known(bool known[NUM_COLUMNS], const struct overviews *overviews)
-{
-	size_t i;
-
-	for (i = 0; i < overviews->num_vms; i++)
-		overview_note_known(known, &overviews->vm[i]->rates);
-}
-
-/* Lines that go on: columns do not come and go with a long name. */
-static void fit_lines(struct output *output, struct table *table)
-{
-	size_t i;
-
-	if (output->width != output->fitted)
-		memset(output->longest, 0, sizeof(output->longest));
-	output->fitted = output->width;
-	for (i = 0; i < table->num_columns; i++)
-		table->column[i].longest = output->longest[i];
-	table_fit(table, output->width);
-	for (i = 0; i < table->num_columns; i++)
-		output->longest[i] = table->column[i].longest;
-}
-
-/* In the list of VMs, of which there are no rates. */
-enum {
-	LIST_PID,
-	LIST_ID,
-	LIST_VCPUS,
-	LIST_NUMBERS,
-	LIST_STATISTICS = LIST_NUMBERS + COLUMN_TOP - COLUMN_SHARES,
-	LIST_VCPU_STATISTICS,
-	LIST_SOURCE,
-	LIST_NAME,
-	NUM_LIST_COLUMNS,
-};
-
-static unsigned int list_column(enum column_id column)
-{
-	switch (column) {
-	case COLUMN_PID:
-		return LIST_PID;
-	case COLUMN_VCPUS:
-		return LIST_VCPUS;
-	case COLUMN_NAME:
-	case COLUMN_TOP:
-		return LIST_NAME;
-	default:
-		return LIST_NUMBERS + column - COLUMN_SHARES;
-	}
-}
-
-static void add_vm(struct table *table, const bool known[NUM_COLUMNS],
-		   const struct tracked_vm *vm)
-{
-	const struct group *group = vm->model.group;
-
-	table_add(table, "%d", vm->pid);
-	table_add(table, "%s", vm->id);
-	table_add(table, "%zu", vm->num_vcpus);
-	add_numbers(table, known, &vm->rates);
-	if (vm->has_statistics) {
-		table_add(table, "%u", num_statistics(group[SCOPE_VM].schema));
-		table_add(table, "%u", num_statistics(group[SCOPE_VCPU].schema));
-	} else {
-		table_add(table, "-");
-		table_add(table, "-");
-	}
-	table_add(table, "%s", vm->source);
-	table_add(table, "%s", vm->name);
-}
-
-/* What is of a while is not what else stands there. */
-static void render_length(struct output *output, const struct overviews *overviews,
-			  const struct column *columns)
-{
-	char text[128], length[FORMAT_SIZE];
-	size_t i;
-
-	for (i = LIST_NUMBERS; i < LIST_STATISTICS && !columns[i].width; i++)
-		;
-	if (i == LIST_STATISTICS || !overviews->elapsed_ns)
-		return;
-	format_length(length, overviews->elapsed_ns);
-	snprintf(text, sizeof(text), "What the time was spent with: of %s s.", length);
-	print_wrapped(output->file, text, output->width ? output->width : UINT_MAX, 0);
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	print_wrapped(output->file, text, output->width > 2 ? output->width - 2 : UINT_MAX, 2);
 	fputc('\n', output->file);
-}
-
-static void render_vms(struct output *output, const struct overviews *overviews)
-{
-	struct column columns[NUM_LIST_COLUMNS] = {
-		[LIST_PID] = { .title = "PID", .least = 7, .drop = 1, },
-		[LIST_ID] = { .title = "VM", .least = 12, .left = true, .drop = 7, },
-		[LIST_VCPUS] = { .title = "VCPUS", },
-		[LIST_NUMBERS + SHARE_GUEST] = { .drop = 2, },
-		[LIST_NUMBERS + SHARE_KVM] = { .drop = 4, },
-		[LIST_NUMBERS + SHARE_VMM] = { .drop = 4, },
-		[LIST_NUMBERS + SHARE_READY] = { .drop = 3, },
-		[LIST_NUMBERS + SHARE_IDLE] = { .drop = 5, },
-		[LIST_STATISTICS] = { .title = "VM STATS", .drop = 12, },
-		[LIST_VCPU_STATISTICS] = { .title = "VCPU STATS", .drop = 13, },
-		[LIST_SOURCE] = { .title = "SOURCE", .left = true, .drop = 6, },
-		[LIST_NAME] = { .title = "NAME", .left = true, .shortens = true, },
-	};
-	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
-	bool known[NUM_COLUMNS] = {};
-	size_t i;
-
-	note_known(known, overviews);
-	for (i = 0; i < NUM_RATES; i++)
-		columns[list_column(COLUMN_RATES + i)].title = "";
-	set_quantile_drops(&columns[list_column(COLUMN_QUANTILES)], 8);
-	set_titles(&columns[LIST_NUMBERS], known);
-	if (overviews->sorted)
-		columns[list_column(overviews->sorted_by)].drop = 0;
-	for (i = 0; i < overviews->num_vms; i++)
-		add_vm(&table, known, overviews->vm[i]);
-	table_fit(&table, output->width);
-	if (overviews->num_vms) {
-		table_print(&table, output->file);
-		render_length(output, overviews, columns);
-	}
-	table_free(&table);
-}
-
-/* What each VM does. */
-enum {
-	LINE_TIME,
-	LINE_PID,
-	LINE_VCPUS,
-	LINE_NUMBERS,
-	LINE_TOP = LINE_NUMBERS + COLUMN_TOP - COLUMN_SHARES,
-	LINE_SHARE,
-	LINE_NAME,
-	NUM_LINE_COLUMNS,
-};
-
-static unsigned int line_column(enum column_id column)
-{
-	switch (column) {
-	case COLUMN_PID:
-		return LINE_PID;
-	case COLUMN_VCPUS:
-		return LINE_VCPUS;
-	case COLUMN_NAME:
-		return LINE_NAME;
-	default:
-		return LINE_NUMBERS + column - COLUMN_SHARES;
-	}
-}
-
-static void add_overview(struct table *table, const char *time, const bool known[NUM_COLUMNS],
-			 const struct tracked_vm *vm)
-{
-	double share = rates_share(&vm->rates);
-
-	table_add(table, "%s", time);
-	table_add(table, "%d", vm->pid);
-	table_add(table, "%zu", vm->num_vcpus);
-	add_numbers(table, known, &vm->rates);
-	/* In the place of the top reason stands that there is no more to come. */
-	table_add(table, "%s", vm->ended ? "ended" : rates_reason(&vm->rates));
-	if (share >= 0 && !vm->ended)
-		table_add(table, "%.0f%%", 100 * share);
-	else
-		table_add(table, "-");
-	table_add(table, "%s", vm->name);
+	free(text);
 }
 
 /* What is told apart by headers: which columns there are, and the day. */
@@ -293,51 +100,49 @@ static void print_line(struct output *output, const struct table *table, size_t 
 	table_print_row(table, row, output->file);
 }
 
+/* What is of a while is not what else stands there. */
+static void render_length(struct output *output, const struct overviews *overviews)
+{
+	bool by_cpu = false, is_off = false;
+	char length[FORMAT_SIZE];
+	size_t i;
+
+	for (i = 0; i < overviews->num_vms; i++) {
+		by_cpu |= overviews->vm[i]->rates.shares.by_cpu &&
+			  overviews->vm[i]->rates.shares.known[SHARE_GUEST];
+		is_off |= overviews->vm[i]->accounting_is_off;
+	}
+	if (!overviews->elapsed_ns || !overviews->num_vms)
+		return;
+	format_length(length, overviews->elapsed_ns);
+	render_title(output, "CPU shares over the last %s s%s", length,
+		     by_cpu ? ", ~ from /proc" : "");
+	if (is_off)
+		render_title(output, "For exact ones: " ACCOUNT_FOR_TIME);
+}
+
 static void render_overviews(struct output *output, const struct overviews *overviews)
 {
-	unsigned int top_width = output->width && output->width < NARROW_WIDTH ? 12 : 17;
-	/* Of any sample: a column does not go because nothing is known of it for once. */
-	bool *known = output->known;
+	struct overview *overview = &output->overview;
 	char date[DATE_SIZE], time[DATE_SIZE];
-	/* What is idle is what the others leave. */
-	struct column columns[NUM_LINE_COLUMNS] = {
-		[LINE_TIME] = { .title = date, .least = 8, .left = true, .drop = 4, },
-		[LINE_PID] = { .title = "PID", .least = 6, .drop = 6, },
-		[LINE_VCPUS] = { .title = "VCPU", .drop = 10, },
-		[LINE_NUMBERS + SHARE_GUEST] = { .drop = 1, },
-		[LINE_NUMBERS + SHARE_KVM] = { .drop = 5, },
-		[LINE_NUMBERS + SHARE_VMM] = { .drop = 5, },
-		[LINE_NUMBERS + SHARE_READY] = { .drop = 2, },
-		[LINE_NUMBERS + SHARE_IDLE] = { .drop = 7, },
-		[LINE_NUMBERS + NUM_SHARES] = { .title = "EXITS/S", .least = 8, },
-		{ .title = "HALTS/S", .least = 8, .drop = 9, },
-		{ .title = "INJECT/S", .least = 8, .drop = 11, },
-		[LINE_TOP] = { .title = "TOP REASON", .least = top_width, .most = top_width,
-			       .left = true, .drop = 3, },
-		[LINE_SHARE] = { .title = "SHARE", .drop = 8, },
-		[LINE_NAME] = { .title = "NAME", .left = true, .shortens = true, },
-	};
-	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	unsigned int header;
 	struct tm tm;
 	size_t i;
 
-	static_assert(NUM_LINE_COLUMNS <= OUTPUT_COLUMNS, "each has a longest text");
-	note_known(known, overviews);
-	for (i = 0; i < NUM_RATES; i++)
-		known[COLUMN_RATES + i] = true;
-	set_quantile_drops(&columns[line_column(COLUMN_QUANTILES)], 12);
-	set_titles(&columns[LINE_NUMBERS], known);
-	if (overviews->sorted)
-		columns[line_column(overviews->sorted_by)].drop = 0;
+	for (i = 0; i < overviews->num_vms; i++)
+		overview_note_vm(overview, overviews->vm[i]);
 	format_moment(date, time, output, &overviews->time, &tm);
+	overview_begin(overview, false, overviews->sorted_by, "",
+		       overviews->is_list ? NULL : date);
 	for (i = 0; i < overviews->num_vms; i++)
-		add_overview(&table, time, known, overviews->vm[i]);
-	fit_lines(output, &table);
-	header = header_number(&table, &tm);
+		overview_add_vm(overview, overviews->vm[i], &overviews->vm[i]->rates, time);
+	overview_fit(overview, output->width);
+	header = header_number(&overview->table, &tm);
 	for (i = 0; i < overviews->num_vms; i++)
-		print_line(output, &table, i, header);
-	table_free(&table);
+		print_line(output, &overview->table, i, header);
+	if (overviews->is_list)
+		render_length(output, overviews);
+	table_free(&overview->table);
 }
 
 static unsigned int longer(unsigned int width, const char *text)
@@ -378,21 +183,6 @@ static void render_grid(FILE *out, const struct grid *grid, const char *scope,
 		if (i + 1 == rows->count || !((i + 1) % grid->columns))
 			fputc('\n', out);
 	}
-}
-
-/* In several lines if it has to be. */
-__printf(2, 3)
-static void render_title(const struct output *output, const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = xvasprintf(format, args);
-	va_end(args);
-	print_wrapped(output->file, text, output->width > 2 ? output->width - 2 : UINT_MAX, 2);
-	fputc('\n', output->file);
-	free(text);
 }
 
 /* The caller frees it. */
@@ -538,7 +328,7 @@ static void add_statistic(struct table *table, const struct group *group,
 		free(values);
 	} else if (name) {
 		table_add(table, "%s", name);
-	} else if (is_scaled(desc)) {
+	} else if (is_scaled(desc) && is_quantity(desc)) {
 		format_value(text, desc, total);
 		table_add(table, "%s", text);
 	} else {
@@ -552,8 +342,6 @@ static char *subject_name(const struct subject *subject)
 	const struct vm *vm = subject->vm;
 	char *name, *what;
 
-	if (!vm)
-		return xasprintf("%s", subject->id);
 	if (subject->scope == SCOPE_VM)
 		what = xasprintf("VM %s", subject->id);
 	else if (subject->vcpu)
@@ -592,7 +380,7 @@ static void render_shares(struct output *output, const struct subject *subject)
 		overview_format_share(part, shares, share);
 		end = strlen(text);
 		snprintf(text + end, sizeof(text) - end, "%s %s %s", end ? "," : "",
-			 share_titles[share], part);
+			 column_info[COLUMN_SHARES + share].title, part);
 	}
 	format_length(length, subject->look_ns);
 	if (*text)
@@ -666,8 +454,8 @@ static void render_buckets(struct output *output, const struct histogram *histog
 		{ .title = named ? "" : "from", .least = named ? 0 : 10, },
 		{ .title = named ? "" : "to", .least = named ? 0 : 10, },
 		{ .title = "count", },
-		{ .title = "share", .drop = 2, },
-		{ .title = "", .least = 10, .most = 40, .left = true, .drop = 1, },
+		{ .title = "share", .drop = 9, },
+		{ .title = "", .least = 10, .most = 40, .left = true, .drop = 8, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	char lower[FORMAT_SIZE], upper[FORMAT_SIZE], number[BUCKET_SIZE];
@@ -755,8 +543,6 @@ static void render_begin_events(struct output *output, const struct watch_rule *
 	format_part(part, sizeof(part), target);
 	if (target->scope == SCOPE_VM)
 		strcpy(whose, "the VM");
-	else if (rule->sum)
-		strcpy(whose, "all vCPUs together");
 	else if (rule->vcpu != EACH_VCPU)
 		snprintf(whose, sizeof(whose), "vCPU %d", rule->vcpu);
 	if (watch_is_level(target))
@@ -774,15 +560,14 @@ static void add_event(struct table *table, const char *time, const struct watch_
 	format_value(growth, event->target->desc, event->growth);
 	format_duration(window, event->rule->window_ns);
 	table_add(table, "%s", time);
-	table_add(table, "%d", event->vm->process->pid);
+	table_add(table, "%d", event->vm->pid);
 	if (event->vcpu == NO_VCPU)
 		table_add(table, "-");
 	else
 		table_add(table, "%d", event->vcpu);
 	table_add(table, "%s", event->ended ? "ended" : growth);
 	table_add(table, "%s", event->ended ? "-" : window);
-	table_add(table, "%llu", (unsigned long long)event->missed);
-	table_add(table, "%s", event->vm->process->name);
+	table_add(table, "%s", event->vm->name);
 }
 
 static void render_event(struct output *output, const struct watch_event *event)
@@ -793,8 +578,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 		{ .title = "PID", .least = 7, .drop = 1, },
 		{ .title = "VCPU", .least = 5, },
 		{ .title = watch_is_level(event->target) ? "LEVEL" : "GROWTH", .least = 10, },
-		{ .title = "PER", .least = 6, .drop = 2, },
-		{ .title = "MISSED", .drop = 3, },
+		{ .title = "PER", .least = 6, .drop = 8, },
 		{ .title = "NAME", .left = true, .shortens = true, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
@@ -803,7 +587,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 
 	format_moment(date, time, output, &event->time, &tm);
 	add_event(&table, time, event);
-	fit_lines(output, &table);
+	table_fit(&table, output->width);
 	header = header_number(&table, &tm);
 	print_line(output, &table, 0, header);
 	table_free(&table);
@@ -846,7 +630,6 @@ static void render_nothing(struct output *output)
 const struct renderer text_renderer = {
 	.begin = render_nothing,
 	.end = render_nothing,
-	.vms = render_vms,
 	.overviews = render_overviews,
 	.sample = render_sample,
 	.summary = render_summary,

@@ -65,24 +65,3 @@ void screen_set_style(struct screen *screen, unsigned int line, enum screen_styl
 	for (column = 0; line < screen->lines && column < screen->columns; column++)
 		screen->cell[(size_t)line * screen->columns + column].style = style;
 }
-
-/* Eight heights. */
-static wchar_t bar(double part, bool unicode)
-{
-	unsigned int height = part > 0 ? 1 + (unsigned int)(part * 6.999) : 0;
-
-	return unicode ? (wchar_t)(0x2581 + height) : (wchar_t)"_.-:=+*#"[height];
-}
-
-void screen_sparkline(struct screen *screen, unsigned int line, unsigned int column,
-		      const double *point, unsigned int count, double highest)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		if (point[i] >= 0)
-			screen_put(screen, line, column + i,
-				   bar(highest > 0 ? point[i] / highest : 0, screen->unicode),
-				   STYLE_PLAIN);
-	}
-}

@@ -48,8 +48,4 @@ unsigned int screen_print(struct screen *screen, unsigned int line, unsigned int
 /* The whole line. */
 void screen_set_style(struct screen *screen, unsigned int line, enum screen_style style);
 
-/* A bar per point, as high as it is compared with @highest; none for what is below 0. */
-void screen_sparkline(struct screen *screen, unsigned int line, unsigned int column,
-		      const double *point, unsigned int count, double highest);
-
 #endif /* KVMSTAT_SCREEN_H */

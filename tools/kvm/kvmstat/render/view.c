@@ -15,7 +15,7 @@ void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns)
 {
 	*view = (struct view) {
 		.tracker = tracker,
-		.sort = COLUMN_RATES + RATE_EXITS,
+		.sort = COLUMN_STATE,
 		.selected_vcpu = -1,
 		.interval_ns = interval_ns,
 	};
@@ -27,9 +27,6 @@ void view_free(struct view *view)
 	free(view->vcpu);
 	free(view->rows.row);
 	free(view->bucket);
-	free(view->bar);
-	free(view->delta);
-	minute_free(&view->minute);
 }
 
 static int compare_vms(const void *a, const void *b, void *argument)
@@ -87,7 +84,7 @@ static void list_vms(struct view *view)
 	size_t i, count = 0;
 
 	for (i = 0; i < tracker->num_vms; i++)
-		overview_note_known(view->knows, &tracker->vm[i]->rates);
+		overview_note_vm(&view->vms, tracker->vm[i]);
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
@@ -109,8 +106,10 @@ static void list_vcpus(struct view *view)
 	size_t i, count = inside->num_tracked_vcpus + inside->num_tracked_threads;
 
 	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		view->vcpu[i] = &inside->vcpu[i];
+		overview_note_vcpu(&view->vcpus, view->vcpu[i]);
+	}
 	if (count)
 		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpu_lines, view);
 	for (i = 0; i < count; i++) {
@@ -169,84 +168,6 @@ static void list_buckets(struct view *view)
 	set_count(&view->list[VIEW_HISTOGRAM], count);
 }
 
-/* What is in the focus, as long as it is the same vCPU. */
-static void keep_minute(struct view *view)
-{
-	const struct tracked_vm *inside = view->inside;
-	const struct group *focus = inside ? &inside->model.focus : NULL;
-	unsigned int number;
-
-	if (!focus || !focus->schema) {
-		minute_free(&view->minute);
-		return;
-	}
-	number = inside->vcpu[inside->model.focus_index].number;
-	if (view->minute_of != inside->serial || view->minute_vcpu != number)
-		minute_free(&view->minute);
-	view->minute_of = inside->serial;
-	view->minute_vcpu = number;
-	minute_add(&view->minute, inside->model.last_ns, focus->value,
-		   focus->schema->num_values);
-}
-
-const struct tracked_vm *view_bars_of(const struct view *view)
-{
-	return view->inside ? view->inside : view->selected;
-}
-
-static void add_bars(struct view *view, const struct statsfile_desc *desc, const uint64_t *now,
-		     const uint64_t *minute)
-{
-	struct histogram histogram = histogram_of(desc, minute);
-	const struct histogram latest = histogram_of(desc, now);
-	struct view_list *list = &view->bar_list;
-	unsigned int *bucket;
-	struct bar bar = {
-		.desc = desc,
-		.now = latest.total,
-		.minute = histogram.total,
-		.most_now = highest_count(&latest),
-		.most_minute = highest_count(&histogram),
-	};
-	size_t i, count;
-
-	if (!histogram.total)
-		return;
-	bucket = histogram_rows(&histogram, &count);
-	view->bar = xreallocarray(view->bar, list->count + 1 + count, sizeof(*view->bar));
-	view->bar[list->count++] = bar;
-	bar.is_bucket = true;
-	for (i = 0; i < count; i++) {
-		bar.bucket = bucket[i];
-		bar.now = latest.count[bucket[i]];
-		bar.minute = histogram.count[bucket[i]];
-		view->bar[list->count++] = bar;
-	}
-	free(bucket);
-}
-
-static void list_bars(struct view *view)
-{
-	const struct model *model = &view_bars_of(view)->model;
-	const struct group *group = view->inside ? &model->focus : &model->group[SCOPE_VCPU];
-	const struct minute *minute = view->inside ? &view->minute : &view_bars_of(view)->minute;
-	const uint64_t *value = view->inside ? group->value : group->watched;
-	const struct statsfile_desc *desc;
-
-	view->bar_list.count = 0;
-	view->minute_ns = 0;
-	if (group->schema && minute->num_values == group->schema->num_values) {
-		view->delta = xreallocarray(view->delta, minute->num_values, sizeof(*view->delta));
-		view->minute_ns = minute_delta(minute, model->last_ns, value, view->delta);
-		for (desc = group->schema->desc;
-		     desc < group->schema->desc + group->schema->num_desc; desc++) {
-			if (is_histogram(desc))
-				add_bars(view, desc, group->delta, view->delta);
-		}
-	}
-	set_count(&view->bar_list, view->bar_list.count);
-}
-
 static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
 	size_t i;
@@ -274,17 +195,9 @@ static void go_down(struct view *view)
 
 static void go_up_to(struct view *view, enum view_level level)
 {
-	view->bars = false;
 	view->level = level;
 	if (level == VIEW_HOST)
 		view->inside = NULL;
-}
-
-/* While time stands still there is no next sample, with which there would be rates of it. */
-static void look_into_vcpu(struct view *view)
-{
-	if (view->replayed && view->paused)
-		view->move = MOVE_NOWHERE;
 }
 
 /* The vCPU that is selected: of others there is nothing to be seen but how busy they are. */
@@ -302,7 +215,7 @@ static void leave_what_is_gone(struct view *view)
 
 static void focus(struct view *view)
 {
-	bool one_vcpu = view->level >= VIEW_VCPU || (view->level == VIEW_VM && view->bars);
+	bool one_vcpu = view->level >= VIEW_VCPU;
 
 	tracker_focus(view->tracker, one_vcpu ? view->inside : NULL,
 		      one_vcpu ? view_vcpu(view) - view->inside->vcpu : 0);
@@ -321,29 +234,20 @@ void view_update(struct view *view)
 		list_vcpus(view);
 	leave_what_is_gone(view);
 	focus(view);
-	keep_minute(view);
 	if (view->level >= VIEW_VCPU)
 		list_statistics(view);
 	if (view->level >= VIEW_HISTOGRAM)
 		list_buckets(view);
-	view->bars &= !!view_bars_of(view);
-	if (view->bars)
-		list_bars(view);
-}
-
-static struct view_list *list_of(struct view *view)
-{
-	return view->bars ? &view->bar_list : &view->list[view->level];
 }
 
 size_t view_selected_line(const struct view *view)
 {
-	return view->bars ? view->bar_list.at : view->list[view->level].at;
+	return view->list[view->level].at;
 }
 
 size_t view_scroll(struct view *view, size_t lines)
 {
-	struct view_list *list = list_of(view);
+	struct view_list *list = &view->list[view->level];
 
 	view->page = lines ? lines : 1;
 	if (list->first > list->at)
@@ -358,10 +262,10 @@ size_t view_scroll(struct view *view, size_t lines)
 
 static void select_line(struct view *view, size_t line)
 {
-	struct view_list *list = list_of(view);
+	struct view_list *list = &view->list[view->level];
 
 	list->at = line < list->count ? line : last_of(list->count);
-	if (!list->count || view->bars)
+	if (!list->count)
 		return;
 	if (view->level == VIEW_HOST)
 		view->selected = view->vm[list->at];
@@ -381,16 +285,14 @@ static void move_selection(struct view *view, ssize_t lines)
 /* The columns that there are: a list of vCPUs has not all of them. */
 static bool has_column(const struct view *view, int column)
 {
-	if (column_is_share(column) || column_is_quantile(column))
-		return view->knows[column];
-	return !view->inside || (column != COLUMN_NAME && column != COLUMN_VCPUS);
+	return overview_has(view->inside ? &view->vcpus : &view->vms, view->inside, column);
 }
 
 static void move_sort(struct view *view, int step)
 {
 	int column = view->sort;
 
-	if (view->level > VIEW_VM || view->bars)
+	if (view->level > VIEW_VM)
 		return;
 	do
 		column = (column + step + NUM_COLUMNS) % NUM_COLUMNS;
@@ -401,13 +303,13 @@ static void move_sort(struct view *view, int step)
 
 static void enter(struct view *view)
 {
-	if (view->bars || !view->list[view->level].count)
+	if (!view->list[view->level].count)
 		return;
 	select_line(view, view_selected_line(view));
 	if (view->level == VIEW_HOST) {
 		view->inside = view->selected;
 		if (!has_column(view, view->sort))
-			view->sort = COLUMN_RATES + RATE_EXITS;
+			view->sort = COLUMN_STATE;
 	} else if ((view->level == VIEW_VM && !has_statistics(view)) ||
 		   view->level == VIEW_HISTOGRAM ||
 		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic) &&
@@ -415,109 +317,7 @@ static void enter(struct view *view)
 		return;
 	}
 	go_down(view);
-	if (view->level == VIEW_VCPU)
-		look_into_vcpu(view);
 	view_update(view);
-}
-
-/* And back. What is selected stays so, whatever comes first by then. */
-static void show_bars(struct view *view)
-{
-	if (view->bars) {
-		view->bars = false;
-		return;
-	}
-	if (!view->list[view->level].count ||
-	    (view->level == VIEW_VM && !has_statistics(view)))
-		return;
-	select_line(view, view_selected_line(view));
-	view->bars = true;
-	view->bar_list = (struct view_list) {};
-	if (view->level == VIEW_VM)
-		look_into_vcpu(view);
-}
-
-void view_forget(struct view *view)
-{
-	view->kept_pid = 0;
-	if (view->selected) {
-		view->kept_pid = view->selected->pid;
-		strcpy(view->kept_id, view->selected->id);
-	}
-	view->kept_level = view->level;
-	view->kept_bars = view->bars;
-	view->kept_statistic[0] = '\0';
-	if (view->selected_statistic && view->level >= VIEW_VCPU)
-		snprintf(view->kept_statistic, sizeof(view->kept_statistic), "%s",
-			 view->selected_statistic->name);
-	go_up_to(view, VIEW_HOST);
-	view->selected = NULL;
-}
-
-/* One level further to where it was; false if that is not there. */
-static bool go_down_again(struct view *view)
-{
-	int vcpu = view->selected_vcpu;
-	size_t i;
-
-	if (view->level == VIEW_HOST) {
-		view->inside = view->selected;
-		go_down(view);
-		view->selected_vcpu = vcpu;
-	} else if (view->level == VIEW_VM) {
-		if (!view->list[VIEW_VM].count || (int)view_vcpu(view)->number != vcpu ||
-		    !has_statistics(view))
-			return false;
-		go_down(view);
-	} else {
-		for (i = 0; i < view->rows.count; i++) {
-			if (!strcmp(view->rows.row[i].desc->name, view->kept_statistic))
-				break;
-		}
-		if (i == view->rows.count)
-			return false;
-		view->selected_statistic = view->rows.row[i].desc;
-		go_down(view);
-	}
-	view_update(view);
-	return true;
-}
-
-void view_find(struct view *view)
-{
-	const struct tracked_vm *tracked;
-	size_t i;
-
-	for (i = 0; i < view->tracker->num_vms; i++) {
-		tracked = view->tracker->vm[i];
-		if (tracked->pid == view->kept_pid && !strcmp(tracked->id, view->kept_id))
-			view->selected = tracked;
-	}
-	view_update(view);
-	if (!view->selected)
-		return;
-	while (view->level < view->kept_level && go_down_again(view))
-		;
-	view->bars = view->kept_bars && view->level == view->kept_level;
-	view_update(view);
-}
-
-static void press_move(struct view *view, unsigned int press)
-{
-	static const char keys[] = {
-		[MOVE_BACK] = '[',
-		[MOVE_ON] = ']',
-		[MOVE_MINUTE_BACK] = '{',
-		[MOVE_MINUTE_ON] = '}',
-		[MOVE_BEGIN] = '(',
-		[MOVE_END] = ')',
-	};
-	size_t i;
-
-	for (i = MOVE_BACK; view->replayed && i < ARRAY_SIZE(keys); i++) {
-		if (press == (unsigned char)keys[i])
-			view->move = i;
-	}
 }
 
 /* One step out of wherever the view is. */
@@ -525,8 +325,6 @@ static void leave(struct view *view, bool quits)
 {
 	if (view->help)
 		view->help = false;
-	else if (view->bars)
-		view->bars = false;
 	else if (view->level != VIEW_HOST)
 		go_up_to(view, view->level - 1);
 	else if (view->filter[0] && !quits)
@@ -605,7 +403,6 @@ static void press_command(struct view *view, unsigned int press)
 {
 	if (view->help && press_help(view, press))
 		return;
-	press_move(view, press);
 	switch (press) {
 	case 'q':
 		leave(view, true);
@@ -644,9 +441,6 @@ static void press_command(struct view *view, unsigned int press)
 	case PRESS_RIGHT:
 	case '>':
 		move_sort(view, 1);
-		break;
-	case 'd':
-		show_bars(view);
 		break;
 	case PRESS_ENTER:
 		enter(view);

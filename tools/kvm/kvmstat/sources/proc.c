@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/kvm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -413,6 +414,29 @@ static int parse_thread_name(const char *stat)
 	return -1;
 }
 
+/* Where the thread sleeps, of which the kernel says so only if it may be traced. */
+static enum proc_state find_state(int task, pid_t tid, const char *stat)
+{
+	const char *state = strrchr(stat, ')');
+	unsigned long long number, fd, request;
+	char path[64], text[256];
+
+	if (!state || strncmp(state, ") ", 2))
+		return PROC_UNKNOWN;
+	if (strchr("Tt", state[2]))
+		return PROC_STOPPED;
+	if (state[2] != 'S')
+		return PROC_RUNS;
+	snprintf(path, sizeof(path), "%d/syscall", tid);
+	if (!read_file(task, path, text, sizeof(text)))
+		return PROC_UNKNOWN;
+	if (!strncmp(text, "running", strlen("running")))
+		return PROC_RUNS;
+	if (sscanf(text, "%llu %llx %llx", &number, &fd, &request) == 3 && request == KVM_RUN)
+		return PROC_IN_KVM;
+	return PROC_OUTSIDE;
+}
+
 /* False of one that runs no guest, or is gone. */
 static bool read_thread(int task, struct proc_thread *thread)
 {
@@ -429,6 +453,7 @@ static bool read_thread(int task, struct proc_thread *thread)
 	thread->vcpu = parse_thread_name(text);
 	if (!field[STAT_GUEST] && thread->vcpu < 0)
 		return false;
+	thread->state = find_state(task, thread->tid, text);
 	*times = (struct proc_times) {
 		.guest_ns = field[STAT_GUEST] * tick_ns,
 		.kernel_ns = field[STAT_KERNEL] * tick_ns,
@@ -443,6 +468,8 @@ static bool read_thread(int task, struct proc_thread *thread)
 			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2 && run_ns;
 	if (times->has_ready)
 		times->ready_ns = ready_ns;
+	times->run_ns = times->has_ready ? run_ns :
+			(field[STAT_USER] + field[STAT_KERNEL]) * tick_ns;
 	return true;
 }
 
@@ -467,6 +494,7 @@ struct proc_times proc_sum_times(const struct proc_threads *threads,
 		sum.kernel_ns += times->kernel_ns;
 		sum.user_ns += times->user_ns;
 		sum.ready_ns += times->ready_ns;
+		sum.run_ns += times->run_ns;
 		sum.num_threads += times->num_threads;
 		sum.has_ready &= times->has_ready;
 	}
@@ -521,6 +549,20 @@ static bool has_too_many(int task, unsigned int num_vcpus)
 	return !fstat(task, &info) && info.st_nlink > num_vcpus + PROC_OTHER_THREADS + 2;
 }
 
+static void read_whole(const char *proc, pid_t pid, struct proc_threads *threads)
+{
+	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	uint64_t field[NUM_STAT_FIELDS];
+	char path[PATH_MAX], text[1024];
+
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
+	if (read_file(AT_FDCWD, path, text, sizeof(text)) &&
+	    parse_stat(text, field, NUM_STAT_FIELDS))
+		threads->whole.run_ns = (field[STAT_USER] + field[STAT_KERNEL]) * tick_ns;
+	threads->whole.cgroup = cgroup_read(proc, CGROUP_ROOT, pid,
+					    threads->count ? threads->thread[0].tid : pid);
+}
+
 int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 		      struct proc_threads *threads)
 {
@@ -540,6 +582,8 @@ int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 		free(threads->thread);
 	else if (threads->count)
 		qsort(threads->thread, threads->count, sizeof(*threads->thread), compare_threads);
+	if (!ret)
+		read_whole(proc, pid, threads);
 	return ret;
 }
 

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sources/cgroup.h"
+
 /* What a /proc/PID/fd link names, or the id of a vCPU (0 and up). */
 enum kvm_link {
 	LINK_VM = -1,
@@ -116,14 +118,25 @@ struct proc_times {
 	uint64_t kernel_ns;
 	uint64_t user_ns;		/* without the guest */
 	uint64_t ready_ns;		/* waited for a CPU */
+	uint64_t run_ns;		/* had one, all in all */
 	uint32_t num_threads;
 	uint32_t has_ready;		/* or the kernel does not say so of all of them */
+};
+
+/* Where a thread is at the moment. */
+enum proc_state {
+	PROC_UNKNOWN,
+	PROC_RUNS,			/* or is about to */
+	PROC_STOPPED,			/* by a signal or a debugger */
+	PROC_IN_KVM,			/* sleeps in KVM_RUN */
+	PROC_OUTSIDE,			/* sleeps elsewhere */
 };
 
 /* A thread that runs a vCPU: it has run a guest, or is called like one that will. */
 struct proc_thread {
 	pid_t tid;
 	int32_t vcpu;			/* by its name: which one of its VMM's; -1: not known */
+	uint32_t state;			/* enum proc_state */
 	struct proc_times times;
 };
 
@@ -131,6 +144,10 @@ struct proc_thread {
 struct proc_threads {
 	struct proc_thread *thread;
 	size_t count;
+	struct proc_whole {
+		uint64_t run_ns;	/* of all threads of the process, by the tick; 0: not known */
+		struct cgroup_state cgroup;
+	} whole;
 };
 
 void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread);

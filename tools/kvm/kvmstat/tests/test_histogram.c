@@ -170,16 +170,16 @@ static void test_rows(void)
 static void test_names_text(void)
 {
 	static const uint64_t values[5 + 3 + 80 + 6] = { [88] = 49, 0, 150, 12345, 1, 455, };
-	const struct subject subject = { .id = "kvm-7", };
-	struct histogram histogram;
 	struct fixture fixture;
+	const struct subject subject = { .vm = &fixture.vm, .id = "kvm-7", };
+	struct histogram histogram;
 
 	set_up(&fixture);
 	histogram = histogram_of(fixture.desc + 3, values);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	fflush(fixture.output.file);
 	check_text(fixture.text,
-		   "kvm-7: reasons, 13000 values\n"
+		   "guest, pid 312, VM kvm-7: reasons, 13000 values\n"
 		   "name              count share\n"
 		   "nested_page_fault 12345 95.0% ########################################\n"
 		   "other               455  3.5% #\n"
@@ -210,7 +210,7 @@ static void test_histogram_text(void)
 	histogram = histogram_of(desc, values);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	histogram = histogram_of(desc + 1, values);
-	subject = (struct subject) { .id = "kvm-7", };
+	subject = (struct subject) { .vm = &fixture.vm, .id = "kvm-7", };
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	histogram = histogram_of(desc, nothing);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
@@ -226,7 +226,7 @@ static void test_histogram_text(void)
 		   "      4 ns       8 ns     0  0.0%\n"
 		   "      8 ns          -     1  1.0% #\n"
 		   "\n"
-		   "kvm-7: linear, 3 values\n"
+		   "guest, pid 312, VM kvm-7: linear, 3 values\n"
 		   "  p50  from 0 to 10\n"
 		   "  p90  from 0 to 10\n"
 		   "  p99  from 0 to 10\n"
@@ -234,7 +234,7 @@ static void test_histogram_text(void)
 		   "      from         to count  share\n"
 		   "         0         10     3 100.0% ########################################\n"
 		   "\n"
-		   "kvm-7: log, 0 values\n",
+		   "guest, pid 312, VM kvm-7: log, 0 values\n",
 		   "histograms: log with an open end, linear, empty");
 	tear_down(&fixture);
 }

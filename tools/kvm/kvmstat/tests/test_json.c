@@ -122,7 +122,7 @@ static void expect_head(struct fixture *fixture, const char *type)
 	char *quoted = xasprintf("\"%s\"", type);
 
 	parse(fixture, type);
-	expect("schema_version", "1");
+	expect("schema_version", "2");
 	expect("type", quoted);
 	free(quoted);
 }
@@ -138,7 +138,7 @@ static void test_document(void)
 	set_up(&fixture);
 	for (vms.num_vms = 0; vms.num_vms <= 2; vms.num_vms++) {
 		json_renderer.begin(&fixture.output);
-		json_renderer.vms(&fixture.output, &vms);
+		json_renderer.overviews(&fixture.output, &vms);
 		json_renderer.end(&fixture.output);
 		fflush(fixture.output.file);
 		end = strrchr(fixture.text, '\n');
@@ -167,24 +167,22 @@ static void test_list(void)
 		.known = { [SHARE_READY] = true, },
 		.part = { [SHARE_READY] = 0.25, },
 	};
-	json_renderer.vms(&fixture.output, &vms);
+	json_renderer.overviews(&fixture.output, &vms);
 	expect_head(&fixture, "vm");
 	expect("pid", "312");
 	expect("name", "\"a \\\"b\\\"\\\\\\/\"");
 	expect("id", "\"kvm-312\"");
 	expect("vcpus", "1");
-	expect("vm_statistics", "1");
-	expect("vcpu_statistics", "10");
 	expect("interval/value", "250000000");
 	expect("shares/ready", "0.250");
-	expect("ready_times", "null");
+	expect("ready99", "null");
+	expect("source", "\"vmm\"");
 	vm[0] = &fixture.closed;
-	json_renderer.vms(&fixture.output, &vms);
+	json_renderer.overviews(&fixture.output, &vms);
 	expect_head(&fixture, "vm");
 	expect("id", "null");
 	expect("vcpus", "3");
-	expect("vm_statistics", "null");
-	expect("vcpu_statistics", "null");
+	expect("state", "null");
 	tear_down(&fixture);
 }
 
@@ -203,6 +201,8 @@ static void test_activity(void)
 		.id = "kvm-312",
 		.has_statistics = true,
 		.num_vcpus = 1,
+		.has_other = true,
+		.other = 0.5,
 		.rates = {
 			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
 			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 0.25, },
@@ -221,7 +221,7 @@ static void test_activity(void)
 
 	set_up(&fixture);
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
+	expect_head(&fixture, "vm");
 	expect("time",
 	       "{\"value\":1234567890000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-6}");
 	expect("interval/value", "2000000001");
@@ -229,49 +229,51 @@ static void test_activity(void)
 	expect("name", "\"guest\"");
 	expect("id", "\"kvm-312\"");
 	expect("vcpus", "1");
-	expect("state", "\"running\"");
+	expect("state", "null");
+	expect("other", "0.500");
 	expect("exits", "{\"value\":500.000,\"unit\":\"1\\/second\"}");
 	expect("halts", "null");
 	expect("injections/value", "0.250");
 	expect("shares", "null");
-	expect("top_reason/name", "\"halt_exits\"");
-	expect("top_reason/value", "125.000");
-	expect("top_reason/share", "0.250");
+	expect("reason/name", "\"halt_exits\"");
+	expect("reason/value", "125.000");
+	expect("reason/share", "0.250");
 	vm.rates.shares = (struct shares) {
-		.known = { true, true, true, true, true, },
-		.part = { 0.5, 0.25, 0.125, 0.0625, 0.0625, },
+		.known = { true, true, true, true, true, true, },
+		.part = { 0.5, 0.25, 0.125, 0.0625, 0, 0.0625, },
 	};
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
+	expect_head(&fixture, "vm");
 	expect("shares/guest", "0.500");
 	expect("shares/kvm", "0.250");
 	expect("shares/vmm", "0.125");
 	expect("shares/ready", "0.062");
+	expect("shares/wait", "0.000");
 	expect("shares/idle", "0.062");
+	expect("state", "\"exits\"");
 	vm.rates.shares = (struct shares) { .known[SHARE_READY] = true, };
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
+	expect_head(&fixture, "vm");
 	expect("shares", "{\"ready\":0.000,\"source\":\"kvm\"}");
 	vm.rates.shares.by_cpu = true;
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
+	expect_head(&fixture, "vm");
 	expect("shares/source", "\"proc\"");
-	vm.rates.quantile[QUANTILE_READY_P50] = (struct quantile_of) { &ready_hist, true, 20, };
-	vm.rates.quantile[QUANTILE_READY_P99] = (struct quantile_of) { .desc = &ready_hist, };
+	vm.rates.quantile[QUANTILE_READY] = (struct quantile_of) { &ready_hist, true, 20, };
+	vm.rates.quantile[QUANTILE_EXIT] = (struct quantile_of) { .desc = &ready_hist, };
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
-	expect("ready_times/unit", "\"seconds\"");
-	expect("ready_times/p50", "{\"from\":524288,\"to\":1048576}");
-	expect("ready_times/p99", "null");
-	expect("exit_times", "null");
+	expect_head(&fixture, "vm");
+	expect("ready99",
+	       "{\"from\":524288,\"to\":1048576,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}");
+	expect("exit99", "null");
 	vm = (struct tracked_vm) { .id = "-", .ended = true, .num_vcpus = 3, };
 	json_renderer.overviews(&fixture.output, &overviews);
-	expect_head(&fixture, "activity");
+	expect_head(&fixture, "vm");
 	expect("id", "null");
 	expect("vcpus", "3");
 	expect("state", "\"ended\"");
 	expect("exits", "null");
-	expect("top_reason", "null");
+	expect("reason", "null");
 	tear_down(&fixture);
 }
 
@@ -362,8 +364,8 @@ static void test_show(void)
 	struct shares shares = {
 		.known = { [SHARE_READY] = true, }, .part = { [SHARE_READY] = 0.25, },
 	};
-	struct subject subject = { .scope = SCOPE_VCPU, };
 	struct fixture fixture;
+	struct subject subject = { .vm = &fixture.vm, .id = "kvm-312", .scope = SCOPE_VCPU, };
 	struct group *group;
 	uint64_t *values;
 	char *text;
@@ -377,8 +379,6 @@ static void test_show(void)
 	values[STATE] = 1;
 	fixture_sample(&fixture, 1);
 	group = &fixture.tracked.model.group[SCOPE_VCPU];
-	subject.vm = &fixture.vm;
-	subject.id = "kvm-312";
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
 	text = xasprintf("%s", fixture.text);
@@ -442,12 +442,6 @@ static void test_show(void)
 	json_renderer.group(&fixture.output, &subject, group);
 	expect_head(&fixture, "statistics");
 	expect("shares", "null");
-	subject = (struct subject) { .id = "kvm-1", };
-	json_renderer.group(&fixture.output, &subject, group);
-	expect_head(&fixture, "statistics");
-	expect("scope", "\"file\"");
-	expect("id", "\"kvm-1\"");
-	expect("pid", "nothing");
 	tear_down(&fixture);
 }
 

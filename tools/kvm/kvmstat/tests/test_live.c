@@ -322,7 +322,7 @@ static uint64_t vcpu_value(const struct vm *vm, size_t index, const char *name)
 	struct group group;
 	uint64_t value;
 
-	if (group_of_vcpu(&group, vm, index, &error))
+	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
 		return -1;
 	value = value_of(group.schema, group.value, name);
 	group_free(&group);
@@ -344,7 +344,7 @@ static bool reasons_add_up(const struct vm *vm, size_t index)
 	struct group group;
 	bool add_up;
 
-	if (group_of_vcpu(&group, vm, index, &error))
+	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
 		return false;
 	desc = statsfile_find(group.schema, "exit_reasons");
 	add_up = desc && desc->num_value_names == desc->size &&
@@ -359,7 +359,7 @@ static bool vcpu_agrees(const struct vm *vm, size_t index)
 	struct group group;
 	bool agrees;
 
-	if (group_of_vcpu(&group, vm, index, &error))
+	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
 		return false;
 	agrees = agree_with(vm->process, vm->vcpu[index].number, group.value, group.schema);
 	group_free(&group);
@@ -448,12 +448,6 @@ static void test_files(const struct vmm *vmm)
 
 static bool is_readable(const struct vm *vm)
 {
-	struct statsfile_error error;
-	struct group group;
-
-	if (group_of_file(&group, &vm->file, &error))
-		return false;
-	group_free(&group);
 	return vcpu_value(vm, 0, "exits") != (uint64_t)-1;
 }
 

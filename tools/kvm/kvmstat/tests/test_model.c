@@ -343,7 +343,7 @@ static void test_whole_vm(void)
 	image_vcpu_values(&fixture.image, 1)[EXITS] = 15;
 	check(sample_whole(&fixture) && vcpus->value[EXITS] == 115 && vcpus->delta[EXITS] == 5 &&
 	      vcpus->num_members == 2, "whole VM: what moved");
-	check(!group_of_vcpu(&group, &fixture.vm, 1, &error) && group.value[EXITS] == 15,
+	check(!group_of_vcpu(&group, &fixture.vm, 1, 0, &error) && group.value[EXITS] == 15,
 	      "whole VM: one vCPU alone");
 	group_free(&group);
 	check(without_system_calls(sample_whole, &fixture),
@@ -352,7 +352,7 @@ static void test_whole_vm(void)
 	/* Never done by discovery: the third vCPU does not exist. */
 	fixture.vm.num_vcpus = 3;
 	check(!sample_whole(&fixture), "whole VM: a vCPU without values is an error");
-	check(group_of_vcpu(&group, &fixture.vm, 2, &error) == -EINVAL && !group.schema,
+	check(group_of_vcpu(&group, &fixture.vm, 2, 0, &error) == -EINVAL && !group.schema,
 	      "whole VM: and alone, too");
 	tear_down_whole(&fixture);
 
@@ -374,17 +374,133 @@ static void test_read_error(void)
 	tear_down(&fixture);
 }
 
-static void test_single_file(void)
+#define NS(stat) { .name = stat, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
+
+static const struct image_stat time_vm_stats[] = {
+	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{},
+};
+
+enum { READY, STATE, SINCE, GUEST, HALT, SLEEP, };
+
+static const struct image_stat time_stats[] = {
+	[READY] = NS("ready_ns"),
+	[STATE] = {
+		.name = "state",
+		.flags = KVM_STATS_TYPE_INSTANT,
+		.value_names = (const char * const []) {
+			"none", "guest", "halt", "sleep", "ready", NULL,
+		},
+	},
+	[SINCE] = {
+		.name = "state_since_ns",
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+	},
+	[GUEST] = NS("time_guest_ns"),
+	[HALT] = NS("time_halt_ns"),
+	[SLEEP] = NS("time_sleep_ns"),
+	{},
+};
+
+static uint64_t *time_values;		/* of the only vCPU, as the kernel writes them */
+static uint64_t *accounting;
+
+static bool sample_time(struct fixture *fixture, uint64_t now_ns)
 {
 	struct statsfile_error error;
-	struct fixture fixture;
-	struct group group;
 
-	set_up(&fixture, 2);
-	*vcpu_values(&fixture, 1, EXITS) = 11;
-	check(!group_of_file(&group, &fixture.vcpu[1].file, &error) && group.value[0] == 11,
-	      "one file alone");
-	group_free(&group);
+	return !model_sample(&fixture->model, now_ns, false, &error);
+}
+
+static void set_up_time(struct fixture *fixture)
+{
+	set_up(fixture, 1);
+	model_free(&fixture->model);
+	statsfile_close(&fixture->vcpu[0].file);
+	image_free(&fixture->vcpu_image[0]);
+	statsfile_close(&fixture->vm.file);
+	image_free(&fixture->vm_image);
+	fixture->vm_image = image_build("kvm-1", time_vm_stats);
+	fixture->vm.file = image_open(&fixture->vm_image);
+	fixture->vcpu_image[0] = image_build_ext("kvm-1/vcpu-0", time_stats, NULL, 0);
+	fixture->vcpu[0].file = image_open(&fixture->vcpu_image[0]);
+	time_values = image_values(&fixture->vcpu_image[0]);
+	accounting = image_values(&fixture->vm_image);
+	model_init(&fixture->model, &fixture->vm);
+}
+
+/* A state that lasts counts while it does: one fault that takes a minute is seen. */
+static void test_running_state(void)
+{
+	const struct group *group;
+	struct fixture fixture;
+
+	set_up_time(&fixture);
+	group = &fixture.model.group[SCOPE_VCPU];
+	accounting[0] = accounting[1] = 1;
+	time_values[STATE] = 3;
+	time_values[SINCE] = 900;
+	sample_time(&fixture, 1000);
+	check_number(group->value[SLEEP], 100, "a state that has not ended counts up to now");
+	sample_time(&fixture, 3000);
+	check(group->value[SLEEP] == 2100 && group->delta[SLEEP] == 2000,
+	      "all of an interval in which it lasts");
+	time_values[SLEEP] = 2500;
+	time_values[STATE] = 1;
+	time_values[SINCE] = 3400;
+	sample_time(&fixture, 4000);
+	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600, "and the rest once");
+	/* What was taken for the guest turns out to have been a wait for a CPU. */
+	time_values[READY] = 500;
+	time_values[GUEST] = 100;
+	time_values[STATE] = 2;
+	time_values[SINCE] = 4000;
+	sample_time(&fixture, 4000);
+	check_number(group->delta[GUEST], 0, "what was another state is not counted anew");
+	time_values[SINCE] = 0;
+	sample_time(&fixture, 5000);
+	check_number(group->delta[HALT], 0, "nothing is added while the state changes");
+	time_values[SINCE] = 6001;
+	sample_time(&fixture, 6000);
+	check_number(group->delta[HALT], 0, "nor if it has changed since the clock was read");
+	time_values[STATE] = 77;
+	time_values[SINCE] = 6000;
+	check(sample_time(&fixture, 7000) && !group->delta[HALT], "nor of a state without a name");
+	tear_down(&fixture);
+}
+
+static bool shows(const struct group *group, const char *name)
+{
+	return group_shows(group, statsfile_find(group->schema, name));
+}
+
+/* Zeros are no measurements. */
+static void test_not_accounted(void)
+{
+	const struct group *group, *vm;
+	struct statsfile_error error;
+	struct fixture fixture;
+	struct group alone;
+
+	set_up_time(&fixture);
+	group = &fixture.model.group[SCOPE_VCPU];
+	vm = &fixture.model.group[SCOPE_VM];
+	sample_time(&fixture, 1000);
+	check(!shows(group, "time_guest_ns") && !shows(group, "state") &&
+	      !shows(group, "state_since_ns") && !shows(group, "ready_ns"),
+	      "accounting is off: what it would count is not shown");
+	check(shows(vm, "time_accounting") && shows(vm, "ready_accounting"), "but that it is off");
+	accounting[0] = 1;
+	sample_time(&fixture, 2000);
+	check(shows(group, "ready_ns") && !shows(group, "time_guest_ns"), "each by itself");
+	check(!group_of_vcpu(&alone, &fixture.vm, 0, 1000, &error) &&
+	      !shows(&alone, "time_guest_ns"), "nor of a vCPU alone");
+	group_free(&alone);
+	accounting[1] = 1;
+	sample_time(&fixture, 3000);
+	check(shows(group, "time_guest_ns") && shows(group, "state"), "accounting is on: all is");
 	tear_down(&fixture);
 }
 
@@ -399,6 +515,7 @@ int main(void)
 	test_new_vm();
 	test_whole_vm();
 	test_read_error();
-	test_single_file();
+	test_running_state();
+	test_not_accounted();
 	return tap_end();
 }

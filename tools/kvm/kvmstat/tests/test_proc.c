@@ -4,11 +4,14 @@
  * look, but all within some looks, and another process at once. The times of threads.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sources/proc.h"
@@ -447,6 +450,37 @@ static void clean_up(void)
 	proc_memory_free(&memory);
 }
 
+/* Of this machine, a process that is called as a vCPU's thread and sleeps. */
+static void test_states(void)
+{
+	enum proc_state state = PROC_UNKNOWN;
+	struct proc_threads threads;
+	unsigned int tries;
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_NAME, "vcpu0");
+		for (;;)
+			pause();
+	}
+	for (tries = 0; tries < 1000 && state != PROC_OUTSIDE; tries++) {
+		usleep(10000);
+		if (proc_read_threads("/proc", child, 1, &threads))
+			abort();
+		state = threads.count ? threads.thread[0].state : PROC_UNKNOWN;
+		free(threads.thread);
+	}
+	check_number(state, PROC_OUTSIDE, "state: sleeps, and not in KVM_RUN");
+	kill(child, SIGSTOP);
+	waitpid(child, NULL, WUNTRACED);
+	if (proc_read_threads("/proc", child, 1, &threads))
+		abort();
+	check(threads.count && threads.thread[0].state == PROC_STOPPED, "state: stopped");
+	free(threads.thread);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	proc = xasprintf("/tmp/kvmstat-proc-XXXXXX");
@@ -460,6 +494,7 @@ int main(void)
 	test_very_many();
 	test_times();
 	test_names();
+	test_states();
 	test_too_many_threads();
 	test_find();
 	test_vcpus();

@@ -157,25 +157,6 @@ static void move_values(struct fixture *fixture)
 	vm[1] = 12;
 }
 
-static void test_list(void)
-{
-	struct fixture fixture;
-	const struct tracked_vm *vm[] = { &fixture.tracked, &fixture.closed, };
-	struct overviews vms = {
-		.vm = vm, .num_vms = 2, .elapsed_ns = 250000000,
-	};
-
-	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
-	fixture_sample(&fixture, 1);
-	text_renderer.vms(&fixture.output, &vms);
-	expect(&fixture,
-	       "    PID VM           VCPUS VM STATS VCPU STATS SOURCE NAME\n"
-	       "    312 kvm-312          1        2          5 vmm    guest\n"
-	       "    312 -                3        -          - proc   guest\n",
-	       "list: with and without statistics");
-	fixture_tear_down(&fixture);
-}
-
 static void test_sample(void)
 {
 	struct fixture fixture;
@@ -303,7 +284,7 @@ static void test_group(void)
 static void test_names(void)
 {
 	struct fixture fixture;
-	struct subject subject = { .id = "kvm-312", };
+	struct subject subject = { .vm = &fixture.vm, .id = "kvm-312", };
 	struct group *group;
 	uint64_t *values;
 
@@ -323,12 +304,12 @@ static void test_names(void)
 	group = &fixture.tracked.model.group[SCOPE_VCPU];
 	text_renderer.group(&fixture.output, &subject, group);
 	expect(&fixture,
-	       "kvm-312:\n"
+	       "guest, pid 312, VM kvm-312:\n"
 	       "statistic       raw value type        unit          value\n"
 	       "exits                  24 cumulative  -\n"
 	       "exit_reasons           24 linear-hist -             interrupt:20 2:1 other:3\n"
 	       "state                   1 instant     -             host\n"
-	       "state_since_ns 3000000000 instant     seconds*10^-9 3 s\n"
+	       "state_since_ns 3000000000 instant     seconds*10^-9\n"
 	       "exit_reason_ns   20301500 cumulative  seconds*10^-9 interrupt:20.3 ms, 2:1.5 us\n"
 	       "levels                  8 instant     -             0:7 2:1\n",
 	       "names of values");
@@ -374,228 +355,147 @@ static const struct statsfile_desc ready_hist = {
 	.size = 32,
 };
 
-/* Where there is room, or they are sorted by. */
-static void test_quantiles(void)
-{
-	struct tracked_vm waiting = {
-		.pid = 312, .name = "instance-0000002a", .id = "kvm-312", .num_vcpus = 2,
-		.source = "series",
-		.rates = {
-			.known[RATE_EXITS] = true,
-			.per_second[RATE_EXITS] = 500,
-			.quantile = {
-				[QUANTILE_READY_P50] = { &ready_hist, true, 20, },
-				[QUANTILE_READY_P99] = { &ready_hist, true, 31, },
-			},
-			.shares = {
-				.known = { true, true, true, true, true, },
-				.part[SHARE_READY] = 1,
-			},
-		},
-	};
-	struct tracked_vm idle = {
-		.source = "proc",
-		.pid = 8, .name = "b", .id = "kvm-8", .num_vcpus = 1,
-		.rates.quantile = {
-			[QUANTILE_READY_P50] = { .desc = &ready_hist, },
-			[QUANTILE_READY_P99] = { .desc = &ready_hist, },
-		},
-	};
-	const struct tracked_vm *vm[] = { &waiting, &idle, };
-	struct overviews overviews = {
-		.time = { .tv_sec = 7384, }, .elapsed_ns = 250000000, .vm = vm, .num_vms = 2,
-	};
-	struct fixture fixture;
+#define KNOWN { true, true, true, true, true, true, }
 
-	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
-	fixture.output.width = 160;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01    PID VCPU GUEST% KVM% VMM% READY% IDLE%  EXITS/S  HALTS/S INJECT/S READY50 READY99 TOP REASON        SHARE NAME\n"
-	       "02:03:04      312    2      0    0    0    100     0      500        -        -    <1ms   >1.1s -                     - instance-0000002a\n"
-	       "02:03:04        8    1      -    -    -      -     -        -        -        -       -       - -                     - b\n",
-	       "quantiles: with room for them");
-	overviews.sorted = true;
-	overviews.sorted_by = COLUMN_QUANTILES + QUANTILE_READY_P99;
-	fixture.output.width = 80;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01 GUEST% READY%  EXITS/S READY99 TOP REASON        NAME\n"
-	       "02:03:04        0    100      500   >1.1s -                 instance-0000002a\n"
-	       "02:03:04        -      -        -       - -                 b\n",
-	       "quantiles: in 80 columns if it is sorted by them");
-	text_renderer.vms(&fixture.output, &overviews);
-	expect(&fixture,
-	       "    PID VCPUS GUEST% KVM% VMM% READY% IDLE% READY99 SOURCE NAME\n"
-	       "    312     2      0    0    0    100     0   >1.1s series instance-0000002a\n"
-	       "      8     1      -    -    -      -     -       - proc   b\n"
-	       "What the time was spent with: of 0.25 s.\n",
-	       "list: what the time is spent with, and how long that was looked at");
-	overviews.sorted = false;
-	fixture.output.width = 40;
-	text_renderer.vms(&fixture.output, &overviews);
-	expect(&fixture,
-	       "    PID VCPUS GUEST% NAME\n"
-	       "    312     2      0 instance-0000002a\n"
-	       "      8     1      - b\n"
-	       "What the time was spent with: of 0.25 s.\n",
-	       "list: 40 columns");
-	overviews.elapsed_ns = 120 * NSEC_PER_SEC;
-	text_renderer.vms(&fixture.output, &overviews);
-	expect(&fixture,
-	       "    PID VCPUS GUEST% NAME\n"
-	       "    312     2      0 instance-0000002a\n"
-	       "      8     1      - b\n"
-	       "What the time was spent with: of 120 s.\n",
-	       "list: two minutes");
-	fixture_tear_down(&fixture);
+/* One that is starved, one that ended, and one of which nothing is known. */
+static struct tracked_vm vms[] = {
+	{
+		.pid = 312, .name = "guest", .id = "kvm-312", .num_vcpus = 1, .source = "series",
+		.rates = {
+			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
+			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 17.24, },
+			.quantile[QUANTILE_READY] = { &ready_hist, true, 31, },
+			.top = "halt_exits",
+			.top_per_second = 125,
+			.shares = { .known = KNOWN, .part = { 0.6, 0.05, 0, 0.34, 0, 0.01, }, },
+		},
+	},
+	{ .pid = 31, .name = "db", .id = "-", .num_vcpus = 1, .source = "vmm", .ended = true, },
+	{ .pid = 4242424, .name = "db", .id = "-", .num_vcpus = 30, .source = "proc", },
+};
+
+static const struct tracked_vm *some[] = { &vms[0], &vms[1], &vms[2], };
+
+static struct overviews overviews = {
+	/* 1970-01-01 02:03:04 UTC */
+	.time = { .tv_sec = 7384, },
+	.elapsed_ns = NSEC_PER_SEC / 4,
+	.vm = some,
+	.num_vms = ARRAY_SIZE(some),
+	.sorted_by = NUM_COLUMNS,
+};
+
+/* Of a table of its own: the columns are not those of the one before. */
+static void expect_lines(struct fixture *fixture, unsigned int width, const char *expected,
+			 const char *name)
+{
+	struct output output = { .file = fixture->output.file, .width = width, };
+
+	text_renderer.overviews(&output, &overviews);
+	expect(fixture, expected, name);
 }
 
 static void test_overviews(void)
 {
-	struct tracked_vm running = {
-		.pid = 312, .name = "guest", .id = "kvm-312", .has_statistics = true,
-		.num_vcpus = 1,
-		.rates = {
-			.known = { [RATE_EXITS] = true, [RATE_INJECTIONS] = true, },
-			.per_second = { [RATE_EXITS] = 500, [RATE_INJECTIONS] = 17.24, },
-			.top = "halt_exits",
-			.top_per_second = 125,
-		},
-	};
-	struct tracked_vm closed = { .pid = 312, .name = "guest", .id = "-", .num_vcpus = 3, };
-	struct tracked_vm ended = {
-		.pid = 312, .name = "guest", .num_vcpus = 1, .ended = true,
-		.rates.known[RATE_EXITS] = true,
-	};
-	const struct tracked_vm *vm[] = { &running, &closed, &ended, };
-	const struct overviews overviews = {
-		/* 1970-01-01 02:03:04 UTC */
-		.time = { .tv_sec = 7384, },
-		.vm = vm,
-		.num_vms = ARRAY_SIZE(vm),
-	};
 	struct fixture fixture;
-	int i;
 
 	setenv("TZ", "UTC", 1);
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "TIME                   PID VCPU  EXITS/S  HALTS/S INJECT/S TOP REASON        SHARE NAME\n"
-	       "1970-01-01 02:03:04    312    1      500        -     17.2 halt_exits          25% guest\n"
-	       "1970-01-01 02:03:04    312    3        -        -        - -                     - guest\n"
-	       "1970-01-01 02:03:04    312    1        0        -        - ended                 - guest\n",
-	       "overviews: with and without statistics, ended");
-	fixture.output.width = 80;
-	fixture.output.header = 0;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01    PID VCPU  EXITS/S  HALTS/S INJECT/S TOP REASON        SHARE NAME\n"
-	       "02:03:04      312    1      500        -     17.2 halt_exits          25% guest\n"
-	       "02:03:04      312    3        -        -        - -                     - guest\n"
-	       "02:03:04      312    1        0        -        - ended                 - guest\n",
-	       "overviews: 80 columns, the date is in the header");
-	strcpy(running.name, "instance-0000002a");
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01    PID  EXITS/S  HALTS/S TOP REASON        SHARE NAME\n"
-	       "02:03:04      312      500        - halt_exits          25% instance-0000002a\n"
-	       "02:03:04      312        -        - -                     - guest\n"
-	       "02:03:04      312        0        - ended                 - guest\n",
-	       "overviews: for a long name others go, and there is a new header");
-	fixture.output.width = 40;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       " EXITS/S TOP REASON   NAME\n"
-	       "     500 halt_exits   instance-0000002a\n"
-	       "       - -            guest\n"
-	       "       0 ended        guest\n",
-	       "overviews: 40 columns, what is most important");
-	running.rates.shares = (struct shares) {
-		.known = { true, true, true, true, true, },
-		.part = { 0.615, 0.25, 0.004, 0.13, 0.001, },
-	};
-	ended.rates.shares.known[SHARE_READY] = true;
-	ended.rates.shares.part[SHARE_READY] = 1;
-	fixture.output.width = 80;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01 GUEST% KVM% VMM% READY%  EXITS/S TOP REASON        NAME\n"
-	       "02:03:04       62   25    0     13      500 halt_exits        instance-0000002a\n"
-	       "02:03:04        -    -    -      -        - -                 guest\n"
-	       "02:03:04        -    -    -    100        0 ended             guest\n",
-	       "overviews: what the time is spent with comes before most others");
-	fixture.output.width = 120;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01    PID VCPU GUEST% KVM% VMM% READY% IDLE%  EXITS/S  HALTS/S TOP REASON        SHARE NAME\n"
-	       "02:03:04      312    1     62   25    0     13     0      500        - halt_exits          25% instance-0000002a\n"
-	       "02:03:04      312    3      -    -    -      -     -        -        - -                     - guest\n"
-	       "02:03:04      312    1      -    -    -    100     -        0        - ended                 - guest\n",
-	       "overviews: 120 columns, with all of it");
-	fixture.output.width = 40;
-	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "GUEST% READY%  EXITS/S NAME\n"
-	       "    62     13      500 instance-0000002a\n"
-	       "     -      -        - guest\n"
-	       "     -    100        0 guest\n",
-	       "overviews: 40 columns, with the time in the guest and that it waits");
-	fixture.output.width = 0;
-	for (i = 0; i < 7; i++)
-		text_renderer.overviews(&fixture.output, &overviews);
-	fflush(fixture.output.file);
-	check(strstr(fixture.text, "TIME"), "overviews: the header comes again");
+	expect_lines(&fixture, 0,
+		     "TIME                    PID VM      VCPU STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s    INJ/s READY99 TOP REASON     SOURCE NAME\n"
+		     "1970-01-01 02:03:04     312 kvm-312    1 starved     60    5    0     34     0     1      500     17.2   >1.1s halt_exits 25% series guest\n"
+		     "1970-01-01 02:03:04      31 -          1 ended        -    -    -      -     -     -        -        -       - -              vmm    db\n"
+		     "1970-01-01 02:03:04 4242424 -         30 -            -    -    -      -     -     -        -        -       - -              proc   db\n",
+		     "lines: all that is known of any");
+	expect_lines(&fixture, 80,
+		     "1970-01-01     PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME\n"
+		     "02:03:04       312 starved     60    5    0     34     0     1      500 guest\n"
+		     "02:03:04        31 ended        -    -    -      -     -     -        - db\n"
+		     "02:03:04   4242424 -            -    -    -      -     -     -        - db\n",
+		     "lines: 80 columns");
+	strcpy(vms[0].name, "shop-production_checkout-frontend-7f9c8");
+	expect_lines(&fixture, 80,
+		     "1970-01-01     PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE% NAME\n"
+		     "02:03:04       312 starved     60    5    0     34     0     1 shop-pro~nd-7f9c8\n"
+		     "02:03:04        31 ended        -    -    -      -     -     - db\n"
+		     "02:03:04   4242424 -            -    -    -      -     -     - db\n",
+		     "lines: of a long name the middle goes, and no share, pid or state");
+	expect_lines(&fixture, 40,
+		     "    PID STATE   GUEST% READY% NAME\n"
+		     "    312 starved     60     34 shop~7f9c8\n"
+		     "     31 ended        -      - db\n"
+		     "4242424 -            -      - db\n",
+		     "lines: 40 columns");
+	overviews.sorted_by = COLUMN_TOP;
+	expect_lines(&fixture, 40,
+		     "    PID READY% TOP REASON     NAME\n"
+		     "    312     34 halt_exits 25% shop~7f9c8\n"
+		     "     31      - -              db\n"
+		     "4242424      - -              db\n",
+		     "lines: what they are sorted by is seen");
+	overviews.sorted_by = NUM_COLUMNS;
+	overviews.is_list = true;
+	expect_lines(&fixture, 80,
+		     "    PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME\n"
+		     "    312 starved     60    5    0     34     0     1      500 shop-prod~end-7f9c8\n"
+		     "     31 ended        -    -    -      -     -     -        - db\n"
+		     "4242424 -            -    -    -      -     -     -        - db\n"
+		     "CPU shares over the last 0.25 s\n",
+		     "list: no time, and how long it was looked at");
+	vms[2].accounting_is_off = true;
+	vms[2].rates.shares.by_cpu = true;
+	vms[2].rates.shares.known[SHARE_GUEST] = true;
+	expect_lines(&fixture, 80,
+		     "    PID STATE   GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME\n"
+		     "    312 starved     60    5    0     34     0     1      500 shop-prod~end-7f9c8\n"
+		     "     31 ended        -    -    -      -     -     -        - db\n"
+		     "4242424 idle        ~0    -    -      -     -     -        - db\n"
+		     "CPU shares over the last 0.25 s, ~ from /proc\n"
+		     "For exact ones: echo 1 >/sys/module/kvm/parameters/stats_time\n",
+		     "list: how to have exact shares");
+	vms[2].rates.shares = (struct shares) {};
+	vms[2].accounting_is_off = false;
+	overviews.is_list = false;
+	strcpy(vms[0].name, "guest");
 	fixture_tear_down(&fixture);
 }
 
 /* What is known, and how long names are, is another thing in each interval. */
 static void test_stable(void)
 {
-	struct tracked_vm vms[] = {
-		{ .pid = 312, .name = "guest", .num_vcpus = 1, },
-		{ .pid = 8, .name = "instance-0000002a", .num_vcpus = 1, },
-	};
-	const struct tracked_vm *vm[] = { &vms[0], &vms[1], };
-	struct overviews overviews = { .time = { .tv_sec = 7384, }, .vm = vm, .num_vms = 1, };
-	const struct shares shares = { .known = { true, true, true, true, true, }, };
+	struct tracked_vm first = vms[0];
 	struct fixture fixture;
 
+	overviews.num_vms = 1;
 	fixture_set_up(&fixture, "guest", vm_stats, vcpu_stats);
 	fixture.output.width = 80;
-	vms[0].rates.shares = shares;
 	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01    PID GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP REASON        NAME\n"
-	       "02:03:04      312      0    0    0      0     0        - -                 guest\n",
-	       "stable: all is known");
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\n02:03:04      312 starved     60 ", "stable: all is known");
+	fixture_rewind(&fixture);
 	vms[0].rates.shares = (struct shares) {};
 	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "02:03:04      312      -    -    -      -     -        - -                 guest\n",
-	       "stable: a column stays when nothing is known for once");
-	overviews.num_vms = 2;
+	fflush(fixture.output.file);
+	check(!strncmp(fixture.text, "02:03:04      312 -            -    -    -      - ", 49),
+	      "stable: a column stays when nothing is known for once");
+	fixture_rewind(&fixture);
+	strcpy(vms[0].name, "instance-0000002a");
 	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture,
-	       "1970-01-01 GUEST% KVM% VMM% READY%  EXITS/S TOP REASON        NAME\n"
-	       "02:03:04        -    -    -      -        - -                 guest\n"
-	       "02:03:04        -    -    -      -        - -                 instance-0000002a\n",
-	       "stable: for a longer name some go");
-	overviews.num_vms = 1;
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "   PID STATE ", "stable: for a longer name some go");
+	fixture_rewind(&fixture);
+	strcpy(vms[0].name, "guest");
 	text_renderer.overviews(&fixture.output, &overviews);
-	expect(&fixture, "02:03:04        -    -    -      -        - -                 guest\n",
-	       "stable: and do not come back with each interval in which it is not there");
+	fflush(fixture.output.file);
+	check(!strstr(fixture.text, "PID") && !strstr(fixture.text, "READY99"),
+	      "stable: and do not come back with each interval in which it is not there");
+	fixture_rewind(&fixture);
 	fixture.output.width = 120;
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "    PID VCPU GUEST% ", "stable: there is more room");
-	fixture_rewind(&fixture);
-	fixture.output.width = 80;
-	text_renderer.overviews(&fixture.output, &overviews);
-	fflush(fixture.output.file);
-	check_contains(fixture.text, "1970-01-01    PID GUEST% KVM% VMM% READY% IDLE%  EXITS/S TOP",
-		       "stable: another width is another table");
+	check_contains(fixture.text, "1970-01-01 ", "stable: another width is another table");
+	vms[0] = first;
+	overviews.num_vms = ARRAY_SIZE(some);
 	fixture_tear_down(&fixture);
 }
 
@@ -618,13 +518,11 @@ int main(void)
 {
 	test_values();
 	test_rates();
-	test_list();
 	test_sample();
 	test_summary();
 	test_group();
 	test_names();
 	test_overviews();
-	test_quantiles();
 	test_stable();
 	test_words();
 	return tap_end();

@@ -150,8 +150,8 @@ static void check_show(const char *line, const char *expected, bool looks)
 	free(output);
 }
 
-#define BUSY "GUEST% 50, KVM% 25, VMM% 12, READY% 12, IDLE% 0\n"
-#define IDLE "GUEST% 0, KVM% 0, VMM% 0, READY% 25, IDLE% 75\n"
+#define BUSY "GUEST% 50, KVM% 25, VMM% 12, READY% 12, WAIT% 0, IDLE% 0\n"
+#define IDLE "GUEST% 0, KVM% 0, VMM% 0, READY% 25, WAIT% 0, IDLE% 75\n"
 
 static void test_shares(void)
 {
@@ -160,7 +160,7 @@ static void test_shares(void)
 	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
 		   "statistic ", true);
 	check_show("show -p 10", "web, pid 10, sum of 2 vCPUs:\n"
-		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, IDLE% 38\n", true);
+		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, WAIT% 0, IDLE% 38\n", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
 	/* What is asked for is something else. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
@@ -180,9 +180,9 @@ static void test_shares(void)
 static void test_threads(void)
 {
 	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n"
-		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, IDLE% ~40\n", true);
+		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, OFF% ~40\n", true);
 	check_show("show -p db -c 0", "db, pid 20, VM debugfs/15-1, vCPU 0:\n"
-		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, IDLE% ~80\n", true);
+		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, OFF% ~80\n", true);
 	check_number(status, STATUS_OK, "a thread's shares: status");
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
 	check_show("show -p 20 -c 2", "pid 20 has no vCPU 2 by itself, debugfs has sums", true);
@@ -268,8 +268,8 @@ static void test_formats(void)
 {
 	render = &csv_renderer;
 	check_show("show -p 10 -c 10", "10,kvm-10,web,2,vcpu,10,exits,,10,0,cumulative,", true);
-	check_show("show -p 10 -c 10", ",,0.250000000,0.500,0.250,0.125,0.125,0.000,kvm\r\n", true);
-	check_show("show -p 10 -c 10 --stat x", "idle,source\r\n", false);
+	check_show("show -p 10 -c 10", ",,0.250000000,0.500,0.250,0.125,0.125,0.000,0.000,,kvm\r\n", true);
+	check_show("show -p 10 -c 10 --stat x", "off,shares_source\r\n", false);
 #ifdef HAVE_JSON
 	render = &json_renderer;
 	check_show("show -p 10 -c 11", "\"scope\":\"vcpu\",\"vcpu\":11,\"interval\":{"

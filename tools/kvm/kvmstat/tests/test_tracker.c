@@ -293,6 +293,8 @@ static void test_process(void)
 
 static uint64_t idle_from_ns;
 static unsigned int num_threads = 1, next_tid = 1;
+static enum proc_state thread_state;
+static struct proc_whole whole;
 static unsigned int num_vcpus_of[100];	/* by pid: that were said to be there */
 
 /* In each second the threads of each process are half of it in the guest, until then. */
@@ -303,7 +305,9 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 	struct proc_thread thread = {
 		.tid = pid + 1,
 		.vcpu = -1,
+		.state = thread_state,
 		.times = {
+			.run_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
 			.guest_ns = (now_ns < idle_from_ns ? now_ns : idle_from_ns) / 2,
 			.num_threads = 1,
 			.has_ready = true,
@@ -318,6 +322,7 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 		return -ESRCH;
 	for (i = 0; i < num_threads; i++, thread.tid += next_tid)
 		proc_threads_add(threads, &thread);
+	threads->whole = whole;
 	return 0;
 }
 
@@ -326,7 +331,7 @@ static bool is_half(const struct tracked_vm *vm)
 	const struct shares *shares = &vm->rates.shares;
 
 	return shares->by_cpu && shares->known[SHARE_GUEST] &&
-	       shares->part[SHARE_GUEST] == 0.5 && shares->part[SHARE_IDLE] == 0.5;
+	       shares->part[SHARE_GUEST] == 0.5 && shares->part[SHARE_OFF] == 0.5;
 }
 
 static bool is_known(const struct tracked_vm *vm)
@@ -396,6 +401,47 @@ static void test_other_threads(void)
 	tear_down();
 }
 
+/* What a VM does that has no shares, and what the others of its process do. */
+static void test_activity(void)
+{
+	struct host host = scene_host;
+	const struct tracked_vm *vm;
+
+	scene_start(1);
+	host.read_threads = read_threads;
+	discover_init(&inventory, &host);
+	tracker_init(&tracker, &inventory);
+	tracker.reads_threads = true;
+	idle_from_ns = 0;
+	thread_state = PROC_IN_KVM;
+	whole.run_ns = NSEC_PER_SEC;
+	sample();
+	whole.run_ns += NSEC_PER_SEC / 2;
+	whole.cgroup.throttled_ns = NSEC_PER_SEC / 4;
+	next();
+	vm = find(SCENE_CLOSED_PID, 0);
+	check(vm->activity == ACTIVITY_RUNS && vm->rates.shares.part[SHARE_OFF] == 1,
+	      "activity: one that is halted runs");
+	check(vm->has_other && vm->other == 0.5, "activity: what other threads take");
+	check(vm->throttled == 0.25, "activity: its quota of CPU time was used up");
+	thread_state = PROC_OUTSIDE;
+	next();
+	check(vm->activity == ACTIVITY_RUNS, "activity: for once outside of KVM is not paused");
+	next();
+	check(vm->activity == ACTIVITY_PAUSED && !vm->rates.shares.known[SHARE_OFF],
+	      "activity: one that has not run since is paused, and has no shares");
+	thread_state = PROC_STOPPED;
+	next();
+	check(vm->activity == ACTIVITY_STOPPED, "activity: stopped by a signal");
+	thread_state = PROC_IN_KVM;
+	whole.cgroup.is_frozen = true;
+	next();
+	check(vm->activity == ACTIVITY_STOPPED, "activity: in a cgroup that is frozen");
+	thread_state = PROC_UNKNOWN;
+	whole = (struct proc_whole) {};
+	tear_down();
+}
+
 int main(void)
 {
 	struct time_source late_time = scene_time;
@@ -413,5 +459,6 @@ int main(void)
 	test_process();
 	test_threads();
 	test_other_threads();
+	test_activity();
 	return tap_end();
 }

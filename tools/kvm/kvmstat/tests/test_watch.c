@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kvmstat watch: what is asked for and what that is in a file; that it happens when the
- * threshold is reached, and not one below, once in a window; VMs and vCPUs that come and go;
- * the command that is run, by whom and with what.
+ * threshold is reached, and not one below, once in a window; VMs and vCPUs that come and go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,6 @@
 #include "image.h"
 #include "model/watch.h"
 #include "output.h"
-#include "privilege/runner.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/quantity.h"
@@ -268,10 +266,6 @@ static void test_level(void)
 static unsigned int tick;	/* tenths of a second */
 static unsigned int last_tick;
 static void (*on_tick)(void);
-static bool waited_for_end;		/* of a command */
-static unsigned int answer_tick;	/* when something has to come, however long it takes */
-
-#define SECONDS_TO_WAIT 300
 
 static uint64_t test_now_ns(void)
 {
@@ -285,21 +279,14 @@ static struct timespec test_real(void)
 
 static enum event test_pause_until(int signals, int other, uint64_t end_ns)
 {
-	struct pollfd file = { .fd = other, .events = POLLIN, };
-
 	(void)signals;
-	waited_for_end |= end_ns == UINT64_MAX;
-	if (end_ns == UINT64_MAX)
-		return poll(&file, 1, SECONDS_TO_WAIT * 1000) == 1 ? EVENT_READABLE :
-								     EVENT_INTERRUPTED;
+	(void)other;
 	do {
 		if (tick == last_tick)
 			return EVENT_INTERRUPTED;
 		tick++;
 		if (on_tick)
 			on_tick();
-		if (tick == answer_tick)
-			poll(&file, 1, SECONDS_TO_WAIT * 1000);
 	} while (test_now_ns() < end_ns);
 	return EVENT_TIME;
 }
@@ -362,7 +349,7 @@ static void start_guests(void)
 }
 
 #define TITLE "exits of each vCPU: at least 10 within 1 s\n"
-#define HEADER "TIME PID VCPU GROWTH PER MISSED NAME\n"
+#define HEADER "TIME PID VCPU GROWTH PER NAME\n"
 #define AT "2009-02-13 23:31:3"
 
 static void count_exits(void)
@@ -382,30 +369,26 @@ static void test_polling(void)
 	start_guests();
 	on_tick = count_exits;
 	check_events(&guests_host, "watch exits >= 10", TITLE HEADER
-		     AT "0 10 11 10 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "each vCPU");
+		     AT "0 10 11 10 1 s web\n" AT "2 10 - ended - web\n", "each vCPU");
 	check_number(status, STATUS_OK, "each vCPU: status");
 	guests[0].dead = false;
 	check_events(&guests_host, "watch exits >= 10 -c 11",
 		     "exits of vCPU 11: at least 10 within 1 s\n" HEADER
-		     AT "0 10 11 10 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "one vCPU");
-	guests[0].dead = false;
-	check_events(&guests_host, "watch exits >= 9 --sum -p 20",
-		     "exits of all vCPUs together: at least 9 within 1 s\n" HEADER
-		     AT "0 20 - 9 1 s 0 $(reboot)\n" AT "1 20 - 9 1 s 0 $(reboot)\n", "the sum");
+		     AT "0 10 11 10 1 s web\n" AT "2 10 - ended - web\n", "one vCPU");
 	guests[0].dead = false;
 	check_events(&guests_host, "watch exits >= 9 per 3s -n 1 -p 20",
 		     "exits of each vCPU: at least 9 within 3 s\n" HEADER
-		     AT "0 20 10 9 3 s 0 $(reboot)\n", "so many events");
+		     AT "0 20 10 9 3 s $(reboot)\n", "so many events");
 	guests[0].dead = false;
 	check_events(&guests_host, "watch online_vcpus >= 2",
 		     "online_vcpus of the VM: at least 2, once in 1 s\n"
-		     "TIME PID VCPU LEVEL PER MISSED NAME\n"
-		     AT "0 10 - 2 1 s 0 web\n" AT "2 10 - ended - 0 web\n", "a level of the VM");
+		     "TIME PID VCPU LEVEL PER NAME\n"
+		     AT "0 10 - 2 1 s web\n" AT "2 10 - ended - web\n", "a level of the VM");
 	guests[0].dead = false;
 	last_tick = 1000;
 	check_events(&guests_host, "watch exits > 1000 -p 10",
 		     "exits of each vCPU: more than 1000 within 1 s\n" HEADER
-		     AT "2 10 - ended - 0 web\n", "until the VM has ended");
+		     AT "2 10 - ended - web\n", "until the VM has ended");
 	check(tick < 40, "it has not gone on");
 	check_events(&guests_host, "watch nothing > 1",
 		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n", "no such");
@@ -473,86 +456,6 @@ static void test_no_statistics(void)
 	guests_free();
 }
 
-/* Commands */
-
-static char *directory;
-
-static char *content_of(const char *name)
-{
-	char *path = xasprintf("%s/%s", directory, name), text[4096];
-	int fd = open(path, O_RDONLY);
-	ssize_t length = read(fd, text, sizeof(text) - 1);
-
-	close(fd);
-	unlink(path);
-	free(path);
-	text[length < 0 ? 0 : length] = '\0';
-	return xasprintf("%s", text);
-}
-
-static void check_command(const char *format, const struct runner_event *event,
-			  const char *expected, int end)
-{
-	char *command = xasprintf(format, directory), *found;
-	struct runner runner;
-	int ended = -1;
-
-	check(runner_start(&runner, command, "exits:\"'$(x)") == STATUS_OK, "the runner");
-	check(runner_run(&runner, event) && runner.is_busy && runner_finish(&runner, &ended) &&
-	      !runner.is_busy, "it runs %s", command);
-	found = content_of("out");
-	check_text(found, expected, command);
-	check_number(ended, end, "its end");
-	runner_close(&runner);
-	free(found);
-	free(command);
-}
-
-static void test_runner(void)
-{
-	struct runner_event event = { .growth = UINT64_MAX, .missed = 7, .pid = 12, .vcpu = 3,
-				      .name = "$(reboot); `x` \"'\n\033[m", };
-	int number;
-
-	/* What is ignored by who starts this, such as a shell's job, is so by the command. */
-	for (number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	check_command("env | sed -n 's/^KVMSTAT_//p' | sort >%s/out", &event,
-		      "GROWTH=18446744073709551615\nMISSED=7\nNAME=$(reboot); `x` \"'??[m\n"
-		      "PID=12\nSTAT=exits:\"'$(x)\nVCPU=3\n", 0);
-	event.vcpu = -1;
-	memset(event.name, 'x', sizeof(event.name));
-	check_command("echo \"<$KVMSTAT_VCPU> ${#KVMSTAT_NAME}\" >%s/out; exit 3", &event,
-		      "<> 255\n", 3 << 8);
-	check_command("readlink /proc/self/fd/0 >%s/out", &event, "/dev/null\n", 0);
-	/* Of those that have names: the C library has some that signal() does not reach. */
-	check_command("grep '^Sig[BI].*[1-9a-f].\\{0,6\\}$' /proc/self/status >%s/out || :",
-		      &event, "", 0);
-	/* Neither what it is asked by nor anything else of the runner's. */
-	check_command("ls -l /proc/$$/fd | grep -c 'socket:' >%s/out || :", &event, "0\n", 0);
-	check_command("kill -9 $$ >%s/out", &event, "", 9);
-	check_command("exec >%s/out; nonesuch 2>/dev/null", &event, "", 127 << 8);
-	/* What is typed at the terminal of who is asked for is not for the command. */
-	check_command("cut -d' ' -f6 /proc/self/stat | grep -c \"^$PPID$\" >%s/out || :", &event,
-		      "1\n", 0);
-	signal(SIGCHLD, SIG_IGN);
-	check_command("exec >%s/out; exit 3", &event, "", 3 << 8);
-	signal(SIGCHLD, SIG_DFL);
-}
-
-static void test_lost_runner(void)
-{
-	struct runner runner;
-	int ended;
-
-	check(runner_start(&runner, "kill -9 $PPID", "exits") == STATUS_OK, "one that is killed");
-	check(runner_run(&runner, &(struct runner_event) {}) && !runner_finish(&runner, &ended),
-	      "that is seen");
-	check(!runner_run(&runner, &(struct runner_event) {}) && !runner.is_busy,
-	      "nothing is run, and nothing waited for");
-	runner_close(&runner);
-}
-
 /* As that of "| head -1". */
 static void close_output(void)
 {
@@ -573,13 +476,12 @@ static void test_unread(void)
 	signal(SIGPIPE, SIG_IGN);
 	start_guests();
 	on_tick = close_output;
-	waited_for_end = false;
-	check_events(&guests_host, "watch exits >= 10 -p 10 --exec sleep${IFS}1", TITLE,
+	check_events(&guests_host, "watch exits >= 10 -p 10", TITLE,
 		     "nobody reads");
 	__fpurge(stdout);
 	clearerr(stdout);
 	check_number(status, STATUS_OK, "nobody reads: status");
-	check(!waited_for_end && tick < last_tick, "nobody waits for the command");
+	check(tick < last_tick, "nobody reads: it ends");
 	guests_free();
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -596,93 +498,27 @@ static void fill_output(void)
 	close(full);
 }
 
-/* What cannot be said is said to be so, once, and no command is run. */
+/* What cannot be said is said to be so, once. */
 static void test_full(void)
 {
-	char *line = xasprintf("watch exits >= 10 -p 10 --exec echo>%s/out", directory), *found;
-
 	start_guests();
 	on_tick = fill_output;
-	check_events(&guests_host, line,
+	check_events(&guests_host, "watch exits >= 10 -p 10",
 		     TITLE "kvmstat: cannot write the output: No space left on device\n",
 		     "the output is full");
 	__fpurge(stdout);
 	clearerr(stdout);
 	check_number(status, STATUS_ERROR, "the output is full: status");
-	found = content_of("out");
-	check_text(found, "", "the output is full: the command is not run");
 	guests_free();
-	free(found);
-	free(line);
-}
-
-/* It waits for the test, so that events come while it runs. */
-static void release_command(void)
-{
-	char *path;
-
-	count_exits();
-	if (tick == 16)
-		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
-	if (tick == 17)
-		guest_vcpu_values(&guests[0], 0)[EXITS] += 10;
-	if (tick == 27)
-		guest_vcpu_values(&guests[0], 1)[EXITS] += 10;
-	guests[0].dead = false;
-	if (tick != 20)
-		return;
-	path = xasprintf("%s/go", directory);
-	close(open(path, O_WRONLY));
-	free(path);
-}
-
-static void test_exec(void)
-{
-	char *script = xasprintf("%s/script", directory), *go = xasprintf("%s/go", directory);
-	char *line = xasprintf("watch exits >= 10 -p 10 -n 4 --exec %s", script);
-	char *expected = xasprintf(TITLE HEADER AT "0 10 11 10 1 s 0 web\n"
-				   AT "1 10 11 10 1 s 0 web\n"
-				   AT "1 10 10 10 1 s 0 web\n"
-				   "kvmstat: '%s' ended with exit status 5\n"
-				   AT "2 10 11 10 1 s 0 web\n", script);
-	char *found;
-	FILE *file = fopen(script, "w");
-
-	fprintf(file, "#!/bin/sh\necho \"$KVMSTAT_PID $KVMSTAT_VCPU $KVMSTAT_MISSED\" >>%s/out\n"
-		"[ ! -e %s/go ] || { cat <%s/go; rm %s/go; exit 5; }\n", directory, directory,
-		directory, directory);
-	fclose(file);
-	chmod(script, 0755);
-	if (mkfifo(go, 0600))
-		abort();
-	start_guests();
-	on_tick = release_command;
-	answer_tick = 20;
-	check_events(&guests_host, line, expected, "a command that takes its time");
-	check_number(status, STATUS_OK, "a command: status");
-	/* The last one was waited for. */
-	found = content_of("out");
-	check_text(found, "10 11 0\n10 10 1\n10 11 0\n",
-		   "one at a time, the last one of those meanwhile");
-	free(found);
-	guests_free();
-	unlink(script);
-	unlink(go);
-	free(script);
-	free(go);
-	free(line);
-	free(expected);
 }
 
 int main(void)
 {
-	char template[] = "/tmp/kvmstat-watch-XXXXXX";
 	struct image vm = image_build("kvm-1", vm_stats);
 	struct image vcpu = image_build_ext("kvm-1/vcpu-0", vcpu_stats, NULL, 0);
 
 	setenv("TZ", "UTC", true);
 	unsetenv("COLUMNS");
-	directory = mkdtemp(template);
 	vm_file = image_open(&vm);
 	vcpu_file = image_open(&vcpu);
 	test_quantities();
@@ -691,15 +527,11 @@ int main(void)
 	test_level();
 	test_polling();
 	test_no_statistics();
-	test_runner();
-	test_lost_runner();
-	test_exec();
 	test_unread();
 	test_full();
 	statsfile_close(&vm_file);
 	statsfile_close(&vcpu_file);
 	image_free(&vm);
 	image_free(&vcpu);
-	rmdir(directory);
 	return tap_end();
 }

@@ -3,6 +3,7 @@
  * Text in UTF-8. What may be printed is the same in every locale: names are also read by
  * a process that has none, and written into files.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/text.h"
@@ -165,6 +166,22 @@ static size_t first_line(const char *text, unsigned int width)
 	return end;
 }
 
+/* Where the locale has no other characters than ASCII, something stands in their place. */
+static void print_text(FILE *out, const char *text, size_t size)
+{
+	const char *end = text + size;
+	unsigned int length;
+	wchar_t character;
+
+	for (; text < end; text += length) {
+		length = text_decode(text, &character);
+		if (character >= 0x80 && MB_CUR_MAX == 1)
+			fputc('?', out);
+		else
+			fwrite(text, 1, length, out);
+	}
+}
+
 size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent)
 {
 	size_t length, end;
@@ -174,7 +191,7 @@ size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned i
 		end = length;
 		while (end && text[end - 1] == ' ')
 			end--;
-		fprintf(out, "%.*s", (int)end, text);
+		print_text(out, text, end);
 		text += length;
 		if (!*text)
 			return length - end;

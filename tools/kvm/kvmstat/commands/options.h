@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The commands and their options, described once: the command line is parsed, help is printed
+ * and words are completed by the same tables.
+ */
+#ifndef KVMSTAT_OPTIONS_H
+#define KVMSTAT_OPTIONS_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/order.h"
+#include "sources/choice.h"
+#include "sources/identity.h"
+
+enum command_id {
+	COMMAND_LIST,
+	COMMAND_WHY,
+	COMMAND_TOP,
+	COMMAND_STREAM,			/* has no name */
+	COMMAND_SHOW,
+	COMMAND_EXITS,
+	COMMAND_HIST,
+	COMMAND_WATCH,
+	COMMAND_RECORD,
+	COMMAND_REPLAY,
+	COMMAND_EXPORT,
+	COMMAND_EXPLAIN,
+	COMMAND_HELP,
+	NUM_COMMANDS,
+};
+
+struct options {
+	enum command_id command;
+	struct choice choice;
+	int vcpu;			/* or ALL_VCPUS */
+	enum column_id order;		/* NUM_COLUMNS: none */
+	uint64_t limit;			/* 0: none, as of the next two */
+	uint64_t count;
+	uint64_t buckets;
+	regex_t regex;
+	const regex_t *only;		/* that, or NULL */
+	const char *listen, *at;	/* or NULL */
+	bool label[IDENTITY_FIELDS];
+	bool wait, verbose, nonzero, force, info, per_vcpu, once;
+	bool help;			/* asked for, and printed */
+	char **argument;		/* what is left */
+	int num_arguments;
+};
+
+#define ALL_VCPUS (-1)
+
+struct command_info {
+	const char *name;		/* "": a stream */
+	const char *usage;
+	const char *help;		/* in the overview, one line */
+	const char *more;		/* below it, or NULL */
+};
+
+extern const struct command_info command_info[NUM_COMMANDS];
+
+/* By its name or the beginning of it, which no other has; NUM_COMMANDS if there is none. */
+enum command_id find_command(const char *name);
+
+/*
+ * @argv[0] is not looked at. Where --help is asked for, that is printed. STATUS_OK, or STATUS_USAGE
+ * after an error line; options_free() in any case. An option may stand anywhere, but @in_order
+ * not behind the first argument that is none.
+ */
+int parse_options(enum command_id command, int argc, char **argv, bool in_order,
+		  struct options *options);
+void options_free(struct options *options);
+
+/*
+ * Takes the first @count arguments as VMs, and with @names from then on those that do not begin
+ * with a digit: what follows is an interval.
+ */
+int take_vms(struct options *options, int count, bool names);
+bool is_interval(const char *argument);
+
+void print_help(void);
+void print_command_help(enum command_id command);
+
+/* For completion, a word per line: commands, or the options of one. */
+void print_commands(void);
+void print_options(enum command_id command);
+
+#endif /* KVMSTAT_OPTIONS_H */

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * VMs and vCPUs in columns.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/columns.h"
+#include "model/histogram.h"
+#include "model/why.h"
+#include "render/overview.h"
+
+void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, enum share share)
+{
+	snprintf(text, FORMAT_SIZE, "%s%.0f", shares->by_cpu ? "~" : "",
+		 100 * shares->part[share]);
+}
+
+/* It is below that, or in the last bucket, which has no end. One word. */
+static void format_quantile(char text[FORMAT_SIZE], const struct quantile_of *quantile)
+{
+	bool open = bucket_is_open(quantile->desc, quantile->bucket);
+	char bound[FORMAT_SIZE];
+	const char *blank;
+
+	format_bound(bound, quantile->desc,
+		     open ? bucket_lower(quantile->desc, quantile->bucket) :
+			    bucket_upper(quantile->desc, quantile->bucket));
+	blank = strchr(bound, ' ');
+	snprintf(text, FORMAT_SIZE, "%c%.*s%s", open ? '>' : '<',
+		 (int)(blank ? blank - bound : FORMAT_SIZE), bound, blank ? blank + 1 : "");
+}
+
+/* A number, or "-" if it is not known. */
+static void format_number(char text[FORMAT_SIZE], const struct rates *rates,
+			  enum column_id column)
+{
+	if (rates && column_is_share(column) && rates->shares.known[column - COLUMN_SHARES])
+		overview_format_share(text, &rates->shares, column - COLUMN_SHARES);
+	else if (rates && column_is_rate(column) && rates->known[column - COLUMN_RATES])
+		format_count_rate(text, rates->per_second[column - COLUMN_RATES]);
+	else if (rates && column_is_quantile(column) &&
+		 rates->quantile[column - COLUMN_QUANTILES].known)
+		format_quantile(text, &rates->quantile[column - COLUMN_QUANTILES]);
+	else
+		strcpy(text, "-");
+}
+
+static bool is_known(const struct rates *rates, enum column_id column)
+{
+	if (column_is_share(column))
+		return rates->shares.known[column - COLUMN_SHARES];
+	if (column_is_rate(column))
+		return rates->known[column - COLUMN_RATES];
+	return column_is_quantile(column) && rates->quantile[column - COLUMN_QUANTILES].desc;
+}
+
+static void note_rates(struct overview *overview, const struct rates *rates)
+{
+	enum column_id i;
+
+	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++)
+		overview->known[i] |= is_known(rates, i);
+	overview->known[COLUMN_TOP] |= rates->known[RATE_EXITS];
+}
+
+void overview_note_vm(struct overview *overview, const struct tracked_vm *vm)
+{
+	note_rates(overview, &vm->rates);
+	overview->known[COLUMN_OTHER] |= vm->has_other;
+}
+
+void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu)
+{
+	note_rates(overview, &vcpu->rates);
+}
+
+/* A column of numbers exists once any line has a value in it; EXITS/s always exists. */
+bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id column)
+{
+	if (of_vcpus && (column == COLUMN_VM || column == COLUMN_VCPUS || column == COLUMN_OTHER ||
+			 column == COLUMN_SOURCE || column == COLUMN_NAME))
+		return false;
+	return column < COLUMN_SHARES || column >= COLUMN_SOURCE ||
+	       column == COLUMN_RATES + RATE_EXITS || overview->known[column];
+}
+
+void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sorted_by,
+		    const char *mark, const char *time)
+{
+	const struct column_info *info = column_info;
+	struct column *column = overview->column;
+	enum column_id i;
+
+	for (i = 0; i < NUM_COLUMNS; i++, info++) {
+		column[i + 1] = (struct column) {
+			.title = info->title,
+			.least = info->least,
+			.most = info->most,
+			.drop = i == sorted_by ? 0 : info->drop,
+			.left = info->left,
+			.absent = !overview_has(overview, of_vcpus, i),
+		};
+	}
+	/* The mark behind a title makes no other column wider for good. */
+	if (sorted_by != overview->sorted_by)
+		memset(overview->longest, 0, sizeof(overview->longest));
+	overview->sorted_by = sorted_by;
+	column[0] = (struct column) {
+		.title = time ?: "", .left = true, .drop = 9, .absent = !time,
+	};
+	column[COLUMN_NAME + 1].shortens = true;
+	if (of_vcpus)
+		column[COLUMN_PID + 1].title = "VCPU";
+	if (sorted_by != NUM_COLUMNS) {
+		snprintf(overview->sorted_title, sizeof(overview->sorted_title), "%s%s",
+			 column[sorted_by + 1].title, mark);
+		column[sorted_by + 1].title = overview->sorted_title;
+	}
+	overview->table = (struct table) {
+		.column = column, .num_columns = OVERVIEW_COLUMNS,
+	};
+}
+
+/* With its share: alone a name says little. */
+static void add_reason(struct table *table, const struct rates *rates)
+{
+	double share = rates ? rates_share(rates) : -1;
+
+	if (share >= 0)
+		table_add(table, "%s %.0f%%", rates_reason(rates), 100 * share);
+	else
+		table_add(table, "%s", rates ? rates_reason(rates) : "-");
+}
+
+static void add_numbers(struct table *table, const struct rates *rates, double other)
+{
+	char text[FORMAT_SIZE];
+	enum column_id i;
+
+	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
+		format_number(text, rates, i);
+		if (i == COLUMN_OTHER && other >= 0)
+			snprintf(text, sizeof(text), "~%.0f", 100 * other);
+		table_add(table, "%s", text);
+	}
+	add_reason(table, rates);
+}
+
+void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
+		     const struct rates *rates, const char *time)
+{
+	struct table *table = &overview->table;
+
+	table_add(table, "%s", time);
+	table_add(table, "%d", vm->pid);
+	table_add(table, "%s", vm->id);
+	table_add(table, "%zu", vm->num_vcpus);
+	table_add(table, "%s", why_names[why_of_vm(vm)]);
+	add_numbers(table, rates, rates && vm->has_other ? vm->other : -1);
+	table_add(table, "%s", vm->source);
+	table_add(table, "%s", vm->name);
+}
+
+void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates)
+{
+	struct table *table = &overview->table;
+
+	table_add(table, "%s", "");
+	table_add(table, "%s", name);
+	table_add(table, "%s", "");
+	table_add(table, "%s", "");
+	table_add(table, "%s", rates ? why_names[why_of_shares(&rates->shares)] : "-");
+	add_numbers(table, rates, -1);
+	table_add(table, "%s", "");
+	table_add(table, "%s", "");
+}
+
+/* Columns do not come and go with a long name. */
+void overview_fit(struct overview *overview, unsigned int width)
+{
+	size_t i;
+
+	if (width != overview->width)
+		memset(overview->longest, 0, sizeof(overview->longest));
+	overview->width = width;
+	for (i = 0; i < OVERVIEW_COLUMNS; i++)
+		overview->column[i].longest = overview->longest[i];
+	table_fit(&overview->table, width);
+	for (i = 0; i < OVERVIEW_COLUMNS; i++)
+		overview->longest[i] = overview->column[i].longest;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One VM for a person who wants to know why it is slow.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/exits.h"
+#include "model/why.h"
+#include "render/render_why.h"
+#include "util/text.h"
+#include "util/util.h"
+
+/* Rows of exits below the sentence. */
+#define SOME_ROWS 3
+
+static double percent(const struct tracked_vm *vm, enum share share)
+{
+	return 100 * vm->rates.shares.part[share];
+}
+
+/* The reason that takes most of the time, or without times the most frequent one. */
+static char *describe_top(const struct exits *exits)
+{
+	const struct exit_row *top = exits->row;
+
+	if (exits->count && exits->total_ns)
+		return xasprintf(", most of it for %s (%.0f%%)", top->name,
+				 100.0 * top->ns / exits->total_ns);
+	if (exits->count && exits->total)
+		return xasprintf(", most of them for %s (%.0f%%)", top->name,
+				 100.0 * top->count / exits->total);
+	return xasprintf("%s", "");
+}
+
+static char *describe_starved(const struct tracked_vm *vm)
+{
+	double ready = vm->rates.shares.part[SHARE_READY];
+	const char *why = ": other tasks have the CPUs";
+
+	if (vm->throttled >= ready / 2)
+		why = ", because the quota of its cgroup is used up (cpu.max)";
+	else if (!vm->threads_ns)
+		why = "";
+	return xasprintf("starved of CPU: its vCPUs wait %.0f%% of the time for one%s",
+			 percent(vm, SHARE_READY), why);
+}
+
+static char *describe_exits(const struct tracked_vm *vm)
+{
+	struct exits exits;
+	char *top, *text, rate[FORMAT_SIZE];
+
+	exits_find(&exits, vm);
+	top = describe_top(&exits);
+	format_count_rate(rate, vm->rates.per_second[RATE_EXITS]);
+	text = vm->rates.known[RATE_EXITS] ?
+		xasprintf("busy with exits: KVM spends %.0f%% of the time on %s a second%s",
+			  percent(vm, SHARE_KVM), rate, top) :
+		xasprintf("busy with exits: KVM spends %.0f%% of the time on them",
+			  percent(vm, SHARE_KVM));
+	free(exits.row);
+	free(top);
+	return text;
+}
+
+static char *describe_vmm(const struct tracked_vm *vm)
+{
+	struct exits exits;
+	char *top, *text;
+
+	exits_find_user(&exits, vm);
+	top = describe_top(&exits);
+	text = xasprintf("waiting for its VMM: it spends %.0f%% of the time there%s%s",
+			 percent(vm, SHARE_VMM), *top ? ", in exits to it" : "", top);
+	free(exits.row);
+	free(top);
+	return text;
+}
+
+static char *describe(const struct tracked_vm *vm)
+{
+	switch (why_of_vm(vm)) {
+	case WHY_ENDED:
+		return xasprintf("ended");
+	case WHY_STOPPED:
+		return xasprintf("stopped: by a signal, a debugger, or its cgroup is frozen");
+	case WHY_PAUSED:
+		return xasprintf("paused: its VMM runs no vCPU (as after QMP's stop)");
+	case WHY_IDLE:
+		return xasprintf("idle: its vCPUs are halted %.0f%% of the time",
+				 percent(vm, SHARE_IDLE));
+	case WHY_OFF:
+		return xasprintf("idle, or waiting for something: its vCPUs want no CPU %.0f%% of "
+				 "the time, and /proc cannot tell why", percent(vm, SHARE_OFF));
+	case WHY_BUSY:
+		return xasprintf("busy itself: in the guest %.0f%% of the time",
+				 percent(vm, SHARE_GUEST));
+	case WHY_VMM:
+		return describe_vmm(vm);
+	case WHY_EXITS:
+		return describe_exits(vm);
+	case WHY_WAITS:
+		return xasprintf("waiting for memory or a lock of the host: its vCPUs sleep in KVM "
+				 "%.0f%% of the time (swap, postcopy, userfaultfd)",
+				 percent(vm, SHARE_WAIT));
+	case WHY_STARVED:
+		return describe_starved(vm);
+	default:
+		return xasprintf("of unknown state: this kernel does not say what its time is "
+				 "spent with");
+	}
+}
+
+/* Much of a CPU beside the vCPUs. */
+#define MUCH_OTHER 0.2
+
+char *why_sentence(const struct tracked_vm *vm)
+{
+	char *what = describe(vm), *text, other[64] = "";
+
+	if (vm->has_other && vm->other >= MUCH_OTHER)
+		snprintf(other, sizeof(other), "; other threads of it take %.0f%% of a CPU",
+			 100 * vm->other);
+	text = xasprintf("%s (pid %d) is %s%s.", vm->name, vm->pid, what, other);
+	free(what);
+	return text;
+}
+
+static void print_sentence(const struct output *output, const char *text)
+{
+	print_wrapped(output->file, text, output->width > 4 ? output->width - 2 : UINT_MAX, 2);
+	fputc('\n', output->file);
+}
+
+/* The VM's line of kvmstat list. */
+static void print_figures(struct output *output, const struct tracked_vm *vm)
+{
+	struct output figures = { .file = output->file, .width = output->width, };
+	struct overviews overviews = {
+		.elapsed_ns = vm->elapsed_ns, .vm = &vm, .num_vms = 1, .is_list = true,
+		.sorted_by = NUM_COLUMNS,
+	};
+
+	text_renderer.overviews(&figures, &overviews);
+}
+
+static void print_exits(const struct output *output, const char *title,
+			const struct exits *exits, uint64_t elapsed_ns, size_t most)
+{
+	struct column columns[] = {
+		{ .title = title, .left = true, .least = 20, .shortens = true, },
+		{ .title = "PER SECOND", },
+		{ .title = "% OF EXITS", },
+		{ .title = "% OF TIME", .drop = 9, .absent = !exits->has_times, },
+		{ .title = "AVERAGE", .least = 8, .drop = 8, .absent = !exits->has_times, },
+	};
+	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
+	char text[FORMAT_SIZE];
+	size_t i;
+
+	for (i = 0; i < exits->count && i < most; i++) {
+		table_add(&table, "%s", exits->row[i].name);
+		format_count_rate(text, rate_per_second(exits->row[i].count, elapsed_ns));
+		table_add(&table, "%s", text);
+		table_add(&table, "%.1f", exits->total ?
+			  100.0 * exits->row[i].count / exits->total : 0);
+		table_add(&table, "%.1f", exits->total_ns ?
+			  100.0 * exits->row[i].ns / exits->total_ns : 0);
+		strcpy(text, "-");
+		if (exits->row[i].count)
+			format_duration(text, exits->row[i].ns / exits->row[i].count);
+		table_add(&table, "%s", text);
+	}
+	if (exits->count) {
+		table_fit(&table, output->width);
+		table_print(&table, output->file);
+	}
+	table_free(&table);
+}
+
+static void print_all_exits(const struct output *output, const struct tracked_vm *vm, size_t most)
+{
+	struct exits exits;
+
+	exits_find(&exits, vm);
+	print_exits(output, "EXITS", &exits, vm->elapsed_ns, most);
+	free(exits.row);
+	exits_find_user(&exits, vm);
+	print_exits(output, "EXITS TO THE VMM", &exits, vm->elapsed_ns, most);
+	free(exits.row);
+}
+
+void render_why(struct output *output, const struct tracked_vm *vm)
+{
+	enum why why = why_of_vm(vm);
+	char *text = why_sentence(vm);
+
+	if (output->num_shown++)
+		fputc('\n', output->file);
+	print_sentence(output, text);
+	free(text);
+	if (why != WHY_ENDED)
+		print_figures(output, vm);
+	if (why == WHY_EXITS || why == WHY_VMM)
+		print_all_exits(output, vm, SOME_ROWS);
+}
+
+void render_exits(struct output *output, const struct tracked_vm *vm)
+{
+	char *text, count[FORMAT_SIZE];
+
+	if (output->num_shown++)
+		fputc('\n', output->file);
+	format_count_rate(count, vm->rates.per_second[RATE_EXITS]);
+	text = xasprintf("%s (pid %d): %s exits/s, of %.1f s", vm->name, vm->pid,
+			 vm->rates.known[RATE_EXITS] ? count : "-",
+			 (double)vm->elapsed_ns / NSEC_PER_SEC);
+	print_sentence(output, text);
+	free(text);
+	print_all_exits(output, vm, SIZE_MAX);
+}

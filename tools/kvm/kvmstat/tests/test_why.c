@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The state of a VM in a word and in a sentence, and its exits.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "model/exits.h"
+#include "model/why.h"
+#include "render/render_why.h"
+#include "sources/cgroup.h"
+#include "tap.h"
+#include "util/util.h"
+
+#define PARTS(...) { .known = { true, true, true, true, true, true, }, .part = { __VA_ARGS__ }, }
+
+static void test_words(void)
+{
+	static const struct {
+		struct shares shares;
+		enum why why;
+	} cases[] = {
+		{ PARTS(0.29, 0.04, 0, 0.67), WHY_STARVED, },
+		{ PARTS(0.49, 0.48, 0, 0.03), WHY_EXITS, },
+		{ PARTS(0.30, 0.41, 0.26, 0.03), WHY_VMM, },
+		{ PARTS(0.30, 0.05, 0.01, 0, 0.64), WHY_WAITS, },
+		{ PARTS(0.98, 0.01, 0, 0.01), WHY_BUSY, },
+		{ PARTS(0.02, 0.01, 0, 0.01, 0, 0.96), WHY_IDLE, },
+		{ { .known = { true, true, true, true, [SHARE_OFF] = true, },
+		    .part[SHARE_OFF] = 0.99, }, WHY_OFF, },
+		{ { .known = { [SHARE_READY] = true, }, .part[SHARE_READY] = 0.5, }, WHY_STARVED, },
+		{ { .known = { [SHARE_READY] = true, }, }, WHY_UNKNOWN, },
+	};
+	struct tracked_vm vm = { .activity = ACTIVITY_PAUSED, };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_text(why_names[why_of_shares(&cases[i].shares)], why_names[cases[i].why],
+			   why_names[cases[i].why]);
+	check(why_of_vm(&vm) == WHY_PAUSED, "a VM that is paused, whatever its shares are");
+	vm.activity = ACTIVITY_STOPPED;
+	check(why_of_vm(&vm) == WHY_STOPPED, "a VM that is stopped");
+	vm.ended = true;
+	check(why_of_vm(&vm) == WHY_ENDED, "a VM that has ended");
+	check(why_rank(WHY_STARVED, &cases[7].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
+	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[7].shares),
+	      "the worst first, and of these the one that it takes most time of");
+}
+
+static const struct image_stat vm_stats[] = {
+	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	{},
+};
+
+static const struct image_stat vcpu_stats[] = {
+	{ .name = "exits", },
+	{ .name = "io_exits", },
+	{
+		.name = "exit_reasons",
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,
+		.size = 3,
+		.bucket_size = 1,
+		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
+	}, {
+		.name = "exit_reason_ns",
+		.flags = KVM_STATS_UNIT_SECONDS,
+		.exponent = -9,
+		.size = 3,
+		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
+	}, {
+		.name = "user_exits",
+		.size = 2,
+		.value_names = (const char * const []) { "io", "mmio", NULL, },
+	},
+	{},
+};
+
+enum { EXITS, IO_EXITS, REASONS, REASON_NS = REASONS + 3, USER = REASON_NS + 3, };
+
+static void expect(struct fixture *fixture, const char *expected, const char *name)
+{
+	fflush(fixture->output.file);
+	check_text(fixture->text, expected, name);
+	fixture_rewind(fixture);
+}
+
+static void set_up(struct fixture *fixture, bool accounting)
+{
+	struct tracked_vm *vm = &fixture->tracked;
+	uint64_t *values;
+
+	fixture_set_up(fixture, "db", vm_stats, vcpu_stats);
+	image_values(&fixture->vm_image)[0] = accounting;
+	fixture_sample(fixture, 1);
+	values = image_values(&fixture->vcpu_image);
+	values[EXITS] = 2000;
+	values[IO_EXITS] = 500;
+	values[REASONS + 1] = 500;
+	values[REASONS + 2] = 1500;
+	values[REASON_NS + 1] = 3000000;
+	values[REASON_NS + 2] = 1000000;
+	values[USER] = 490;
+	values[USER + 1] = 10;
+	fixture_sample(fixture, 2);
+	vm->has_rates = true;
+	vm->elapsed_ns = NSEC_PER_SEC;
+	vm->rates.known[RATE_EXITS] = true;
+	vm->rates.per_second[RATE_EXITS] = 2000;
+	accounting_find(&vm->accounting, fixture->vm.file.schema);
+	vm->accounting_is_off = !accounting;
+}
+
+static void test_exits(void)
+{
+	struct fixture fixture;
+
+	set_up(&fixture, true);
+	render_exits(&fixture.output, &fixture.tracked);
+	expect(&fixture,
+	       "db (pid 312): 2000 exits/s, of 1.0 s\n"
+	       "EXITS                PER SECOND % OF EXITS % OF TIME  AVERAGE\n"
+	       "io                          500       25.0      75.0     6 us\n"
+	       "cpuid                      1500       75.0      25.0   666 ns\n"
+	       "EXITS TO THE VMM     PER SECOND % OF EXITS\n"
+	       "io                          490       98.0\n"
+	       "mmio                         10        2.0\n",
+	       "exits: by the time that they take, without those that were none");
+	fixture_tear_down(&fixture);
+	set_up(&fixture, false);
+	render_exits(&fixture.output, &fixture.tracked);
+	fflush(fixture.output.file);
+	check(strstr(fixture.text, "\ncpuid                      1500       75.0\nio   ") &&
+	      !strstr(fixture.text, "OF TIME"), "exits: by their number where no time is measured");
+	fixture_tear_down(&fixture);
+}
+
+static void check_sentence(const struct fixture *fixture, const struct shares *shares,
+			   const char *expected, const char *name)
+{
+	struct tracked_vm vm = fixture->tracked;
+	char *text;
+
+	vm.rates.shares = *shares;
+	text = why_sentence(&vm);
+	check_text(text, expected, name);
+	free(text);
+}
+
+static void test_sentences(void)
+{
+	const struct shares starved = PARTS(0.29, 0.04, 0, 0.67), exits = PARTS(0.5, 0.5),
+			    vmm = PARTS(0.3, 0.4, 0.3), idle = PARTS(0, 0, 0, 0, 0, 1);
+	struct fixture fixture;
+	struct tracked_vm *vm = &fixture.tracked;
+
+	set_up(&fixture, true);
+	vm->threads_ns = 1;
+	check_sentence(&fixture, &starved, "db (pid 312) is starved of CPU: its vCPUs wait 67% of "
+		       "the time for one: other tasks have the CPUs.", "starved by others");
+	vm->throttled = 0.6;
+	check_sentence(&fixture, &starved, "db (pid 312) is starved of CPU: its vCPUs wait 67% of "
+		       "the time for one, because the quota of its cgroup is used up (cpu.max).",
+		       "starved by a quota");
+	check_sentence(&fixture, &exits, "db (pid 312) is busy with exits: KVM spends 50% of the "
+		       "time on 2000 a second, most of it for io (75%).", "exits");
+	check_sentence(&fixture, &vmm, "db (pid 312) is waiting for its VMM: it spends 30% of the "
+		       "time there, in exits to it, most of them for io (98%).", "its VMM");
+	vm->has_other = true;
+	vm->other = 1;
+	check_sentence(&fixture, &idle, "db (pid 312) is idle: its vCPUs are halted 100% of the "
+		       "time; other threads of it take 100% of a CPU.", "an I/O thread that is busy");
+	fixture.output.width = 80;
+	vm->rates.shares = exits;
+	render_why(&fixture.output, vm);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\n   PID STATE ", "why: with the figures");
+	check_contains(fixture.text, "\nEXITS ", "why: with the exits");
+	fixture_rewind(&fixture);
+	fixture_tear_down(&fixture);
+}
+
+static char *directory;
+
+static void write_file(const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", directory, name), *slash;
+	FILE *file;
+
+	for (slash = path + strlen(directory) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	if (!file)
+		abort();
+	fputs(text, file);
+	fclose(file);
+	free(path);
+}
+
+static void test_cgroup(void)
+{
+	char template[] = "/tmp/kvmstat-why-XXXXXX", *proc, *root, *command;
+	struct cgroup_state state;
+
+	directory = mkdtemp(template);
+	proc = xasprintf("%s/proc", directory);
+	root = xasprintf("%s/cgroup", directory);
+	write_file("proc/7/task/8/cgroup", "1:cpu:/old\n0::/machine/db\n");
+	write_file("cgroup/machine/db/cpu.stat", "usage_usec 9\nthrottled_usec 5\n");
+	write_file("cgroup/machine/cpu.stat", "usage_usec 9\nthrottled_usec 70\n");
+	write_file("cgroup/machine/db/cgroup.events", "populated 1\nfrozen 1\n");
+	state = cgroup_read(proc, root, 7, 8);
+	check(state.is_frozen && state.throttled_ns == 70000,
+	      "cgroup: frozen, and the quota of one above it");
+	write_file("proc/7/task/8/cgroup", "0::/../machine/db\n");
+	state = cgroup_read(proc, root, 7, 8);
+	check(!state.is_frozen && !state.throttled_ns, "cgroup: one outside of the namespace");
+	state = cgroup_read(proc, root, 7, 9);
+	check(!state.is_frozen && !state.throttled_ns, "cgroup: no such thread");
+	command = xasprintf("rm -r %s", directory);
+	if (system(command))
+		abort();
+	free(command);
+	free(proc);
+	free(root);
+}
+
+int main(void)
+{
+	test_words();
+	test_exits();
+	test_sentences();
+	test_cgroup();
+	return tap_end();
+}
