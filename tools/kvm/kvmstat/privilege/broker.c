@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct request {
 	int32_t link;
 	uint32_t is_stats;
 	uint32_t num_vcpus;
+	uint32_t without_memory;	/* see struct identity */
 };
 
 /* A file descriptor of a process, or, with an error, a process. */
@@ -186,6 +188,60 @@ static bool add_process(struct reply *reply, pid_t pid, int err, const struct pr
 	return true;
 }
 
+/*
+ * A process can make whoever reads its command line or takes one of its files wait for as long
+ * as it likes: it holds its mmap_lock, or the lock of its execve(). Only a fatal signal ends
+ * that wait. The worker therefore sets an alarm, of which it dies, before it asks such a thing.
+ * Each death halves the time for the next such question, and each second doubles it again: a
+ * crowd of such processes cannot hold up the others for long either.
+ */
+#define MOST_PATIENCE_NS (NSEC_PER_SEC / 4)
+#define LEAST_PATIENCE_NS (NSEC_PER_SEC / 100)
+
+static struct {
+	uint64_t ns;		/* after the last death of a worker, */
+	uint64_t since_ns;	/* which was then; 0: there was none */
+} patience;
+
+static uint64_t patience_ns(void)
+{
+	uint64_t ns = patience.ns, passed_ns = monotonic_ns() - patience.since_ns;
+
+	if (!patience.since_ns)
+		return MOST_PATIENCE_NS;
+	for (; passed_ns >= NSEC_PER_SEC && ns < MOST_PATIENCE_NS; passed_ns -= NSEC_PER_SEC)
+		ns *= 2;
+	return ns < MOST_PATIENCE_NS ? ns : MOST_PATIENCE_NS;
+}
+
+static void lose_patience(void)
+{
+	uint64_t ns = patience_ns() / 2;
+
+	patience.ns = ns > LEAST_PATIENCE_NS ? ns : LEAST_PATIENCE_NS;
+	patience.since_ns = monotonic_ns();
+}
+
+/* 0: none. It has to be 0 before the answer is sent, or the question has two. */
+static void set_alarm(uint64_t ns)
+{
+	const struct itimerval alarm = { .it_value.tv_usec = ns / 1000, };
+
+	setitimer(ITIMER_REAL, &alarm, NULL);
+}
+
+static bool reply_identity(struct reply *reply, const struct host *host,
+			   const struct request *request)
+{
+	struct identity *identity = &reply->answer.identity;
+
+	identity->without_memory = request->without_memory;
+	set_alarm(patience_ns());
+	host->identify(host, request->pid, identity);
+	set_alarm(0);
+	return send_answer(reply, -1);
+}
+
 static bool reply_list(struct reply *reply, const struct host *host)
 {
 	struct proc_list list;
@@ -290,7 +346,9 @@ static bool reply_stats(struct reply *reply, const struct host *host,
 	int stats;
 	bool sent;
 
+	set_alarm(patience_ns());
 	stats = host->get_stats(host, request->pid, &fd, &answer->vm, &error);
+	set_alarm(0);
 	answer->ret = stats < 0 ? -1 : 0;
 	answer->step = error.step;
 	answer->err = error.err;
@@ -313,7 +371,7 @@ static bool makes_sense(const struct request *request)
 		return request->fd >= 0;
 	if (request->question == ASK_STATS)
 		return request->fd >= 0 && request->link >= LINK_VM && request->is_stats <= 1;
-	return request->question < ASK_STATS;
+	return request->question < ASK_STATS && request->without_memory <= 1;
 }
 
 static bool reply_to(int socket, const struct request *request, const struct host *host)
@@ -326,8 +384,7 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 	case ASK_FDS:
 		return reply_fds(&reply, host, request->pid);
 	case ASK_IDENTITY:
-		host->identify(host, request->pid, &reply.answer.identity);
-		break;
+		return reply_identity(&reply, host, request);
 	case ASK_THREAD_GROUP:
 		reply.answer.ret = host->thread_group(host, request->pid);
 		break;
@@ -384,11 +441,50 @@ static void ignore_signals(void)
 }
 
 __attribute__((__noreturn__))
+static void be_worker(const struct host *host, pid_t parent)
+{
+	sigset_t alarm;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(STATUS_ERROR);
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
+}
+
+/* Answers for a worker that died while a process made it wait, and starts another one. */
+static int supervise(const struct host *host)
+{
+	const struct reply late = {
+		.socket = BROKER_SOCKET,
+		.answer = { .ret = -ETIMEDOUT, .step = HOST_TAKE, .err = ETIMEDOUT, },
+	};
+	pid_t self = getpid(), worker;
+	int status;
+
+	for (;;) {
+		worker = fork();
+		if (!worker)
+			be_worker(host, self);
+		if (worker < 0 || waitpid(worker, &status, 0) != worker)
+			return STATUS_ERROR;
+		if (WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (WTERMSIG(status) != SIGALRM || !send_answer(&late, -1))
+			return STATUS_ERROR;
+		lose_patience();
+	}
+}
+
+__attribute__((__noreturn__))
 static void be_broker(int socket, const struct host *host, pid_t parent)
 {
 	const struct reply ready = { .socket = BROKER_SOCKET, };
 
 	ignore_signals();
+	signal(SIGALRM, SIG_DFL);
 	prctl(PR_SET_NAME, "kvmstat-broker");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || !arrange_files(socket) ||
@@ -397,7 +493,7 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	close_files_above_stderr();
 	if (!send_answer(&ready, -1))
 		_exit(STATUS_ERROR);
-	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
+	_exit(supervise(host));
 }
 
 /* The side that asks. */
@@ -590,11 +686,20 @@ static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *
 
 static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
-	const struct request request = { .question = ASK_IDENTITY, .pid = pid, };
+	struct request request = {
+		.question = ASK_IDENTITY,
+		.pid = pid,
+		.without_memory = identity->without_memory,
+	};
 	struct answer answer;
 
 	ask(host, &request, &answer, NULL);
+	if (answer.ret == -ETIMEDOUT && !request.without_memory) {
+		request.without_memory = true;
+		ask(host, &request, &answer, NULL);
+	}
 	*identity = answer.identity;
+	identity->without_memory = request.without_memory;
 }
 
 static pid_t broker_thread_group(const struct host *host, pid_t pid)

@@ -221,12 +221,32 @@ static void open_statistics(struct inventory *inventory, struct process *process
 	}
 }
 
+#define SILENT "it makes others wait, in a system call that has not ended; what it holds back is asked for again from time to time"
+
+/* Twice as long each time: a process that does this on purpose costs the others less and less. */
+static void note_silence(struct inventory *inventory, const struct process *process,
+			 struct silence *silence)
+{
+	uint64_t wait_ns = silence->wait_ns ? 2 * silence->wait_ns : NSEC_PER_SEC;
+
+	silence->wait_ns = wait_ns < SILENCE_MOST_NS ? wait_ns : SILENCE_MOST_NS;
+	silence->until_ns = monotonic_ns() + silence->wait_ns;
+	inventory_blame(inventory, process, SILENT);
+}
+
 /* That the process is not gone after the answer shows that it was asked, and no other. */
-static int get_stats(const struct host *host, const struct process *process,
+static int get_stats(struct inventory *inventory, struct process *process,
 		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
 {
-	int stats = host->get_stats(host, process->pid, fd, number, error);
+	const struct host *host = inventory->host;
+	int stats;
 
+	*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
+	if (monotonic_ns() < process->files.until_ns)
+		return -1;
+	stats = host->get_stats(host, process->pid, fd, number, error);
+	if (stats < 0 && error->err == ETIMEDOUT)
+		note_silence(inventory, process, &process->files);
 	if (!host->is_gone(process->pidfd))
 		return stats;
 	if (stats >= 0)
@@ -245,10 +265,30 @@ static void add_closed_vm(struct inventory *inventory, struct process *process,
 	note_vm(process, vm);
 }
 
-static void identify(const struct host *host, struct process *process)
+static void identify(struct inventory *inventory, struct process *process)
 {
+	const struct host *host = inventory->host;
+	bool is_silent = monotonic_ns() < process->memory.until_ns;
+
+	process->identity.without_memory = is_silent;
 	host->identify(host, process->pid, &process->identity);
+	if (!process->identity.without_memory)
+		process->memory = (struct silence) {};
 	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
+	if (process->identity.without_memory && !is_silent)
+		note_silence(inventory, process, &process->memory);
+}
+
+/* Whether another answer than before is possible. */
+static bool may_be_called_otherwise(const struct process *process)
+{
+	return process->identity.without_memory && monotonic_ns() >= process->memory.until_ns;
+}
+
+/* At the next look there is another process or file, or an answer. */
+static bool is_passing(const struct host_error *error)
+{
+	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT;
 }
 
 /* Returns whether that took more than to see that there is nothing to be had. */
@@ -256,7 +296,6 @@ static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
 	struct vm *closed = find_closed_vm(inventory, process);
-	const struct host *host = inventory->host;
 	struct host_error error;
 	uint64_t number;
 	int stats;
@@ -271,8 +310,8 @@ static bool look_at(struct inventory *inventory, struct process *process,
 		fd->seen = true;
 		return false;
 	}
-	stats = get_stats(host, process, fd, &number, &error);
-	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
+	stats = get_stats(inventory, process, fd, &number, &error);
+	if (stats < 0 && is_passing(&error))
 		return true;
 	fd->seen = true;
 	if (stats >= 0) {
@@ -343,8 +382,8 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 		fd->seen = true;
 		return;
 	}
-	source.fd = get_stats(inventory->host, process, fd, &number, &host_error);
-	if (source.fd < 0 && (host_error.err == ESRCH || host_error.err == EBADF))
+	source.fd = get_stats(inventory, process, fd, &number, &host_error);
+	if (source.fd < 0 && is_passing(&host_error))
 		return;
 	fd->seen = true;
 	if (source.fd < 0) {
@@ -719,7 +758,7 @@ static const struct proc_fd *find_held(const struct vm *vm, const struct proc_fd
  * Whether the process has closed its VM and made another one, which the numbers of file
  * descriptors do not show: what it holds now is of another VM or vCPU than what was taken.
  */
-static bool is_remade(const struct inventory *inventory, const struct vm *vm,
+static bool is_remade(struct inventory *inventory, const struct vm *vm,
 		      const struct proc_fds *fds)
 {
 	const struct proc_fd *fd = vm->held.fd < 0 ? NULL : find_held(vm, fds);
@@ -731,7 +770,7 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 
 	if (!taken || taken->source.fd < 0 || !host->is_same)
 		return false;
-	stats = get_stats(host, vm->process, fd, &number, &error);
+	stats = get_stats(inventory, vm->process, fd, &number, &error);
 	if (stats < 0)
 		return false;
 	if (!host->is_same(taken->source.fd, stats))
@@ -741,7 +780,7 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 }
 
 /* Before what comes instead is looked at. */
-static void end_closed_vm(const struct inventory *inventory, struct process *process,
+static void end_closed_vm(struct inventory *inventory, struct process *process,
 			  const struct proc_fds *fds)
 {
 	struct vm *vm = find_closed_vm(inventory, process);
@@ -762,8 +801,8 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 	free(process->fds.entry);
 	process->fds = fds;
 	/* It may have been another program when it was first looked at. */
-	if (has_new_vm(&process->fds))
-		identify(inventory->host, process);
+	if (has_new_vm(&process->fds) || may_be_called_otherwise(process))
+		identify(inventory, process);
 	if (!is_chosen(inventory, process))
 		return;
 
@@ -792,7 +831,7 @@ static struct process *open_process(struct inventory *inventory, pid_t pid,
 	if (pidfd < 0)
 		return NULL;
 	process = inventory_add_process(inventory, pid, pidfd);
-	identify(host, process);
+	identify(inventory, process);
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, pidfd, &event);
 	return process;
 }
@@ -957,18 +996,18 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 static bool has_name(const struct inventory *inventory, const char *name)
 {
 	const struct host *host = inventory->host;
-	struct process process = {};
+	struct identity identity;
 	struct proc_list list;
 	bool found = false;
 	size_t i;
 
 	if (!host->list(host, &list)) {
 		for (i = 0; i < list.count && !found; i++) {
-			process.pid = list.process[i].pid;
 			if (list.process[i].err)
 				continue;
-			identify(host, &process);
-			found = !strcmp(process.name, name);
+			identity.without_memory = false;
+			host->identify(host, list.process[i].pid, &identity);
+			found = !strcmp(identity.text[IDENTITY_NAME], name);
 		}
 	}
 	proc_list_free(&list);

@@ -47,7 +47,10 @@ struct host {
 	/* The KVM file descriptors of one: see proc_list_fds(). */
 	int (*list_fds)(const struct host *host, pid_t pid, struct proc_fds *fds);
 
-	/* See identity_read(). */
+	/*
+	 * See identity_read(). If that would wait for the process without end, the command line
+	 * is left out, and @identity->without_memory says so.
+	 */
 	void (*identify)(const struct host *host, pid_t pid, struct identity *identity);
 
 	/* See proc_thread_group(). */
@@ -64,7 +67,8 @@ struct host {
 	/*
 	 * Returns a statistics file for a file descriptor of the process, or -1, and in
 	 * *@vm the number of its VM: see proc_vm_number(). @fd is what was listed: should
-	 * it be another file by now, the error is EBADF.
+	 * it be another file by now, the error is EBADF; ETIMEDOUT if the process makes others
+	 * wait without end.
 	 */
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);

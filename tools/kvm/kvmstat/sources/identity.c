@@ -127,7 +127,10 @@ static const char *skip_prefix(const char *text, const char *prefix)
 static void read_cmdline(struct subject *subject)
 {
 	char *text = xcalloc(IDENTITY_CMDLINE + 1, 1);
-	size_t length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
+	size_t length = 0;
+
+	if (!subject->identity->without_memory)
+		length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
 
 	/* That of a process which wrote over it need not end in a NUL, but then it ends. */
 	if (length == IDENTITY_CMDLINE - 1) {
@@ -749,7 +752,7 @@ void identity_read(struct identity *identity, const char *proc, const char *run,
 	struct subject subject = { .pid = pid, .identity = identity, };
 	char path[PATH_MAX];
 
-	*identity = (struct identity) {};
+	*identity = (struct identity) { .without_memory = identity->without_memory, };
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	subject.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (subject.dir < 0)

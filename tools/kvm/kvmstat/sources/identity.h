@@ -95,11 +95,13 @@ enum identity_field {
 struct identity {
 	unsigned char source[IDENTITY_FIELDS];		/* enum identity_source */
 	char text[IDENTITY_FIELDS][TEXT_NAME_SIZE];
+	bool without_memory;		/* of the process, where its command line is */
 };
 
 /*
  * @proc and @run stand for /proc and /run; @run may be NULL. A process that is gone has
- * no name, nor anything else.
+ * no name, nor anything else. With @identity->without_memory the command line is left out: to
+ * read it takes a lock that the process can hold for ever.
  */
 void identity_read(struct identity *identity, const char *proc, const char *run, pid_t pid);
 

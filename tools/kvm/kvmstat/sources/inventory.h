@@ -52,6 +52,14 @@ struct vm {
 	bool refusal_said;
 };
 
+/* Of a process that made others wait: until when it is not asked again. */
+struct silence {
+	uint64_t until_ns;
+	uint64_t wait_ns;
+};
+
+#define SILENCE_MOST_NS (64 * NSEC_PER_SEC)
+
 struct process {
 	pid_t pid;
 	int pidfd;			/* or -1, in a recording */
@@ -64,6 +72,8 @@ struct process {
 	bool has_split_vm;		/* one whose file does not */
 	bool has_new_vms;		/* of which debugfs may have sums */
 	struct host_error reported;
+	struct silence memory;		/* what its command line is in, */
+	struct silence files;		/* and those that are taken of it */
 };
 
 /* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */

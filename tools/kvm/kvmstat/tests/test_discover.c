@@ -66,6 +66,7 @@ static struct {
 	pid_t dies_when_asked;
 	pid_t dies_when_answered;
 	pid_t refuses;
+	pid_t is_silent;		/* see struct silence */
 } fake;
 
 __printf(1, 2)
@@ -216,6 +217,8 @@ static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fd
 static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	fake.num_identified++;
+	if (pid == fake.is_silent)
+		identity->without_memory = true;
 	host_identify(host, pid, identity);
 }
 
@@ -286,6 +289,10 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	int stats;
 
 	fake.num_asked++;
+	if (pid == fake.is_silent) {
+		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
+		return -1;
+	}
 	if (pid == fake.dies_when_asked) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ESRCH, };
 		return -1;
@@ -391,6 +398,38 @@ static void test_links(void)
 		check(parse_kvm_link(cases[i].target, &is_stats) == cases[i].link &&
 		      (cases[i].link == LINK_OTHER || is_stats == cases[i].is_stats),
 		      "link '%s'", cases[i].target);
+}
+
+/* See silence: it is not asked at each look, and there once it answers. */
+static void test_silent_process(void)
+{
+	struct inventory inventory;
+	unsigned int i;
+
+	set_up(&inventory);
+	add_process(100, "hangs\n");
+	write_file(path_of("100/cmdline"), "qemu\0-name\0web\0", 15);
+	add_object(100, 4, LINK_VM, "kvm-100", 5);
+	add_process(200, "answers\n");
+	add_object(200, 4, LINK_VM, "kvm-200", 6);
+	fake.is_silent = 100;
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 1 && inventory.vm[0]->process->pid == 200,
+	      "a silent process: the VMs of others are there");
+	check(inventory.num_problems == 1 && inventory.incomplete &&
+	      strstr(inventory.problem[0], "pid 100 (hangs): it makes others wait"),
+	      "a silent process: it is named");
+	fake.num_asked = 0;
+	for (i = 0; i < 10; i++)
+		inventory_look(&inventory, NULL);
+	check_number(fake.num_asked, 0, "a silent process: it is not asked at each look");
+	check_number(inventory.num_problems, 1, "a silent process: that is said once");
+	fake.is_silent = 0;
+	usleep(1100000);
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 2 && !strcmp(inventory.vm[1]->process->name, "web"),
+	      "a silent process answers: its VM is there, with its name");
+	tear_down(&inventory);
 }
 
 static void test_one_vm(void)
@@ -1536,6 +1575,7 @@ int main(void)
 {
 	test_links();
 	test_one_vm();
+	test_silent_process();
 	test_duplicates();
 	test_many_duplicates();
 	test_makers();
