@@ -177,6 +177,15 @@ static void append_self(struct exposition *exposition)
 	append_number(exposition, "kvmstat_processes_hidden", "gauge",
 		      "Whether /proc hides the processes of other users (hidepid)",
 		      scrape->is_hidden);
+	append_number(exposition, "kvmstat_pid_namespace", "gauge",
+		      "Whether /proc has the processes of a pid namespace only",
+		      scrape->is_namespace);
+	append_number(exposition, "kvmstat_files_missing", "gauge",
+		      "Files of VMs and vCPUs that the limit on open files leaves out",
+		      scrape->num_missing);
+	append_number(exposition, "kvmstat_vms_unseen", "gauge",
+		      "VMs that debugfs has, and none of the processes that are seen",
+		      scrape->num_unseen);
 	append_number(exposition, "kvmstat_problems", "counter",
 		      "Problems with processes and VMs that the exporter has logged",
 		      scrape->num_problems);

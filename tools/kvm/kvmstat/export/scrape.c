@@ -323,7 +323,10 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		.num_vms = collector->num_vms,
 		.number = ++collector->num_scrapes,
 		.num_denied = inventory->num_denied,
+		.num_missing = inventory->num_missing,
+		.num_unseen = inventory->num_unseen,
 		.is_hidden = inventory->is_hidden,
+		.is_namespace = inventory->is_namespace,
 	};
 	for (i = 0; i < collector->num_vms; i++) {
 		inventory_update(inventory, inventory->vm[i]);

@@ -38,8 +38,9 @@ struct scrape {
 	size_t num_vms;
 	uint64_t number;		/* of scrapes until now */
 	uint64_t duration_ns;
-	size_t num_denied;
-	bool is_hidden;			/* see struct inventory */
+	/* See struct inventory. */
+	size_t num_denied, num_missing, num_unseen;
+	bool is_hidden, is_namespace;
 	size_t num_problems;
 };
 

@@ -234,17 +234,35 @@ static void note_silence(struct inventory *inventory, const struct process *proc
 	inventory_blame(inventory, process, SILENT);
 }
 
+static bool is_full(const struct host_error *error)
+{
+	return error->err == EMFILE || error->err == ENFILE;
+}
+
+/* So it is for all that come after it in this look: they are counted. */
+static void note_full(struct inventory *inventory, const struct host_error *error, size_t count)
+{
+	inventory->is_full = true;
+	inventory->num_missing += count;
+	inventory_add_problem(inventory, host_explain(error));
+}
+
 /* That the process is not gone after the answer shows that it was asked, and no other. */
 static int get_stats(struct inventory *inventory, struct process *process,
 		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
 {
 	const struct host *host = inventory->host;
-	int stats;
+	int stats = -1;
 
 	*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
 	if (monotonic_ns() < process->files.until_ns)
 		return -1;
-	stats = host->get_stats(host, process->pid, fd, number, error);
+	if (inventory->is_full)
+		error->err = EMFILE;
+	else
+		stats = host->get_stats(host, process->pid, fd, number, error);
+	if (stats < 0 && is_full(error))
+		note_full(inventory, error, 1);
 	if (stats < 0 && error->err == ETIMEDOUT)
 		note_silence(inventory, process, &process->files);
 	if (!host->is_gone(process->pidfd))
@@ -288,7 +306,8 @@ static bool may_be_called_otherwise(const struct process *process)
 /* At the next look there is another process or file, or an answer. */
 static bool is_passing(const struct host_error *error)
 {
-	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT;
+	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
+	       is_full(error);
 }
 
 /* Returns whether that took more than to see that there is nothing to be had. */
@@ -669,7 +688,7 @@ static void report_refusals(struct inventory *inventory)
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		/* What could not be taken is no fault of the VMM. */
-		if (vm->dead || !vm->refusal.err || vm->refusal_said ||
+		if (inventory->is_full || vm->dead || !vm->refusal.err || vm->refusal_said ||
 		    vm->process->reported.err || !held_vcpus(&vm->process->fds))
 			continue;
 		vm->refusal_said = true;
@@ -885,9 +904,8 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	if (process && !listed->err) {
 		look_at_all(inventory, process, listed->fds);
 		listed->fds = (struct proc_fds) {};
-	} else if (!process && (error.err == EMFILE || error.err == ENFILE)) {
-		/* So it is for all of them. */
-		inventory_add_problem(inventory, host_explain(&error));
+	} else if (!process && is_full(&error)) {
+		note_full(inventory, &error, listed->fds.count);
 	} else if (!process && error.err != ESRCH) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
@@ -952,10 +970,58 @@ static void mark_dead(struct inventory *inventory)
 	}
 }
 
+/* Whether the process that made the VM has one; it may have come after they were listed. */
+static bool has_owner(const struct inventory *inventory, const struct debugfs_dir *dir)
+{
+	const struct process *process = inventory_find_process(inventory, dir->process);
+	struct proc_fds fds = {};
+	bool has_vms;
+
+	if (process && held_vms(&process->fds))
+		return true;
+	if (dir->process < 0)
+		return false;
+	has_vms = !inventory->host->list_fds(inventory->host, dir->process, &fds) &&
+		  held_vms(&fds);
+	free(fds.entry);
+	return has_vms;
+}
+
+/* VMs that were handed over are those of processes that did not make them. */
+static size_t count_handed_over(const struct inventory *inventory)
+{
+	const struct process *process;
+	size_t i, count = 0;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		if (!process->gone && !sums_next_dir(inventory, process, NULL))
+			count += held_vms(&process->fds);
+	}
+	return count;
+}
+
+/*
+ * debugfs has all VMs of the host: also one whose file descriptor is on its way between
+ * processes, or in a thread that has a table of its own.
+ */
+static size_t count_unseen(struct inventory *inventory)
+{
+	const struct debugfs_dirs *dirs = &inventory->debugfs;
+	size_t i, unseen = 0, handed_over;
+
+	if (inventory->choice || sums_list(inventory))
+		return 0;
+	for (i = 0; i < dirs->count; i++)
+		unseen += !has_owner(inventory, &dirs->dir[i]);
+	handed_over = unseen ? count_handed_over(inventory) : 0;
+	return unseen > handed_over ? unseen - handed_over : 0;
+}
+
 static int look_at_host(struct inventory *inventory)
 {
-	struct proc_list list;
 	size_t i;
+	struct proc_list list;
 	int ret;
 
 	ret = inventory->host->list(inventory->host, &list);
@@ -966,6 +1032,7 @@ static int look_at_host(struct inventory *inventory)
 		for (i = 0; i < list.count; i++)
 			look_at_listed(inventory, &list.process[i]);
 		report_refusals(inventory);
+		inventory->num_unseen = count_unseen(inventory);
 	}
 	proc_list_free(&list);
 	return ret;
@@ -1019,6 +1086,8 @@ static int look(struct inventory *inventory, struct process *process)
 	int ret;
 
 	inventory->debugfs_listed = false;
+	inventory->is_full = false;
+	inventory->num_missing = 0;
 	if (!process)
 		return look_at_host(inventory);
 	ret = look_again(inventory, process);
@@ -1118,6 +1187,7 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	size_t i;
 
 	inventory->debugfs_listed = false;
+	inventory->is_full = false;
 	/* Each end is said once: this takes it off, so that it wakes nobody again. */
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
 		;

@@ -32,7 +32,8 @@ enum host_step {
 struct host_error {
 	enum host_step step;
 	int err;
-	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno */
+	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno; */
+				/* HOST_TAKE: kernel.yama.ptrace_scope */
 	int debugfs;		/* HOST_STATS: -errno of debugfs, 0: it was not asked */
 };
 

@@ -67,6 +67,8 @@ static struct {
 	pid_t dies_when_answered;
 	pid_t refuses;
 	pid_t is_silent;		/* see struct silence */
+	unsigned int max_files;		/* 0: as many as there are */
+	struct debugfs_dirs dirs;
 } fake;
 
 __printf(1, 2)
@@ -282,6 +284,16 @@ static void add_windows(const struct vm *vm, unsigned int count)
 		abort();
 }
 
+static unsigned int count_own_fds(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < MAX_FDS; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -291,6 +303,10 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	fake.num_asked++;
 	if (pid == fake.is_silent) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
+		return -1;
+	}
+	if (fake.max_files && count_own_fds() >= fake.max_files) {
+		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
 		return -1;
 	}
 	if (pid == fake.dies_when_asked) {
@@ -321,6 +337,17 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return -1;
 }
 
+static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	size_t i;
+
+	(void)host;
+	*dirs = (struct debugfs_dirs) {};
+	for (i = 0; i < fake.dirs.count; i++)
+		debugfs_dirs_add(dirs, &fake.dirs.dir[i]);
+	return fake.dirs.count ? 0 : -ENODEV;
+}
+
 static bool fake_is_dead(int stats)
 {
 	return fake.dead[stats];
@@ -333,6 +360,7 @@ static const struct host fake_host = {
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.read_threads = host_read_threads,
+	.list_debugfs = fake_list_debugfs,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
 	.is_gone = fake_is_gone,
@@ -350,16 +378,6 @@ static void set_up(struct inventory *inventory)
 	make_directory(path_of("self/fdinfo"));
 	make_directory(path_of("sys"));
 	discover_init(inventory, &fake_host);
-}
-
-static unsigned int count_own_fds(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < MAX_FDS; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
 }
 
 static void tear_down(struct inventory *inventory)
@@ -1463,6 +1481,80 @@ static void test_no_permission(void)
 	tear_down(&inventory);
 }
 
+static void check_denied(const struct inventory *inventory, const char *expected,
+			 const char *what)
+{
+	char *text = inventory_explain_denied(inventory);
+
+	check(expected ? text && strstr(text, expected) : !text, "%s: it is said", what);
+	check(inventory_is_denied(inventory) == !!expected, "%s: VMs may be hidden", what);
+	free(text);
+}
+
+/* Each file beyond the limit is counted, and opened once there is room. */
+static void test_too_many_files(void)
+{
+	struct inventory inventory;
+	int vcpu;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	for (vcpu = 0; vcpu < 10; vcpu++)
+		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.vm[0]->num_vcpus, 10, "no limit: all vCPUs");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	for (vcpu = 0; vcpu < 10; vcpu++)
+		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
+	/* The process and its VM take one each. */
+	fake.max_files = count_own_fds() + 2 + 4;
+	inventory_look(&inventory, NULL);
+	check_number(inventory.vm[0]->num_vcpus, 4, "a limit: as many vCPUs as there is room for");
+	check_number(inventory.num_missing, 6, "a limit: the others are counted");
+	check_denied(&inventory, "6 files of VMs and vCPUs are missing", "a limit");
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_missing, 6, "a limit: so it is at the next look");
+	fake.max_files = 0;
+	inventory_look(&inventory, NULL);
+	check(inventory.vm[0]->num_vcpus == 10 && !inventory.num_missing,
+	      "a limit: once it is raised all are there");
+	check_denied(&inventory, NULL, "no limit");
+	tear_down(&inventory);
+}
+
+static void test_unseen_vms(void)
+{
+	struct debugfs_dir dir = { .pid = 100, .fd = 3, };
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_process(200, "keeps it to itself\n");
+	debugfs_dirs_add(&fake.dirs, &dir);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 0, "debugfs has the VMs that are seen");
+	check_denied(&inventory, NULL, "no VM more in debugfs");
+	dir.pid = 200;
+	dir.ino = 1;
+	debugfs_dirs_add(&fake.dirs, &dir);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
+	check_denied(&inventory, "debugfs has 1 VMs more", "a VM more in debugfs");
+	/* That process has given it to another one. */
+	add_process(300, "vmm\n");
+	add_object(300, 3, LINK_VM, "kvm-200", 6);
+	inventory_look(&inventory, NULL);
+	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
+	free(fake.dirs.dir);
+	tear_down(&inventory);
+}
+
 static void test_bad_files(void)
 {
 	struct inventory inventory;
@@ -1605,6 +1697,8 @@ int main(void)
 	test_held_later();
 	test_held_by_others();
 	test_no_permission();
+	test_too_many_files();
+	test_unseen_vms();
 	test_bad_files();
 	test_many_problems();
 	test_later_vcpu();
