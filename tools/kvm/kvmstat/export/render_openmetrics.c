@@ -234,6 +234,49 @@ static void append_info(struct exposition *exposition)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", scrape->vm[i].info);
 }
 
+/* What a thread did of which KVM says nothing, or less exactly. */
+static const struct mode {
+	const char *name;
+	size_t ns;
+} modes[] = {
+	{ "guest", offsetof(struct proc_times, guest_ns), },
+	{ "kvm", offsetof(struct proc_times, kernel_ns), },
+	{ "vmm", offsetof(struct proc_times, user_ns), },
+	{ "ready", offsetof(struct proc_times, ready_ns), },
+};
+
+static void append_thread_times(struct exposition *exposition, const struct scrape_vm *vm)
+{
+	const struct mode *mode;
+	uint64_t ns;
+
+	for (mode = modes; mode < modes + ARRAY_SIZE(modes); mode++) {
+		memcpy(&ns, (const char *)&vm->threads + mode->ns, sizeof(ns));
+		if (mode->ns == offsetof(struct proc_times, ready_ns) && !vm->threads.has_ready)
+			continue;
+		append_format(exposition, "kvmstat_vm_thread_seconds_total{%s,mode=\"%s\"} %llu.%09llu\n",
+			      vm->labels, mode->name, (unsigned long long)(ns / NSEC_PER_SEC),
+			      (unsigned long long)(ns % NSEC_PER_SEC));
+	}
+}
+
+static void append_threads(struct exposition *exposition)
+{
+	const struct scrape *scrape = &exposition->scrape;
+	bool has_header = false;
+	size_t i;
+
+	for (i = 0; i < scrape->num_vms; i++) {
+		if (!scrape->vm[i].has_threads)
+			continue;
+		if (!has_header)
+			append_header(exposition, "kvmstat_vm_thread_seconds", "counter", "seconds",
+				      "Time of the threads that run the VM's vCPUs, by /proc: on a CPU in the guest, in the kernel (kvm) and in the VMM, and ready without a CPU; absent where KVM accounts for it (kvm_vcpu_time_seconds)");
+		has_header = true;
+		append_thread_times(exposition, &scrape->vm[i]);
+	}
+}
+
 static const char * const type_names[] = {
 	[METRIC_COUNTER] = "counter",
 	[METRIC_GAUGE] = "gauge",
@@ -367,7 +410,9 @@ static bool append_next_member(struct exposition *exposition)
 	const struct scrape_group *group = &vm->group[scope];
 	const struct metric_source *source;
 
-	if (exposition->member >= group->num_members)
+	/* What is not measured is absent: a zero would be taken for a measurement. */
+	if (exposition->member >= group->num_members ||
+	    vm->is_off[exposition->metrics->metric[exposition->metric].accounting])
 		return false;
 	source = metrics_find(exposition->metrics, group->schema, exposition->metric);
 	if (!source)
@@ -400,6 +445,7 @@ static void append_own(struct exposition *exposition)
 	append_vms(exposition, "kvmstat_vm_up",
 		   "Whether the statistics of the VM were read for this scrape", vm_up);
 	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
+	append_threads(exposition);
 	append_info(exposition);
 }
 

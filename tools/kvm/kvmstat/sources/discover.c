@@ -145,13 +145,14 @@ static bool needs_vcpu_files(const struct process *process)
 }
 
 /* Both take over the file. */
-static void take_vm(struct inventory *inventory, struct process *process,
+static void take_vm(struct inventory *inventory, struct process *process, int fd,
 		    struct statsfile *file, uint64_t number)
 {
 	/* Its end, once. */
 	struct epoll_event event = { .events = EPOLLONESHOT, };
 	struct vm *vm = inventory_add_vm(inventory, process);
 
+	vm->fd = fd;
 	vm->file = *file;
 	vm->number = number;
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, file->source.fd, &event);
@@ -217,7 +218,7 @@ static void open_statistics(struct inventory *inventory, struct process *process
 	} else if (vm) {
 		take_vcpu(inventory, process, vm, &file, fd->link);
 	} else {
-		take_vm(inventory, process, &file, number);
+		take_vm(inventory, process, fd->fd, &file, number);
 	}
 }
 
@@ -273,11 +274,12 @@ static int get_stats(struct inventory *inventory, struct process *process,
 	return -1;
 }
 
-static void add_closed_vm(struct inventory *inventory, struct process *process,
+static void add_closed_vm(struct inventory *inventory, struct process *process, int fd,
 			  const struct host_error *error)
 {
 	struct vm *vm = inventory_add_vm(inventory, process);
 
+	vm->fd = fd;
 	if (host_refuses(error))
 		vm->refusal = *error;
 	note_vm(process, vm);
@@ -340,7 +342,7 @@ static bool look_at(struct inventory *inventory, struct process *process,
 	if (fd->link != LINK_VM || !host_refuses(&error))
 		report_host_error(inventory, process, &error);
 	if (fd->link == LINK_VM)
-		add_closed_vm(inventory, process, &error);
+		add_closed_vm(inventory, process, fd->fd, &error);
 	return true;
 }
 
@@ -520,6 +522,7 @@ static int look_at_dir(struct inventory *inventory, struct process *process,
 		*vm = inventory_add_vm(inventory, process);
 		(*vm)->refusal = *refusal;
 	}
+	(*vm)->fd = dir->fd;
 	take_sums(inventory, *vm, dir->fd, &values);
 	free(values.value);
 	*vm = NULL;

@@ -736,6 +736,22 @@ static void read_subject(struct subject *subject)
 	free(subject->cmdline);
 }
 
+/* Of a line whose second field is a name, with anything in it. */
+#define STAT_STARTED 22
+
+static uint64_t read_started(const struct subject *subject)
+{
+	const char *field;
+	char text[1024];
+	int i;
+
+	read_file(subject->dir, "stat", text, sizeof(text));
+	field = strrchr(text, ')');
+	for (i = 2; field && i < STAT_STARTED; i++)
+		field = strchr(field + 1, ' ');
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
 static int open_run(struct subject *subject, const char *run)
 {
 	struct stat info;
@@ -759,6 +775,7 @@ void identity_read(struct identity *identity, const char *proc, const char *run,
 		return;
 	subject.run = open_run(&subject, run);
 	read_subject(&subject);
+	identity->started = read_started(&subject);
 	if (subject.run >= 0)
 		close(subject.run);
 	close(subject.dir);

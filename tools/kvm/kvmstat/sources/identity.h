@@ -29,6 +29,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "util/text.h"
@@ -96,6 +97,7 @@ struct identity {
 	unsigned char source[IDENTITY_FIELDS];		/* enum identity_source */
 	char text[IDENTITY_FIELDS][TEXT_NAME_SIZE];
 	bool without_memory;		/* of the process, where its command line is */
+	uint64_t started;		/* the process, since boot, in 1/100 s; 0: not known */
 };
 
 /*

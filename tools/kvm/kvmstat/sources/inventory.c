@@ -151,6 +151,7 @@ struct vm *inventory_add_vm(struct inventory *inventory, struct process *process
 	struct vm *vm = xcalloc(1, sizeof(*vm));
 
 	vm->process = process;
+	vm->fd = -1;
 	vm->held.fd = -1;
 	inventory->found_any = true;
 	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,

@@ -34,6 +34,7 @@ struct vcpu {
  */
 struct vm {
 	struct process *process;
+	int fd;				/* of the process, which stands for the VM; or -1 */
 	struct statsfile file;
 	uint64_t number;		/* that the source knows it by */
 	uint64_t *values;		/* of which the file is a view, if it is none */
