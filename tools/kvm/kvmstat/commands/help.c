@@ -63,7 +63,7 @@ static const char help_text[] =
 	"      --stat REGEX\n"
 	"                   of show, hist and export: statistics whose name it fits\n"
 	"      --nonzero    of show and hist: only those that are not 0\n"
-	"      --listen [ADDR]:PORT or unix:PATH\n"
+	"      --listen [ADDR]:PORT\n"
 	"                   of export: where it listens, by default 127.0.0.1:10203\n"
 	"      --per-vcpu   of export: each vCPU, instead of the sum of a VM's vCPUs\n"
 	"      --label NAME\n"
@@ -114,6 +114,9 @@ static const char libraries[] = ""
 #endif
 #ifdef HAVE_ZLIB
 	" zlib"
+#endif
+#ifdef HAVE_SYSTEMD
+	" libsystemd"
 #endif
 	;
 

@@ -21,6 +21,12 @@ const char * const exposition_types[NUM_FORMATS] = {
 	[FORMAT_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
+enum exposition_format choose_format(const char *accept)
+{
+	return accept && strcasestr(accept, "application/openmetrics-text") ? FORMAT_OPENMETRICS :
+									       FORMAT_PROMETHEUS;
+}
+
 enum stage {
 	STAGE_OWN,
 	STAGE_METRICS,
@@ -126,41 +132,10 @@ static void append_seconds(struct exposition *exposition, const char *name, cons
 		      (unsigned long long)(ns % NSEC_PER_SEC));
 }
 
-static void append_bytes_of(struct exposition *exposition, const char *name, const char *help,
-			    uint64_t bytes)
-{
-	append_header(exposition, name, "gauge", "bytes", help);
-	append_format(exposition, "%s %llu\n", name, (unsigned long long)bytes);
-}
-
-/* By the names that such metrics have in all exporters. */
-static void append_process(struct exposition *exposition)
-{
-	const struct self_usage *usage = &exposition->server.usage;
-
-	append_header(exposition, "process_cpu_seconds", "counter", "seconds",
-		      "CPU time of the exporter");
-	append_seconds(exposition, "process_cpu_seconds", "_total", usage->cpu_ns);
-	append_header(exposition, "process_start_time_seconds", "gauge", "seconds",
-		      "When the exporter was started, since the Epoch");
-	append_seconds(exposition, "process_start_time_seconds", "",
-		       usage->start_s * NSEC_PER_SEC);
-	append_bytes_of(exposition, "process_resident_memory_bytes",
-			"Memory of the exporter, with what it maps of statistics",
-			usage->resident);
-	append_bytes_of(exposition, "process_virtual_memory_bytes",
-			"Addresses that the exporter has mapped", usage->mapped);
-	append_number(exposition, "process_open_fds", "gauge",
-		      "Files that the exporter has open", usage->num_fds);
-	append_number(exposition, "process_max_fds", "gauge",
-		      "Files that the exporter may have open", usage->max_fds);
-}
-
 static void append_self(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
 
-	append_process(exposition);
 	append_header(exposition, "kvmstat_build_info", "gauge", "",
 		      "The exporter, its value is always 1");
 	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");

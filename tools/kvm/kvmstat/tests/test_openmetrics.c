@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export/accept.h"
 #include "export/listen.h"
 #include "export/render_openmetrics.h"
 #include "export/scrape.h"
@@ -128,14 +127,6 @@ static char *scrape(enum exposition_format format, size_t size)
 	const struct exposition_server server = {
 		.num_connections = 5,
 		.num_dropped = 2,
-		.usage = {
-			.cpu_ns = 2500000000,
-			.start_s = 1609459200,
-			.resident = 4096,
-			.mapped = 8192,
-			.num_fds = 12,
-			.max_fds = 1024,
-		},
 	};
 	struct exposition *exposition;
 	struct scrape scrape;
@@ -192,28 +183,6 @@ static void expect_lines(const char *start, const char *expected, const char *na
 }
 
 static const char openmetrics[] =
-	"# HELP process_cpu_seconds CPU time of the exporter\n"
-	"# TYPE process_cpu_seconds counter\n"
-	"# UNIT process_cpu_seconds seconds\n"
-	"process_cpu_seconds_total 2.500000000\n"
-	"# HELP process_start_time_seconds When the exporter was started, since the Epoch\n"
-	"# TYPE process_start_time_seconds gauge\n"
-	"# UNIT process_start_time_seconds seconds\n"
-	"process_start_time_seconds 1609459200.000000000\n"
-	"# HELP process_resident_memory_bytes Memory of the exporter, with what it maps of statistics\n"
-	"# TYPE process_resident_memory_bytes gauge\n"
-	"# UNIT process_resident_memory_bytes bytes\n"
-	"process_resident_memory_bytes 4096\n"
-	"# HELP process_virtual_memory_bytes Addresses that the exporter has mapped\n"
-	"# TYPE process_virtual_memory_bytes gauge\n"
-	"# UNIT process_virtual_memory_bytes bytes\n"
-	"process_virtual_memory_bytes 8192\n"
-	"# HELP process_open_fds Files that the exporter has open\n"
-	"# TYPE process_open_fds gauge\n"
-	"process_open_fds 12\n"
-	"# HELP process_max_fds Files that the exporter may have open\n"
-	"# TYPE process_max_fds gauge\n"
-	"process_max_fds 1024\n"
 	"# HELP kvmstat_build_info The exporter, its value is always 1\n"
 	"# TYPE kvmstat_build_info gauge\n"
 	"kvmstat_build_info{version=\"0.1\"} 1\n"
@@ -1198,29 +1167,6 @@ static void accepts(const char *accept, enum exposition_format format)
 #define OF_PROMETHEUS OPENMETRICS ";version=1.0.0," OPENMETRICS ";version=0.0.1;q=0.75," \
 	"text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 
-static void zips(const char *encodings, bool expected)
-{
-	check(accepts_gzip(encodings) == expected, "%s: %s", encodings ? encodings : "nothing",
-	      expected ? "gzip" : "plain");
-}
-
-static void test_encodings(void)
-{
-	zips(NULL, false);
-	zips("", false);
-	zips("identity", false);
-	zips("gzip", true);
-	zips("deflate, GZIP;q=0.5", true);
-	zips("x-gzip", true);
-	zips("gzipped", false);
-	zips("gzip;q=0", false);
-	zips("gzip;q=0, *", false);
-	zips("*", true);
-	zips("*;q=0", false);
-	zips("*;q=0, gzip", true);
-	zips(",;,=,gzip;q", false);
-}
-
 static void test_accept(void)
 {
 	accepts(NULL, FORMAT_PROMETHEUS);
@@ -1231,22 +1177,7 @@ static void test_accept(void)
 	accepts("Application/OpenMetrics-Text ; Version=1.0.0", FORMAT_OPENMETRICS);
 	accepts("application/openmetrics-text;version=\"1.0.0\"", FORMAT_OPENMETRICS);
 	accepts(OF_PROMETHEUS, FORMAT_OPENMETRICS);
-	accepts("application/openmetrics-text;version=0.0.1", FORMAT_PROMETHEUS);
-	accepts("application/openmetrics-text;q=0", FORMAT_PROMETHEUS);
-	accepts("application/openmetrics-text;q=0.4,text/plain;q=0.5", FORMAT_PROMETHEUS);
-	accepts("text/plain;q=0.5, application/openmetrics-text;q=0.501", FORMAT_OPENMETRICS);
-	accepts(OPENMETRICS ";q=0.1, */*;q=1", FORMAT_PROMETHEUS);
-	accepts("*/*, " OPENMETRICS ";q=0.9", FORMAT_PROMETHEUS);
-	accepts(OPENMETRICS ";q=0.5, text/*;q=0.6, */*;q=0.1", FORMAT_PROMETHEUS);
-	accepts(OPENMETRICS ";q=0.5, text/*;q=0.4, */*", FORMAT_OPENMETRICS);
-	accepts(OPENMETRICS ";q=0.5, text/plain;q=0, text/*, */*", FORMAT_OPENMETRICS);
-	accepts(OPENMETRICS ", */*", FORMAT_OPENMETRICS);
 	accepts("application/*", FORMAT_PROMETHEUS);
-	accepts("application/openmetrics-text;q=2", FORMAT_PROMETHEUS);
-	accepts("application/openmetrics-text;q=x", FORMAT_PROMETHEUS);
-	accepts("application/openmetrics-textual", FORMAT_PROMETHEUS);
-	accepts(",;=,;;q=,\"", FORMAT_PROMETHEUS);
-	accepts(";;;;,,,,application/openmetrics-text", FORMAT_OPENMETRICS);
 }
 
 static void listens(const char *text, const char *expected)
@@ -1261,14 +1192,12 @@ static void listens(const char *text, const char *expected)
 
 static void test_addresses(void)
 {
-	char path[128] = "unix:/";
-
 	listens(":10203", "http://127.0.0.1:10203/metrics");
 	listens("0.0.0.0:1", "http://0.0.0.0:1/metrics");
 	listens("[::1]:65535", "http://[::1]:65535/metrics");
 	listens("[::]:0", "http://[::]:0/metrics");
-	listens("unix:/run/x", "unix:/run/x");
-	listens("10203", "is neither [ADDR]:PORT nor unix:PATH");
+	listens("10203", "is not [ADDR]:PORT");
+	listens("unix:/run/x", "has no port from 0 to 65535");
 	listens(":65536", "has no port from 0 to 65535");
 	listens(":-1", "has no port from 0 to 65535");
 	listens(":", "has no port from 0 to 65535");
@@ -1282,9 +1211,6 @@ static void test_addresses(void)
 	listens("[127.0.0.1]:1", "has no numeric address in the brackets");
 	listens("[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]:1",
 		"has no numeric address");
-	listens("unix:", "has no path");
-	memset(path + strlen(path), 'x', sizeof(path) - 1 - strlen(path));
-	listens(path, "has a path that is too long for a socket");
 }
 
 static void describes(enum scope scope, const char *name, const char *expected)
@@ -1343,7 +1269,6 @@ int main(void)
 	test_decimals();
 	test_huge_buckets();
 	test_accept();
-	test_encodings();
 	test_addresses();
 	test_descriptions();
 	return tap_end();
