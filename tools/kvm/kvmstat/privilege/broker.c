@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +57,11 @@ struct item {
 	uint32_t is_stats;
 };
 
-/* A directory of debugfs. */
-struct directory {
-	int32_t pid;
-	int32_t fd;
-	uint64_t ino;
+union any_item {
+	struct item item;
+	struct debugfs_value value;
+	struct proc_thread thread;
+	struct debugfs_dir dir;
 };
 
 struct answer {
@@ -77,12 +78,7 @@ struct answer {
 	int32_t pid;
 	uint32_t more;		/* another answer follows */
 	uint32_t num_items;	/* of those that the question is about */
-	union {
-		struct item item[MAX_ITEMS];
-		struct debugfs_value value[MAX_ITEMS];
-		struct proc_thread thread[MAX_ITEMS];
-		struct directory dir[MAX_ITEMS];
-	};
+	alignas(8) char items[MAX_ITEMS * sizeof(union any_item)];
 };
 
 union control {
@@ -96,7 +92,7 @@ static size_t item_size(enum question question)
 	case ASK_THREADS:
 		return sizeof(struct proc_thread);
 	case ASK_DEBUGFS_LIST:
-		return sizeof(struct directory);
+		return sizeof(struct debugfs_dir);
 	case ASK_DEBUGFS:
 		return sizeof(struct debugfs_value);
 	default:
@@ -106,7 +102,7 @@ static size_t item_size(enum question question)
 
 static size_t answer_size(enum question question, const struct answer *answer)
 {
-	return offsetof(struct answer, item) + answer->num_items * item_size(question);
+	return offsetof(struct answer, items) + answer->num_items * item_size(question);
 }
 
 /* The broker's side. */
@@ -144,48 +140,61 @@ static bool send_answer(const struct reply *reply, int fd)
 	return sent >= 0;
 }
 
-/* Sends what is full already. */
-static bool make_room(struct reply *reply)
+/* All of them, in as many messages as that takes. */
+static bool send_items(struct reply *reply, const void *items, size_t count)
 {
+	size_t size = item_size(reply->question), done = 0;
 	struct answer *answer = &reply->answer;
-	bool sent = true;
+	bool sent;
 
-	if (answer->num_items == MAX_ITEMS) {
-		answer->more = true;
+	do {
+		answer->num_items = count - done < MAX_ITEMS ? count - done : MAX_ITEMS;
+		if (count)
+			memcpy(answer->items, (const char *)items + done * size,
+			       answer->num_items * size);
+		done += answer->num_items;
+		answer->more = done < count;
 		sent = send_answer(reply, -1);
-		answer->more = false;
-		answer->num_items = 0;
-	}
+	} while (sent && answer->more);
 	return sent;
 }
 
-static bool add_item(struct reply *reply, const struct item *item)
+struct items {
+	struct item *item;
+	size_t count;
+};
+
+static void add_item(struct items *items, const struct item *item)
 {
-	bool sent = make_room(reply);
-
-	reply->answer.item[reply->answer.num_items++] = *item;
-	return sent;
+	items->item = xgrow(items->item, items->count, sizeof(*item));
+	items->item[items->count++] = *item;
 }
 
-static bool add_process(struct reply *reply, pid_t pid, int err, const struct proc_fds *fds)
+static void add_process(struct items *items, pid_t pid, int err, const struct proc_fds *fds)
 {
 	const struct item process = { .pid = pid, .err = err, };
 	struct item item;
 	size_t i;
 
 	if (err)
-		return add_item(reply, &process);
-	for (i = 0; i < fds->count; i++) {
+		add_item(items, &process);
+	for (i = 0; !err && i < fds->count; i++) {
 		item = (struct item) {
 			.pid = pid,
 			.fd = fds->entry[i].fd,
 			.link = fds->entry[i].link,
 			.is_stats = fds->entry[i].is_stats,
 		};
-		if (!add_item(reply, &item))
-			return false;
+		add_item(items, &item);
 	}
-	return true;
+}
+
+static bool send_processes(struct reply *reply, struct items *items)
+{
+	bool sent = send_items(reply, items->item, items->count);
+
+	free(items->item);
+	return sent;
 }
 
 /*
@@ -244,50 +253,41 @@ static bool reply_identity(struct reply *reply, const struct host *host,
 
 static bool reply_list(struct reply *reply, const struct host *host)
 {
+	struct items items = {};
 	struct proc_list list;
-	bool sent = true;
 	size_t i;
 
 	reply->answer.ret = host->list(host, &list);
-	for (i = 0; sent && i < list.count; i++)
-		sent = add_process(reply, list.process[i].pid, list.process[i].err,
-				   &list.process[i].fds);
+	for (i = 0; i < list.count; i++)
+		add_process(&items, list.process[i].pid, list.process[i].err,
+			    &list.process[i].fds);
 	proc_list_free(&list);
-	return sent && send_answer(reply, -1);
+	return send_processes(reply, &items);
 }
 
 static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 {
+	struct items items = {};
 	struct proc_fds fds;
-	bool sent;
 
 	reply->answer.ret = host->list_fds(host, pid, &fds);
 	reply->answer.num_others = fds.num_others;
-	sent = add_process(reply, pid, 0, &fds);
+	add_process(&items, pid, 0, &fds);
 	free(fds.entry);
-	return sent && send_answer(reply, -1);
+	return send_processes(reply, &items);
 }
 
 static bool reply_debugfs_list(struct reply *reply, const struct host *host)
 {
-	struct answer *answer = &reply->answer;
-	struct debugfs_dirs dirs;
-	bool sent = true;
-	size_t i;
+	struct debugfs_dirs dirs = {};
+	bool sent;
 
-	answer->ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
-	if (!answer->ret) {
-		for (i = 0; sent && i < dirs.count; i++) {
-			sent = make_room(reply);
-			answer->dir[answer->num_items++] = (struct directory) {
-				.pid = dirs.dir[i].pid,
-				.fd = dirs.dir[i].fd,
-				.ino = dirs.dir[i].ino,
-			};
-		}
-		free(dirs.dir);
-	}
-	return sent && send_answer(reply, -1);
+	reply->answer.ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
+	if (reply->answer.ret)
+		return send_answer(reply, -1);
+	sent = send_items(reply, dirs.dir, dirs.count);
+	free(dirs.dir);
+	return sent;
 }
 
 static bool reply_debugfs(struct reply *reply, const struct host *host,
@@ -295,42 +295,33 @@ static bool reply_debugfs(struct reply *reply, const struct host *host,
 {
 	struct answer *answer = &reply->answer;
 	struct debugfs_vm vm;
-	bool sent = true;
-	size_t i;
+	bool sent;
 
 	answer->ret = host->read_debugfs ?
 		      host->read_debugfs(host, request->pid, request->fd, &vm) : -ENOTSUP;
-	if (!answer->ret) {
-		answer->pid = vm.pid;
-		answer->ino = vm.ino;
-		answer->num_vcpus = vm.num_vcpus;
-		answer->num_denied = vm.num_denied;
-		for (i = 0; sent && i < vm.count; i++) {
-			sent = make_room(reply);
-			answer->value[answer->num_items++] = vm.value[i];
-		}
-		free(vm.value);
-	}
-	return sent && send_answer(reply, -1);
+	if (answer->ret)
+		return send_answer(reply, -1);
+	answer->pid = vm.pid;
+	answer->ino = vm.ino;
+	answer->num_vcpus = vm.num_vcpus;
+	answer->num_denied = vm.num_denied;
+	sent = send_items(reply, vm.value, vm.count);
+	free(vm.value);
+	return sent;
 }
 
 static bool reply_threads(struct reply *reply, const struct host *host,
 			  const struct request *request)
 {
-	struct answer *answer = &reply->answer;
 	struct proc_threads threads;
-	bool sent = true;
-	size_t i;
+	bool sent;
 
-	answer->ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
-	if (!answer->ret) {
-		for (i = 0; sent && i < threads.count; i++) {
-			sent = make_room(reply);
-			answer->thread[answer->num_items++] = threads.thread[i];
-		}
-		free(threads.thread);
-	}
-	return sent && send_answer(reply, -1);
+	reply->answer.ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
+	if (reply->answer.ret)
+		return send_answer(reply, -1);
+	sent = send_items(reply, threads.thread, threads.count);
+	free(threads.thread);
+	return sent;
 }
 
 static bool reply_stats(struct reply *reply, const struct host *host,
@@ -505,33 +496,11 @@ static void lose_broker(void)
 	exit(STATUS_ERROR);
 }
 
-static bool item_makes_sense(enum question question, const struct answer *answer, size_t i)
-{
-	switch (question) {
-	case ASK_THREADS:
-		return answer->thread[i].tid > 0 && answer->thread[i].times.has_ready <= 1 &&
-		       answer->thread[i].times.num_threads == 1;
-	case ASK_DEBUGFS_LIST:
-		return answer->dir[i].pid > 0 && answer->dir[i].fd >= 0;
-	case ASK_DEBUGFS:
-		return memchr(answer->value[i].file, '\0', sizeof(answer->value[i].file));
-	default:
-		/* See take_item(). */
-		return true;
-	}
-}
-
 static bool is_whole(enum question question, const struct answer *answer, size_t length)
 {
-	size_t i;
-
-	if (length < offsetof(struct answer, item) || answer->num_items > MAX_ITEMS ||
+	if (length < offsetof(struct answer, items) || answer->num_items > MAX_ITEMS ||
 	    length != answer_size(question, answer))
 		return false;
-	for (i = 0; i < answer->num_items; i++) {
-		if (!item_makes_sense(question, answer, i))
-			return false;
-	}
 	return answer->pid >= 0 && answer->step <= HOST_STATS &&
 	       identity_is_valid(&answer->identity);
 }
@@ -600,17 +569,25 @@ static void ask(const struct host *host, const struct request *request, struct a
 		lose_broker();
 }
 
-/* What follows the answer; false if it was the last one. */
-static bool receive_more(const struct host *host, const struct request *request,
-			 struct answer *answer)
+/* All items of the answer, in *@answer the last part. The caller frees them. */
+static void *ask_items(const struct host *host, const struct request *request,
+		       struct answer *answer, size_t *count)
 {
 	const struct broker *broker = (const struct broker *)host;
+	size_t size = item_size(request->question);
+	char *items = NULL;
 
-	if (!answer->more)
-		return false;
-	if (!receive(broker, request->question, answer, NULL))
-		lose_broker();
-	return true;
+	*count = 0;
+	ask(host, request, answer, NULL);
+	for (;;) {
+		items = xreallocarray(items, *count + answer->num_items + 1, size);
+		memcpy(items + *count * size, answer->items, answer->num_items * size);
+		*count += answer->num_items;
+		if (!answer->more)
+			return items;
+		if (!receive(broker, request->question, answer, NULL))
+			lose_broker();
+	}
 }
 
 /* Who looks for a process, or for a file descriptor, relies on their order. */
@@ -644,18 +621,16 @@ static void take_item(struct proc_list *list, const struct item *item)
 		proc_fds_add(&last->fds, &fd);
 }
 
-/* In *@answer the last one. */
 static void ask_list(const struct host *host, const struct request *request,
 		     struct proc_list *list, struct answer *answer)
 {
-	size_t i;
+	size_t i, count;
+	struct item *item = ask_items(host, request, answer, &count);
 
 	*list = (struct proc_list) {};
-	ask(host, request, answer, NULL);
-	do {
-		for (i = 0; i < answer->num_items; i++)
-			take_item(list, &answer->item[i]);
-	} while (receive_more(host, request, answer));
+	for (i = 0; i < count; i++)
+		take_item(list, &item[i]);
+	free(item);
 }
 
 static int broker_list(const struct host *host, struct proc_list *list)
@@ -711,14 +686,6 @@ static pid_t broker_thread_group(const struct host *host, pid_t pid)
 	return answer.ret;
 }
 
-/* Who looks for one of them relies on their order, too. */
-static void take_thread(struct proc_threads *threads, const struct proc_thread *thread)
-{
-	if (threads->count && threads->thread[threads->count - 1].tid >= thread->tid)
-		lose_broker();
-	proc_threads_add(threads, thread);
-}
-
 static int broker_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			       struct proc_threads *threads)
 {
@@ -727,28 +694,22 @@ static int broker_read_threads(const struct host *host, pid_t pid, unsigned int 
 		.pid = pid,
 		.num_vcpus = num_vcpus,
 	};
+	const struct proc_thread *thread;
 	struct answer answer;
-	size_t i;
+	pid_t last = 0;
 
 	*threads = (struct proc_threads) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_thread(threads, &answer.thread[i]);
-	} while (receive_more(host, &request, &answer));
+	threads->thread = ask_items(host, &request, &answer, &threads->count);
+	/* Who looks for one of them relies on their order, too. */
+	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
+		if (thread->tid <= last || thread->times.has_ready > 1 ||
+		    thread->times.num_threads != 1)
+			lose_broker();
+		last = thread->tid;
+	}
 	if (answer.ret)
 		free(threads->thread);
 	return answer.ret;
-}
-
-/* Also that they are in order, so that there is an end of them. */
-static void take_dir(struct debugfs_dirs *dirs, const struct directory *from)
-{
-	const struct debugfs_dir dir = { .pid = from->pid, .fd = from->fd, .ino = from->ino, };
-
-	if (dirs->count && debugfs_compare_dirs(&dirs->dir[dirs->count - 1], &dir) >= 0)
-		lose_broker();
-	debugfs_dirs_add(dirs, &dir);
 }
 
 static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
@@ -757,12 +718,14 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 	struct answer answer;
 	size_t i;
 
-	*dirs = (struct debugfs_dirs) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_dir(dirs, &answer.dir[i]);
-	} while (receive_more(host, &request, &answer));
+	dirs->dir = ask_items(host, &request, &answer, &dirs->count);
+	/* Also that they are in order, so that there is an end of them. */
+	for (i = 0; i < dirs->count; i++) {
+		if (dirs->dir[i].pid <= 0 || dirs->dir[i].fd < 0 || dirs->dir[i].process ||
+		    dirs->dir[i].seen ||
+		    (i && debugfs_compare_dirs(&dirs->dir[i - 1], &dirs->dir[i]) >= 0))
+			lose_broker();
+	}
 	if (answer.ret)
 		free(dirs->dir);
 	return answer.ret;
@@ -771,23 +734,26 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 static int broker_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
 {
 	const struct request request = { .question = ASK_DEBUGFS, .pid = pid, .fd = fd, };
+	struct debugfs_value *value;
 	struct answer answer;
-	size_t i;
+	size_t i, count;
 
-	*vm = (struct debugfs_vm) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++) {
-			if (!debugfs_add(vm, &answer.value[i]))
-				lose_broker();
-		}
-	} while (receive_more(host, &request, &answer));
-	vm->pid = answer.pid;
-	vm->ino = answer.ino;
-	vm->num_vcpus = answer.num_vcpus;
-	vm->num_denied = answer.num_denied;
+	value = ask_items(host, &request, &answer, &count);
+	*vm = (struct debugfs_vm) {
+		.value = value,
+		.count = count,
+		.pid = answer.pid,
+		.ino = answer.ino,
+		.num_vcpus = answer.num_vcpus,
+		.num_denied = answer.num_denied,
+	};
+	for (i = 0; i < count; i++) {
+		if (count > DEBUGFS_MAX_VALUES ||
+		    !memchr(value[i].file, '\0', sizeof(value[i].file)))
+			lose_broker();
+	}
 	if (answer.ret)
-		free(vm->value);
+		free(value);
 	return answer.ret;
 }
 
