@@ -475,7 +475,9 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	const struct reply ready = { .socket = BROKER_SOCKET, };
 
 	ignore_signals();
+	/* They may have been ignored: its worker is waited for, and dies of the other one. */
 	signal(SIGALRM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "kvmstat-broker");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || !arrange_files(socket) ||
