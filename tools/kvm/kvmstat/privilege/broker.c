@@ -724,7 +724,7 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 	/* Also that they are in order, so that there is an end of them. */
 	for (i = 0; i < dirs->count; i++) {
 		if (dirs->dir[i].pid <= 0 || dirs->dir[i].fd < 0 || dirs->dir[i].process ||
-		    dirs->dir[i].seen ||
+		    dirs->dir[i].seen || dirs->dir[i].unowned ||
 		    (i && debugfs_compare_dirs(&dirs->dir[i - 1], &dirs->dir[i]) >= 0))
 			lose_broker();
 	}

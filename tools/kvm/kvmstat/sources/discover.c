@@ -973,21 +973,12 @@ static void mark_dead(struct inventory *inventory)
 	}
 }
 
-/* Whether the process that made the VM has one; it may have come after they were listed. */
+/* Whether the process that made the VM has one. */
 static bool has_owner(const struct inventory *inventory, const struct debugfs_dir *dir)
 {
 	const struct process *process = inventory_find_process(inventory, dir->process);
-	struct proc_fds fds = {};
-	bool has_vms;
 
-	if (process && held_vms(&process->fds))
-		return true;
-	if (dir->process < 0)
-		return false;
-	has_vms = !inventory->host->list_fds(inventory->host, dir->process, &fds) &&
-		  held_vms(&fds);
-	free(fds.entry);
-	return has_vms;
+	return process && held_vms(&process->fds);
 }
 
 /* VMs that were handed over are those of processes that did not make them. */
@@ -1006,17 +997,26 @@ static size_t count_handed_over(const struct inventory *inventory)
 
 /*
  * debugfs has all VMs of the host: also one whose file descriptor is on its way between
- * processes, or in a thread that has a table of its own.
+ * processes, or in a thread that has a table of its own. One that has come since the processes
+ * were listed is seen in the next look: what counts was without an owner in the last one, too.
+ * Nothing is looked into for this, anybody may have any number of them.
  */
 static size_t count_unseen(struct inventory *inventory)
 {
-	const struct debugfs_dirs *dirs = &inventory->debugfs;
+	struct debugfs_dirs *dirs = &inventory->debugfs;
 	size_t i, unseen = 0, handed_over;
+	struct debugfs_dir *dir;
+	bool is_unowned;
 
 	if (inventory->choice || sums_list(inventory))
 		return 0;
-	for (i = 0; i < dirs->count; i++)
-		unseen += !has_owner(inventory, &dirs->dir[i]);
+	for (i = 0; i < dirs->count; i++) {
+		dir = &dirs->dir[i];
+		is_unowned = !has_owner(inventory, dir);
+		unseen += is_unowned && (dir->unowned || !inventory->has_counted);
+		dir->unowned = is_unowned;
+	}
+	inventory->has_counted = true;
 	handed_over = unseen ? count_handed_over(inventory) : 0;
 	return unseen > handed_over ? unseen - handed_over : 0;
 }

@@ -141,6 +141,7 @@ struct inventory {
 	struct debugfs_dirs debugfs;	/* see sums_list() */
 	bool debugfs_listed;		/* in this look, */
 	int debugfs_err;		/* or why not */
+	bool has_counted;		/* those that are unseen, once */
 	bool is_full;			/* no file more can be opened in this look */
 	int uevents;			/* of KVM, or -1 */
 	struct maker {

@@ -1544,6 +1544,10 @@ static void test_unseen_vms(void)
 	dir.ino = 1;
 	debugfs_dirs_add(&fake.dirs, &dir);
 	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 0, "debugfs has one more: it may just have come");
+	fake.num_listed = 0;
+	inventory_look(&inventory, NULL);
+	check_number(fake.num_listed, 0, "debugfs has one more: nothing is looked into for that");
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
 	check_denied(&inventory, "debugfs has 1 VMs more", "a VM more in debugfs");
 	/* That process has given it to another one. */
