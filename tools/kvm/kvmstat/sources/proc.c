@@ -69,6 +69,19 @@ static int open_process(const char *proc, pid_t pid)
 	return dir < 0 ? -errno : dir;
 }
 
+/* The number of the directory, 0 if there is none. */
+static ino_t dir_number(const char *proc, pid_t pid)
+{
+	struct stat info = {};
+	int dir = open_process(proc, pid);
+
+	if (dir < 0)
+		return 0;
+	fstat(dir, &info);
+	close(dir);
+	return info.st_ino;
+}
+
 static DIR *open_fds(const char *proc, pid_t pid)
 {
 	char path[PATH_MAX];
@@ -165,11 +178,14 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 			fds->num_others++;
 	}
 	closedir(stream);
-	/* Root may list them all without CAP_SYS_PTRACE, and see of none what it is. */
+	/*
+	 * Root may list them all without CAP_SYS_PTRACE, and see of none what it is. Those of a
+	 * process that has died meanwhile look the same.
+	 */
 	if (ret) {
 		free(fds->entry);
 		*fds = (struct proc_fds) {};
-		return ret;
+		return dir_number(proc, pid) ? ret : -ENOENT;
 	}
 	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
 	if (fds->count)
@@ -208,19 +224,6 @@ void proc_memory_free(struct proc_memory *memory)
 		free(memory->known[i].fds.entry);
 	free(memory->known);
 	*memory = (struct proc_memory) {};
-}
-
-/* The number of the directory, 0 if there is none. */
-static ino_t dir_number(const char *proc, pid_t pid)
-{
-	struct stat info = {};
-	int dir = open_process(proc, pid);
-
-	if (dir < 0)
-		return 0;
-	fstat(dir, &info);
-	close(dir);
-	return info.st_ino;
 }
 
 static int compare_known(const void *pid, const void *known)

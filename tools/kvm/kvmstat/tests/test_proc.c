@@ -28,10 +28,17 @@ static char *proc;
 static struct proc_memory memory;
 static unsigned int num_links;		/* that were read */
 
+static void (*before_link)(void);	/* then no link may be read */
+
 /* In the place of the C library's. */
 ssize_t readlinkat(int dir, const char *path, char *text, size_t size)
 {
 	num_links++;
+	if (before_link) {
+		before_link();
+		errno = EACCES;
+		return -1;
+	}
 	return syscall(SYS_readlinkat, dir, path, text, size);
 }
 
@@ -450,6 +457,30 @@ static void clean_up(void)
 	proc_memory_free(&memory);
 }
 
+static void vanish(void)
+{
+	remove_process(12345);
+}
+
+static void stay(void)
+{
+}
+
+/* What /proc says of the file descriptors of a process that is gone by then. */
+static void test_died_meanwhile(void)
+{
+	struct proc_fds fds;
+
+	add_process(12345, 1);
+	before_link = vanish;
+	check_number(proc_list_fds(proc, 12345, &fds), -ENOENT, "it died meanwhile: it is gone");
+	add_process(12345, 1);
+	before_link = stay;
+	check_number(proc_list_fds(proc, 12345, &fds), -EACCES, "it did not: it is denied");
+	before_link = NULL;
+	remove_process(12345);
+}
+
 static void lose_capability(unsigned int capability)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3, };
@@ -515,6 +546,7 @@ int main(void)
 	test_too_many_threads();
 	test_find();
 	test_vcpus();
+	test_died_meanwhile();
 	clean_up();
 	test_without_ptrace();
 	return tap_end();
