@@ -1037,7 +1037,7 @@ static void test_silent_processes(void)
 	struct identity identity = {};
 	struct host host = this_host;
 	struct host_error error = {};
-	uint64_t begin_ns, ns, vm;
+	uint64_t begin_ns, ns, vm, first_ns, least_ns = UINT64_MAX;
 	struct broker broker;
 	unsigned int i;
 	pid_t worker;
@@ -1059,7 +1059,8 @@ static void test_silent_processes(void)
 	worker = find_worker();
 	begin_ns = monotonic_ns();
 	broker.host.identify(&broker.host, 7, &identity);
-	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "a silent process: it is not waited for");
+	first_ns = monotonic_ns() - begin_ns;
+	check(first_ns < NSEC_PER_SEC, "a silent process: it is not waited for");
 	check(identity.without_memory, "a silent process: that is said");
 	check_text(identity.text[IDENTITY_NAME], "silent", "a silent process: it has a name");
 	check(ends(worker) && find_worker(), "a silent process: there is another worker");
@@ -1072,15 +1073,18 @@ static void test_silent_processes(void)
 		     "no file is taken of a silent process");
 	check_number(error.err, ETIMEDOUT, "and that is said");
 	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "and it is not waited for");
-	begin_ns = monotonic_ns();
 	for (i = 0; i < NUM_SILENT; i++) {
+		begin_ns = monotonic_ns();
 		identity.without_memory = false;
 		broker.host.identify(&broker.host, 7, &identity);
+		ns = monotonic_ns() - begin_ns;
+		if (ns < least_ns)
+			least_ns = ns;
 	}
-	ns = monotonic_ns() - begin_ns;
-	/* At most as long as the first four of them alone, had each the time of the first. */
-	check(ns < NSEC_PER_SEC * 3 / 2, "a crowd of silent processes: %llu ms",
-	      (unsigned long long)(ns / 1000000));
+	/* Whatever it takes to start another worker, which with sanitizers is long. */
+	check(least_ns + NSEC_PER_SEC / 8 < first_ns,
+	      "a crowd of silent processes: not each is waited for so long: %llu ms, %llu ms",
+	      (unsigned long long)(first_ns / 1000000), (unsigned long long)(least_ns / 1000000));
 	broker_close(&broker);
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
