@@ -1406,22 +1406,29 @@ static void test_broken(void)
 /* By samples of the same size: their places are known, and they are whole. */
 static void test_written_anew(void)
 {
+	struct recording_source source = { .fd = -1, };
 	struct statsfile_error error = {};
 	struct recording recording;
 	unsigned int second;
+	unsigned char *file_bytes;
 
 	make_broken(0, false);
-	if (open_made(&recording, &error) ||
-	    recording_seek(&recording, 2, &error))
+	source.size = made.block.size;
+	file_bytes = memcpy(xcalloc(source.size, 1), made.block.data, source.size);
+	source.memory = file_bytes;
+	if (recording_open(&recording, &source, &error) || recording_seek(&recording, 2, &error))
 		abort();
 	make();
 	for (second = 11; second <= 15; second++)
 		make_vms(second, "two", false, NULL);
+	check_number(made.block.size, source.size, "written anew: by samples of the same size");
+	memcpy(file_bytes, made.block.data, source.size);
 	check(recording_seek(&recording, 3, &error) && recording.num_samples == 3 &&
 	      recording.position == 2 && recording.now.monotonic_ns == 3 * NSEC_PER_SEC &&
 	      !strcmp(recording.now.vm->name, "one"), "written anew: it stays where it was");
 	check_text(error.text, "a sample: it has changed", "written anew: why");
 	recording_close(&recording);
+	free(file_bytes);
 }
 
 static void test_interrupted(void)
