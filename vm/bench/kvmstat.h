@@ -89,28 +89,37 @@ static inline long long number_of(const char *path, const char *key)
 	return number;
 }
 
-/*
- * A number in kvmstat's /proc/PID/@name, and in *@children the sum over its children: the
- * broker is a child.
- */
-static inline long long number_of_kvmstat(pid_t pid, const char *name, const char *key,
-					  long long *children)
+/* The sum of a number in /proc/PID/@name of all processes below @pid. */
+static inline long long number_of_children(pid_t pid, const char *name, const char *key)
 {
+	long long number = 0;
 	struct dirent *entry;
 	char path[300];
 	DIR *proc = opendir("/proc");
 
 	if (!proc)
 		fail("/proc");
-	*children = 0;
 	while ((entry = readdir(proc))) {
 		snprintf(path, sizeof(path), "/proc/%s/status", entry->d_name);
 		if (number_of(path, "PPid:") != pid)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/%s", entry->d_name, name);
-		*children += number_of(path, key);
+		number += number_of(path, key) + number_of_children(atoi(entry->d_name), name, key);
 	}
 	closedir(proc);
+	return number;
+}
+
+/*
+ * A number in /proc/PID/@name of kvmstat, and in *@children the sum of those of its
+ * children: what it gives up privileges for is done by processes of its own.
+ */
+static inline long long number_of_kvmstat(pid_t pid, const char *name, const char *key,
+					  long long *children)
+{
+	char path[300];
+
+	*children = number_of_children(pid, name, key);
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	return number_of(path, key);
 }

@@ -9,8 +9,6 @@
 
 #include "commands/command.h"
 #include "commands/export.h"
-#include "export/accept.h"
-#include "export/activation.h"
 #include "export/http.h"
 #include "export/render_openmetrics.h"
 #include "export/scrape.h"
@@ -27,7 +25,6 @@ struct exporter {
 	struct inventory *inventory;
 	struct collector collector;
 	struct http_server *server;
-	struct self self;
 	bool has_failed;		/* to read the processes, at the last look */
 	bool has_said;			/* that --stat fits nothing */
 };
@@ -47,7 +44,6 @@ static void *open_page(void *context, const char *accept)
 	struct scrape scrape;
 	int ret;
 
-	self_read(&exporter->self, &server.usage);
 	ret = collect(&exporter->collector, monotonic_ns(), &scrape);
 	print_problems(exporter->inventory);
 	if (ret && !exporter->has_failed)
@@ -119,25 +115,24 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	       int (*confined)(void))
 {
 	struct exporter exporter = { .inventory = inventory, };
-	int status = STATUS_ERROR, signals = catch_signals();
-	struct listener listener;
+	struct listen_address address = options->address;
+	int fd, status = STATUS_ERROR, signals = catch_signals();
 	char *text;
 
-	if (options->is_activated ? activation_take(&listener) :
-				    listen_open(&options->address, &listener)) {
+	fd = options->is_activated ? listen_take_over(&address) : listen_open(&address);
+	if (fd < 0) {
 		close(signals);
 		return STATUS_ERROR;
 	}
-	self_open(&exporter.self);
 	collector_init(&exporter.collector, inventory, &options->scrape);
-	text = listen_describe(&listener.address);
+	text = listen_describe(&address);
 	printf("%s\n", text);
 	free(text);
 	if (flush_output(&status))
-		status = serve(&exporter, dup(listener.fd), signals, confined);
+		status = serve(&exporter, fd, signals, confined);
+	else
+		close(fd);
 	collector_free(&exporter.collector);
-	self_close(&exporter.self);
-	listen_close(&listener);
 	close(signals);
 	return status;
 }
@@ -157,7 +152,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	options->scrape.only = parsed->only;
 	options->scrape.max_buckets = parsed->buckets ?: DEFAULT_BUCKETS;
 	memcpy(options->scrape.label, parsed->label, sizeof(parsed->label));
-	options->is_activated = activation_is_there();
+	options->is_activated = listen_is_activated();
 	if (parsed->listen && options->is_activated)
 		return usage_error("export: --listen, and a socket that is listened on already");
 	listen = parsed->listen ?: DEFAULT_LISTEN;

@@ -75,6 +75,10 @@ static struct recorded_vm record_vm(const struct tracker *tracker,
 	const struct model *model = &tracked->model;
 	size_t i;
 
+	for (i = 0; i < tracked->threads.count; i++)
+		proc_threads_add(&recorded.threads, &tracked->threads.thread[i]);
+	if (tracked->vm && tracked->threads.count)
+		recorded.number = proc_vcpus(&tracked->vm->process->fds, &recorded.num_numbers);
 	if (!tracked->has_statistics) {
 		recorded.num_vcpus_counted = tracked->num_vcpus;
 		return recorded;
@@ -353,6 +357,7 @@ int command_record(int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	tracker_init(&record.tracker, &record.inventory);
+	record.tracker.reads_threads = true;
 	status = open_record(&record, &options);
 	if (status == STATUS_OK)
 		status = run_record(&record, &options);

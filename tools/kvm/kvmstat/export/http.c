@@ -10,12 +10,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "export/accept.h"
-#include "export/gzip.h"
 #include "export/http.h"
 #include "util/util.h"
 
@@ -32,7 +29,6 @@ struct client {
 	bool asked;
 	bool dropped;
 	void *page;			/* that is being sent, or NULL */
-	struct gzip *gzip;		/* of the page, or NULL */
 };
 
 struct http_server {
@@ -49,9 +45,6 @@ static void close_page(struct client *client)
 {
 	if (!client->page)
 		return;
-	if (client->gzip)
-		gzip_close(client->gzip);
-	client->gzip = NULL;
 	client->server->site.close(client->page);
 	client->server->num_pages--;
 	client->page = NULL;
@@ -222,48 +215,15 @@ static ssize_t read_page(void *context, uint64_t position, char *text, size_t si
 	(void)position;
 	if (!client->page)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	if (client->gzip)
-		length = gzip_read(client->gzip, text, size);
-	else
-		length = client->server->site.read(client->page, text, size);
+	length = client->server->site.read(client->page, text, size);
 	if (length)
 		return length;
 	close_page(client);
 	return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* A list, parts of which may stand in several headers of the same name. */
-struct list {
-	const char *name;
-	char *text;			/* or NULL */
-};
-
-static enum MHD_Result add_part(void *context, enum MHD_ValueKind kind, const char *name,
-				const char *text)
-{
-	struct list *list = context;
-	char *longer;
-
-	(void)kind;
-	if (!text || strcasecmp(name, list->name))
-		return MHD_YES;
-	longer = xasprintf("%s%s%s", list->text ?: "", list->text ? "," : "", text);
-	free(list->text);
-	list->text = longer;
-	return MHD_YES;
-}
-
-/* NULL if there is no such header. The caller frees it. */
-static char *find_list(struct MHD_Connection *connection, const char *name)
-{
-	struct list list = { .name = name, };
-
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, add_part, &list);
-	return list.text;
-}
-
 /* Whether there is one now. */
-static bool open_page(struct client *client, const char *accept, bool zipped)
+static bool open_page(struct client *client, const char *accept)
 {
 	struct http_server *server = client->server;
 
@@ -273,24 +233,18 @@ static bool open_page(struct client *client, const char *accept, bool zipped)
 	if (!client->page)
 		return false;
 	server->num_pages++;
-	if (zipped)
-		client->gzip = gzip_open(server->site.read, client->page);
 	return true;
 }
 
 static enum MHD_Result answer_page(struct client *client, struct MHD_Connection *connection,
 				   bool head)
 {
-	char *encodings = find_list(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING);
-	char *accept = find_list(connection, MHD_HTTP_HEADER_ACCEPT);
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_ACCEPT);
 	const char *type = client->server->site.type(accept);
-	bool zipped = gzip_is_there && accepts_gzip(encodings);
-	bool is_there = head || open_page(client, accept, zipped);
 	struct MHD_Response *response;
 
-	free(accept);
-	free(encodings);
-	if (!is_there)
+	if (!head && !open_page(client, accept))
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
 				   "The processes of this host cannot be read.\n");
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page,
@@ -299,10 +253,7 @@ static enum MHD_Result answer_page(struct client *client, struct MHD_Connection 
 	if (response && head)
 		MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	if (response)
-		add_header(response, MHD_HTTP_HEADER_VARY,
-			   MHD_HTTP_HEADER_ACCEPT ", " MHD_HTTP_HEADER_ACCEPT_ENCODING);
-	if (response && zipped)
-		add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+		add_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
 	return answer(connection, MHD_HTTP_OK, type, response);
 }
 

@@ -7,6 +7,7 @@
 #define KVMSTAT_LISTEN_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -20,15 +21,9 @@ struct listen_address {
 	socklen_t length;
 };
 
-struct listener {
-	int fd;
-	struct listen_address address;	/* with the port that the kernel chose for 0 */
-	int guard;			/* of a unix socket: who removes it, or else -1 */
-};
-
 /*
  * "[ADDR]:PORT", where ADDR is a number (that of IPv6 in brackets) or left out, which is
- * 127.0.0.1; or "unix:PATH". NULL, or what is wrong with it.
+ * 127.0.0.1. NULL, or what is wrong with it.
  */
 const char *listen_parse(const char *text, struct listen_address *address);
 
@@ -36,16 +31,17 @@ const char *listen_parse(const char *text, struct listen_address *address);
 char *listen_describe(const struct listen_address *address);
 
 /*
- * A unix socket is for its owner alone. One that is left from before, which nobody
- * listens on, is replaced. 0, or -1 after an error line.
+ * A file descriptor, or -1 after an error line. The address gets the port that the kernel
+ * chose for 0.
  */
-int listen_open(const struct listen_address *address, struct listener *listener);
+int listen_open(struct listen_address *address);
 
 /*
- * Removes the file of a unix socket, unless it is another one by now. That is done by a
- * process of its own, at the latest when this one ends in whatever way: this one may have
- * given up the right to do it.
+ * Whether there are sockets that another process listens on for this one: systemd's socket
+ * activation, which takes libsystemd. And takes the socket, of which there must be one, of
+ * whatever kind: as listen_open().
  */
-void listen_close(struct listener *listener);
+bool listen_is_activated(void);
+int listen_take_over(struct listen_address *address);
 
 #endif /* KVMSTAT_LISTEN_H */

@@ -29,10 +29,19 @@ enum metric_type {
 	METRIC_HISTOGRAM,
 };
 
+/* What a VM's statistic says whether it is accounted for. */
+enum accounting_of {
+	ACCOUNTING_NONE,		/* always */
+	ACCOUNTING_TIME,		/* time_accounting */
+	ACCOUNTING_READY,		/* ready_accounting */
+	NUM_ACCOUNTINGS,
+};
+
 struct metric {
 	enum scope scope;
 	enum metric_type type;
 	bool is_peak;
+	enum accounting_of accounting;
 	char *name;			/* of a counter without _total */
 	const char *unit;		/* what the name ends in, "" without unit */
 	const char *help;		/* NULL if it is not known what is counted */

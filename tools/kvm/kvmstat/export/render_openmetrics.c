@@ -21,6 +21,12 @@ const char * const exposition_types[NUM_FORMATS] = {
 	[FORMAT_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
+enum exposition_format choose_format(const char *accept)
+{
+	return accept && strcasestr(accept, "application/openmetrics-text") ? FORMAT_OPENMETRICS :
+									       FORMAT_PROMETHEUS;
+}
+
 enum stage {
 	STAGE_OWN,
 	STAGE_METRICS,
@@ -126,41 +132,10 @@ static void append_seconds(struct exposition *exposition, const char *name, cons
 		      (unsigned long long)(ns % NSEC_PER_SEC));
 }
 
-static void append_bytes_of(struct exposition *exposition, const char *name, const char *help,
-			    uint64_t bytes)
-{
-	append_header(exposition, name, "gauge", "bytes", help);
-	append_format(exposition, "%s %llu\n", name, (unsigned long long)bytes);
-}
-
-/* By the names that such metrics have in all exporters. */
-static void append_process(struct exposition *exposition)
-{
-	const struct self_usage *usage = &exposition->server.usage;
-
-	append_header(exposition, "process_cpu_seconds", "counter", "seconds",
-		      "CPU time of the exporter");
-	append_seconds(exposition, "process_cpu_seconds", "_total", usage->cpu_ns);
-	append_header(exposition, "process_start_time_seconds", "gauge", "seconds",
-		      "When the exporter was started, since the Epoch");
-	append_seconds(exposition, "process_start_time_seconds", "",
-		       usage->start_s * NSEC_PER_SEC);
-	append_bytes_of(exposition, "process_resident_memory_bytes",
-			"Memory of the exporter, with what it maps of statistics",
-			usage->resident);
-	append_bytes_of(exposition, "process_virtual_memory_bytes",
-			"Addresses that the exporter has mapped", usage->mapped);
-	append_number(exposition, "process_open_fds", "gauge",
-		      "Files that the exporter has open", usage->num_fds);
-	append_number(exposition, "process_max_fds", "gauge",
-		      "Files that the exporter may have open", usage->max_fds);
-}
-
 static void append_self(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
 
-	append_process(exposition);
 	append_header(exposition, "kvmstat_build_info", "gauge", "",
 		      "The exporter, its value is always 1");
 	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");
@@ -177,6 +152,15 @@ static void append_self(struct exposition *exposition)
 	append_number(exposition, "kvmstat_processes_hidden", "gauge",
 		      "Whether /proc hides the processes of other users (hidepid)",
 		      scrape->is_hidden);
+	append_number(exposition, "kvmstat_pid_namespace", "gauge",
+		      "Whether /proc has the processes of a pid namespace only",
+		      scrape->is_namespace);
+	append_number(exposition, "kvmstat_files_missing", "gauge",
+		      "Files of VMs and vCPUs that the limit on open files leaves out",
+		      scrape->num_missing);
+	append_number(exposition, "kvmstat_vms_unseen", "gauge",
+		      "VMs that debugfs has, and none of the processes that are seen",
+		      scrape->num_unseen);
 	append_number(exposition, "kvmstat_problems", "counter",
 		      "Problems with processes and VMs that the exporter has logged",
 		      scrape->num_problems);
@@ -223,6 +207,49 @@ static void append_info(struct exposition *exposition)
 		      "Whose VM it is, the value is always 1");
 	for (i = 0; i < scrape->num_vms; i++)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", scrape->vm[i].info);
+}
+
+/* What a thread did of which KVM says nothing, or less exactly. */
+static const struct mode {
+	const char *name;
+	size_t ns;
+} modes[] = {
+	{ "guest", offsetof(struct proc_times, guest_ns), },
+	{ "kvm", offsetof(struct proc_times, kernel_ns), },
+	{ "vmm", offsetof(struct proc_times, user_ns), },
+	{ "ready", offsetof(struct proc_times, ready_ns), },
+};
+
+static void append_thread_times(struct exposition *exposition, const struct scrape_vm *vm)
+{
+	const struct mode *mode;
+	uint64_t ns;
+
+	for (mode = modes; mode < modes + ARRAY_SIZE(modes); mode++) {
+		memcpy(&ns, (const char *)&vm->threads + mode->ns, sizeof(ns));
+		if (mode->ns == offsetof(struct proc_times, ready_ns) && !vm->threads.has_ready)
+			continue;
+		append_format(exposition, "kvmstat_vm_thread_seconds_total{%s,mode=\"%s\"} %llu.%09llu\n",
+			      vm->labels, mode->name, (unsigned long long)(ns / NSEC_PER_SEC),
+			      (unsigned long long)(ns % NSEC_PER_SEC));
+	}
+}
+
+static void append_threads(struct exposition *exposition)
+{
+	const struct scrape *scrape = &exposition->scrape;
+	bool has_header = false;
+	size_t i;
+
+	for (i = 0; i < scrape->num_vms; i++) {
+		if (!scrape->vm[i].has_threads)
+			continue;
+		if (!has_header)
+			append_header(exposition, "kvmstat_vm_thread_seconds", "counter", "seconds",
+				      "Time of the threads that run the VM's vCPUs, by /proc: on a CPU in the guest, in the kernel (kvm) and in the VMM, and ready without a CPU; absent where KVM accounts for it (kvm_vcpu_time_seconds)");
+		has_header = true;
+		append_thread_times(exposition, &scrape->vm[i]);
+	}
 }
 
 static const char * const type_names[] = {
@@ -358,7 +385,9 @@ static bool append_next_member(struct exposition *exposition)
 	const struct scrape_group *group = &vm->group[scope];
 	const struct metric_source *source;
 
-	if (exposition->member >= group->num_members)
+	/* What is not measured is absent: a zero would be taken for a measurement. */
+	if (exposition->member >= group->num_members ||
+	    vm->is_off[exposition->metrics->metric[exposition->metric].accounting])
 		return false;
 	source = metrics_find(exposition->metrics, group->schema, exposition->metric);
 	if (!source)
@@ -391,6 +420,7 @@ static void append_own(struct exposition *exposition)
 	append_vms(exposition, "kvmstat_vm_up",
 		   "Whether the statistics of the VM were read for this scrape", vm_up);
 	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
+	append_threads(exposition);
 	append_info(exposition);
 }
 

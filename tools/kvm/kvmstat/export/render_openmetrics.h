@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "export/scrape.h"
-#include "export/self.h"
 
 enum exposition_format {
 	FORMAT_PROMETHEUS,
@@ -23,11 +22,13 @@ enum exposition_format {
 /* What a client is told that it gets. */
 extern const char * const exposition_types[NUM_FORMATS];
 
+/* By the header Accept, or NULL: OpenMetrics for those who know it. */
+enum exposition_format choose_format(const char *accept);
+
 /* What the server says of itself. */
 struct exposition_server {
 	uint64_t num_connections;
 	uint64_t num_dropped;
-	struct self_usage usage;
 };
 
 struct exposition;

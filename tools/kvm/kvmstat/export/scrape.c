@@ -20,52 +20,100 @@ void collector_init(struct collector *collector, struct inventory *inventory,
 	metrics_init(&collector->metrics, options->only, options->max_buckets);
 }
 
+static void free_exported(struct exported_vm *exported)
+{
+	free(exported->name);
+	free(exported->last.thread);
+}
+
 void collector_free(struct collector *collector)
 {
 	size_t i;
 
 	for (i = 0; i < collector->num_vms; i++)
-		free(collector->vm[i].name);
+		free_exported(&collector->vm[i]);
 	free(collector->vm);
 	free(collector->now);
 	metrics_free(&collector->metrics);
 }
 
-/* The number behind @base, 1 if there is none, 0 of another name. */
-static uint64_t number_of(const char *name, const char *base)
+/*
+ * Of VMs with the same name: the one whose name comes from who is surer, then the one that was
+ * started first. No VM can take the name of another one by coming later, or by saying so.
+ */
+static int compare_claims(const void *a, const void *b)
 {
-	size_t length = strlen(base);
-	uint64_t number;
+	const struct exported_vm *left = *(struct exported_vm * const *)a;
+	const struct exported_vm *right = *(struct exported_vm * const *)b;
+	const struct process *ours = left->vm->process, *theirs = right->vm->process;
+	int order = strcmp(ours->name, theirs->name);
 
-	if (strncmp(name, base, length))
-		return 0;
-	if (!name[length])
-		return 1;
-	if (name[length] != '#' || parse_number(name + length + 1, 2, UINT32_MAX, &number))
-		return 0;
-	return number;
+	if (order)
+		return order;
+	order = theirs->identity.source[IDENTITY_NAME] - ours->identity.source[IDENTITY_NAME];
+	if (order)
+		return order;
+	if (ours->identity.started != theirs->identity.started)
+		return ours->identity.started < theirs->identity.started ? -1 : 1;
+	if (ours->pid != theirs->pid)
+		return ours->pid < theirs->pid ? -1 : 1;
+	return (left->vm->fd > right->vm->fd) - (left->vm->fd < right->vm->fd);
+}
+
+static bool is_called_like(const struct vm *vm, const struct vm *other)
+{
+	return !strcmp(vm->process->name, other->process->name);
+}
+
+/* The others are told apart by when they were started, and if need be by what has them. */
+static char *name_other(const struct vm *vm, bool is_tie)
+{
+	uint64_t started = vm->process->identity.started;
+	char *name = xasprintf("%s@%llu.%02llu", vm->process->name,
+			       (unsigned long long)started / 100,
+			       (unsigned long long)started % 100);
+	char *longer;
+
+	if (!is_tie)
+		return name;
+	longer = xasprintf("%s/%d-%d", name, vm->process->pid, vm->fd);
+	free(name);
+	return longer;
 }
 
 /*
  * What tells VMs apart, and no more, so that a VM that is started again continues its
- * series. Of those with the same name at the same time the second has #2 behind it.
+ * series. It depends on the VMs that are there, and not on when they were seen: an exporter
+ * that is started again calls each as the one before did.
  */
-static char *name_vm(const struct collector *collector, const char *base)
+static void name_all(struct collector *collector)
 {
-	bool *is_taken = xcalloc(collector->num_vms + 2, sizeof(*is_taken));
-	uint64_t number;
+	struct exported_vm **vm = xcalloc(collector->num_vms, sizeof(*vm));
+	const struct exported_vm *last = NULL;
+	bool is_first, is_tie;
+	uint64_t started;
 	size_t i;
 
-	for (i = 0; i < collector->num_vms; i++) {
-		number = number_of(collector->vm[i].name, base);
-		if (number <= collector->num_vms)
-			is_taken[number] = true;
+	for (i = 0; i < collector->num_vms; i++)
+		vm[i] = &collector->vm[i];
+	if (collector->num_vms)
+		qsort(vm, collector->num_vms, sizeof(*vm), compare_claims);
+	for (i = 0; i < collector->num_vms; last = vm[i++]) {
+		free(vm[i]->name);
+		is_first = !last || !is_called_like(last->vm, vm[i]->vm);
+		/* Or it could have what tells others apart in its name. */
+		if (is_first && !strchr(vm[i]->vm->process->name, '@')) {
+			vm[i]->name = xasprintf("%s", vm[i]->vm->process->name);
+			continue;
+		}
+		started = vm[i]->vm->process->identity.started;
+		is_tie = (!is_first && last->vm->process->identity.started == started) ||
+			 (i + 1 < collector->num_vms &&
+			  is_called_like(vm[i]->vm, vm[i + 1]->vm) &&
+			  vm[i + 1]->vm->process->identity.started == started);
+		vm[i]->name = name_other(vm[i]->vm, is_tie);
 	}
-	for (number = 1; is_taken[number]; number++)
-		;
-	free(is_taken);
-	return number == 1 ? xasprintf("%s", base) :
-	       xasprintf("%s#%llu", base, (unsigned long long)number);
+	free(vm);
 }
 
 static void forget_dead(struct collector *collector)
@@ -74,7 +122,7 @@ static void forget_dead(struct collector *collector)
 
 	for (i = 0; i < collector->num_vms; i++) {
 		if (collector->inventory->vm[i]->dead)
-			free(collector->vm[i].name);
+			free_exported(&collector->vm[i]);
 		else
 			collector->vm[kept++] = collector->vm[i];
 	}
@@ -82,21 +130,16 @@ static void forget_dead(struct collector *collector)
 	inventory_forget_dead(collector->inventory);
 }
 
-static void name_new(struct collector *collector)
+static void take_new(struct collector *collector)
 {
 	const struct inventory *inventory = collector->inventory;
-	const struct vm *vm;
 	size_t i;
 
 	collector->vm = xreallocarray(collector->vm, inventory->num_vms, sizeof(*collector->vm));
-	for (i = collector->num_vms; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		collector->vm[i] = (struct exported_vm) {
-			.vm = vm,
-			.name = name_vm(collector, vm->process->name),
-		};
-		collector->num_vms = i + 1;
-	}
+	for (i = collector->num_vms; i < inventory->num_vms; i++)
+		collector->vm[i] = (struct exported_vm) { .vm = inventory->vm[i], };
+	collector->num_vms = inventory->num_vms;
+	name_all(collector);
 }
 
 static int look(struct collector *collector, uint64_t now_ns)
@@ -108,9 +151,8 @@ static int look(struct collector *collector, uint64_t now_ns)
 	ret = inventory_look(collector->inventory, NULL);
 	collector->looked = true;
 	collector->looked_ns = now_ns;
-	/* Gone, all of them, before any of the new ones gets its name. */
 	forget_dead(collector);
-	name_new(collector);
+	take_new(collector);
 	return ret;
 }
 
@@ -118,7 +160,7 @@ void collector_events(struct collector *collector)
 {
 	inventory_see_events(collector->inventory, NULL);
 	forget_dead(collector);
-	name_new(collector);
+	take_new(collector);
 }
 
 /* Takes over both. */
@@ -291,24 +333,114 @@ static void clear_values(struct scrape_vm *vm)
 		free_group(&vm->group[scope]);
 }
 
+/* Which of its threads runs which of its VMs a process does not say. */
+static bool is_alone(const struct collector *collector, const struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < collector->num_vms; i++) {
+		if (collector->vm[i].vm != vm && collector->vm[i].vm->process == vm->process)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t grown(uint64_t last, uint64_t now)
+{
+	return now > last ? now - last : 0;
+}
+
+static void add_times(struct proc_times *sum, const struct proc_times *last,
+		      const struct proc_times *now)
+{
+	sum->guest_ns += grown(last->guest_ns, now->guest_ns);
+	sum->kernel_ns += grown(last->kernel_ns, now->kernel_ns);
+	sum->user_ns += grown(last->user_ns, now->user_ns);
+	sum->ready_ns += grown(last->ready_ns, now->ready_ns);
+}
+
+/* What a thread did that has ended stays: a counter must not go back. */
+static void read_threads(struct collector *collector, struct exported_vm *exported)
+{
+	static const struct proc_times none;
+	const struct proc_thread *thread, *last;
+	struct proc_threads now;
+
+	exported->has_threads = is_alone(collector, exported->vm) &&
+				!inventory_read_threads(collector->inventory,
+							exported->vm->process, &now);
+	if (!exported->has_threads)
+		return;
+	exported->threads.has_ready = now.count > 0;
+	for (thread = now.thread; thread < now.thread + now.count; thread++) {
+		last = proc_find_thread(&exported->last, thread->tid);
+		add_times(&exported->threads, last ? &last->times : &none, &thread->times);
+		exported->threads.has_ready &= thread->times.has_ready;
+	}
+	free(exported->last.thread);
+	exported->last = now;
+}
+
+/* Where KVM accounts for time itself that is exact, and costs nothing. */
+static bool has_own_times(const struct vm *vm)
+{
+	const struct statsfile_desc *desc = statsfile_find(vm->file.schema, "time_accounting");
+	struct statsfile_error error;
+	uint64_t value;
+
+	return desc && !statsfile_read_some(&vm->file, desc->first, 1, &value, &error) && value;
+}
+
+/* Of all VMs in turn, as far as there is time. */
+static void read_all_threads(struct collector *collector)
+{
+	uint64_t end_ns = monotonic_ns() + THREADS_NS;
+	struct exported_vm *exported;
+	size_t i;
+
+	for (i = 0; i < collector->num_vms && monotonic_ns() < end_ns; i++) {
+		exported = &collector->vm[collector->next_threads++ % collector->num_vms];
+		if (has_own_times(exported->vm))
+			exported->has_threads = false;
+		else
+			read_threads(collector, exported);
+	}
+}
+
+static bool is_off(const struct statsfile_schema *schema, const uint64_t *values,
+		   const char *accounting)
+{
+	const struct statsfile_desc *desc = statsfile_find(schema, accounting);
+
+	return desc && !values[desc->first];
+}
+
 /* What cannot be read of one VM is no reason to have nothing of the others. */
 static void add_vm(struct collector *collector, const struct exported_vm *exported,
 		   struct scrape_vm *scrape)
 {
 	const struct vm *vm = exported->vm;
 	struct statsfile_error error;
+	const uint64_t *values;
 
 	*scrape = (struct scrape_vm) {
 		.labels = join_identity(make_label("vm", exported->name), vm,
 					collector->options.label),
 		.info = make_info(exported),
 		.num_vcpus = vm_count_vcpus(vm),
+		.has_threads = exported->has_threads,
+		.threads = exported->threads,
 	};
 	if (!vm_has_statistics(vm))
 		return;
 	scrape->up = !collect_vm(collector, vm, scrape, &error);
-	if (!scrape->up)
+	if (!scrape->up) {
 		clear_values(scrape);
+		return;
+	}
+	values = scrape->group[SCOPE_VM].value;
+	scrape->is_off[ACCOUNTING_TIME] = is_off(vm->file.schema, values, "time_accounting");
+	scrape->is_off[ACCOUNTING_READY] = is_off(vm->file.schema, values, "ready_accounting");
 }
 
 int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
@@ -323,8 +455,12 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		.num_vms = collector->num_vms,
 		.number = ++collector->num_scrapes,
 		.num_denied = inventory->num_denied,
+		.num_missing = inventory->num_missing,
+		.num_unseen = inventory->num_unseen,
 		.is_hidden = inventory->is_hidden,
+		.is_namespace = inventory->is_namespace,
 	};
+	read_all_threads(collector);
 	for (i = 0; i < collector->num_vms; i++) {
 		inventory_update(inventory, inventory->vm[i]);
 		add_vm(collector, &collector->vm[i], &scrape->vm[i]);

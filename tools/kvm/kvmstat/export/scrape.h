@@ -29,6 +29,9 @@ struct scrape_vm {
 	char *labels;			/* vm="...", and what was asked for beside it */
 	char *info;			/* all that is known of it: vm="...",pid="...",... */
 	bool up;			/* its statistics were read */
+	bool is_off[NUM_ACCOUNTINGS];	/* what KVM does not account for now */
+	bool has_threads;		/* then: */
+	struct proc_times threads;	/* what those of its vCPUs did, by /proc */
 	size_t num_vcpus;
 	struct scrape_group group[NUM_SCOPES];
 };
@@ -38,15 +41,19 @@ struct scrape {
 	size_t num_vms;
 	uint64_t number;		/* of scrapes until now */
 	uint64_t duration_ns;
-	size_t num_denied;
-	bool is_hidden;			/* see struct inventory */
+	/* See struct inventory. */
+	size_t num_denied, num_missing, num_unseen;
+	bool is_hidden, is_namespace;
 	size_t num_problems;
 };
 
-/* What a VM is called as long as it is there. */
+/* What a VM is called, and what its threads did. */
 struct exported_vm {
 	const struct vm *vm;
 	char *name;
+	struct proc_threads last;	/* what they did until they were read last, */
+	struct proc_times threads;	/* and all that they did; threads may end */
+	bool has_threads;
 };
 
 /* What was asked for. */
@@ -65,10 +72,17 @@ struct collector {
 	size_t num_vms;
 	uint64_t *now;			/* for the values of a vCPU */
 	size_t num_now;
+	size_t next_threads;		/* of which VM they are read next */
 	uint64_t looked_ns;
 	bool looked;
 	uint64_t num_scrapes;
 };
+
+/*
+ * How much of a scrape may be spent with the threads of vCPUs, of which each is two files. What
+ * is left is for the next one.
+ */
+#define THREADS_NS (NSEC_PER_SEC / 10)
 
 void collector_init(struct collector *collector, struct inventory *inventory,
 		    const struct scrape_options *options);

@@ -10,12 +10,14 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,7 @@ struct request {
 	int32_t link;
 	uint32_t is_stats;
 	uint32_t num_vcpus;
+	uint32_t without_memory;	/* see struct identity */
 };
 
 /* A file descriptor of a process, or, with an error, a process. */
@@ -54,11 +57,11 @@ struct item {
 	uint32_t is_stats;
 };
 
-/* A directory of debugfs. */
-struct directory {
-	int32_t pid;
-	int32_t fd;
-	uint64_t ino;
+union any_item {
+	struct item item;
+	struct debugfs_value value;
+	struct proc_thread thread;
+	struct debugfs_dir dir;
 };
 
 struct answer {
@@ -76,12 +79,7 @@ struct answer {
 	int32_t pid;
 	uint32_t more;		/* another answer follows */
 	uint32_t num_items;	/* of those that the question is about */
-	union {
-		struct item item[MAX_ITEMS];
-		struct debugfs_value value[MAX_ITEMS];
-		struct proc_thread thread[MAX_ITEMS];
-		struct directory dir[MAX_ITEMS];
-	};
+	alignas(8) char items[MAX_ITEMS * sizeof(union any_item)];
 };
 
 union control {
@@ -95,7 +93,7 @@ static size_t item_size(enum question question)
 	case ASK_THREADS:
 		return sizeof(struct proc_thread);
 	case ASK_DEBUGFS_LIST:
-		return sizeof(struct directory);
+		return sizeof(struct debugfs_dir);
 	case ASK_DEBUGFS:
 		return sizeof(struct debugfs_value);
 	default:
@@ -105,7 +103,7 @@ static size_t item_size(enum question question)
 
 static size_t answer_size(enum question question, const struct answer *answer)
 {
-	return offsetof(struct answer, item) + answer->num_items * item_size(question);
+	return offsetof(struct answer, items) + answer->num_items * item_size(question);
 }
 
 /* The broker's side. */
@@ -143,96 +141,154 @@ static bool send_answer(const struct reply *reply, int fd)
 	return sent >= 0;
 }
 
-/* Sends what is full already. */
-static bool make_room(struct reply *reply)
+/* All of them, in as many messages as that takes. */
+static bool send_items(struct reply *reply, const void *items, size_t count)
 {
+	size_t size = item_size(reply->question), done = 0;
 	struct answer *answer = &reply->answer;
-	bool sent = true;
+	bool sent;
 
-	if (answer->num_items == MAX_ITEMS) {
-		answer->more = true;
+	do {
+		answer->num_items = count - done < MAX_ITEMS ? count - done : MAX_ITEMS;
+		if (count)
+			memcpy(answer->items, (const char *)items + done * size,
+			       answer->num_items * size);
+		done += answer->num_items;
+		answer->more = done < count;
 		sent = send_answer(reply, -1);
-		answer->more = false;
-		answer->num_items = 0;
-	}
+	} while (sent && answer->more);
 	return sent;
 }
 
-static bool add_item(struct reply *reply, const struct item *item)
+struct items {
+	struct item *item;
+	size_t count;
+};
+
+static void add_item(struct items *items, const struct item *item)
 {
-	bool sent = make_room(reply);
-
-	reply->answer.item[reply->answer.num_items++] = *item;
-	return sent;
+	items->item = xgrow(items->item, items->count, sizeof(*item));
+	items->item[items->count++] = *item;
 }
 
-static bool add_process(struct reply *reply, pid_t pid, int err, const struct proc_fds *fds)
+static void add_process(struct items *items, pid_t pid, int err, const struct proc_fds *fds)
 {
 	const struct item process = { .pid = pid, .err = err, };
 	struct item item;
 	size_t i;
 
 	if (err)
-		return add_item(reply, &process);
-	for (i = 0; i < fds->count; i++) {
+		add_item(items, &process);
+	for (i = 0; !err && i < fds->count; i++) {
 		item = (struct item) {
 			.pid = pid,
 			.fd = fds->entry[i].fd,
 			.link = fds->entry[i].link,
 			.is_stats = fds->entry[i].is_stats,
 		};
-		if (!add_item(reply, &item))
-			return false;
+		add_item(items, &item);
 	}
-	return true;
+}
+
+static bool send_processes(struct reply *reply, struct items *items)
+{
+	bool sent = send_items(reply, items->item, items->count);
+
+	free(items->item);
+	return sent;
+}
+
+/*
+ * A process can make whoever reads its command line or takes one of its files wait for as long
+ * as it likes: it holds its mmap_lock, or the lock of its execve(). Only a fatal signal ends
+ * that wait. The worker therefore sets an alarm, of which it dies, before it asks such a thing.
+ * Each death halves the time for the next such question, and each second doubles it again: a
+ * crowd of such processes cannot hold up the others for long either.
+ */
+#define MOST_PATIENCE_NS (NSEC_PER_SEC / 4)
+#define LEAST_PATIENCE_NS (NSEC_PER_SEC / 100)
+
+static struct {
+	uint64_t ns;		/* after the last death of a worker, */
+	uint64_t since_ns;	/* which was then; 0: there was none */
+} patience;
+
+static uint64_t patience_ns(void)
+{
+	uint64_t ns = patience.ns, passed_ns = monotonic_ns() - patience.since_ns;
+
+	if (!patience.since_ns)
+		return MOST_PATIENCE_NS;
+	for (; passed_ns >= NSEC_PER_SEC && ns < MOST_PATIENCE_NS; passed_ns -= NSEC_PER_SEC)
+		ns *= 2;
+	return ns < MOST_PATIENCE_NS ? ns : MOST_PATIENCE_NS;
+}
+
+static void lose_patience(void)
+{
+	uint64_t ns = patience_ns() / 2;
+
+	patience.ns = ns > LEAST_PATIENCE_NS ? ns : LEAST_PATIENCE_NS;
+	patience.since_ns = monotonic_ns();
+}
+
+/* 0: none. It has to be 0 before the answer is sent, or the question has two. */
+static void set_alarm(uint64_t ns)
+{
+	const struct itimerval alarm = { .it_value.tv_usec = ns / 1000, };
+
+	setitimer(ITIMER_REAL, &alarm, NULL);
+}
+
+static bool reply_identity(struct reply *reply, const struct host *host,
+			   const struct request *request)
+{
+	struct identity *identity = &reply->answer.identity;
+
+	identity->without_memory = request->without_memory;
+	set_alarm(patience_ns());
+	host->identify(host, request->pid, identity);
+	set_alarm(0);
+	return send_answer(reply, -1);
 }
 
 static bool reply_list(struct reply *reply, const struct host *host)
 {
+	struct items items = {};
 	struct proc_list list;
-	bool sent = true;
 	size_t i;
 
 	reply->answer.ret = host->list(host, &list);
-	for (i = 0; sent && i < list.count; i++)
-		sent = add_process(reply, list.process[i].pid, list.process[i].err,
-				   &list.process[i].fds);
+	for (i = 0; i < list.count; i++)
+		add_process(&items, list.process[i].pid, list.process[i].err,
+			    &list.process[i].fds);
 	proc_list_free(&list);
-	return sent && send_answer(reply, -1);
+	return send_processes(reply, &items);
 }
 
 static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
 {
+	struct items items = {};
 	struct proc_fds fds;
-	bool sent;
 
 	reply->answer.ret = host->list_fds(host, pid, &fds);
 	reply->answer.num_others = fds.num_others;
-	sent = add_process(reply, pid, 0, &fds);
+	add_process(&items, pid, 0, &fds);
 	free(fds.entry);
-	return sent && send_answer(reply, -1);
+	return send_processes(reply, &items);
 }
 
 static bool reply_debugfs_list(struct reply *reply, const struct host *host)
 {
-	struct answer *answer = &reply->answer;
-	struct debugfs_dirs dirs;
-	bool sent = true;
-	size_t i;
+	struct debugfs_dirs dirs = {};
+	bool sent;
 
-	answer->ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
-	if (!answer->ret) {
-		for (i = 0; sent && i < dirs.count; i++) {
-			sent = make_room(reply);
-			answer->dir[answer->num_items++] = (struct directory) {
-				.pid = dirs.dir[i].pid,
-				.fd = dirs.dir[i].fd,
-				.ino = dirs.dir[i].ino,
-			};
-		}
-		free(dirs.dir);
-	}
-	return sent && send_answer(reply, -1);
+	reply->answer.ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
+	if (reply->answer.ret)
+		return send_answer(reply, -1);
+	sent = send_items(reply, dirs.dir, dirs.count);
+	free(dirs.dir);
+	return sent;
 }
 
 static bool reply_debugfs(struct reply *reply, const struct host *host,
@@ -240,43 +296,34 @@ static bool reply_debugfs(struct reply *reply, const struct host *host,
 {
 	struct answer *answer = &reply->answer;
 	struct debugfs_vm vm;
-	bool sent = true;
-	size_t i;
+	bool sent;
 
 	answer->ret = host->read_debugfs ?
 		      host->read_debugfs(host, request->pid, request->fd, &vm) : -ENOTSUP;
-	if (!answer->ret) {
-		answer->pid = vm.pid;
-		answer->ino = vm.ino;
-		answer->num_vcpus = vm.num_vcpus;
-		answer->num_denied = vm.num_denied;
-		for (i = 0; sent && i < vm.count; i++) {
-			sent = make_room(reply);
-			answer->value[answer->num_items++] = vm.value[i];
-		}
-		free(vm.value);
-	}
-	return sent && send_answer(reply, -1);
+	if (answer->ret)
+		return send_answer(reply, -1);
+	answer->pid = vm.pid;
+	answer->ino = vm.ino;
+	answer->num_vcpus = vm.num_vcpus;
+	answer->num_denied = vm.num_denied;
+	sent = send_items(reply, vm.value, vm.count);
+	free(vm.value);
+	return sent;
 }
 
 static bool reply_threads(struct reply *reply, const struct host *host,
 			  const struct request *request)
 {
-	struct answer *answer = &reply->answer;
 	struct proc_threads threads;
-	bool sent = true;
-	size_t i;
+	bool sent;
 
-	answer->ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
-	if (!answer->ret) {
-		answer->whole = threads.whole;
-		for (i = 0; sent && i < threads.count; i++) {
-			sent = make_room(reply);
-			answer->thread[answer->num_items++] = threads.thread[i];
-		}
-		free(threads.thread);
-	}
-	return sent && send_answer(reply, -1);
+	reply->answer.ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
+	if (reply->answer.ret)
+		return send_answer(reply, -1);
+	reply->answer.whole = threads.whole;
+	sent = send_items(reply, threads.thread, threads.count);
+	free(threads.thread);
+	return sent;
 }
 
 static bool reply_stats(struct reply *reply, const struct host *host,
@@ -292,7 +339,9 @@ static bool reply_stats(struct reply *reply, const struct host *host,
 	int stats;
 	bool sent;
 
+	set_alarm(patience_ns());
 	stats = host->get_stats(host, request->pid, &fd, &answer->vm, &error);
+	set_alarm(0);
 	answer->ret = stats < 0 ? -1 : 0;
 	answer->step = error.step;
 	answer->err = error.err;
@@ -315,7 +364,7 @@ static bool makes_sense(const struct request *request)
 		return request->fd >= 0;
 	if (request->question == ASK_STATS)
 		return request->fd >= 0 && request->link >= LINK_VM && request->is_stats <= 1;
-	return request->question < ASK_STATS;
+	return request->question < ASK_STATS && request->without_memory <= 1;
 }
 
 static bool reply_to(int socket, const struct request *request, const struct host *host)
@@ -328,8 +377,7 @@ static bool reply_to(int socket, const struct request *request, const struct hos
 	case ASK_FDS:
 		return reply_fds(&reply, host, request->pid);
 	case ASK_IDENTITY:
-		host->identify(host, request->pid, &reply.answer.identity);
-		break;
+		return reply_identity(&reply, host, request);
 	case ASK_THREAD_GROUP:
 		reply.answer.ret = host->thread_group(host, request->pid);
 		break;
@@ -386,11 +434,52 @@ static void ignore_signals(void)
 }
 
 __attribute__((__noreturn__))
+static void be_worker(const struct host *host, pid_t parent)
+{
+	sigset_t alarm;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(STATUS_ERROR);
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
+}
+
+/* Answers for a worker that died while a process made it wait, and starts another one. */
+static int supervise(const struct host *host)
+{
+	const struct reply late = {
+		.socket = BROKER_SOCKET,
+		.answer = { .ret = -ETIMEDOUT, .step = HOST_TAKE, .err = ETIMEDOUT, },
+	};
+	pid_t self = getpid(), worker;
+	int status;
+
+	for (;;) {
+		worker = fork();
+		if (!worker)
+			be_worker(host, self);
+		if (worker < 0 || waitpid(worker, &status, 0) != worker)
+			return STATUS_ERROR;
+		if (WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (WTERMSIG(status) != SIGALRM || !send_answer(&late, -1))
+			return STATUS_ERROR;
+		lose_patience();
+	}
+}
+
+__attribute__((__noreturn__))
 static void be_broker(int socket, const struct host *host, pid_t parent)
 {
 	const struct reply ready = { .socket = BROKER_SOCKET, };
 
 	ignore_signals();
+	/* They may have been ignored: its worker is waited for, and dies of the other one. */
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "kvmstat-broker");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || !arrange_files(socket) ||
@@ -399,7 +488,7 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	close_files_above_stderr();
 	if (!send_answer(&ready, -1))
 		_exit(STATUS_ERROR);
-	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
+	_exit(supervise(host));
 }
 
 /* The side that asks. */
@@ -411,33 +500,11 @@ static void lose_broker(void)
 	exit(STATUS_ERROR);
 }
 
-static bool item_makes_sense(enum question question, const struct answer *answer, size_t i)
-{
-	switch (question) {
-	case ASK_THREADS:
-		return answer->thread[i].tid > 0 && answer->thread[i].times.has_ready <= 1 &&
-		       answer->thread[i].times.num_threads == 1;
-	case ASK_DEBUGFS_LIST:
-		return answer->dir[i].pid > 0 && answer->dir[i].fd >= 0;
-	case ASK_DEBUGFS:
-		return memchr(answer->value[i].file, '\0', sizeof(answer->value[i].file));
-	default:
-		/* See take_item(). */
-		return true;
-	}
-}
-
 static bool is_whole(enum question question, const struct answer *answer, size_t length)
 {
-	size_t i;
-
-	if (length < offsetof(struct answer, item) || answer->num_items > MAX_ITEMS ||
+	if (length < offsetof(struct answer, items) || answer->num_items > MAX_ITEMS ||
 	    length != answer_size(question, answer))
 		return false;
-	for (i = 0; i < answer->num_items; i++) {
-		if (!item_makes_sense(question, answer, i))
-			return false;
-	}
 	return answer->pid >= 0 && answer->step <= HOST_STATS &&
 	       identity_is_valid(&answer->identity);
 }
@@ -506,17 +573,25 @@ static void ask(const struct host *host, const struct request *request, struct a
 		lose_broker();
 }
 
-/* What follows the answer; false if it was the last one. */
-static bool receive_more(const struct host *host, const struct request *request,
-			 struct answer *answer)
+/* All items of the answer, in *@answer the last part. The caller frees them. */
+static void *ask_items(const struct host *host, const struct request *request,
+		       struct answer *answer, size_t *count)
 {
 	const struct broker *broker = (const struct broker *)host;
+	size_t size = item_size(request->question);
+	char *items = NULL;
 
-	if (!answer->more)
-		return false;
-	if (!receive(broker, request->question, answer, NULL))
-		lose_broker();
-	return true;
+	*count = 0;
+	ask(host, request, answer, NULL);
+	for (;;) {
+		items = xreallocarray(items, *count + answer->num_items + 1, size);
+		memcpy(items + *count * size, answer->items, answer->num_items * size);
+		*count += answer->num_items;
+		if (!answer->more)
+			return items;
+		if (!receive(broker, request->question, answer, NULL))
+			lose_broker();
+	}
 }
 
 /* Who looks for a process, or for a file descriptor, relies on their order. */
@@ -550,18 +625,16 @@ static void take_item(struct proc_list *list, const struct item *item)
 		proc_fds_add(&last->fds, &fd);
 }
 
-/* In *@answer the last one. */
 static void ask_list(const struct host *host, const struct request *request,
 		     struct proc_list *list, struct answer *answer)
 {
-	size_t i;
+	size_t i, count;
+	struct item *item = ask_items(host, request, answer, &count);
 
 	*list = (struct proc_list) {};
-	ask(host, request, answer, NULL);
-	do {
-		for (i = 0; i < answer->num_items; i++)
-			take_item(list, &answer->item[i]);
-	} while (receive_more(host, request, answer));
+	for (i = 0; i < count; i++)
+		take_item(list, &item[i]);
+	free(item);
 }
 
 static int broker_list(const struct host *host, struct proc_list *list)
@@ -592,11 +665,20 @@ static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *
 
 static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
-	const struct request request = { .question = ASK_IDENTITY, .pid = pid, };
+	struct request request = {
+		.question = ASK_IDENTITY,
+		.pid = pid,
+		.without_memory = identity->without_memory,
+	};
 	struct answer answer;
 
 	ask(host, &request, &answer, NULL);
+	if (answer.ret == -ETIMEDOUT && !request.without_memory) {
+		request.without_memory = true;
+		ask(host, &request, &answer, NULL);
+	}
 	*identity = answer.identity;
+	identity->without_memory = request.without_memory;
 }
 
 static pid_t broker_thread_group(const struct host *host, pid_t pid)
@@ -608,14 +690,6 @@ static pid_t broker_thread_group(const struct host *host, pid_t pid)
 	return answer.ret;
 }
 
-/* Who looks for one of them relies on their order, too. */
-static void take_thread(struct proc_threads *threads, const struct proc_thread *thread)
-{
-	if (threads->count && threads->thread[threads->count - 1].tid >= thread->tid)
-		lose_broker();
-	proc_threads_add(threads, thread);
-}
-
 static int broker_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			       struct proc_threads *threads)
 {
@@ -624,29 +698,23 @@ static int broker_read_threads(const struct host *host, pid_t pid, unsigned int 
 		.pid = pid,
 		.num_vcpus = num_vcpus,
 	};
+	const struct proc_thread *thread;
 	struct answer answer;
-	size_t i;
+	pid_t last = 0;
 
 	*threads = (struct proc_threads) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_thread(threads, &answer.thread[i]);
-	} while (receive_more(host, &request, &answer));
+	threads->thread = ask_items(host, &request, &answer, &threads->count);
 	threads->whole = answer.whole;
+	/* Who looks for one of them relies on their order, too. */
+	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
+		if (thread->tid <= last || thread->times.has_ready > 1 ||
+		    thread->times.num_threads != 1)
+			lose_broker();
+		last = thread->tid;
+	}
 	if (answer.ret)
 		free(threads->thread);
 	return answer.ret;
-}
-
-/* Also that they are in order, so that there is an end of them. */
-static void take_dir(struct debugfs_dirs *dirs, const struct directory *from)
-{
-	const struct debugfs_dir dir = { .pid = from->pid, .fd = from->fd, .ino = from->ino, };
-
-	if (dirs->count && debugfs_compare_dirs(&dirs->dir[dirs->count - 1], &dir) >= 0)
-		lose_broker();
-	debugfs_dirs_add(dirs, &dir);
 }
 
 static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
@@ -655,12 +723,14 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 	struct answer answer;
 	size_t i;
 
-	*dirs = (struct debugfs_dirs) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++)
-			take_dir(dirs, &answer.dir[i]);
-	} while (receive_more(host, &request, &answer));
+	dirs->dir = ask_items(host, &request, &answer, &dirs->count);
+	/* Also that they are in order, so that there is an end of them. */
+	for (i = 0; i < dirs->count; i++) {
+		if (dirs->dir[i].pid <= 0 || dirs->dir[i].fd < 0 || dirs->dir[i].process ||
+		    dirs->dir[i].seen || dirs->dir[i].unowned ||
+		    (i && debugfs_compare_dirs(&dirs->dir[i - 1], &dirs->dir[i]) >= 0))
+			lose_broker();
+	}
 	if (answer.ret)
 		free(dirs->dir);
 	return answer.ret;
@@ -669,23 +739,26 @@ static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dir
 static int broker_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
 {
 	const struct request request = { .question = ASK_DEBUGFS, .pid = pid, .fd = fd, };
+	struct debugfs_value *value;
 	struct answer answer;
-	size_t i;
+	size_t i, count;
 
-	*vm = (struct debugfs_vm) {};
-	ask(host, &request, &answer, NULL);
-	do {
-		for (i = 0; i < answer.num_items; i++) {
-			if (!debugfs_add(vm, &answer.value[i]))
-				lose_broker();
-		}
-	} while (receive_more(host, &request, &answer));
-	vm->pid = answer.pid;
-	vm->ino = answer.ino;
-	vm->num_vcpus = answer.num_vcpus;
-	vm->num_denied = answer.num_denied;
+	value = ask_items(host, &request, &answer, &count);
+	*vm = (struct debugfs_vm) {
+		.value = value,
+		.count = count,
+		.pid = answer.pid,
+		.ino = answer.ino,
+		.num_vcpus = answer.num_vcpus,
+		.num_denied = answer.num_denied,
+	};
+	for (i = 0; i < count; i++) {
+		if (count > DEBUGFS_MAX_VALUES ||
+		    !memchr(value[i].file, '\0', sizeof(value[i].file)))
+			lose_broker();
+	}
 	if (answer.ret)
-		free(vm->value);
+		free(value);
 	return answer.ret;
 }
 

@@ -11,7 +11,9 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -147,6 +149,16 @@ static const struct rule broker_rules[] = {
 	CALL(pidfd_getfd),
 	CALL(ioctl, IS(1, KVM_GET_STATS_FD)),
 	CALL(ioctl, IS(1, KVM_CHECK_EXTENSION)),
+	/* Its worker, which dies of an alarm when a process makes it wait. */
+	CALL(clone, IS(0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD)),
+	CALL(wait4),
+	CALL(getpid),
+	CALL(getppid),
+	CALL(setitimer),
+	CALL(rt_sigprocmask),
+	CALL(prctl, IS(0, PR_SET_PDEATHSIG)),
+	/* Where the kernel has no clock in the process' memory. */
+	CALL(clock_gettime),
 };
 
 static const struct rule terminal_rules[] = {

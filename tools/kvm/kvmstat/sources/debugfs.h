@@ -38,7 +38,7 @@ struct debugfs_dir {
 	int fd;
 	uint64_t ino;			/* a later one of the same name has another */
 	pid_t process;			/* for the caller, 0 at first, */
-	bool seen;			/* and false */
+	bool seen, unowned;		/* and false */
 };
 
 struct debugfs_dirs {

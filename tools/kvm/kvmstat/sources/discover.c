@@ -145,13 +145,14 @@ static bool needs_vcpu_files(const struct process *process)
 }
 
 /* Both take over the file. */
-static void take_vm(struct inventory *inventory, struct process *process,
+static void take_vm(struct inventory *inventory, struct process *process, int fd,
 		    struct statsfile *file, uint64_t number)
 {
 	/* Its end, once. */
 	struct epoll_event event = { .events = EPOLLONESHOT, };
 	struct vm *vm = inventory_add_vm(inventory, process);
 
+	vm->fd = fd;
 	vm->file = *file;
 	vm->number = number;
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, file->source.fd, &event);
@@ -217,16 +218,54 @@ static void open_statistics(struct inventory *inventory, struct process *process
 	} else if (vm) {
 		take_vcpu(inventory, process, vm, &file, fd->link);
 	} else {
-		take_vm(inventory, process, &file, number);
+		take_vm(inventory, process, fd->fd, &file, number);
 	}
 }
 
+#define SILENT "it makes others wait, in a system call that has not ended; what it holds back is asked for again from time to time"
+
+/* Twice as long each time: a process that does this on purpose costs the others less and less. */
+static void note_silence(struct inventory *inventory, const struct process *process,
+			 struct silence *silence)
+{
+	uint64_t wait_ns = silence->wait_ns ? 2 * silence->wait_ns : NSEC_PER_SEC;
+
+	silence->wait_ns = wait_ns < SILENCE_MOST_NS ? wait_ns : SILENCE_MOST_NS;
+	silence->until_ns = monotonic_ns() + silence->wait_ns;
+	inventory_blame(inventory, process, SILENT);
+}
+
+static bool is_full(const struct host_error *error)
+{
+	return error->err == EMFILE || error->err == ENFILE;
+}
+
+/* So it is for all that come after it in this look: they are counted. */
+static void note_full(struct inventory *inventory, const struct host_error *error, size_t count)
+{
+	inventory->is_full = true;
+	inventory->num_missing += count;
+	inventory_add_problem(inventory, host_explain(error));
+}
+
 /* That the process is not gone after the answer shows that it was asked, and no other. */
-static int get_stats(const struct host *host, const struct process *process,
+static int get_stats(struct inventory *inventory, struct process *process,
 		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
 {
-	int stats = host->get_stats(host, process->pid, fd, number, error);
+	const struct host *host = inventory->host;
+	int stats = -1;
 
+	*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
+	if (monotonic_ns() < process->files.until_ns)
+		return -1;
+	if (inventory->is_full)
+		error->err = EMFILE;
+	else
+		stats = host->get_stats(host, process->pid, fd, number, error);
+	if (stats < 0 && is_full(error))
+		note_full(inventory, error, 1);
+	if (stats < 0 && error->err == ETIMEDOUT)
+		note_silence(inventory, process, &process->files);
 	if (!host->is_gone(process->pidfd))
 		return stats;
 	if (stats >= 0)
@@ -235,20 +274,42 @@ static int get_stats(const struct host *host, const struct process *process,
 	return -1;
 }
 
-static void add_closed_vm(struct inventory *inventory, struct process *process,
+static void add_closed_vm(struct inventory *inventory, struct process *process, int fd,
 			  const struct host_error *error)
 {
 	struct vm *vm = inventory_add_vm(inventory, process);
 
+	vm->fd = fd;
 	if (host_refuses(error))
 		vm->refusal = *error;
 	note_vm(process, vm);
 }
 
-static void identify(const struct host *host, struct process *process)
+static void identify(struct inventory *inventory, struct process *process)
 {
+	const struct host *host = inventory->host;
+	bool is_silent = monotonic_ns() < process->memory.until_ns;
+
+	process->identity.without_memory = is_silent;
 	host->identify(host, process->pid, &process->identity);
+	if (!process->identity.without_memory)
+		process->memory = (struct silence) {};
 	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
+	if (process->identity.without_memory && !is_silent)
+		note_silence(inventory, process, &process->memory);
+}
+
+/* Whether another answer than before is possible. */
+static bool may_be_called_otherwise(const struct process *process)
+{
+	return process->identity.without_memory && monotonic_ns() >= process->memory.until_ns;
+}
+
+/* At the next look there is another process or file, or an answer. */
+static bool is_passing(const struct host_error *error)
+{
+	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
+	       is_full(error);
 }
 
 /* Returns whether that took more than to see that there is nothing to be had. */
@@ -256,7 +317,6 @@ static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
 	struct vm *closed = find_closed_vm(inventory, process);
-	const struct host *host = inventory->host;
 	struct host_error error;
 	uint64_t number;
 	int stats;
@@ -271,8 +331,8 @@ static bool look_at(struct inventory *inventory, struct process *process,
 		fd->seen = true;
 		return false;
 	}
-	stats = get_stats(host, process, fd, &number, &error);
-	if (stats < 0 && (error.err == ESRCH || error.err == EBADF))
+	stats = get_stats(inventory, process, fd, &number, &error);
+	if (stats < 0 && is_passing(&error))
 		return true;
 	fd->seen = true;
 	if (stats >= 0) {
@@ -282,7 +342,7 @@ static bool look_at(struct inventory *inventory, struct process *process,
 	if (fd->link != LINK_VM || !host_refuses(&error))
 		report_host_error(inventory, process, &error);
 	if (fd->link == LINK_VM)
-		add_closed_vm(inventory, process, &error);
+		add_closed_vm(inventory, process, fd->fd, &error);
 	return true;
 }
 
@@ -343,8 +403,8 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 		fd->seen = true;
 		return;
 	}
-	source.fd = get_stats(inventory->host, process, fd, &number, &host_error);
-	if (source.fd < 0 && (host_error.err == ESRCH || host_error.err == EBADF))
+	source.fd = get_stats(inventory, process, fd, &number, &host_error);
+	if (source.fd < 0 && is_passing(&host_error))
 		return;
 	fd->seen = true;
 	if (source.fd < 0) {
@@ -462,6 +522,7 @@ static int look_at_dir(struct inventory *inventory, struct process *process,
 		*vm = inventory_add_vm(inventory, process);
 		(*vm)->refusal = *refusal;
 	}
+	(*vm)->fd = dir->fd;
 	take_sums(inventory, *vm, dir->fd, &values);
 	free(values.value);
 	*vm = NULL;
@@ -630,7 +691,7 @@ static void report_refusals(struct inventory *inventory)
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
 		/* What could not be taken is no fault of the VMM. */
-		if (vm->dead || !vm->refusal.err || vm->refusal_said ||
+		if (inventory->is_full || vm->dead || !vm->refusal.err || vm->refusal_said ||
 		    vm->process->reported.err || !held_vcpus(&vm->process->fds))
 			continue;
 		vm->refusal_said = true;
@@ -719,7 +780,7 @@ static const struct proc_fd *find_held(const struct vm *vm, const struct proc_fd
  * Whether the process has closed its VM and made another one, which the numbers of file
  * descriptors do not show: what it holds now is of another VM or vCPU than what was taken.
  */
-static bool is_remade(const struct inventory *inventory, const struct vm *vm,
+static bool is_remade(struct inventory *inventory, const struct vm *vm,
 		      const struct proc_fds *fds)
 {
 	const struct proc_fd *fd = vm->held.fd < 0 ? NULL : find_held(vm, fds);
@@ -731,7 +792,7 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 
 	if (!taken || taken->source.fd < 0 || !host->is_same)
 		return false;
-	stats = get_stats(host, vm->process, fd, &number, &error);
+	stats = get_stats(inventory, vm->process, fd, &number, &error);
 	if (stats < 0)
 		return false;
 	if (!host->is_same(taken->source.fd, stats))
@@ -741,7 +802,7 @@ static bool is_remade(const struct inventory *inventory, const struct vm *vm,
 }
 
 /* Before what comes instead is looked at. */
-static void end_closed_vm(const struct inventory *inventory, struct process *process,
+static void end_closed_vm(struct inventory *inventory, struct process *process,
 			  const struct proc_fds *fds)
 {
 	struct vm *vm = find_closed_vm(inventory, process);
@@ -762,8 +823,8 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 	free(process->fds.entry);
 	process->fds = fds;
 	/* It may have been another program when it was first looked at. */
-	if (has_new_vm(&process->fds))
-		identify(inventory->host, process);
+	if (has_new_vm(&process->fds) || may_be_called_otherwise(process))
+		identify(inventory, process);
 	if (!is_chosen(inventory, process))
 		return;
 
@@ -792,7 +853,7 @@ static struct process *open_process(struct inventory *inventory, pid_t pid,
 	if (pidfd < 0)
 		return NULL;
 	process = inventory_add_process(inventory, pid, pidfd);
-	identify(host, process);
+	identify(inventory, process);
 	epoll_ctl(inventory->events, EPOLL_CTL_ADD, pidfd, &event);
 	return process;
 }
@@ -846,9 +907,8 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	if (process && !listed->err) {
 		look_at_all(inventory, process, listed->fds);
 		listed->fds = (struct proc_fds) {};
-	} else if (!process && (error.err == EMFILE || error.err == ENFILE)) {
-		/* So it is for all of them. */
-		inventory_add_problem(inventory, host_explain(&error));
+	} else if (!process && is_full(&error)) {
+		note_full(inventory, &error, listed->fds.count);
 	} else if (!process && error.err != ESRCH) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
@@ -913,10 +973,58 @@ static void mark_dead(struct inventory *inventory)
 	}
 }
 
+/* Whether the process that made the VM has one. */
+static bool has_owner(const struct inventory *inventory, const struct debugfs_dir *dir)
+{
+	const struct process *process = inventory_find_process(inventory, dir->process);
+
+	return process && held_vms(&process->fds);
+}
+
+/* VMs that were handed over are those of processes that did not make them. */
+static size_t count_handed_over(const struct inventory *inventory)
+{
+	const struct process *process;
+	size_t i, count = 0;
+
+	for (i = 0; i < inventory->num_processes; i++) {
+		process = inventory->process[i];
+		if (!process->gone && !sums_next_dir(inventory, process, NULL))
+			count += held_vms(&process->fds);
+	}
+	return count;
+}
+
+/*
+ * debugfs has all VMs of the host: also one whose file descriptor is on its way between
+ * processes, or in a thread that has a table of its own. One that has come since the processes
+ * were listed is seen in the next look: what counts was without an owner in the last one, too.
+ * Nothing is looked into for this, anybody may have any number of them.
+ */
+static size_t count_unseen(struct inventory *inventory)
+{
+	struct debugfs_dirs *dirs = &inventory->debugfs;
+	size_t i, unseen = 0, handed_over;
+	struct debugfs_dir *dir;
+	bool is_unowned;
+
+	if (inventory->choice || sums_list(inventory))
+		return 0;
+	for (i = 0; i < dirs->count; i++) {
+		dir = &dirs->dir[i];
+		is_unowned = !has_owner(inventory, dir);
+		unseen += is_unowned && (dir->unowned || !inventory->has_counted);
+		dir->unowned = is_unowned;
+	}
+	inventory->has_counted = true;
+	handed_over = unseen ? count_handed_over(inventory) : 0;
+	return unseen > handed_over ? unseen - handed_over : 0;
+}
+
 static int look_at_host(struct inventory *inventory)
 {
-	struct proc_list list;
 	size_t i;
+	struct proc_list list;
 	int ret;
 
 	ret = inventory->host->list(inventory->host, &list);
@@ -927,6 +1035,7 @@ static int look_at_host(struct inventory *inventory)
 		for (i = 0; i < list.count; i++)
 			look_at_listed(inventory, &list.process[i]);
 		report_refusals(inventory);
+		inventory->num_unseen = count_unseen(inventory);
 	}
 	proc_list_free(&list);
 	return ret;
@@ -957,18 +1066,18 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 static bool has_name(const struct inventory *inventory, const char *name)
 {
 	const struct host *host = inventory->host;
-	struct process process = {};
+	struct identity identity;
 	struct proc_list list;
 	bool found = false;
 	size_t i;
 
 	if (!host->list(host, &list)) {
 		for (i = 0; i < list.count && !found; i++) {
-			process.pid = list.process[i].pid;
 			if (list.process[i].err)
 				continue;
-			identify(host, &process);
-			found = !strcmp(process.name, name);
+			identity.without_memory = false;
+			host->identify(host, list.process[i].pid, &identity);
+			found = !strcmp(identity.text[IDENTITY_NAME], name);
 		}
 	}
 	proc_list_free(&list);
@@ -980,6 +1089,8 @@ static int look(struct inventory *inventory, struct process *process)
 	int ret;
 
 	inventory->debugfs_listed = false;
+	inventory->is_full = false;
+	inventory->num_missing = 0;
 	if (!process)
 		return look_at_host(inventory);
 	ret = look_again(inventory, process);
@@ -1079,6 +1190,7 @@ static bool see_events(struct inventory *inventory, const struct process *only)
 	size_t i;
 
 	inventory->debugfs_listed = false;
+	inventory->is_full = false;
 	/* Each end is said once: this takes it off, so that it wakes nobody again. */
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
 		;

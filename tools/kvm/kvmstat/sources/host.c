@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -112,6 +113,17 @@ static int make_stats(int taken, struct host_error *error)
 	return -1;
 }
 
+/* Of Yama: 3 forbids it to everybody, root and whoever has CAP_SYS_PTRACE as well. */
+static int ptrace_scope(const struct host *host)
+{
+	char *path = xasprintf("%s/sys/kernel/yama/ptrace_scope", host->proc);
+	char text[16];
+
+	read_file(AT_FDCWD, path, text, sizeof(text));
+	free(path);
+	return atoi(text);
+}
+
 static int take_fd(const struct host *host, pid_t pid, int fd, struct host_error *error)
 {
 	int process, taken;
@@ -120,8 +132,10 @@ static int take_fd(const struct host *host, pid_t pid, int fd, struct host_error
 	if (process < 0)
 		return -1;
 	taken = syscall(SYS_pidfd_getfd, process, fd, 0);
-	if (taken < 0)
+	if (taken < 0) {
 		fail(error, HOST_TAKE, errno);
+		error->capability = ptrace_scope(host);
+	}
 	close(process);
 	return taken;
 }
@@ -241,9 +255,14 @@ char *host_explain(const struct host_error *error)
 	switch (error->err) {
 	case EPERM:
 	case EACCES:
+		if (error->step == HOST_TAKE && error->capability == 3)
+			return xasprintf("%s: no permission, for nobody until the next boot: kernel.yama.ptrace_scope is 3",
+					 step);
 		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
+	case ENOSYS:
+		return xasprintf("%s: not possible, Linux 5.6 or newer is needed", step);
 	case ENODATA:
 		return xasprintf("the recording has no statistics of it");
 	}

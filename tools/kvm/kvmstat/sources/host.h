@@ -32,7 +32,8 @@ enum host_step {
 struct host_error {
 	enum host_step step;
 	int err;
-	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno */
+	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno; */
+				/* HOST_TAKE: kernel.yama.ptrace_scope */
 	int debugfs;		/* HOST_STATS: -errno of debugfs, 0: it was not asked */
 };
 
@@ -47,7 +48,10 @@ struct host {
 	/* The KVM file descriptors of one: see proc_list_fds(). */
 	int (*list_fds)(const struct host *host, pid_t pid, struct proc_fds *fds);
 
-	/* See identity_read(). */
+	/*
+	 * See identity_read(). If that would wait for the process without end, the command line
+	 * is left out, and @identity->without_memory says so.
+	 */
 	void (*identify)(const struct host *host, pid_t pid, struct identity *identity);
 
 	/* See proc_thread_group(). */
@@ -64,7 +68,8 @@ struct host {
 	/*
 	 * Returns a statistics file for a file descriptor of the process, or -1, and in
 	 * *@vm the number of its VM: see proc_vm_number(). @fd is what was listed: should
-	 * it be another file by now, the error is EBADF.
+	 * it be another file by now, the error is EBADF; ETIMEDOUT if the process makes others
+	 * wait without end.
 	 */
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);

@@ -127,7 +127,10 @@ static const char *skip_prefix(const char *text, const char *prefix)
 static void read_cmdline(struct subject *subject)
 {
 	char *text = xcalloc(IDENTITY_CMDLINE + 1, 1);
-	size_t length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
+	size_t length = 0;
+
+	if (!subject->identity->without_memory)
+		length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
 
 	/* That of a process which wrote over it need not end in a NUL, but then it ends. */
 	if (length == IDENTITY_CMDLINE - 1) {
@@ -733,6 +736,22 @@ static void read_subject(struct subject *subject)
 	free(subject->cmdline);
 }
 
+/* Of a line whose second field is a name, with anything in it. */
+#define STAT_STARTED 22
+
+static uint64_t read_started(const struct subject *subject)
+{
+	const char *field;
+	char text[1024];
+	int i;
+
+	read_file(subject->dir, "stat", text, sizeof(text));
+	field = strrchr(text, ')');
+	for (i = 2; field && i < STAT_STARTED; i++)
+		field = strchr(field + 1, ' ');
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
 static int open_run(struct subject *subject, const char *run)
 {
 	struct stat info;
@@ -749,13 +768,14 @@ void identity_read(struct identity *identity, const char *proc, const char *run,
 	struct subject subject = { .pid = pid, .identity = identity, };
 	char path[PATH_MAX];
 
-	*identity = (struct identity) {};
+	*identity = (struct identity) { .without_memory = identity->without_memory, };
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	subject.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (subject.dir < 0)
 		return;
 	subject.run = open_run(&subject, run);
 	read_subject(&subject);
+	identity->started = read_started(&subject);
 	if (subject.run >= 0)
 		close(subject.run);
 	close(subject.dir);

@@ -29,6 +29,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "util/text.h"
@@ -95,11 +96,14 @@ enum identity_field {
 struct identity {
 	unsigned char source[IDENTITY_FIELDS];		/* enum identity_source */
 	char text[IDENTITY_FIELDS][TEXT_NAME_SIZE];
+	bool without_memory;		/* of the process, where its command line is */
+	uint64_t started;		/* the process, since boot, in 1/100 s; 0: not known */
 };
 
 /*
  * @proc and @run stand for /proc and /run; @run may be NULL. A process that is gone has
- * no name, nor anything else.
+ * no name, nor anything else. With @identity->without_memory the command line is left out: to
+ * read it takes a lock that the process can hold for ever.
  */
 void identity_read(struct identity *identity, const char *proc, const char *run, pid_t pid);
 

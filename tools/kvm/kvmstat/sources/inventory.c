@@ -151,6 +151,7 @@ struct vm *inventory_add_vm(struct inventory *inventory, struct process *process
 	struct vm *vm = xcalloc(1, sizeof(*vm));
 
 	vm->process = process;
+	vm->fd = -1;
 	vm->held.fd = -1;
 	inventory->found_any = true;
 	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
@@ -304,15 +305,35 @@ pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid)
 	return pid;
 }
 
+/* Takes over both. */
+static char *join(char *text, char *more)
+{
+	char *both = text ? xasprintf("%s; %s", text, more) : more;
+
+	if (text) {
+		free(text);
+		free(more);
+	}
+	return both;
+}
+
 char *inventory_explain_denied(const struct inventory *inventory)
 {
+	char *text = NULL;
+
 	if (inventory->is_hidden)
-		return xasprintf("/proc hides the processes of other users (hidepid); "
+		text = xasprintf("/proc hides the processes of other users (hidepid); "
 				 NEEDED_PERMISSION);
-	if (inventory->num_denied)
-		return xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
+	else if (inventory->num_denied)
+		text = xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
 				 inventory->num_denied);
-	return NULL;
+	if (inventory->num_missing)
+		text = join(text, xasprintf("%zu files of VMs and vCPUs are missing: too many open files; raise the limit (ulimit -Hn)",
+					    inventory->num_missing));
+	if (inventory->num_unseen)
+		text = join(text, xasprintf("debugfs has %zu VMs more than there are processes with VMs to be seen",
+					    inventory->num_unseen));
+	return text;
 }
 
 void inventory_forget_dead(struct inventory *inventory)

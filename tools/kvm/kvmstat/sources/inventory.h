@@ -34,6 +34,7 @@ struct vcpu {
  */
 struct vm {
 	struct process *process;
+	int fd;				/* of the process, which stands for the VM; or -1 */
 	struct statsfile file;
 	uint64_t number;		/* that the source knows it by */
 	uint64_t *values;		/* of which the file is a view, if it is none */
@@ -52,6 +53,14 @@ struct vm {
 	bool refusal_said;
 };
 
+/* Of a process that made others wait: until when it is not asked again. */
+struct silence {
+	uint64_t until_ns;
+	uint64_t wait_ns;
+};
+
+#define SILENCE_MOST_NS (64 * NSEC_PER_SEC)
+
 struct process {
 	pid_t pid;
 	int pidfd;			/* or -1, in a recording */
@@ -64,6 +73,8 @@ struct process {
 	bool has_split_vm;		/* one whose file does not */
 	bool has_new_vms;		/* of which debugfs may have sums */
 	struct host_error reported;
+	struct silence memory;		/* what its command line is in, */
+	struct silence files;		/* and those that are taken of it */
 };
 
 /* What of a VM cannot be had of a KVM that gives files to the VMM only: see held.h. */
@@ -114,7 +125,10 @@ struct inventory {
 	uint64_t problems_full_ns;	/* since when there are PROBLEMS_MAX */
 	bool incomplete;		/* there is something that should be shown and is not */
 	bool found_any;			/* VM, ever */
+	/* What hides VMs, at the last look. */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
+	size_t num_missing;		/* files beyond the limit of open files */
+	size_t num_unseen;		/* VMs in debugfs, of no process that is seen */
 	bool is_hidden;			/* /proc does not have the processes of others */
 	bool is_namespace;		/* and has those of a pid namespace only */
 	/* Readable when a process or a VM ends, or when KVM says that it makes one; or -1. */
@@ -127,6 +141,8 @@ struct inventory {
 	struct debugfs_dirs debugfs;	/* see sums_list() */
 	bool debugfs_listed;		/* in this look, */
 	int debugfs_err;		/* or why not */
+	bool has_counted;		/* those that are unseen, once */
+	bool is_full;			/* no file more can be opened in this look */
 	int uevents;			/* of KVM, or -1 */
 	struct maker {
 		pid_t pid;		/* which is to be looked into more than once, */
@@ -163,13 +179,14 @@ static inline struct process *inventory_find(struct inventory *inventory, pid_t 
 	return inventory->source->find(inventory, pid);
 }
 
-/* Whether there are processes that may not be looked into: any of them may have VMs. */
+/* Whether there may be VMs that are not seen. */
 static inline bool inventory_is_denied(const struct inventory *inventory)
 {
-	return inventory->num_denied || inventory->is_hidden;
+	return inventory->num_denied || inventory->is_hidden || inventory->num_missing ||
+	       inventory->num_unseen;
 }
 
-/* Which these are, and what lacks: one line, NULL if there are none. The caller frees it. */
+/* What hides them, and what lacks: one line, NULL if nothing does. The caller frees it. */
 char *inventory_explain_denied(const struct inventory *inventory);
 
 /* Whether a VM is called so, chosen or not, which is not looked into. */

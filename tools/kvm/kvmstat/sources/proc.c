@@ -44,14 +44,19 @@ int parse_kvm_link(const char *target, bool *is_stats)
 	return LINK_OTHER;
 }
 
-static int link_at(int dir, const char *path, bool *is_stats)
+/* 0, or -errno if it may not be known what the file descriptor is. */
+static int read_fd(int dir, const char *path, struct proc_fd *fd)
 {
 	char target[64];
 
+	errno = 0;
 	/* A longer one is none of KVM's. */
-	if (!read_link(dir, path, target, sizeof(target)))
-		return LINK_OTHER;
-	return parse_kvm_link(target, is_stats);
+	fd->link = LINK_OTHER;
+	if (read_link(dir, path, target, sizeof(target)))
+		fd->link = parse_kvm_link(target, &fd->is_stats);
+	else if (errno == EACCES || errno == EPERM)
+		return -errno;
+	return 0;
 }
 
 /* A file descriptor of the process' directory or -errno. */
@@ -63,6 +68,19 @@ static int open_process(const char *proc, pid_t pid)
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return dir < 0 ? -errno : dir;
+}
+
+/* The number of the directory, 0 if there is none. */
+static ino_t dir_number(const char *proc, pid_t pid)
+{
+	struct stat info = {};
+	int dir = open_process(proc, pid);
+
+	if (dir < 0)
+		return 0;
+	fstat(dir, &info);
+	close(dir);
+	return info.st_ino;
 }
 
 static DIR *open_fds(const char *proc, pid_t pid)
@@ -142,6 +160,7 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 	struct dirent *entry;
 	uint64_t fd;
 	DIR *stream;
+	int ret = 0;
 
 	*fds = (struct proc_fds) {};
 	stream = open_fds(proc, pid);
@@ -149,17 +168,26 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 		return -errno;
 
 	/* A process that dies meanwhile has no more entries: that is no error. */
-	while ((entry = readdir(stream))) {
+	while (!ret && (entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 0, INT_MAX, &fd))
 			continue;
 		found.fd = fd;
-		found.link = link_at(dirfd(stream), entry->d_name, &found.is_stats);
+		ret = read_fd(dirfd(stream), entry->d_name, &found);
 		if (found.link != LINK_OTHER)
 			proc_fds_add(fds, &found);
 		else
 			fds->num_others++;
 	}
 	closedir(stream);
+	/*
+	 * Root may list them all without CAP_SYS_PTRACE, and see of none what it is. Those of a
+	 * process that has died meanwhile look the same.
+	 */
+	if (ret) {
+		free(fds->entry);
+		*fds = (struct proc_fds) {};
+		return dir_number(proc, pid) ? ret : -ENOENT;
+	}
 	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
 	if (fds->count)
 		qsort(fds->entry, fds->count, sizeof(*fds->entry), compare_fds);
@@ -197,19 +225,6 @@ void proc_memory_free(struct proc_memory *memory)
 		free(memory->known[i].fds.entry);
 	free(memory->known);
 	*memory = (struct proc_memory) {};
-}
-
-/* The number of the directory, 0 if there is none. */
-static ino_t dir_number(const char *proc, pid_t pid)
-{
-	struct stat info = {};
-	int dir = open_process(proc, pid);
-
-	if (dir < 0)
-		return 0;
-	fstat(dir, &info);
-	close(dir);
-	return info.st_ino;
 }
 
 static int compare_known(const void *pid, const void *known)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads recordings. Numbers are put together byte by byte: what wrote the file and what
- * reads it can be of any architecture.
+ * Writes and reads recordings.
  */
 #include <errno.h>
 #include <limits.h>
@@ -9,21 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
 
 #include "sources/recording.h"
 #include "sources/schema.h"
-#include "util/text.h"
 #include "util/util.h"
 
-/* key, CLOCK_REALTIME, CLOCK_MONOTONIC */
-#define SAMPLE_HEADER_SIZE 17
+#define MAX_SCHEMAS 256
 
-/* Over all schemas. */
-#define MAX_DESC (4u * STATSFILE_MAX_DESC)
-#define MAX_VALUE_NAMES (4u * STATSFILE_MAX_VALUE_NAMES)
-#define MAX_VMS 65536u
-
-__attribute__((__format__(__printf__, 2, 3)))
+__printf(2, 3)
 static int fail(struct statsfile_error *error, const char *format, ...)
 {
 	va_list args;
@@ -34,32 +29,32 @@ static int fail(struct statsfile_error *error, const char *format, ...)
 	return -EINVAL;
 }
 
-uint32_t recording_checksum(const unsigned char *data, size_t size)
+/* CRC-32 as in zlib, which need not be there. */
+static uint32_t checksum(const void *data, size_t size)
 {
 	static uint32_t table[256];
-	uint32_t sum = ~0u;
+	const unsigned char *byte = data;
 	unsigned int i, bit;
-	size_t at;
+	uint32_t sum = ~0u;
 
-	if (!table[1]) {
-		for (i = 0; i < ARRAY_SIZE(table); i++) {
-			table[i] = i;
-			for (bit = 0; bit < 8; bit++)
-				table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
-		}
+	for (i = 0; !table[255] && i < ARRAY_SIZE(table); i++) {
+		table[i] = i;
+		for (bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
 	}
-	for (at = 0; at < size; at++)
-		sum = sum >> 8 ^ table[(sum ^ data[at]) & 0xff];
+	for (; size--; byte++)
+		sum = sum >> 8 ^ table[(sum ^ *byte) & 0xff];
 	return ~sum;
 }
 
-/* A fuzzer could not know them. */
-static bool has_checksum(const unsigned char *data, size_t size, uint32_t expected)
+static uint32_t block_checksum(const struct recording_block *block)
 {
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-	return true;
-#endif
-	return recording_checksum(data, size) == expected;
+	return checksum(block, offsetof(struct recording_block, checksum));
+}
+
+static uint32_t magic_checksum(const struct recording_magic *magic)
+{
+	return checksum(magic, offsetof(struct recording_magic, checksum));
 }
 
 uint64_t recorded_vm_num_values(const struct recorded_vm *vm)
@@ -68,20 +63,20 @@ uint64_t recorded_vm_num_values(const struct recorded_vm *vm)
 	       (vm->vcpu_schema ? (uint64_t)vm->num_vcpus * vm->vcpu_schema->num_values : 0);
 }
 
+static int compare_serials(const void *a, const void *b)
+{
+	const struct recorded_vm *left = a, *right = b;
+
+	return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial)
 {
-	size_t first = 0, end = snapshot->num_vms, middle;
+	const struct recorded_vm wanted = { .serial = serial, };
 
-	while (first < end) {
-		middle = first + (end - first) / 2;
-		if (snapshot->vm[middle].serial == serial)
-			return &snapshot->vm[middle];
-		if (snapshot->vm[middle].serial < serial)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return NULL;
+	if (!snapshot->num_vms)
+		return NULL;
+	return bsearch(&wanted, snapshot->vm, snapshot->num_vms, sizeof(wanted), compare_serials);
 }
 
 void recorded_vm_free(struct recorded_vm *vm)
@@ -94,6 +89,8 @@ void recorded_vm_free(struct recorded_vm *vm)
 		statsfile_schema_put(vm->vcpu_schema);
 	free(vm->vcpu);
 	free(vm->values);
+	free(vm->threads.thread);
+	free(vm->number);
 	*vm = (struct recorded_vm) {};
 }
 
@@ -116,10 +113,224 @@ void recording_host_free(struct recording_host *host)
 	*host = (struct recording_host) {};
 }
 
-/* What is left of a content; once something was wrong with it, it gives zeros. */
+/*
+ * What the values of a VM are differences to, and how many of them: where the key has it, too.
+ * vCPUs that came since are behind those.
+ */
+static size_t values_of_key(const struct snapshot *key, const struct recorded_vm *vm,
+			    const uint64_t **values)
+{
+	const struct recorded_vm *base = snapshot_find(key, vm->serial);
+	uint64_t count = recorded_vm_num_values(vm);
+
+	if (!base || base->schema != vm->schema ||
+	    (base->vcpu_schema && base->vcpu_schema != vm->vcpu_schema))
+		return 0;
+	*values = base->values;
+	return recorded_vm_num_values(base) < count ? recorded_vm_num_values(base) : count;
+}
+
+/* Writing */
+
+static void put(struct bytes *bytes, const void *data, size_t size)
+{
+	if (size > bytes->room - bytes->size) {
+		bytes->room = 2 * bytes->room + size;
+		bytes->data = xreallocarray(bytes->data, bytes->room, 1);
+	}
+	if (size)
+		memcpy(bytes->data + bytes->size, data, size);
+	bytes->size += size;
+}
+
+/* Into @to, which is smaller than @content: false if that is not possible. */
+static bool compress_content(const struct bytes *content, unsigned char *to, uint32_t *size)
+{
+#ifdef HAVE_ZLIB
+	uLongf length = content->size - 1;
+
+	if (content->size > 1 &&
+	    compress2(to, &length, content->data, content->size, Z_BEST_SPEED) == Z_OK) {
+		*size = length;
+		return true;
+	}
+#endif
+	(void)content;
+	(void)to;
+	(void)size;
+	return false;
+}
+
+/* Empties the content. */
+static void put_block(struct recording_writer *writer, struct recording_block *block,
+		      struct bytes *content)
+{
+	unsigned char *compressed = xcalloc(content->size, 1);
+	const unsigned char *data = content->data;
+
+	block->size = block->whole_size = content->size;
+	if (!writer->is_plain && compress_content(content, compressed, &block->size))
+		data = compressed;
+	block->content_checksum = checksum(data, block->size);
+	block->checksum = block_checksum(block);
+	put(&writer->block, block, sizeof(*block));
+	put(&writer->block, data, block->size);
+	free(compressed);
+	free(content->data);
+	*content = (struct bytes) {};
+}
+
+/* A text that is cut off has a 0 at its end all the same. */
+static void pack_text(char *to, size_t size, const char *text)
+{
+	snprintf(to, size, "%s", text);
+	text_make_printable(to);
+}
+
+void recording_begin(struct recording_writer *writer, const struct recording_host *host)
+{
+	struct recording_magic magic = { .text = RECORDING_MAGIC, .version = RECORDING_VERSION, };
+	struct recording_block block = { .type = RECORDING_HOST, };
+	struct packed_host packed = { .interval_ns = host->interval_ns, .pid = host->pid, };
+	struct bytes content = {};
+
+	magic.checksum = magic_checksum(&magic);
+	put(&writer->block, &magic, sizeof(magic));
+	pack_text(packed.version, sizeof(packed.version), host->version);
+	pack_text(packed.name, sizeof(packed.name), host->name);
+	pack_text(packed.release, sizeof(packed.release), host->release);
+	pack_text(packed.machine, sizeof(packed.machine), host->machine);
+	put(&content, &packed, sizeof(packed));
+	put_block(writer, &block, &content);
+}
+
+/* Its number; one that is new is written. */
+static size_t schema_number(struct recording_writer *writer, struct statsfile_schema *schema)
+{
+	struct recording_block block = { .type = RECORDING_SCHEMA, };
+	struct statsfile_source file;
+	struct bytes content = {};
+	size_t i;
+
+	if (!schema)
+		return 0;
+	for (i = 0; i < writer->num_schemas; i++) {
+		if (statsfile_schema_is_same(writer->schema[i], schema))
+			return i + 1;
+	}
+	writer->schema = xreallocarray(writer->schema, i + 1, sizeof(*writer->schema));
+	writer->schema[writer->num_schemas++] = statsfile_schema_get(schema);
+	file = schema_file(schema, "-");
+	put(&content, file.memory, file.size);
+	free((void *)file.memory);
+	put_block(writer, &block, &content);
+	return i + 1;
+}
+
+static void put_values(struct bytes *content, const struct snapshot *key,
+		       const struct recorded_vm *vm)
+{
+	const uint64_t *before = NULL;
+	size_t i, count = recorded_vm_num_values(vm), num_before;
+	uint64_t difference;
+
+	num_before = values_of_key(key, vm, &before);
+	for (i = 0; i < count; i++) {
+		difference = vm->values[i] - (i < num_before ? before[i] : 0);
+		put(content, &difference, sizeof(difference));
+	}
+}
+
+static void put_vm(struct recording_writer *writer, struct bytes *content,
+		   const struct recorded_vm *vm)
+{
+	struct packed_vm packed = {
+		.serial = vm->serial,
+		.early_ns = vm->early_ns,
+		.pid = vm->pid,
+		.ended = vm->ended,
+		.schema = schema_number(writer, vm->schema),
+		.vcpu_schema = schema_number(writer, vm->vcpu_schema),
+		.num_vcpus = vm->num_vcpus,
+		.num_vcpus_counted = vm->num_vcpus_counted,
+		.num_threads = vm->threads.count,
+		.num_numbers = vm->num_numbers,
+	};
+
+	pack_text(packed.name, sizeof(packed.name), vm->name);
+	pack_text(packed.id, sizeof(packed.id), vm->id);
+	put(content, &packed, sizeof(packed));
+	put_values(content, &writer->key, vm);
+	put(content, vm->threads.thread, vm->threads.count * sizeof(*vm->threads.thread));
+	put(content, vm->vcpu, vm->num_vcpus * sizeof(*vm->vcpu));
+	put(content, vm->number, vm->num_numbers * sizeof(*vm->number));
+}
+
+static size_t packed_size(const struct recorded_vm *vm)
+{
+	return sizeof(struct packed_vm) + 8 * recorded_vm_num_values(vm) +
+	       vm->threads.count * sizeof(*vm->threads.thread) +
+	       vm->num_vcpus * sizeof(*vm->vcpu) + vm->num_numbers * sizeof(*vm->number);
+}
+
+/* So that no sample is without a VM that others have. */
+static size_t leave_out(struct snapshot *snapshot)
+{
+	size_t i, kept = 0, left = RECORDING_MAX_CONTENT, count = snapshot->num_vms;
+
+	for (i = 0; i < count; i++) {
+		if (packed_size(&snapshot->vm[i]) > left) {
+			recorded_vm_free(&snapshot->vm[i]);
+			continue;
+		}
+		left -= packed_size(&snapshot->vm[i]);
+		snapshot->vm[kept++] = snapshot->vm[i];
+	}
+	snapshot->num_vms = kept;
+	return count - kept;
+}
+
+size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot)
+{
+	bool is_key = writer->num_samples++ % RECORDING_KEY_INTERVAL == 0;
+	struct recording_block block = {
+		.type = is_key ? RECORDING_KEY : RECORDING_SAMPLE,
+		.real_ns = snapshot->real_ns,
+		.monotonic_ns = snapshot->monotonic_ns,
+	};
+	size_t i, num_left_out = leave_out(snapshot);
+	struct bytes content = {};
+
+	if (is_key)
+		snapshot_free(&writer->key);
+	for (i = 0; i < snapshot->num_vms; i++)
+		put_vm(writer, &content, &snapshot->vm[i]);
+	put_block(writer, &block, &content);
+	if (is_key)
+		writer->key = *snapshot;
+	else
+		snapshot_free(snapshot);
+	*snapshot = (struct snapshot) {};
+	return num_left_out;
+}
+
+void recording_writer_free(struct recording_writer *writer)
+{
+	size_t i;
+
+	for (i = 0; i < writer->num_schemas; i++)
+		statsfile_schema_put(writer->schema[i]);
+	free(writer->schema);
+	free(writer->block.data);
+	snapshot_free(&writer->key);
+}
+
+/* Reading */
+
+/* What is left of a content; once something was wrong with it, nothing is. */
 struct reader {
 	const unsigned char *at;
-	const unsigned char *end;
+	size_t left;
 	const char *wrong;
 };
 
@@ -127,102 +338,48 @@ static void set_wrong(struct reader *reader, const char *what)
 {
 	if (!reader->wrong)
 		reader->wrong = what;
-	reader->at = reader->end;
+	reader->left = 0;
 }
 
-static uint64_t load(const unsigned char *from, unsigned int size)
+/* Zeros if there is not that much. */
+static void take(struct reader *reader, void *to, size_t size)
 {
-	uint64_t number = 0;
-
-	while (size--)
-		number = number << 8 | from[size];
-	return number;
-}
-
-static uint64_t get_fixed(struct reader *reader, unsigned int size)
-{
-	uint64_t number;
-
-	if ((size_t)(reader->end - reader->at) < size) {
+	if (!size)
+		return;
+	if (size > reader->left) {
 		set_wrong(reader, "it is too short");
-		return 0;
+		memset(to, 0, size);
+		return;
 	}
-	number = load(reader->at, size);
+	memcpy(to, reader->at, size);
 	reader->at += size;
-	return number;
+	reader->left -= size;
 }
 
-static uint64_t get_varint(struct reader *reader, uint64_t max)
+/* An array that is no larger than what is left. The caller frees it. */
+static void *take_array(struct reader *reader, size_t *count, size_t size)
 {
-	unsigned int shift = 0;
-	uint64_t number = 0, bits;
+	void *array;
 
-	for (;;) {
-		if (reader->at == reader->end) {
-			set_wrong(reader, "it is too short");
-			return 0;
-		}
-		bits = *reader->at & 0x7f;
-		if (shift > 63 || bits << shift >> shift != bits)
-			break;
-		number |= bits << shift;
-		shift += 7;
-		if (*reader->at++ & 0x80)
-			continue;
-		if (number <= max)
-			return number;
-		break;
-	}
-	set_wrong(reader, "a number is too large");
-	return 0;
-}
-
-static uint64_t get_signed(struct reader *reader)
-{
-	uint64_t number = get_varint(reader, UINT64_MAX);
-
-	return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
-}
-
-/* Whatever bytes they are, up to a 0. The caller frees it. */
-static char *get_bytes(struct reader *reader, size_t *length)
-{
-	char *bytes;
-
-	*length = get_varint(reader, RECORDING_MAX_STRING - 1);
-	if ((size_t)(reader->end - reader->at) < *length) {
+	if (*count > reader->left / size) {
 		set_wrong(reader, "it is too short");
-		*length = 0;
+		*count = 0;
 	}
-	bytes = xcalloc(*length + 1, 1);
-	memcpy(bytes, reader->at, *length);
-	reader->at += *length;
-	return bytes;
+	array = xcalloc(*count, size);
+	take(reader, array, *count * size);
+	return array;
 }
 
 /* Goes to a terminal. The caller frees it. */
-static char *get_string(struct reader *reader)
+static char *take_text(const char *field, size_t size)
 {
-	size_t length;
-	char *text = get_bytes(reader, &length);
-	char *copy = xasprintf("%s", text);
-
-	text_make_printable(text);
-	if (strlen(copy) != length || strcmp(copy, text))
-		set_wrong(reader, "a text is not printable");
-	free(copy);
-	return text;
-}
-
-/* Older versions have written what uname() said: nothing is found by that, it is only shown. */
-static char *get_host_string(struct reader *reader)
-{
-	size_t length;
-	char *text = get_bytes(reader, &length);
+	char *text = xasprintf("%.*s", (int)strnlen(field, size), field);
 
 	text_make_printable(text);
 	return text;
 }
+
+#define TAKE_TEXT(field) take_text(field, sizeof(field))
 
 static int read_at(const struct recording_source *source, uint64_t offset, void *to, size_t size)
 {
@@ -234,218 +391,152 @@ static int read_at(const struct recording_source *source, uint64_t offset, void 
 	return 0;
 }
 
-struct block {
-	uint32_t type;
-	uint32_t size;
-};
-
-/* Into recording->content, of which the first @block.size bytes count. */
-static int read_block(struct recording *recording, uint64_t offset, struct block *block,
-		      struct statsfile_error *error)
+static int uncompress_content(const struct recording_block *block, const unsigned char *content,
+			      unsigned char *whole, struct statsfile_error *error)
 {
-	const struct recording_source *source = &recording->source;
-	unsigned char header[BLOCK_HEADER_SIZE];
-	struct bytes *content = &recording->content;
-	int ret;
+#ifdef HAVE_ZLIB
+	uLongf size = block->whole_size;
 
-	ret = read_at(source, offset, header, sizeof(header));
-	if (ret)
-		return ret;
-	if (!has_checksum(header, 12, load(header + 12, 4)))
-		return fail(error, "the checksum of a block's header is wrong");
-	block->type = load(header, 4);
-	block->size = load(header + 4, 4);
-	if (block->size > RECORDING_MAX_BLOCK)
-		return fail(error, "a block of %u bytes, %u are possible", block->size,
-			    RECORDING_MAX_BLOCK);
-	/* Only what is there at all is worth the memory. */
-	if (block->size > source->size - offset - sizeof(header))
-		return -ENODATA;
-	/* There is something to point to even if the block is empty. */
-	if (block->size >= content->room) {
-		content->room = block->size + 1;
-		content->data = xreallocarray(content->data, content->room, 1);
-	}
-	ret = read_at(source, offset + sizeof(header), content->data, block->size);
-	if (ret)
-		return ret;
-	if (!has_checksum(content->data, block->size, load(header + 8, 4)))
-		return fail(error, "the checksum of a block is wrong");
-	return 0;
+	if (uncompress(whole, &size, content, block->size) == Z_OK && size == block->whole_size)
+		return 0;
+	return fail(error, "a block cannot be uncompressed");
+#else
+	(void)block;
+	(void)content;
+	(void)whole;
+	return fail(error, "it is compressed, and this kvmstat was built without zlib");
+#endif
 }
 
-static struct reader content_reader(const struct recording *recording, const struct block *block)
+/* A fuzzer could not know them. */
+static bool is_checksum(uint32_t found, uint32_t expected)
 {
-	return (struct reader) {
-		.at = recording->content.data,
-		.end = recording->content.data + block->size,
-	};
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	return true;
+#endif
+	return found == expected;
 }
 
-static int finish(const struct reader *reader, const char *what, struct statsfile_error *error)
-{
-	return reader->wrong ? fail(error, "%s: %s", what, reader->wrong) : 0;
-}
-
-static int parse_host(struct recording *recording, const struct block *block,
-		      struct statsfile_error *error)
-{
-	struct reader reader = content_reader(recording, block);
-	struct recording_host *host = &recording->host;
-
-	recording_host_free(host);
-	host->version = get_host_string(&reader);
-	host->name = get_host_string(&reader);
-	host->release = get_host_string(&reader);
-	host->machine = get_host_string(&reader);
-	host->interval_ns = get_varint(&reader, UINT64_MAX);
-	host->pid = get_varint(&reader, INT_MAX);
-	if (reader.wrong)
-		recording_host_free(host);
-	return finish(&reader, "the description of the host", error);
-}
-
-static void parse_desc(struct reader *reader, struct statsfile_desc *desc)
-{
-	desc->flags = get_varint(reader, UINT32_MAX);
-	desc->exponent = get_signed(reader);
-	desc->size = get_varint(reader, UINT16_MAX);
-	desc->first = get_varint(reader, STATSFILE_MAX_DATA / sizeof(uint64_t));
-	desc->bucket_size = get_varint(reader, UINT32_MAX);
-	desc->name = get_string(reader);
-}
-
-static void count_values(struct statsfile_schema *described, const struct statsfile_desc *desc)
-{
-	if (desc->first + desc->size > described->num_values)
-		described->num_values = desc->first + desc->size;
-}
-
-static void parse_value_names(struct reader *reader, struct statsfile_schema *described)
-{
-	struct statsfile_desc *desc = described->desc;
-	struct statsfile_value_name *name;
-	unsigned int i;
-
-	for (i = 0; i < described->num_value_names; i++) {
-		name = &described->value_name[i];
-		desc += get_varint(reader, described->desc + described->num_desc - desc - 1);
-		name->value = get_varint(reader, UINT32_MAX);
-		name->name = get_string(reader);
-		if (!desc->num_value_names++)
-			desc->value_names = name;
-	}
-}
-
-/* Of all schemas together: what they may have is limited, too. */
-static void count_parts(const struct recording *recording, uint64_t *num_desc,
-			uint64_t *num_value_names)
-{
-	size_t i;
-
-	*num_desc = 0;
-	*num_value_names = 0;
-	for (i = 0; i < recording->num_schemas; i++) {
-		*num_desc += recording->schema[i]->num_desc;
-		*num_value_names += recording->schema[i]->num_value_names;
-	}
-}
-
-/* What is allocated for @described the caller frees in any case. */
-static void describe_schema(struct recording *recording, struct reader *reader,
-			    struct statsfile_schema *described)
-{
-	uint64_t num_desc, num_value_names;
-	unsigned int i;
-
-	count_parts(recording, &num_desc, &num_value_names);
-	described->num_desc = get_varint(reader, MAX_DESC - num_desc);
-	described->desc = xcalloc(described->num_desc, sizeof(*described->desc));
-	for (i = 0; i < described->num_desc; i++) {
-		parse_desc(reader, &described->desc[i]);
-		count_values(described, &described->desc[i]);
-	}
-	/* Older recordings end before them. */
-	if (reader->at < reader->end && described->num_desc)
-		described->num_value_names = get_varint(reader,
-							MAX_VALUE_NAMES - num_value_names);
-	described->value_name = xcalloc(described->num_value_names,
-					sizeof(*described->value_name));
-	parse_value_names(reader, described);
-}
-
-static void free_described(struct statsfile_schema *described)
-{
-	unsigned int i;
-
-	for (i = 0; i < described->num_desc; i++)
-		free((char *)described->desc[i].name);
-	for (i = 0; i < described->num_value_names; i++)
-		free((char *)described->value_name[i].name);
-	free(described->desc);
-	free(described->value_name);
-}
-
-static int parse_schema(struct recording *recording, const struct block *block,
+/* In *@whole what is in the block, which the caller frees after 0. */
+static int read_content(const struct recording *recording, uint64_t offset,
+			struct recording_block *block, unsigned char **whole,
 			struct statsfile_error *error)
 {
-	struct reader reader = content_reader(recording, block);
-	struct statsfile_schema *schema = NULL, described = {};
+	const struct recording_source *source = &recording->source;
+	unsigned char *content;
 	int ret;
 
-	if (recording->num_schemas == RECORDING_MAX_SCHEMAS)
-		return fail(error, "more than %u schemas", RECORDING_MAX_SCHEMAS);
-	describe_schema(recording, &reader, &described);
-	ret = finish(&reader, "a schema", error);
-	if (!ret)
-		ret = schema_make(&schema, &described, NULL, error);
-	free_described(&described);
+	ret = read_at(source, offset, block, sizeof(*block));
 	if (ret)
 		return ret;
+	if (!is_checksum(block->checksum, block_checksum(block)))
+		return fail(error, "the checksum of a block's header is wrong");
+	if (block->whole_size > RECORDING_MAX_CONTENT || block->size > block->whole_size)
+		return fail(error, "a block of %u bytes, %u are possible", block->whole_size,
+			    RECORDING_MAX_CONTENT);
+	/* Only what is there at all is worth the memory. */
+	if (block->size > source->size - offset - sizeof(*block))
+		return -ENODATA;
+	content = xcalloc(block->size, 1);
+	ret = read_at(source, offset + sizeof(*block), content, block->size);
+	if (!ret && !is_checksum(block->content_checksum, checksum(content, block->size)))
+		ret = fail(error, "the checksum of a block is wrong");
+	*whole = content;
+	if (!ret && block->size != block->whole_size) {
+		*whole = xcalloc(block->whole_size, 1);
+		ret = uncompress_content(block, content, *whole, error);
+		free(content);
+	}
+	if (ret)
+		free(*whole);
+	return ret;
+}
+
+static int parse_host(struct recording *recording, const struct recording_block *block,
+		      const unsigned char *content, struct statsfile_error *error)
+{
+	struct reader reader = { .at = content, .left = block->whole_size, };
+	struct packed_host packed;
+
+	take(&reader, &packed, sizeof(packed));
+	if (reader.wrong)
+		return fail(error, "the description of the host: %s", reader.wrong);
+	if (packed.pid > INT_MAX || packed.interval_ns > INT64_MAX)
+		return fail(error, "the description of the host: a number is too large");
+	recording_host_free(&recording->host);
+	recording->host = (struct recording_host) {
+		.version = TAKE_TEXT(packed.version),
+		.name = TAKE_TEXT(packed.name),
+		.release = TAKE_TEXT(packed.release),
+		.machine = TAKE_TEXT(packed.machine),
+		.interval_ns = packed.interval_ns,
+		.pid = packed.pid,
+	};
+	return 0;
+}
+
+static int parse_schema(struct recording *recording, const struct recording_block *block,
+			const unsigned char *content, struct statsfile_error *error)
+{
+	const struct statsfile_source source = {
+		.fd = -1, .memory = content, .size = block->whole_size,
+	};
+	struct statsfile_error why;
+	struct statsfile file;
+
+	recording->schema_size += block->whole_size;
+	if (recording->num_schemas == MAX_SCHEMAS ||
+	    recording->schema_size > RECORDING_MAX_CONTENT)
+		return fail(error, "there are too many schemas");
+	if (statsfile_open(&file, &source, NULL, &why))
+		return fail(error, "a schema: %.150s", why.text);
 	recording->schema = xreallocarray(recording->schema, recording->num_schemas + 1,
 					  sizeof(*recording->schema));
-	recording->schema[recording->num_schemas++] = schema;
+	recording->schema[recording->num_schemas++] = statsfile_schema_get(file.schema);
+	statsfile_close(&file);
 	return 0;
 }
 
-static int note_sample(struct recording *recording, const struct block *block, uint64_t offset,
-		       struct statsfile_error *error)
+static int note_sample(struct recording *recording, const struct recording_block *block,
+		       uint64_t offset, struct statsfile_error *error)
 {
-	struct reader reader = content_reader(recording, block);
-	struct recording_sample sample = { .offset = offset, };
-	const struct recording_sample *last;
+	size_t count = recording->num_samples;
+	const struct recording_sample *last = count ? &recording->sample[count - 1] : NULL;
 
-	sample.key = get_fixed(&reader, 1);
-	sample.real_ns = get_fixed(&reader, 8);
-	sample.monotonic_ns = get_fixed(&reader, 8);
-	if (reader.wrong)
-		return finish(&reader, "a sample", error);
 	/* To all that a clock shows an interval can be added. */
-	if (sample.monotonic_ns > INT64_MAX)
+	if (block->monotonic_ns > INT64_MAX)
 		return fail(error, "the time of a sample is too large");
-	last = recording->num_samples ? &recording->sample[recording->num_samples - 1] : NULL;
-	if (!last && !sample.key)
+	if (!last && block->type != RECORDING_KEY)
 		return fail(error, "the first sample is not complete");
-	if (last && sample.monotonic_ns <= last->monotonic_ns)
+	if (last && block->monotonic_ns <= last->monotonic_ns)
 		return fail(error, "a sample is older than the one before");
-	recording->sample = xgrow(recording->sample, recording->num_samples, sizeof(sample));
-	recording->sample[recording->num_samples++] = sample;
+	recording->sample = xgrow(recording->sample, count, sizeof(*recording->sample));
+	recording->sample[count] = (struct recording_sample) {
+		.offset = offset,
+		.real_ns = block->real_ns,
+		.monotonic_ns = block->monotonic_ns,
+		.key = block->type == RECORDING_KEY ? count : recording->sample[count - 1].key,
+	};
+	recording->num_samples++;
 	return 0;
 }
 
-static int look_at_block(struct recording *recording, const struct block *block,
-			 uint64_t offset, struct statsfile_error *error)
+static int look_at_block(struct recording *recording, uint64_t offset,
+			 struct recording_block *block, struct statsfile_error *error)
 {
-	switch (block->type) {
-	case RECORDING_HOST:
-		return parse_host(recording, block, error);
-	case RECORDING_SCHEMA:
-		return parse_schema(recording, block, error);
-	case RECORDING_SAMPLE:
-		return note_sample(recording, block, offset, error);
-	default:
-		return 0;
-	}
+	unsigned char *content;
+	int ret = read_content(recording, offset, block, &content, error);
+
+	if (ret)
+		return ret;
+	if (block->type == RECORDING_HOST)
+		ret = parse_host(recording, block, content, error);
+	else if (block->type == RECORDING_SCHEMA)
+		ret = parse_schema(recording, block, content, error);
+	else if (block->type == RECORDING_KEY || block->type == RECORDING_SAMPLE)
+		ret = note_sample(recording, block, offset, error);
+	free(content);
+	return ret;
 }
 
 static void note_rest(struct recording *recording, int ret, uint64_t offset, const char *why)
@@ -455,51 +546,49 @@ static void note_rest(struct recording *recording, int ret, uint64_t offset, con
 		fail(&recording->rest, "it is cut off, after byte %llu nothing is complete",
 		     (unsigned long long)offset);
 	else
-		fail(&recording->rest, "it is damaged at byte %llu: %s",
+		fail(&recording->rest, "it is damaged at byte %llu: %.100s",
 		     (unsigned long long)offset, ret == -EINVAL ? why : strerror(-ret));
 }
 
-static int check_file_header(const struct recording_source *source, struct statsfile_error *error)
+static int check_magic(const struct recording_source *source, struct statsfile_error *error)
 {
-	unsigned char header[FILE_HEADER_SIZE];
-	uint32_t version;
+	struct recording_magic magic;
 	int ret;
 
-	ret = read_at(source, 0, header, sizeof(header));
+	ret = read_at(source, 0, &magic, sizeof(magic));
 	if (ret && ret != -ENODATA)
 		return fail(error, "it cannot be read: %s", strerror(-ret));
-	if (ret || memcmp(header, RECORDING_MAGIC, MAGIC_SIZE))
+	if (ret || memcmp(magic.text, RECORDING_MAGIC, sizeof(magic.text)))
 		return fail(error, "it is not a recording of kvmstat");
-	if (!has_checksum(header, 12, load(header + 12, 4)))
-		return fail(error, "it is damaged at byte 0: the checksum of its header is wrong");
-	version = load(header + MAGIC_SIZE, 4);
-	if (version != RECORDING_VERSION)
+	if (magic.version == __builtin_bswap32(RECORDING_VERSION))
+		return fail(error, "it is a recording of a machine with another byte order");
+	if (magic.version != RECORDING_VERSION)
 		return fail(error, "it is a recording of version %u, this kvmstat reads version %u",
-			    version, RECORDING_VERSION);
+			    magic.version, RECORDING_VERSION);
+	if (magic.checksum != magic_checksum(&magic))
+		return fail(error, "it is damaged at byte 0: the checksum of its header is wrong");
 	return 0;
 }
 
 int recording_open(struct recording *recording, const struct recording_source *source,
 		   struct statsfile_error *error)
 {
+	uint64_t offset = sizeof(struct recording_magic);
 	struct statsfile_error why = {};
-	uint64_t offset = FILE_HEADER_SIZE;
-	struct block block = {};
+	struct recording_block block = {};
 	int ret;
 
-	*recording = (struct recording) { .source = *source, };
-	ret = check_file_header(source, error);
+	*recording = (struct recording) { .source = *source, .key_position = SIZE_MAX, };
+	ret = check_magic(source, error);
 	if (ret)
 		return ret;
 	while (offset < source->size) {
-		ret = read_block(recording, offset, &block, &why);
-		if (!ret)
-			ret = look_at_block(recording, &block, offset, &why);
+		ret = look_at_block(recording, offset, &block, &why);
 		if (ret) {
 			note_rest(recording, ret, offset, why.text);
 			break;
 		}
-		offset += BLOCK_HEADER_SIZE + block.size;
+		offset += sizeof(block) + block.size;
 	}
 	recording->position = recording->num_samples;
 	if (recording->host.version)
@@ -515,267 +604,200 @@ void recording_close(struct recording *recording)
 	size_t i;
 
 	snapshot_free(&recording->now);
+	snapshot_free(&recording->key);
 	for (i = 0; i < recording->num_schemas; i++)
 		statsfile_schema_put(recording->schema[i]);
 	free(recording->schema);
 	free(recording->sample);
-	free(recording->content.data);
 	recording_host_free(&recording->host);
 }
 
-/* Samples */
-
-struct sample_reader {
-	struct reader reader;
-	const struct recording *recording;
-	uint64_t num_values;		/* so far */
-};
-
 /* NULL for 0. */
-static struct statsfile_schema *get_schema(struct sample_reader *sample)
+static struct statsfile_schema *find_schema(const struct recording *recording,
+					    struct reader *reader, uint32_t number)
 {
-	const struct recording *recording = sample->recording;
-	size_t number = get_varint(&sample->reader, recording->num_schemas);
-
-	return number ? statsfile_schema_get(recording->schema[number - 1]) : NULL;
+	if (number > recording->num_schemas)
+		set_wrong(reader, "a schema that there is not");
+	if (!number || number > recording->num_schemas)
+		return NULL;
+	return statsfile_schema_get(recording->schema[number - 1]);
 }
 
-static void get_new_vm(struct sample_reader *sample, struct recorded_vm *vm)
+/* Those who look for one rely on their order. */
+static void check_threads(struct reader *reader, const struct proc_threads *threads)
 {
-	vm->pid = get_varint(&sample->reader, INT_MAX);
-	vm->id = get_string(&sample->reader);
-	vm->schema = get_schema(sample);
-	if (!vm->pid)
-		set_wrong(&sample->reader, "a VM without a pid");
+	const struct proc_thread *thread;
+	pid_t last = 0;
+
+	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
+		if (thread->tid <= last || thread->vcpu < -1 || thread->times.has_ready > 1 ||
+		    thread->times.num_threads != 1)
+			set_wrong(reader, "its threads make no sense");
+		last = thread->tid;
+	}
+}
+
+static void check_vm(struct reader *reader, const struct recorded_vm *vm)
+{
+	size_t i;
+
+	if (vm->pid <= 0)
+		set_wrong(reader, "a VM without a pid");
 	/* As a statistics file has it, where an id is no text with blanks. */
 	if (vm->schema && (!*vm->id || strchr(vm->id, ' ')))
-		set_wrong(&sample->reader, "the id of a VM is none");
+		set_wrong(reader, "the id of a VM is none");
+	if (vm->num_vcpus && (!vm->schema || !vm->vcpu_schema))
+		set_wrong(reader, "vCPUs without statistics");
+	if (vm->num_vcpus > STATSFILE_MAX_VCPUS || vm->num_vcpus_counted > INT_MAX)
+		set_wrong(reader, "there are too many vCPUs");
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i] > INT_MAX)
+			set_wrong(reader, "the number of a vCPU is too large");
+	}
+	for (i = 0; i < vm->num_numbers; i++) {
+		if (vm->number[i] < 0 || (i && vm->number[i] <= vm->number[i - 1]))
+			set_wrong(reader, "the numbers of its vCPUs make no sense");
+	}
+	check_threads(reader, &vm->threads);
 }
 
-static void get_vcpus(struct sample_reader *sample, struct recorded_vm *vm)
+static void read_vm(const struct recording *recording, struct reader *reader,
+		    const struct snapshot *key, struct recorded_vm *vm)
 {
-	struct statsfile_schema *schema = get_schema(sample);
-	size_t count, old = vm->num_vcpus;
+	const uint64_t *before = NULL;
+	struct packed_vm packed;
+	size_t i, num_values, num_before;
 
-	/* Each id is a byte at least. */
-	count = get_varint(&sample->reader, sample->reader.end - sample->reader.at);
-	if (!schema || !vm->schema || (vm->vcpu_schema && vm->vcpu_schema != schema)) {
-		set_wrong(&sample->reader, "vCPUs without statistics, or with others");
-		count = 0;
-	}
-	/* No VM has that many, and each of them takes a lot of memory. */
-	if (count > STATSFILE_MAX_VCPUS - old) {
-		set_wrong(&sample->reader, "there are too many vCPUs");
-		count = 0;
-	}
-	if (!vm->vcpu_schema)
-		vm->vcpu_schema = schema;
-	else if (schema)
-		statsfile_schema_put(schema);
-	vm->vcpu = xreallocarray(vm->vcpu, old + count, sizeof(*vm->vcpu));
-	for (; vm->num_vcpus < old + count; vm->num_vcpus++)
-		vm->vcpu[vm->num_vcpus] = get_varint(&sample->reader, INT_MAX);
-}
-
-/* Room for its values: those that are new are 0. */
-static void grow_values(struct sample_reader *sample, struct recorded_vm *vm, size_t old)
-{
-	uint64_t count = recorded_vm_num_values(vm);
-
-	/* A vCPU without values takes memory, too. */
-	sample->num_values += count + vm->num_vcpus;
-	if (sample->num_values > RECORDING_MAX_VALUES) {
-		set_wrong(&sample->reader, "there are too many values");
-		return;
-	}
-	if (count == old && vm->values)
-		return;
-	vm->values = xreallocarray(vm->values, count, sizeof(*vm->values));
-	memset(vm->values + old, 0, (count - old) * sizeof(*vm->values));
-}
-
-static void get_vm(struct sample_reader *sample, struct recorded_vm *vm)
-{
-	unsigned int what = get_varint(&sample->reader, 0x1f);
-	bool is_new = !vm->id;
-	size_t old;
-
-	if (is_new != !!(what & RECORDED_NEW)) {
-		set_wrong(&sample->reader, is_new ? "a VM that was not there before" :
-						    "a VM comes twice");
-		return;
-	}
-	/* Before anything is added to what is allocated. */
-	old = recorded_vm_num_values(vm);
-	if (is_new)
-		get_new_vm(sample, vm);
-	if (what & RECORDED_NAME) {
-		free(vm->name);
-		vm->name = get_string(&sample->reader);
-	}
-	if (!vm->name)
-		set_wrong(&sample->reader, "a VM without a name");
-	if (what & RECORDED_VCPUS)
-		get_vcpus(sample, vm);
-	if (what & RECORDED_COUNTED)
-		vm->num_vcpus_counted = get_varint(&sample->reader, INT_MAX);
-	vm->ended = what & RECORDED_ENDED;
-	grow_values(sample, vm, old);
-}
-
-/* Takes the VM over from the last snapshot, where it may not be. */
-static struct recorded_vm take_vm(struct snapshot *last, uint64_t serial)
-{
-	struct recorded_vm *found = (struct recorded_vm *)snapshot_find(last, serial);
-	struct recorded_vm vm = { .serial = serial, };
-
-	if (found && !found->ended && found->id) {
-		vm = *found;
-		*found = (struct recorded_vm) { .serial = serial, };
-	}
-	return vm;
-}
-
-static void get_vms(struct sample_reader *sample, struct snapshot *last, struct snapshot *now)
-{
-	size_t count = get_varint(&sample->reader, MAX_VMS);
-	uint64_t step, serial = 0;
-
-	now->vm = xcalloc(count, sizeof(*now->vm));
-	for (; now->num_vms < count && !sample->reader.wrong; now->num_vms++) {
-		step = get_varint(&sample->reader, UINT64_MAX - serial);
-		if (!step)
-			set_wrong(&sample->reader, "VMs are not in order");
-		serial += step;
-		now->vm[now->num_vms] = take_vm(last, serial);
-		get_vm(sample, &now->vm[now->num_vms]);
-	}
-}
-
-static void get_changes(struct sample_reader *sample, struct snapshot *now)
-{
-	uint64_t count = get_varint(&sample->reader, RECORDING_MAX_VALUES);
-	struct recorded_vm *vm = now->vm, *end = now->vm + now->num_vms;
-	size_t at = 0, num_values = vm < end ? recorded_vm_num_values(vm) : 0;
-	uint64_t skip;
-
-	for (; count && !sample->reader.wrong; count--) {
-		skip = get_varint(&sample->reader, RECORDING_MAX_VALUES);
-		while (vm < end && skip >= num_values - at) {
-			skip -= num_values - at;
-			at = 0;
-			vm++;
-			num_values = vm < end ? recorded_vm_num_values(vm) : 0;
-		}
-		if (vm == end) {
-			set_wrong(&sample->reader, "a value that no VM has");
-			return;
-		}
-		at += skip;
-		vm->values[at++] += get_signed(&sample->reader);
-	}
-}
-
-/* Older recordings end before that. */
-static void get_ends(struct sample_reader *sample, struct snapshot *now)
-{
-	struct reader *reader = &sample->reader;
-	struct recorded_vm *vm;
-
-	for (vm = now->vm; vm < now->vm + now->num_vms && reader->at < reader->end; vm++) {
-		if (vm->ended)
-			vm->early_ns = get_varint(reader, now->monotonic_ns);
-	}
+	take(reader, &packed, sizeof(packed));
+	*vm = (struct recorded_vm) {
+		.serial = packed.serial,
+		.pid = packed.pid,
+		.ended = packed.ended,
+		.early_ns = packed.early_ns,
+		.name = TAKE_TEXT(packed.name),
+		.id = TAKE_TEXT(packed.id),
+		.schema = find_schema(recording, reader, packed.schema),
+		.vcpu_schema = find_schema(recording, reader, packed.vcpu_schema),
+		.num_vcpus = packed.num_vcpus,
+		.num_vcpus_counted = packed.num_vcpus_counted,
+		.threads.count = packed.num_threads,
+		.num_numbers = packed.num_numbers,
+	};
+	num_values = recorded_vm_num_values(vm);
+	vm->values = take_array(reader, &num_values, sizeof(*vm->values));
+	vm->threads.thread = take_array(reader, &vm->threads.count, sizeof(*vm->threads.thread));
+	vm->vcpu = take_array(reader, &vm->num_vcpus, sizeof(*vm->vcpu));
+	vm->number = take_array(reader, &vm->num_numbers, sizeof(*vm->number));
+	check_vm(reader, vm);
+	num_before = reader->wrong ? 0 : values_of_key(key, vm, &before);
+	for (i = 0; i < num_before; i++)
+		vm->values[i] += before[i];
 }
 
 /* As it was when the file was opened: it may be written anew meanwhile. */
-static bool is_same(const struct recording_sample *noted, const struct snapshot *now, bool key)
+static bool is_same(const struct recording_sample *noted, const struct recording_block *block,
+		    bool is_key)
 {
-	return noted->key == key && noted->real_ns == now->real_ns &&
-	       noted->monotonic_ns == now->monotonic_ns;
+	return block->type == (is_key ? RECORDING_KEY : RECORDING_SAMPLE) &&
+	       block->real_ns == noted->real_ns && block->monotonic_ns == noted->monotonic_ns;
 }
 
-/*
- * Makes recording->now the sample, of which it is the one before. On failure it is that still,
- * if the sample could not even be looked into, or else none.
- */
-static int apply(struct recording *recording, size_t position, struct statsfile_error *error)
+static int read_sample(const struct recording *recording, size_t position,
+		       const struct snapshot *key, struct snapshot *now,
+		       struct statsfile_error *error)
 {
-	struct sample_reader sample = { .recording = recording, };
-	struct snapshot now = {};
-	struct block block;
-	bool key;
+	const struct recording_sample *sample = &recording->sample[position];
+	struct recording_block block;
+	struct reader reader = {};
+	struct recorded_vm *vm;
+	unsigned char *content;
+	uint64_t serial = 0;
 	int ret;
 
-	ret = read_block(recording, recording->sample[position].offset, &block, error);
+	ret = read_content(recording, sample->offset, &block, &content, error);
 	if (ret)
 		return ret == -EINVAL ? ret : fail(error, "it has changed: %s", strerror(-ret));
-	sample.reader = content_reader(recording, &block);
-	if (block.type != RECORDING_SAMPLE || block.size < SAMPLE_HEADER_SIZE)
-		return fail(error, "it has changed");
-	key = get_fixed(&sample.reader, 1);
-	now.real_ns = get_fixed(&sample.reader, 8);
-	now.monotonic_ns = get_fixed(&sample.reader, 8);
-	if (!is_same(&recording->sample[position], &now, key))
-		return fail(error, "it has changed");
-	/* From here on it is no sample any more: VMs are taken out of it. */
-	recording->position = recording->num_samples;
-	if (key)
-		snapshot_free(&recording->now);
-	get_vms(&sample, &recording->now, &now);
-	/* Values are there for all VMs only if all is right with them. */
-	if (!sample.reader.wrong)
-		get_changes(&sample, &now);
-	get_ends(&sample, &now);
-	snapshot_free(&recording->now);
-	recording->now = now;
-	return finish(&sample.reader, "a sample", error);
+	if (is_same(sample, &block, sample->key == position))
+		reader = (struct reader) { .at = content, .left = block.whole_size, };
+	else
+		set_wrong(&reader, "it has changed");
+	*now = (struct snapshot) {
+		.real_ns = sample->real_ns,
+		.monotonic_ns = sample->monotonic_ns,
+		.vm = xcalloc(1, sizeof(*now->vm)),
+	};
+	while (reader.left) {
+		now->vm = xgrow(now->vm, now->num_vms, sizeof(*now->vm));
+		vm = &now->vm[now->num_vms++];
+		read_vm(recording, &reader, key, vm);
+		if (vm->serial <= serial)
+			set_wrong(&reader, "VMs are not in order");
+		if (vm->early_ns > now->monotonic_ns)
+			set_wrong(&reader, "a VM ended before there was any time");
+		serial = vm->serial;
+	}
+	free(content);
+	if (!reader.wrong)
+		return 0;
+	snapshot_free(now);
+	return fail(error, "a sample: %s", reader.wrong);
 }
 
-static size_t first_to_apply(const struct recording *recording, size_t position)
+static int read_key(struct recording *recording, size_t position, struct statsfile_error *error)
 {
-	size_t first = position;
+	static const struct snapshot none;
+	struct snapshot key;
+	int ret;
 
-	while (!recording->sample[first].key)
-		first--;
-	/* From where it is the way may be shorter. */
-	if (recording->position < position && recording->position >= first)
-		first = recording->position + 1;
-	return first;
+	if (recording->key_position == position)
+		return 0;
+	ret = read_sample(recording, position, &none, &key, error);
+	if (ret)
+		return ret;
+	snapshot_free(&recording->key);
+	recording->key = key;
+	recording->key_position = position;
+	return 0;
 }
 
 static int go_to(struct recording *recording, size_t position, struct statsfile_error *error)
 {
-	uint64_t offset;
-	size_t i;
-	int ret;
+	static const struct snapshot none;
+	size_t key = recording->sample[position].key, failed = position;
+	struct snapshot now;
+	int ret = 0;
 
 	if (recording->position == position)
 		return 0;
-	for (i = first_to_apply(recording, position); i <= position; i++) {
-		offset = recording->sample[i].offset;
-		ret = apply(recording, i, error);
-		if (ret) {
-			note_rest(recording, ret, offset, error->text);
-			recording->num_samples = i;
-			/* Where it is may be gone, too. */
-			if (recording->position >= i) {
-				snapshot_free(&recording->now);
-				recording->position = i;
-			}
-			return ret;
-		}
-		recording->position = i;
+	if (key != position) {
+		ret = read_key(recording, key, error);
+		failed = ret ? key : position;
 	}
-	return 0;
+	if (!ret)
+		ret = read_sample(recording, position, key == position ? &none : &recording->key,
+				  &now, error);
+	if (!ret) {
+		snapshot_free(&recording->now);
+		recording->now = now;
+		recording->position = position;
+		return 0;
+	}
+	note_rest(recording, ret, recording->sample[failed].offset, error->text);
+	recording->num_samples = failed;
+	if (recording->position >= failed) {
+		snapshot_free(&recording->now);
+		recording->position = failed;
+	}
+	return ret;
 }
 
 int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error)
 {
+	struct statsfile_error other;
 	int ret = go_to(recording, position, error);
 
 	/* To the last one that is left, if that can still be read. */
 	while (ret && recording->num_samples && recording->position == recording->num_samples)
-		go_to(recording, recording->num_samples - 1, error);
+		go_to(recording, recording->num_samples - 1, &other);
 	return ret;
 }

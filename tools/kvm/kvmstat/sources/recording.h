@@ -8,60 +8,22 @@
  * wrong, and no more memory is taken than RECORDING_MAX_VALUES and the size of the file
  * allow.
  *
- * The file. All numbers are little endian, whatever machine wrote it. It begins with
+ * The file has the byte order of the machine that wrote it, and is read on such machines.
+ * It begins with RECORDING_MAGIC, in whose number the byte order shows. Behind that stand
+ * blocks: a struct recording_block, and its content, which is compressed by zlib unless that
+ * would make it larger. Blocks are only ever added, a sample at a time with one write(), so
+ * whenever the writer is stopped, what is there is a recording: with the last block cut off at
+ * worst. The contents are
  *
- *	u8  magic[8]	RECORDING_MAGIC
- *	u32 version	RECORDING_VERSION; readers refuse others
- *	u32 checksum	of the 12 bytes before
+ *	RECORDING_HOST		a struct packed_host; the first block
+ *	RECORDING_SCHEMA	a statistics file that has no values. Schemas are numbered
+ *				from 1 in the order of the file
+ *	RECORDING_KEY		a sample: for each VM, in the order of their serials, a struct
+ *				packed_vm and what that says
+ *	RECORDING_SAMPLE	the same; the values of a VM that the last key has as well are
+ *				the differences to those
  *
- * followed by blocks:
- *
- *	u32 type	enum recording_block; readers skip those that they do not know
- *	u32 length	of the content
- *	u32 checksum	of the content
- *	u32 checksum	of the 12 bytes before
- *	u8  content[length]
- *
- * Checksums are the CRC-32 of IEEE 802.3. Blocks are only ever added, a sample at a time
- * with one write(), so whenever the writer is stopped, what is there is a recording: with
- * the last block cut off at worst. In the content stand
- *
- *	varint		unsigned: 7 bits per byte, the lowest first, bit 7: more follow
- *	signed		a varint, 0 -1 1 -2 2 ... as 0 1 2 3 4 ...
- *	string		varint length, then that many bytes of printable UTF-8
- *
- * RECORDING_HOST is the first block: strings version of kvmstat, name of the host, kernel
- * release, machine (as uname() has them, with ? for what is not printable: older files have
- * that as it is), varint nanoseconds between two samples, varint pid of the only process that
- * was recorded, 0: all. Readers ignore what follows.
- *
- * RECORDING_SCHEMA: the descriptors of a statistics file: varint number, and of each one
- * varint flags, signed exponent, varint size, varint index of its first value, varint
- * bucket_size, string name. Then the names of values, which older files have not: varint
- * number, and of each one varint index of its descriptor minus that of the one in front,
- * varint value, string name. Readers ignore what follows. Schemas are numbered from 1 in
- * the order of the file.
- *
- * RECORDING_SAMPLE: u8 key, u64 CLOCK_REALTIME and u64 CLOCK_MONOTONIC in nanoseconds,
- * varint number of VMs, the VMs, varint number of changes, the changes. A sample is
- * described by what is different from the one before; with key not 0 it is
- * complete by itself, as if nothing had been before it. A VM is
- *
- *	varint serial	minus that of the VM in front; the same VM has the same
- *	varint what	bits:
- *	RECORDED_NEW		varint pid, string id, varint schema (0: its
- *				statistics cannot be had)
- *	RECORDED_NAME		string name
- *	RECORDED_VCPUS		varint schema, varint number, that many varint ids: of
- *				vCPUs that were not there before
- *	RECORDED_COUNTED	varint number of vCPUs if there are no statistics
- *	RECORDED_ENDED		this is its last sample
- *
- * The values of all VMs stand behind each other: those of the first VM, of its first
- * vCPU, of its second vCPU, ... of the second VM, ... New ones are 0. A change is varint
- * number of values that are left out, because they are the same, and signed difference.
- * Then, which older files have not, of each VM that is RECORDED_ENDED varint nanoseconds
- * since it was read, which is done when it ends. Readers ignore what follows.
+ * Readers skip blocks that they do not know, and ignore what follows in a content.
  */
 #ifndef KVMSTAT_RECORDING_H
 #define KVMSTAT_RECORDING_H
@@ -71,39 +33,71 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sources/proc.h"
 #include "sources/statsfile.h"
+#include "util/text.h"
 
-#define RECORDING_MAGIC "\x8bkvmrec\n"
-#define RECORDING_VERSION 1
-
-/* Bytes. */
-#define MAGIC_SIZE 8
-#define FILE_HEADER_SIZE 16
-#define BLOCK_HEADER_SIZE 16
-
-enum recording_block {
-	RECORDING_HOST = 1,
-	RECORDING_SCHEMA = 2,
-	RECORDING_SAMPLE = 3,
+struct recording_magic {
+	char text[8];
+	uint32_t version;
+	uint32_t checksum;
 };
 
-/* Of the VM in a sample: see above. */
-enum recorded {
-	RECORDED_NEW = 0x01,
-	RECORDED_NAME = 0x02,
-	RECORDED_VCPUS = 0x04,
-	RECORDED_COUNTED = 0x08,
-	RECORDED_ENDED = 0x10,
+#define RECORDING_MAGIC "\x8bkvmrec\n"
+#define RECORDING_VERSION 2
+
+enum recording_block_type {
+	RECORDING_HOST = 1,
+	RECORDING_SCHEMA = 2,
+	RECORDING_KEY = 3,
+	RECORDING_SAMPLE = 4,
+};
+
+struct recording_block {
+	uint32_t type;
+	uint32_t size;			/* of the content in the file */
+	uint32_t whole_size;		/* uncompressed; the same: it is not compressed */
+	uint32_t content_checksum;	/* by CRC-32, as is the other one */
+	uint64_t real_ns;		/* of a sample: CLOCK_REALTIME and CLOCK_MONOTONIC */
+	uint64_t monotonic_ns;
+	uint32_t reserved;		/* 0 */
+	uint32_t checksum;		/* of all before */
+};
+
+struct packed_host {
+	char version[64];
+	char name[256];
+	char release[256];
+	char machine[256];
+	uint64_t interval_ns;		/* between two samples */
+	uint32_t pid;			/* of the only process that was recorded, 0: all */
+};
+
+/*
+ * Followed by the values: those of the VM, of its first vCPU, of its second vCPU, ...; threads
+ * (struct proc_thread); ids of vCPUs; numbers of vCPUs as KVM's file descriptors have them.
+ */
+struct packed_vm {
+	uint64_t serial;		/* the same VM has the same in all samples */
+	uint64_t early_ns;
+	uint32_t pid;
+	uint32_t ended;			/* this is its last sample */
+	uint32_t schema;		/* 0: there are no statistics */
+	uint32_t vcpu_schema;
+	uint32_t num_vcpus;
+	uint32_t num_vcpus_counted;
+	uint32_t num_threads;
+	uint32_t num_numbers;
+	char name[TEXT_NAME_SIZE];
+	char id[64];
 };
 
 /* Far more than any host has. */
-#define RECORDING_MAX_BLOCK (64u << 20)
 #define RECORDING_MAX_VALUES (8u << 20)
-#define RECORDING_MAX_STRING 1024
-#define RECORDING_MAX_SCHEMAS 4096
+#define RECORDING_MAX_CONTENT (RECORDING_MAX_VALUES * 8)
 
-/* As often a sample is complete: from there another one can be reached. */
-#define RECORDING_KEY_INTERVAL 256
+/* As often a sample is complete by itself. */
+#define RECORDING_KEY_INTERVAL 64
 
 struct recorded_vm {
 	uint64_t serial;
@@ -118,6 +112,9 @@ struct recorded_vm {
 	size_t num_vcpus;
 	size_t num_vcpus_counted;		/* without statistics */
 	uint64_t *values;			/* its own, then those of each vCPU */
+	struct proc_threads threads;		/* that run its vCPUs, if they were read */
+	int *number;				/* of its process' vCPUs: see proc_vcpus() */
+	size_t num_numbers;
 };
 
 /* All VMs at a time. */
@@ -134,8 +131,6 @@ uint64_t recorded_vm_num_values(const struct recorded_vm *vm);
 
 /* NULL if there is none. */
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);
-
-uint32_t recording_checksum(const unsigned char *data, size_t size);
 
 struct recording_host {
 	char *version;
@@ -157,9 +152,10 @@ struct bytes {
 
 struct recording_writer {
 	struct bytes block;		/* what is to be written next */
+	bool is_plain;			/* do not compress */
 	/* private */
-	struct snapshot last;
-	struct bytes *schema;		/* blocks that were written */
+	struct snapshot key;
+	struct statsfile_schema **schema;
 	size_t num_schemas;
 	uint64_t num_samples;
 };
@@ -177,7 +173,7 @@ struct recording_sample {
 	uint64_t offset;
 	uint64_t real_ns;
 	uint64_t monotonic_ns;
-	bool key;
+	size_t key;			/* which sample that is */
 };
 
 struct recording_source {
@@ -199,7 +195,9 @@ struct recording {
 	struct recording_source source;
 	struct statsfile_schema **schema;
 	size_t num_schemas;
-	struct bytes content;
+	size_t schema_size;		/* of all of them in the file */
+	struct snapshot key;
+	size_t key_position;
 };
 
 /*

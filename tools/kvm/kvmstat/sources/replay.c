@@ -41,12 +41,26 @@ static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 	       vm->num_vcpus <= recorded->num_vcpus;
 }
 
+/* In the place of its file descriptors, by which vCPUs and threads are matched. */
+static void follow_numbers(struct process *process, const struct recorded_vm *recorded)
+{
+	struct proc_fd fd = {};
+
+	if (recorded->num_numbers)
+		process->fds.count = 0;
+	for (; fd.fd < (int)recorded->num_numbers; fd.fd++) {
+		fd.link = recorded->number[fd.fd];
+		proc_fds_add(&process->fds, &fd);
+	}
+}
+
 /* Its name and values, and the vCPUs that are new. */
 static void follow_vm(struct vm *vm, const struct recorded_vm *recorded)
 {
 	static const struct statsfile none = { .source.fd = -1, };
 	size_t count = recorded_vm_num_values(recorded);
 
+	follow_numbers(vm->process, recorded);
 	snprintf(vm->process->name, sizeof(vm->process->name), "%s", recorded->name);
 	vm->num_vcpus_counted = recorded->num_vcpus_counted;
 	if (!recorded->schema)
@@ -447,6 +461,24 @@ static bool see_end(const struct inventory *inventory, struct vm *vm)
 	return vm->dead;
 }
 
+/* They are those of the only VM of the process. */
+static int read_threads(const struct inventory *inventory, const struct process *process,
+			struct proc_threads *threads)
+{
+	const struct recorded_vm *recorded;
+	size_t i;
+
+	(void)inventory;
+	*threads = (struct proc_threads) {};
+	for (recorded = now()->vm; recorded < now()->vm + now()->num_vms; recorded++) {
+		if (recorded->pid != process->pid || recorded->ended)
+			continue;
+		for (i = 0; i < recorded->threads.count; i++)
+			proc_threads_add(threads, &recorded->threads.thread[i]);
+	}
+	return threads->count ? 0 : -ENOTSUP;
+}
+
 static const struct source recording_source = {
 	.where = "recording",
 	.look = look,
@@ -455,6 +487,7 @@ static const struct source recording_source = {
 	.see_events = see_events,
 	.update = update,
 	.see_end = see_end,
+	.read_threads = read_threads,
 };
 
 void replay_init(struct inventory *inventory)

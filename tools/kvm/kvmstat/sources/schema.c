@@ -72,8 +72,7 @@ static void write_value_names(unsigned char *to, uint32_t stride,
 /* The extension block makes a promise: the data can be mapped, so it begins with a page. */
 #define PAGE 4096u
 
-/* A statistics file of this machine that shows no vCPUs, with all values 0. */
-static struct statsfile_source make_file(const struct statsfile_schema *schema, const char *id)
+struct statsfile_source schema_file(const struct statsfile_schema *schema, const char *id)
 {
 	struct kvm_stats_header header = {
 		.flags = KVM_STATS_HEADER_EXT,
@@ -111,7 +110,7 @@ static struct statsfile_source make_file(const struct statsfile_schema *schema, 
 int schema_make(struct statsfile_schema **schema, const struct statsfile_schema *described,
 		const struct statsfile_known *known, struct statsfile_error *error)
 {
-	struct statsfile_source source = make_file(described, "-");
+	struct statsfile_source source = schema_file(described, "-");
 	struct statsfile file;
 	int ret;
 

@@ -8,6 +8,12 @@
 #include "sources/statsfile.h"
 
 /*
+ * A statistics file of this machine that shows no vCPUs, with all values 0, in memory that the
+ * caller frees.
+ */
+struct statsfile_source schema_file(const struct statsfile_schema *schema, const char *id);
+
+/*
  * Makes one, or takes one that is known, if a statistics file could be described like that.
  * Of @described all but the private parts counts. 0, or as statsfile_open() and @error.
  */

@@ -149,7 +149,7 @@ static void check_sources(const struct identity *identity, const size_t *length)
 int fuzz_one_input(const uint8_t *bytes, size_t size)
 {
 	static char proc[PATH_MAX], run[PATH_MAX];
-	struct identity identity, again;
+	struct identity identity = {}, again = {};
 	size_t length[NUM_FILES];
 
 	if (!*directory) {

@@ -154,8 +154,13 @@ static const struct guest *find_guest(pid_t pid)
 
 static void identify(const struct host *host, pid_t pid, struct identity *identity)
 {
+	const struct guest *guest = find_guest(pid);
+
 	(void)host;
-	identity_of_name(identity, find_guest(pid)->name);
+	identity_of_name(identity, guest->name);
+	identity->started = guest->started;
+	if (guest->named_by)
+		identity->source[IDENTITY_NAME] = guest->named_by;
 }
 
 static pid_t thread_group(const struct host *host, pid_t pid)
@@ -168,15 +173,20 @@ static pid_t thread_group(const struct host *host, pid_t pid)
 	return guest->name ? guest->pid : 0;
 }
 
-/* No files of threads. */
 static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			struct proc_threads *threads)
 {
+	const struct guest *guest = find_guest(pid);
+	size_t i;
+
 	(void)host;
-	(void)pid;
 	(void)num_vcpus;
-	(void)threads;
-	return -ENOENT;
+	*threads = (struct proc_threads) {};
+	if (!guest || !guest->threads)
+		return -ENOENT;
+	for (i = 0; i < guest->threads->count; i++)
+		proc_threads_add(threads, &guest->threads->thread[i]);
+	return 0;
 }
 
 static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,

@@ -22,6 +22,9 @@ struct guest {
 	const struct image_stat *vm_stats;	/* the first one has to be online_vcpus */
 	const struct image_stat *vcpu_stats;
 	unsigned int vcpus;
+	uint64_t started;		/* in 1/100 s */
+	enum identity_source named_by;	/* IDENTITY_NONE: by the command line */
+	const struct proc_threads *threads;	/* of the process, or NULL */
 	bool denied;			/* the process may not be looked into */
 	int refused;			/* errno with which the statistics file is refused */
 	uint64_t sum;			/* not 0: by KVM, and debugfs has so many exits, */

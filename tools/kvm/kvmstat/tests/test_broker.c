@@ -454,7 +454,7 @@ static void test_answers(void)
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
 	struct broker broker;
-	struct identity identity, expected;
+	struct identity identity = {}, expected;
 	struct proc_threads threads, expected_threads;
 	char text[64] = "";
 	uint64_t vm = 0;
@@ -824,7 +824,7 @@ static void test_real(void)
 	const char *capabilities = geteuid() ? "CapEff:\t0000000000000000" :
 					       "CapEff:\t0000000000080004";
 	unsigned int sockets, others;
-	struct identity identity;
+	struct identity identity = {};
 	struct broker broker;
 	pid_t pid;
 
@@ -922,6 +922,12 @@ static void ask_list(struct broker *broker)
 
 static void (*use_stopped)(struct broker *broker);
 
+/* That of the processes called so which answers. */
+static pid_t find_worker(void)
+{
+	return find_broker(find_broker(getpid()));
+}
+
 static void wait_for_stopped(int socket)
 {
 	struct broker broker;
@@ -936,7 +942,7 @@ static void wait_for_stopped(int socket)
 	dup2(socket, STDERR_FILENO);
 	if (broker_start(&broker, &this_host) != STATUS_OK)
 		_exit(STATUS_USAGE);
-	pid = find_broker(getpid());
+	pid = find_worker();
 	kill(pid, SIGSTOP);
 	if (write(socket, &pid, sizeof(pid)) != sizeof(pid))
 		_exit(STATUS_USAGE);
@@ -950,17 +956,17 @@ static const char does_not_answer[] =
 /* Then it goes on, or kvmstat is told to end. */
 static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
 {
-	pid_t child, broker = 0;
+	pid_t child, worker = 0;
 	int socket, status;
 	ssize_t length;
 
 	use_stopped = use;
 	child = start(wait_for_stopped, &socket);
-	if (read(socket, &broker, sizeof(broker)) != sizeof(broker) || broker <= 0)
+	if (read(socket, &worker, sizeof(worker)) != sizeof(worker) || worker <= 0)
 		abort();
 	length = read(socket, text, 255);
 	text[length > 0 ? length : 0] = '\0';
-	kill(goes_on ? broker : child, goes_on ? SIGCONT : SIGTERM);
+	kill(goes_on ? worker : child, goes_on ? SIGCONT : SIGTERM);
 	status = status_of(child);
 	close(socket);
 	return status;
@@ -1008,6 +1014,83 @@ static void test_identity(void)
 	shell("rm -r %s", dir);
 }
 
+__attribute__((__noreturn__))
+static int never_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
+			   uint64_t *vm, struct host_error *error)
+{
+	(void)host;
+	(void)pid;
+	(void)fd;
+	(void)vm;
+	(void)error;
+	for (;;)
+		pause();
+}
+
+#define NUM_SILENT 40
+
+/* A pipe in the place of a command line: it is never to be read. */
+static void test_silent_processes(void)
+{
+	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
+	const struct proc_fd fd = { .fd = 5, .link = LINK_VM, };
+	struct identity identity = {};
+	struct host host = this_host;
+	struct host_error error = {};
+	uint64_t begin_ns, ns, vm, first_ns, least_ns = UINT64_MAX;
+	struct broker broker;
+	unsigned int i;
+	pid_t worker;
+
+	if (!mkdtemp(dir))
+		abort();
+	shell("set -e; cd %s; mkdir 7 8; mkfifo 7/cmdline; echo silent >7/comm;"
+	      "printf 'qemu\\0-name\\0web\\0' >8/cmdline", dir);
+	host.proc = dir;
+	host.run = NULL;
+	host.get_stats = never_get_stats;
+	/* Which kvmstat may have been started with. */
+	signal(SIGALRM, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
+	if (broker_start(&broker, &host) != STATUS_OK) {
+		check(false, "silent processes: the broker starts");
+		return;
+	}
+	worker = find_worker();
+	begin_ns = monotonic_ns();
+	broker.host.identify(&broker.host, 7, &identity);
+	first_ns = monotonic_ns() - begin_ns;
+	check(first_ns < NSEC_PER_SEC, "a silent process: it is not waited for");
+	check(identity.without_memory, "a silent process: that is said");
+	check_text(identity.text[IDENTITY_NAME], "silent", "a silent process: it has a name");
+	check(ends(worker) && find_worker(), "a silent process: there is another worker");
+	identity.without_memory = false;
+	broker.host.identify(&broker.host, 8, &identity);
+	check(!identity.without_memory && !strcmp(identity.text[IDENTITY_NAME], "web"),
+	      "after a silent process: others have their names");
+	begin_ns = monotonic_ns();
+	check_number(broker.host.get_stats(&broker.host, 7, &fd, &vm, &error), -1,
+		     "no file is taken of a silent process");
+	check_number(error.err, ETIMEDOUT, "and that is said");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "and it is not waited for");
+	for (i = 0; i < NUM_SILENT; i++) {
+		begin_ns = monotonic_ns();
+		identity.without_memory = false;
+		broker.host.identify(&broker.host, 7, &identity);
+		ns = monotonic_ns() - begin_ns;
+		if (ns < least_ns)
+			least_ns = ns;
+	}
+	/* Whatever it takes to start another worker, which with sanitizers is long. */
+	check(least_ns + NSEC_PER_SEC / 8 < first_ns,
+	      "a crowd of silent processes: not each is waited for so long: %llu ms, %llu ms",
+	      (unsigned long long)(first_ns / 1000000), (unsigned long long)(least_ns / 1000000));
+	broker_close(&broker);
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
+	shell("rm -r %s", dir);
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -1022,6 +1105,7 @@ int main(void)
 	test_hostile_files();
 	test_real();
 	test_identity();
+	test_silent_processes();
 	test_killed();
 	test_lost();
 	test_stopped();

@@ -66,6 +66,9 @@ static struct {
 	pid_t dies_when_asked;
 	pid_t dies_when_answered;
 	pid_t refuses;
+	pid_t is_silent;		/* see struct silence */
+	unsigned int max_files;		/* 0: as many as there are */
+	struct debugfs_dirs dirs;
 } fake;
 
 __printf(1, 2)
@@ -216,6 +219,8 @@ static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fd
 static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	fake.num_identified++;
+	if (pid == fake.is_silent)
+		identity->without_memory = true;
 	host_identify(host, pid, identity);
 }
 
@@ -279,6 +284,16 @@ static void add_windows(const struct vm *vm, unsigned int count)
 		abort();
 }
 
+static unsigned int count_own_fds(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < MAX_FDS; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -286,6 +301,14 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	int stats;
 
 	fake.num_asked++;
+	if (pid == fake.is_silent) {
+		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
+		return -1;
+	}
+	if (fake.max_files && count_own_fds() >= fake.max_files) {
+		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
+		return -1;
+	}
 	if (pid == fake.dies_when_asked) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ESRCH, };
 		return -1;
@@ -314,6 +337,17 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return -1;
 }
 
+static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+{
+	size_t i;
+
+	(void)host;
+	*dirs = (struct debugfs_dirs) {};
+	for (i = 0; i < fake.dirs.count; i++)
+		debugfs_dirs_add(dirs, &fake.dirs.dir[i]);
+	return fake.dirs.count ? 0 : -ENODEV;
+}
+
 static bool fake_is_dead(int stats)
 {
 	return fake.dead[stats];
@@ -326,6 +360,7 @@ static const struct host fake_host = {
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.read_threads = host_read_threads,
+	.list_debugfs = fake_list_debugfs,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
 	.is_gone = fake_is_gone,
@@ -343,16 +378,6 @@ static void set_up(struct inventory *inventory)
 	make_directory(path_of("self/fdinfo"));
 	make_directory(path_of("sys"));
 	discover_init(inventory, &fake_host);
-}
-
-static unsigned int count_own_fds(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < MAX_FDS; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
 }
 
 static void tear_down(struct inventory *inventory)
@@ -391,6 +416,38 @@ static void test_links(void)
 		check(parse_kvm_link(cases[i].target, &is_stats) == cases[i].link &&
 		      (cases[i].link == LINK_OTHER || is_stats == cases[i].is_stats),
 		      "link '%s'", cases[i].target);
+}
+
+/* See silence: it is not asked at each look, and there once it answers. */
+static void test_silent_process(void)
+{
+	struct inventory inventory;
+	unsigned int i;
+
+	set_up(&inventory);
+	add_process(100, "hangs\n");
+	write_file(path_of("100/cmdline"), "qemu\0-name\0web\0", 15);
+	add_object(100, 4, LINK_VM, "kvm-100", 5);
+	add_process(200, "answers\n");
+	add_object(200, 4, LINK_VM, "kvm-200", 6);
+	fake.is_silent = 100;
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 1 && inventory.vm[0]->process->pid == 200,
+	      "a silent process: the VMs of others are there");
+	check(inventory.num_problems == 1 && inventory.incomplete &&
+	      strstr(inventory.problem[0], "pid 100 (hangs): it makes others wait"),
+	      "a silent process: it is named");
+	fake.num_asked = 0;
+	for (i = 0; i < 10; i++)
+		inventory_look(&inventory, NULL);
+	check_number(fake.num_asked, 0, "a silent process: it is not asked at each look");
+	check_number(inventory.num_problems, 1, "a silent process: that is said once");
+	fake.is_silent = 0;
+	usleep(1100000);
+	inventory_look(&inventory, NULL);
+	check(inventory.num_vms == 2 && !strcmp(inventory.vm[1]->process->name, "web"),
+	      "a silent process answers: its VM is there, with its name");
+	tear_down(&inventory);
 }
 
 static void test_one_vm(void)
@@ -1424,6 +1481,84 @@ static void test_no_permission(void)
 	tear_down(&inventory);
 }
 
+static void check_denied(const struct inventory *inventory, const char *expected,
+			 const char *what)
+{
+	char *text = inventory_explain_denied(inventory);
+
+	check(expected ? text && strstr(text, expected) : !text, "%s: it is said", what);
+	check(inventory_is_denied(inventory) == !!expected, "%s: VMs may be hidden", what);
+	free(text);
+}
+
+/* Each file beyond the limit is counted, and opened once there is room. */
+static void test_too_many_files(void)
+{
+	struct inventory inventory;
+	int vcpu;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	for (vcpu = 0; vcpu < 10; vcpu++)
+		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.vm[0]->num_vcpus, 10, "no limit: all vCPUs");
+	tear_down(&inventory);
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	for (vcpu = 0; vcpu < 10; vcpu++)
+		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
+	/* The process and its VM take one each. */
+	fake.max_files = count_own_fds() + 2 + 4;
+	inventory_look(&inventory, NULL);
+	check_number(inventory.vm[0]->num_vcpus, 4, "a limit: as many vCPUs as there is room for");
+	check_number(inventory.num_missing, 6, "a limit: the others are counted");
+	check_denied(&inventory, "6 files of VMs and vCPUs are missing", "a limit");
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_missing, 6, "a limit: so it is at the next look");
+	fake.max_files = 0;
+	inventory_look(&inventory, NULL);
+	check(inventory.vm[0]->num_vcpus == 10 && !inventory.num_missing,
+	      "a limit: once it is raised all are there");
+	check_denied(&inventory, NULL, "no limit");
+	tear_down(&inventory);
+}
+
+static void test_unseen_vms(void)
+{
+	struct debugfs_dir dir = { .pid = 100, .fd = 3, };
+	struct inventory inventory;
+
+	set_up(&inventory);
+	add_process(100, "vmm\n");
+	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_process(200, "keeps it to itself\n");
+	debugfs_dirs_add(&fake.dirs, &dir);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 0, "debugfs has the VMs that are seen");
+	check_denied(&inventory, NULL, "no VM more in debugfs");
+	dir.pid = 200;
+	dir.ino = 1;
+	debugfs_dirs_add(&fake.dirs, &dir);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 0, "debugfs has one more: it may just have come");
+	fake.num_listed = 0;
+	inventory_look(&inventory, NULL);
+	check_number(fake.num_listed, 0, "debugfs has one more: nothing is looked into for that");
+	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
+	check_denied(&inventory, "debugfs has 1 VMs more", "a VM more in debugfs");
+	/* That process has given it to another one. */
+	add_process(300, "vmm\n");
+	add_object(300, 3, LINK_VM, "kvm-200", 6);
+	inventory_look(&inventory, NULL);
+	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
+	free(fake.dirs.dir);
+	tear_down(&inventory);
+}
+
 static void test_bad_files(void)
 {
 	struct inventory inventory;
@@ -1536,6 +1671,7 @@ int main(void)
 {
 	test_links();
 	test_one_vm();
+	test_silent_process();
 	test_duplicates();
 	test_many_duplicates();
 	test_makers();
@@ -1565,6 +1701,8 @@ int main(void)
 	test_held_later();
 	test_held_by_others();
 	test_no_permission();
+	test_too_many_files();
+	test_unseen_vms();
 	test_bad_files();
 	test_many_problems();
 	test_later_vcpu();

@@ -124,7 +124,7 @@ static char *describe(const struct identity *identity)
 
 static void expect(const char *expected, const char *what)
 {
-	struct identity identity;
+	struct identity identity = {};
 	char *text;
 
 	identity_read(&identity, proc, run, PID);
@@ -135,7 +135,7 @@ static void expect(const char *expected, const char *what)
 
 static void expect_name(const char *arguments, const char *name)
 {
-	struct identity identity;
+	struct identity identity = {};
 	char *what = xasprintf("name by %.60s", arguments), *byte;
 
 	for (byte = what; *byte; byte++) {
@@ -261,7 +261,7 @@ static void test_short_names(void)
 		"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
 	char *cgroup = xasprintf("/machine.slice/machine-qemu\\x2d3\\x2d%.57s.scope", long_name);
 	char *cmdline = xasprintf("qemu|-name|%s|", long_name);
-	struct identity identity;
+	struct identity identity = {};
 
 	begin();
 	set_cgroup("/machine.slice/machine-qemu\\x2d3\\x2dmywebnchen.scope");
@@ -510,7 +510,7 @@ static void set_huge_cmdline(size_t size, char fill, size_t offset, const char *
 static void test_huge(void)
 {
 	const size_t last = IDENTITY_CMDLINE - sizeof(NAME_ARGUMENTS);
-	struct identity identity;
+	struct identity identity = {};
 	char *name, *cmdline;
 
 	begin();
@@ -556,7 +556,7 @@ static void test_huge(void)
 
 static void test_missing(void)
 {
-	struct identity identity;
+	struct identity identity = {};
 
 	begin();
 	set_cmdline("qemu|-name|web|");
@@ -579,7 +579,7 @@ static void test_missing(void)
 
 static void test_valid(void)
 {
-	struct identity identity;
+	struct identity identity = {};
 
 	identity_of_name(&identity, "w\303\274b\033");
 	check_text(identity.text[IDENTITY_NAME], "w\303\274b?", "by hearsay: the name");
@@ -614,7 +614,7 @@ static void test_any(void)
 		".scope", ".service", ".slice", ".partition", ".libvirt-qemu", "\n", "pod",
 		UUID, "kubepods", "firecracker", "..", "\\x", "-", ":", "web",
 	};
-	struct identity identity;
+	struct identity identity = {};
 	char text[4096];
 	size_t length;
 	int i, invalid = 0, known = 0;

@@ -361,7 +361,7 @@ static void test_calls(void)
 		{ call_close_socket, "close the broker's socket", ALL_USES & ~USE_BROKER, },
 		{ call_unlink, "remove a file", 0, },
 		{ call_execve, "execute a program", 0, },
-		{ call_fork, "start a process", 0, },
+		{ call_fork, "start a process", USE_BROKER, },
 		{ call_ptrace, "ptrace", 0, },
 		{ call_kill, "send a signal", 0, },
 		{ call_getfd, "take a file descriptor", USE_BROKER, },

@@ -4,6 +4,7 @@
  * look, but all within some looks, and another process at once. The times of threads.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +29,17 @@ static char *proc;
 static struct proc_memory memory;
 static unsigned int num_links;		/* that were read */
 
+static void (*before_link)(void);	/* then no link may be read */
+
 /* In the place of the C library's. */
 ssize_t readlinkat(int dir, const char *path, char *text, size_t size)
 {
 	num_links++;
+	if (before_link) {
+		before_link();
+		errno = EACCES;
+		return -1;
+	}
 	return syscall(SYS_readlinkat, dir, path, text, size);
 }
 
@@ -481,6 +489,79 @@ static void test_states(void)
 	waitpid(child, NULL, 0);
 }
 
+static void vanish(void)
+{
+	remove_process(12345);
+}
+
+static void stay(void)
+{
+}
+
+/* What /proc says of the file descriptors of a process that is gone by then. */
+static void test_died_meanwhile(void)
+{
+	struct proc_fds fds;
+
+	add_process(12345, 1);
+	before_link = vanish;
+	check_number(proc_list_fds(proc, 12345, &fds), -ENOENT, "it died meanwhile: it is gone");
+	add_process(12345, 1);
+	before_link = stay;
+	check_number(proc_list_fds(proc, 12345, &fds), -EACCES, "it did not: it is denied");
+	before_link = NULL;
+	remove_process(12345);
+}
+
+static void lose_capability(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3, };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+
+	if (syscall(SYS_capget, &header, data))
+		abort();
+	data[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
+	if (syscall(SYS_capset, &header, data))
+		abort();
+}
+
+/* As it is in most containers: all are listed, and of none it can be seen what it is. */
+static void test_without_ptrace(void)
+{
+	struct proc_fds fds;
+	int status, ends[2];
+	pid_t other, reader;
+
+	if (geteuid()) {
+		skip("needs root", "root without CAP_SYS_PTRACE");
+		return;
+	}
+	if (pipe(ends))
+		abort();
+	other = fork();
+	if (!other) {
+		/* Not dumpable, as a process whose user is another one. */
+		if (setresuid(12345, 12345, 12345) || write(ends[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(ends[0], &status, 1) != 1)
+		abort();
+	reader = fork();
+	if (!reader) {
+		lose_capability(CAP_SYS_PTRACE);
+		_exit(proc_list_fds("/proc", other, &fds) == -EACCES ? 0 : 1);
+	}
+	waitpid(reader, &status, 0);
+	check_number(status, 0, "root without CAP_SYS_PTRACE: a process that may not be looked into");
+	check_number(proc_list_fds("/proc", other, &fds), 0, "root with it: it may");
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	proc = xasprintf("/tmp/kvmstat-proc-XXXXXX");
@@ -498,6 +579,8 @@ int main(void)
 	test_too_many_threads();
 	test_find();
 	test_vcpus();
+	test_died_meanwhile();
 	clean_up();
+	test_without_ptrace();
 	return tap_end();
 }

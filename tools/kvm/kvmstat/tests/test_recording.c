@@ -723,13 +723,15 @@ static void test_truncated(void)
 	struct content content;
 	struct statsfile_error error;
 	size_t size, host_size, samples = 0, wrong = 0, lost = 0, seen_refused = 0;
+	struct recording_block host;
 	struct recording recording;
 	void *copy;
 
 	record_scene("1 5");
 	read_content(&content);
 	check_number(content.num_samples, 6, "an interval is two samples");
-	host_size = 32 + content.data[20];
+	memcpy(&host, content.data + sizeof(struct recording_magic), sizeof(host));
+	host_size = sizeof(struct recording_magic) + sizeof(host) + host.size;
 	for (size = 0; size < content.size; size++) {
 		/* Behind its end the sanitizers watch. */
 		copy = memcpy(xcalloc(size, 1), content.data, size);
@@ -789,7 +791,7 @@ static void test_flipped(void)
 /* Backwards and forwards, over the samples that are complete by themselves. */
 static void test_seek(void)
 {
-	static const unsigned int steps[] = { 1, 255, 256, 257, 300, };
+	static const unsigned int steps[] = { 1, 63, 64, 65, 300, };
 	struct recording_source source = { .fd = -1, };
 	struct recording_writer writer = {};
 	char none[] = "";
@@ -837,71 +839,138 @@ static void test_seek(void)
 
 /* Recordings by hand. */
 
-static uint32_t crc32(const unsigned char *data, size_t size)
+static char text[] = "text";
+static const struct recording_host made_host = { text, text, text, text, NSEC_PER_SEC, 0, };
+static struct recording_writer made;
+static struct statsfile_schema *schema_x, *schema_y;
+
+static void make(void)
 {
+	recording_writer_free(&made);
+	made = (struct recording_writer) { .is_plain = true, };
+	recording_begin(&made, &made_host);
+}
+
+static struct statsfile_schema *make_schema(const char *name, uint16_t size)
+{
+	struct statsfile_desc desc = { .name = name, .size = size, };
+	const struct statsfile_schema described = {
+		.desc = &desc, .num_desc = 1, .num_values = size,
+	};
+	struct statsfile_schema *schema;
+	struct statsfile_error error;
+
+	if (schema_make(&schema, &described, NULL, &error))
+		abort();
+	return schema;
+}
+
+/* Of pid 100. Takes over nothing. */
+static struct recorded_vm make_vm(uint64_t serial, const char *name,
+				  struct statsfile_schema *schema,
+				  struct statsfile_schema *vcpu_schema, size_t num_vcpus)
+{
+	struct recorded_vm vm = {
+		.serial = serial,
+		.pid = 100,
+		.name = xasprintf("%s", name),
+		.id = xasprintf("i"),
+		.schema = statsfile_schema_get(schema),
+		.vcpu_schema = vcpu_schema ? statsfile_schema_get(vcpu_schema) : NULL,
+		.vcpu = xcalloc(num_vcpus, sizeof(*vm.vcpu)),
+		.num_vcpus = num_vcpus,
+	};
+	size_t i;
+
+	for (i = 0; i < num_vcpus; i++)
+		vm.vcpu[i] = i;
+	vm.values = xcalloc(recorded_vm_num_values(&vm), sizeof(*vm.values));
+	return vm;
+}
+
+/* Takes over the VMs, of which those without a pid are left out. */
+static void make_sample(unsigned int second, struct recorded_vm first, struct recorded_vm other)
+{
+	struct snapshot snapshot = {
+		.real_ns = second * NSEC_PER_SEC,
+		.monotonic_ns = second * NSEC_PER_SEC,
+		.vm = xcalloc(2, sizeof(*snapshot.vm)),
+	};
+
+	if (first.pid)
+		snapshot.vm[snapshot.num_vms++] = first;
+	if (other.pid)
+		snapshot.vm[snapshot.num_vms++] = other;
+	recording_add(&made, &snapshot);
+}
+
+#define NO_VM ((struct recorded_vm) {})
+
+static uint32_t crc32(const void *data, size_t size)
+{
+	const unsigned char *byte = data;
 	uint32_t sum = ~0u;
 	int bit;
 
 	while (size--) {
-		sum ^= *data++;
+		sum ^= *byte++;
 		for (bit = 0; bit < 8; bit++)
 			sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
 	}
 	return ~sum;
 }
 
-static unsigned char made[2 * 65536];
-static size_t made_size;
-
-static void make_number(uint32_t number)
+static void append(const void *data, size_t size)
 {
-	const unsigned char raw[] = { number, number >> 8, number >> 16, number >> 24, };
-
-	memcpy(made + made_size, raw, sizeof(raw));
-	made_size += sizeof(raw);
+	made.block.data = xreallocarray(made.block.data, made.block.size + size, 1);
+	memcpy(made.block.data + made.block.size, data, size);
+	made.block.room = made.block.size += size;
 }
 
-static void make_header(uint32_t version)
+/* Whatever its content, the checksums are right. */
+static void make_block(struct recording_block block, const void *content)
 {
-	made_size = 8;
-	memcpy(made, "\x8bkvmrec\n", 8);
-	make_number(version);
-	make_number(crc32(made, 12));
+	if (!block.whole_size)
+		block.whole_size = block.size;
+	block.content_checksum = crc32(content, block.size);
+	block.checksum = crc32(&block, offsetof(struct recording_block, checksum));
+	append(&block, sizeof(block));
+	append(content, block.size);
 }
 
-static void make_block(uint32_t type, const void *content, size_t size)
+static void make_magic(const char *magic, uint32_t version)
 {
-	size_t start = made_size;
+	struct recording_magic header = { .version = version, };
 
-	make_number(type);
-	make_number(size);
-	make_number(crc32(content, size));
-	make_number(crc32(made + start, 12));
-	memcpy(made + made_size, content, size);
-	made_size += size;
+	memcpy(header.text, magic, sizeof(header.text));
+	header.checksum = crc32(&header, offsetof(struct recording_magic, checksum));
+	made.block.size = 0;
+	append(&header, sizeof(header));
 }
 
-/* The version of kvmstat, the host, the kernel, the machine, 1 s, all processes. */
-#define HOST "\1v\1h\1k\1m\x80\x94\xeb\xdc\3\0"
-/* A complete sample at a time of that number of nanoseconds, of nothing yet. */
-#define SAMPLE(ns) "\1\0\0\0\0\0\0\0\0" ns "\0\0\0\0\0\0\0"
-
-#define MAKE(type, content) make_block(type, content, sizeof(content) - 1)
-
-static void make(void)
+static int open_made(struct recording *recording, struct statsfile_error *error)
 {
-	make_header(1);
-	MAKE(RECORDING_HOST, HOST);
+	return open_memory(recording, made.block.data, made.block.size, error);
 }
 
-/* Of a recording with that sample. */
-static void check_sample(const void *content, size_t size, const char *expected)
+static void check_refused(const char *expected)
 {
 	struct statsfile_error error = {};
 	struct recording recording;
 
-	make_block(RECORDING_SAMPLE, content, size);
-	if (open_memory(&recording, made, made_size, &error)) {
+	if (!open_made(&recording, &error))
+		recording_close(&recording);
+	check_contains(error.text, expected, expected);
+}
+
+/* Of a recording whose only sample is that block. */
+static void check_sample(struct recording_block block, const void *content, const char *expected)
+{
+	struct statsfile_error error = {};
+	struct recording recording;
+
+	make_block(block, content);
+	if (open_made(&recording, &error)) {
 		check(false, "%s: it is a recording", expected);
 		return;
 	}
@@ -910,185 +979,155 @@ static void check_sample(const void *content, size_t size, const char *expected)
 	check_contains(recording.rest.text, expected, expected);
 	check(!recording.num_samples && !recording.now.num_vms, "%s: no sample is left", expected);
 	recording_close(&recording);
-	make();
 }
 
-#define CHECK_SAMPLE(content, expected) check_sample(content, sizeof(content) - 1, expected)
+/* Of one VM with a schema and room for a value, a thread and a number. */
+struct packed {
+	struct packed_vm vm;
+	uint64_t value;
+	struct proc_thread thread;
+	int32_t number[2];
+};
 
-static void check_refused(const char *expected)
+static void check_vm(struct packed packed, const char *expected)
 {
-	struct statsfile_error error = {};
-	struct recording recording;
-
-	if (!open_memory(&recording, made, made_size, &error))
-		recording_close(&recording);
-	check_contains(error.text, expected, expected);
-}
-
-/* 65536 values, which 65536 vCPUs have: more than 32 bits can say. And one vCPU more. */
-static void make_huge(void)
-{
-	static const char vm[] = SAMPLE("\1") "\1\1\7\1\1i\1\1n\1";
-	static char content[sizeof(vm) - 1 + 3 + 65537];
-	char *count = content + sizeof(vm) - 1;
-
-	memcpy(content, vm, sizeof(vm) - 1);
-	make();
-	MAKE(RECORDING_SCHEMA, "\2\4\0\xff\xff\3\0\0\1x\1\0\1\0\0\1y");
-	memcpy(count, "\x80\x80\4", 3);
-	check_sample(content, sizeof(content) - 1, "too many values");
-	MAKE(RECORDING_SCHEMA, "\1\1\0\1\0\0\1x");
-	memcpy(count, "\x81\x80\4", 3);
-	check_sample(content, sizeof(content), "too many vCPUs");
-}
-
-/* A schema of the histogram x with two buckets and the scalar y, and what follows. */
-#define NAMED_SCHEMA "\2\3\0\2\0\1\1x\1\0\1\2\0\1y"
-/* The same with an array of counters. */
-#define ARRAY_SCHEMA "\2\0\0\2\0\0\1x\1\0\1\2\0\1y"
-
-static void check_names(const void *content, size_t size, const char *expected)
-{
-	struct statsfile_error error = {};
-	const struct statsfile_desc *desc;
-	struct recording recording;
-	const char *names[3];
-	char *found;
-	size_t i;
+	const struct recording_block block = {
+		.type = RECORDING_KEY, .size = sizeof(packed), .monotonic_ns = 1,
+	};
+	struct statsfile_source described = schema_file(schema_x, "-");
+	const struct recording_block schema = {
+		.type = RECORDING_SCHEMA, .size = described.size,
+	};
 
 	make();
-	make_block(RECORDING_SCHEMA, content, size);
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0");
-	if (open_memory(&recording, made, made_size, &error))
-		abort();
-	if (*recording.rest.text) {
-		check_contains(recording.rest.text, expected, expected);
-		check(!recording.num_schemas && !recording.num_samples, "%s: nothing is left",
-		      expected);
-	} else {
-		desc = recording.schema[0]->desc;
-		names[0] = statsfile_value_name(&desc[0], 0);
-		names[1] = statsfile_value_name(&desc[0], 1);
-		names[2] = statsfile_value_name(&desc[1], 300);
-		for (i = 0; i < ARRAY_SIZE(names); i++)
-			names[i] = names[i] ? names[i] : "-";
-		found = xasprintf("%s %s %s", names[0], names[1], names[2]);
-		check_text(found, expected, "names of values");
-		free(found);
-	}
-	recording_close(&recording);
+	make_block(schema, described.memory);
+	free((void *)described.memory);
+	check_sample(block, &packed, expected);
 }
 
-#define CHECK_NAMES(content, expected) check_names(content, sizeof(content) - 1, expected)
+static const struct packed good = {
+	.vm = {
+		.serial = 1, .pid = 7, .schema = 1, .num_threads = 1, .num_numbers = 2,
+		.name = "n", .id = "i",
+	},
+	.thread = { .tid = 8, .vcpu = -1, .times.num_threads = 1, },
+	.number = { 0, 1, },
+};
 
-static void test_names(void)
+#define CHECK_VM(field, content, expected) do {			\
+	struct packed packed = good;				\
+								\
+	packed.field = content;					\
+	check_vm(packed, expected);				\
+} while (0)
+
+static void test_hostile_vms(void)
 {
-	CHECK_NAMES(NAMED_SCHEMA "", "- - -");
-	CHECK_NAMES(NAMED_SCHEMA "\0", "- - -");
-	CHECK_NAMES(NAMED_SCHEMA "\3\0\0\1a\0\1\2bc\1\xac\2\1d", "a bc d");
-	CHECK_NAMES(NAMED_SCHEMA "\1\1\xac\2\1dof the future", "- - d");
-	CHECK_NAMES(NAMED_SCHEMA "\1", "a schema: it is too short");
-	CHECK_NAMES(NAMED_SCHEMA "\2\0\0\1a", "a schema: it is too short");
-	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\2a", "a schema: it is too short");
-	CHECK_NAMES(NAMED_SCHEMA "\1\2\0\1a", "a schema: a number is too large");
-	CHECK_NAMES(NAMED_SCHEMA "\2\1\0\1a\1\0\1a", "a schema: a number is too large");
-	CHECK_NAMES(NAMED_SCHEMA "\1\1\x80\x80\x80\x80\x10\1a", "a schema: a number is too large");
-	CHECK_NAMES(NAMED_SCHEMA "\x81\x80\1", "a schema: a number is too large");
-	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\1\n", "a schema: a text is not printable");
-	CHECK_NAMES(NAMED_SCHEMA "\1\0\0\0", "x: the name of value 0 is empty");
-	CHECK_NAMES(NAMED_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
-	CHECK_NAMES(NAMED_SCHEMA "\2\0\0\1a\0\1\1a", "x: values 0 and 1 are both called a");
-	CHECK_NAMES(NAMED_SCHEMA "\2\0\1\1a\0\0\1b", "x: the names of values 1 and 0 are");
-	CHECK_NAMES(ARRAY_SCHEMA "\3\0\0\1a\0\1\2bc\1\xac\2\1d", "a bc d");
-	CHECK_NAMES(ARRAY_SCHEMA "\1\0\2\1a", "x: value 2 has a name, there are 2");
+	CHECK_VM(vm.serial, 0, "VMs are not in order");
+	CHECK_VM(vm.pid, 0, "a VM without a pid");
+	CHECK_VM(vm.pid, UINT32_MAX, "a VM without a pid");
+	CHECK_VM(vm.early_ns, 2, "a VM ended before there was any time");
+	CHECK_VM(vm.id[0], '\0', "the id of a VM is none");
+	CHECK_VM(vm.id[1], ' ', "the id of a VM is none");
+	CHECK_VM(vm.schema, 2, "a schema that there is not");
+	CHECK_VM(vm.vcpu_schema, 2, "a schema that there is not");
+	CHECK_VM(vm.num_vcpus, 1, "it is too short");
+	CHECK_VM(vm.num_vcpus, UINT32_MAX, "it is too short");
+	CHECK_VM(vm.num_vcpus_counted, UINT32_MAX, "there are too many vCPUs");
+	CHECK_VM(vm.num_threads, UINT32_MAX, "it is too short");
+	CHECK_VM(vm.num_numbers, UINT32_MAX, "it is too short");
+	CHECK_VM(thread.tid, 0, "its threads make no sense");
+	CHECK_VM(thread.vcpu, -2, "its threads make no sense");
+	CHECK_VM(thread.times.has_ready, 2, "its threads make no sense");
+	CHECK_VM(thread.times.num_threads, 0, "its threads make no sense");
+	CHECK_VM(number[0], -1, "the numbers of its vCPUs make no sense");
+	CHECK_VM(number[1], 0, "the numbers of its vCPUs make no sense");
 }
 
-/* A host may be called anything, by sethostname() or in a container of its own. */
 static void test_host_name(void)
 {
-	char name[] = "db\xff\x1b 1 \xc3\xbc", none[] = "";
-	struct recording_host host = {
-		.version = none, .name = name, .release = none, .machine = none,
-	};
-	struct recording_writer writer = {};
+	char name[] = "db\xff\x1b 1 \xc3\xbc";
+	struct recording_host host = made_host;
 	struct statsfile_error error = {};
-	struct snapshot snapshot = { .monotonic_ns = 1, };
 	struct recording recording;
 
-	recording_begin(&writer, &host);
-	recording_add(&writer, &snapshot);
-	if (open_memory(&recording, writer.block.data, writer.block.size, &error)) {
+	host.name = name;
+	recording_writer_free(&made);
+	made = (struct recording_writer) {};
+	recording_begin(&made, &host);
+	make_sample(1, NO_VM, NO_VM);
+	if (open_made(&recording, &error)) {
 		check(false, "a host of any name: %s", error.text);
-	} else {
-		check_text(recording.host.name, "db?? 1 \xc3\xbc", "a host of any name");
-		check_number(recording.num_samples, 1, "a host of any name: its samples");
-		recording_close(&recording);
+		return;
 	}
-	recording_writer_free(&writer);
-	/* Written as it was. */
-	make_header(1);
-	MAKE(RECORDING_HOST, "\1v\4db\3771\1k\1m\x80\x94\xeb\xdc\3\0");
-	if (open_memory(&recording, made, made_size, &error)) {
-		check(false, "a host of any name, in an older file: %s", error.text);
-	} else {
-		check_text(recording.host.name, "db?1", "a host of any name, in an older file");
-		recording_close(&recording);
-	}
+	check_text(recording.host.name, "db?? 1 \xc3\xbc", "a host of any name");
+	check_number(recording.num_samples, 1, "a host of any name: its samples");
+	recording_close(&recording);
 }
 
 static void test_made(void)
 {
+	const struct recording_block future = { .type = 99, .size = 4, };
+	struct recording_block block = { .type = RECORDING_HOST, .size = 4, };
+	struct recorded_vm many = make_vm(1, "n", schema_x, NULL, 0);
 	struct statsfile_error error;
 	struct recording recording;
 
-	make_header(2);
-	check_refused("it is a recording of version 2, this kvmstat reads version 1");
-	made_size = 0;
+	make_magic("\x8bkvmrec\n", 1);
+	check_refused("it is a recording of version 1, this kvmstat reads version 2");
+	make_magic("\x8bkvmrec\n", 2 << 24);
+	check_refused("it is a recording of a machine with another byte order");
+	make_magic("\x8bkvmrex\n", 2);
 	check_refused("it is not a recording of kvmstat");
-	make_header(1);
+	make_magic("\x8bkvmrec\n", 2);
 	check_refused("there is nothing of the host in it");
-	MAKE(RECORDING_HOST, "\1");
+	make_block(block, text);
 	check_refused("the description of the host: it is too short");
 	make();
-	MAKE(99, "of the future");
-	MAKE(RECORDING_HOST, HOST "of the future");
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\0\0of the future");
-	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&
+	make_block(future, text);
+	make_sample(1, NO_VM, NO_VM);
+	check(!open_made(&recording, &error) && recording.num_samples == 1 &&
 	      !*recording.rest.text && !recording_seek(&recording, 0, &error),
 	      "what is not known is left out");
 	recording_close(&recording);
 	make();
 	/* More than a statistics file could have: each is a file descriptor. */
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\x0b\1\1i\0\1n\x81\x80\4\0");
-	check(!open_memory(&recording, made, made_size, &error) &&
-	      !recording_seek(&recording, 0, &error) &&
+	many.num_vcpus_counted = 65537;
+	make_sample(1, many, NO_VM);
+	check(!open_made(&recording, &error) && !recording_seek(&recording, 0, &error) &&
 	      recording.now.vm[0].num_vcpus_counted == 65537, "any number of vCPUs is counted");
 	recording_close(&recording);
 	make();
-	CHECK_SAMPLE("\1", "a sample: it is too short");
-	CHECK_SAMPLE("\0001234567812345678\0\0", "the first sample is not complete");
-	CHECK_SAMPLE("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\0\0",
-		     "the time of a sample is too large");
-	CHECK_SAMPLE(SAMPLE("\1"), "a sample: it is too short");
-	CHECK_SAMPLE(SAMPLE("\1") "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
-		     "a number is too large");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\0", "VMs are not in order");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\2", "a VM that was not there before");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\0\1-\0\1n", "a VM without a pid");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\1\1\1-\0", "a VM without a name");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\1\1\x1b", "a text is not printable");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\3\1\1-\1", "a number is too large");
-	CHECK_SAMPLE(SAMPLE("\1") "\1\1\7\1\1-\0\1n\0\0",
-		     "vCPUs without statistics");
-	CHECK_SAMPLE(SAMPLE("\1") "\0\1\0\2", "a value that no VM has");
-	MAKE(RECORDING_SCHEMA, "\1\3\0\2\0\0\1x");
-	CHECK_SAMPLE(SAMPLE("\1") "\0\0", "a linear histogram without a bucket size");
-	MAKE(RECORDING_SAMPLE, SAMPLE("\2") "\0\0");
-	make_block(RECORDING_SAMPLE, SAMPLE("\2") "\0\0", 19);
-	check(!open_memory(&recording, made, made_size, &error) && recording.num_samples == 1 &&
+	block = (struct recording_block) { .type = RECORDING_SAMPLE, .monotonic_ns = 1, };
+	check_sample(block, text, "the first sample is not complete");
+	make();
+	block.type = RECORDING_KEY;
+	block.monotonic_ns = UINT64_C(1) << 63;
+	check_sample(block, text, "the time of a sample is too large");
+	make();
+	block.monotonic_ns = 1;
+	block.size = 4;
+	check_sample(block, text, "a sample: it is too short");
+	make();
+	block.whole_size = RECORDING_MAX_CONTENT + 1;
+	check_sample(block, text, "67108865 bytes, 67108864 are possible");
+	make();
+	block.whole_size = 100;
+#ifdef HAVE_ZLIB
+	check_sample(block, text, "a block cannot be uncompressed");
+#endif
+	make();
+	block = (struct recording_block) { .type = RECORDING_SCHEMA, .size = 4, };
+	make_block(block, text);
+	check(!open_made(&recording, &error) && strstr(recording.rest.text, ": a schema: "),
+	      "a schema that is none");
+	recording_close(&recording);
+	make();
+	make_sample(2, NO_VM, NO_VM);
+	make_sample(2, NO_VM, NO_VM);
+	check(!open_made(&recording, &error) && recording.num_samples == 1 &&
 	      strstr(recording.rest.text, "older than the one before"), "time goes on");
 	recording_close(&recording);
-	make_huge();
 }
 
 static void replay_made(struct inventory *inventory, struct tracker *tracker)
@@ -1097,7 +1136,7 @@ static void replay_made(struct inventory *inventory, struct tracker *tracker)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, made, made_size) != (ssize_t)made_size || replay_open(path) ||
+	if (fd < 0 || write(fd, made.block.data, made.block.size) != (ssize_t)made.block.size || replay_open(path) ||
 	    !replay_jump(0))
 		abort();
 	close(fd);
@@ -1114,20 +1153,17 @@ static void end_replay(struct inventory *inventory, struct tracker *tracker)
 	replay_close();
 }
 
-/* A complete sample ten seconds after the first one. */
-#define LATER_SAMPLE "\1\0\0\0\0\0\0\0\0\0\xe4\x0b\x54\2\0\0\0"
-
-/* The second sample, which is complete, has another VM by the serial of the first one. */
+/* The second sample has another VM by the serial of the first one. */
 static void test_serial_used_again(void)
 {
+	struct recorded_vm other = make_vm(1, "n", schema_y, NULL, 0);
 	struct inventory inventory;
 	struct tracker tracker;
 
+	other.pid = 3;
 	make();
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1y");
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\7\1\1i\1\1n\2\3\0\1\2\0");
-	MAKE(RECORDING_SAMPLE, LATER_SAMPLE "\1\1\3\1\1i\1\1n\0");
+	make_sample(1, make_vm(1, "n", schema_x, schema_y, 3), NO_VM);
+	make_sample(10, other, NO_VM);
 	replay_made(&inventory, &tracker);
 	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
 	check(replay_step() && !tracker_sample(&tracker) &&
@@ -1139,14 +1175,15 @@ static void test_serial_used_again(void)
 /* The same, but for what its vCPUs would have, of which there is none at first. */
 static void test_other_vcpus(void)
 {
+	struct recorded_vm before = make_vm(1, "n", schema_x, schema_x, 0);
+	struct recorded_vm after = make_vm(1, "n", schema_x, schema_y, 1);
 	struct inventory inventory;
 	struct tracker tracker;
 
+	after.values[1] = 7;
 	make();
-	MAKE(RECORDING_SCHEMA, "\1\0\0\xe0\xd4\3\0\0\1x");
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1y");
-	MAKE(RECORDING_SAMPLE, SAMPLE("\1") "\1\1\7\1\1i\2\1n\1\0\0");
-	MAKE(RECORDING_SAMPLE, LATER_SAMPLE "\1\1\7\1\1i\2\1n\2\1\0\1\1\x0e");
+	make_sample(1, before, NO_VM);
+	make_sample(10, after, NO_VM);
 	replay_made(&inventory, &tracker);
 	check(replay_step() && !tracker_sample(&tracker) && tracker.num_vms == 2 &&
 	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
@@ -1156,113 +1193,101 @@ static void test_other_vcpus(void)
 	end_replay(&inventory, &tracker);
 }
 
-static struct recorded_vm large_vm(struct statsfile_schema *schema, uint64_t serial,
-				   size_t num_vcpus)
+static struct recorded_vm busy_vm(unsigned int second)
 {
-	struct recorded_vm vm = {
-		.serial = serial,
-		.pid = 100,
-		.name = xasprintf("n"),
-		.id = xasprintf("i"),
-		.schema = statsfile_schema_get(schema),
-		.vcpu_schema = num_vcpus ? statsfile_schema_get(schema) : NULL,
-		.vcpu = xcalloc(num_vcpus, sizeof(*vm.vcpu)),
-		.num_vcpus = num_vcpus,
+	static const int numbers[] = { 0, 2, };
+	struct recorded_vm vm = make_vm(1, "busy", schema_x, NULL, 0);
+	struct proc_thread thread = {
+		.tid = 7, .times = { .num_threads = 1, .has_ready = true, },
 	};
-	size_t count = recorded_vm_num_values(&vm);
 
-	vm.values = xcalloc(count, sizeof(*vm.values));
-	/* These take the most. */
-	while (count--)
-		vm.values[count] = UINT64_C(1) << 63;
+	thread.times.guest_ns = second * NSEC_PER_SEC / 4;
+	proc_threads_add(&vm.threads, &thread);
+	thread = (struct proc_thread) { .tid = 8, .vcpu = 1, .times = thread.times, };
+	thread.times.guest_ns = second * NSEC_PER_SEC / 2;
+	proc_threads_add(&vm.threads, &thread);
+	vm.num_numbers = ARRAY_SIZE(numbers);
+	vm.number = memcpy(xcalloc(2, sizeof(*vm.number)), numbers, sizeof(numbers));
 	return vm;
+}
+
+/* What /proc said of a VM is replayed: its shares, and which vCPU each is of. */
+static void test_threads(void)
+{
+	struct inventory inventory;
+	struct tracker tracker;
+	const struct tracked_vm *vm;
+
+	make();
+	make_sample(1, busy_vm(1), NO_VM);
+	make_sample(2, busy_vm(2), NO_VM);
+	replay_made(&inventory, &tracker);
+	tracker.reads_threads = true;
+	tracker_sample(&tracker);
+	if (!replay_step() || tracker_sample(&tracker))
+		abort();
+	vm = tracker.vm[0];
+	check(vm->rates.shares.known[SHARE_GUEST] &&
+	      vm->rates.shares.part[SHARE_GUEST] > 0.374 &&
+	      vm->rates.shares.part[SHARE_GUEST] < 0.376, "threads: the VM's share");
+	check(vm->num_tracked_threads == 2 && vm->vcpu[1].number == 2 &&
+	      vm->vcpu[1].rates.shares.part[SHARE_GUEST] == 0.5, "threads: that of each vCPU");
+	end_replay(&inventory, &tracker);
 }
 
 /* What would be too large for readers is not written, and all else is. */
 static void test_too_much(void)
 {
-	struct statsfile_desc desc = { .name = "x", .size = 60000, };
-	struct statsfile_schema *schema;
-	struct statsfile_error error;
-	const struct statsfile_schema described = {
-		.desc = &desc, .num_desc = 1, .num_values = desc.size,
-	};
-	char text[] = "x";
-	struct recording_host host = { text, text, text, text, NSEC_PER_SEC, 0, };
+	struct statsfile_schema *schema = make_schema("x", 60000);
 	struct snapshot snapshot = { .monotonic_ns = 1, };
-	struct recording_writer writer = {};
+	struct statsfile_error error;
 	struct recording recording = {};
 
-	if (schema_make(&schema, &described, NULL, &error))
-		abort();
+	make();
 	snapshot.vm = xcalloc(4, sizeof(*snapshot.vm));
-	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 1, 0);
-	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 2, 90);
-	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 3, 70);
-	snapshot.vm[snapshot.num_vms++] = large_vm(schema, 4, 0);
-	recording_begin(&writer, &host);
-	check_number(recording_add(&writer, &snapshot), 1, "too much: one VM is left out");
-	check(!open_memory(&recording, writer.block.data, writer.block.size, &error) &&
+	snapshot.vm[snapshot.num_vms++] = make_vm(1, "n", schema, NULL, 0);
+	snapshot.vm[snapshot.num_vms++] = make_vm(2, "n", schema, schema, 140);
+	snapshot.vm[snapshot.num_vms++] = make_vm(3, "n", schema, schema, 100);
+	snapshot.vm[snapshot.num_vms++] = make_vm(4, "n", schema, NULL, 0);
+	snapshot.vm[3].values[59999] = UINT64_C(1) << 63;
+	check_number(recording_add(&made, &snapshot), 1, "too much: one VM is left out");
+	check(!open_made(&recording, &error) &&
 	      recording.num_samples == 1 && !recording_seek(&recording, 0, &error),
 	      "too much: what is written can be read");
 	check(recording.now.num_vms == 3 && !snapshot_find(&recording.now, 2) &&
 	      recording.now.vm[2].values[59999] == UINT64_C(1) << 63,
 	      "too much: the other VMs are in it");
 	recording_close(&recording);
-	recording_writer_free(&writer);
 	statsfile_schema_put(schema);
 }
 
-/* What a sample begins with. Returns its size. */
-static size_t put_times(char *to, bool key, unsigned int second)
-{
-	unsigned int i;
-
-	*to++ = key;
-	for (i = 0; i < 8; i++)
-		to[i] = second * NSEC_PER_SEC >> 8 * i;
-	memcpy(to + 8, to, 8);
-	return 1 + 8 + 8;
-}
-
-/* Of pid 100, with one vCPU; the name has three letters. Returns its size. */
-static size_t put_vm(char *to, char serial_step, bool ended, const char *name)
-{
-	const char what = RECORDED_NEW | RECORDED_NAME | RECORDED_VCPUS |
-			  (ended ? RECORDED_ENDED : 0);
-	const char vm[] = {
-		serial_step, what, 100, 1, 'i', 1, 3, name[0], name[1], name[2], 1, 1, 0,
-	};
-
-	memcpy(to, vm, sizeof(vm));
-	return sizeof(vm);
-}
-
-/* A complete sample of two VMs, of which one may be missing: NULL. */
+/* With one vCPU each; one that is missing: NULL. */
 static void make_vms(unsigned int second, const char *first, bool ended, const char *other)
 {
-	char content[64];
-	size_t size = put_times(content, true, second);
+	struct recorded_vm one = {}, two = {};
 
-	content[size++] = !!first + !!other;
 	if (first)
-		size += put_vm(content + size, 1, ended, first);
+		one = make_vm(1, first, schema_x, schema_x, 1);
+	one.ended = ended;
 	if (other)
-		size += put_vm(content + size, first ? 1 : 2, false, other);
-	content[size++] = 0;
-	make_block(RECORDING_SAMPLE, content, size);
+		two = make_vm(2, other, schema_x, schema_x, 1);
+	make_sample(second, one, two);
+}
+
+static void write_made(void)
+{
+	write_whole(file, made.block.data, made.block.size);
 }
 
 /* Its only VM ends when one begins that is of the same pid and called @name. */
 static char *replay_successor(const char *arguments, const char *name, int *status)
 {
 	make();
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
 	make_vms(1, "one", false, NULL);
 	make_vms(2, "one", false, NULL);
 	make_vms(3, "one", true, name);
 	make_vms(4, NULL, false, name);
-	write_whole(file, made, made_size);
+	write_made();
 	return output_of_replay(command_stream, arguments, status);
 }
 
@@ -1293,32 +1318,21 @@ static void test_pid_used_again(void)
 	free(output);
 }
 
-/* One that ends where the values of its VM should be: the checksums are right. */
-static void make_short(unsigned int second, bool key)
-{
-	char content[64];
-	size_t size = put_times(content, key, second);
-
-	content[size++] = 1;
-	if (key) {
-		size += put_vm(content + size, 1, false, "one");
-	} else {
-		content[size++] = 1;
-		content[size++] = 0;
-	}
-	make_block(RECORDING_SAMPLE, content, size);
-}
-
-/* Seconds 1 to 3, and two more of which one cannot be read. */
+/* Seconds 1 to 5, of which one cannot be read: the checksums are right. */
 static void make_broken(unsigned int broken, bool key)
 {
+	struct recording_block block = {
+		.type = key ? RECORDING_KEY : RECORDING_SAMPLE,
+		.size = sizeof(text),
+		.real_ns = broken * NSEC_PER_SEC,
+		.monotonic_ns = broken * NSEC_PER_SEC,
+	};
 	unsigned int second;
 
 	make();
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
 	for (second = 1; second <= 5; second++) {
 		if (second == broken)
-			make_short(second, key);
+			make_block(block, text);
 		else
 			make_vms(second, "one", false, NULL);
 	}
@@ -1331,7 +1345,7 @@ static void check_broken(size_t from, size_t to, size_t broken, const char *name
 	struct recording recording;
 	struct snapshot *now = &recording.now;
 
-	if (open_memory(&recording, made, made_size, &error) ||
+	if (open_made(&recording, &error) ||
 	    (from < recording.num_samples && recording_seek(&recording, from, &error)))
 		abort();
 	check(recording_seek(&recording, to, &error) && *error.text && *recording.rest.text &&
@@ -1362,23 +1376,23 @@ static void test_broken(void)
 	make_broken(4, true);
 	check_broken(2, 3, 3, "a broken complete sample, from the one before");
 	check_broken(0, 3, 3, "a broken complete sample, from the first one");
-	check_broken(4, 3, 3, "a broken complete sample, from behind it");
+	check_broken(2, 4, 3, "a sample that needs a broken complete one");
 	make_broken(1, true);
-	if (open_memory(&recording, made, made_size, &error))
+	if (open_made(&recording, &error))
 		abort();
 	check(recording_seek(&recording, 0, &error) && !recording.num_samples &&
 	      !recording.position && !recording.now.num_vms, "the first one is broken: nothing");
 	recording_close(&recording);
 
 	make_broken(4, false);
-	write_whole(file, made, made_size);
+	write_made();
 	output = output_of_replay(command_stream, "-p 100", &status);
 	check_contains(output, "a sample: it is too short\n", "a broken sample: it is said");
 	check_contains(output, "00:00:03    100 ", "a broken sample: the time before that");
 	check_number(status, STATUS_ERROR, "a broken sample: exit status");
 	free(output);
 	make_broken(5, true);
-	write_whole(file, made, made_size);
+	write_made();
 	output = output_of_replay(command_list, "list", &status);
 	check_contains(output, "a sample: it is too short\n", "the last one is broken: it is said");
 	check_contains(output, " one\n", "the last one is broken: the one before is shown");
@@ -1393,23 +1407,29 @@ static void test_broken(void)
 /* By samples of the same size: their places are known, and they are whole. */
 static void test_written_anew(void)
 {
+	struct recording_source source = { .fd = -1, };
 	struct statsfile_error error = {};
 	struct recording recording;
 	unsigned int second;
+	unsigned char *file_bytes;
 
 	make_broken(0, false);
-	if (open_memory(&recording, made, made_size, &error) ||
-	    recording_seek(&recording, 2, &error))
+	source.size = made.block.size;
+	file_bytes = memcpy(xcalloc(source.size, 1), made.block.data, source.size);
+	source.memory = file_bytes;
+	if (recording_open(&recording, &source, &error) || recording_seek(&recording, 2, &error))
 		abort();
 	make();
-	MAKE(RECORDING_SCHEMA, "\1\0\0\1\0\0\1x");
 	for (second = 11; second <= 15; second++)
 		make_vms(second, "two", false, NULL);
+	check_number(made.block.size, source.size, "written anew: by samples of the same size");
+	memcpy(file_bytes, made.block.data, source.size);
 	check(recording_seek(&recording, 3, &error) && recording.num_samples == 3 &&
 	      recording.position == 2 && recording.now.monotonic_ns == 3 * NSEC_PER_SEC &&
 	      !strcmp(recording.now.vm->name, "one"), "written anew: it stays where it was");
-	check_text(error.text, "it has changed", "written anew: why");
+	check_text(error.text, "a sample: it has changed", "written anew: why");
 	recording_close(&recording);
+	free(file_bytes);
 }
 
 static void test_interrupted(void)
@@ -1544,7 +1564,7 @@ static void test_damaged(void)
 	check_contains(output, expected, "replay: cut off");
 	free(expected);
 	free(output);
-	content.data[content.end[2] + 20] ^= 1;
+	content.data[content.end[2] + sizeof(struct recording_block)] ^= 1;
 	write_whole(file, content.data, content.size);
 	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; %s",
@@ -1581,6 +1601,8 @@ int main(void)
 	if (!mkdtemp(directory))
 		abort();
 	file = path_of("recording");
+	schema_x = make_schema("x", 1);
+	schema_y = make_schema("y", 1);
 	test_order();
 	test_choice();
 	test_waiting();
@@ -1594,9 +1616,10 @@ int main(void)
 	test_truncated();
 	test_flipped();
 	test_seek();
-	test_names();
 	test_host_name();
 	test_made();
+	test_hostile_vms();
+	test_threads();
 	test_serial_used_again();
 	test_other_vcpus();
 	test_too_much();
@@ -1609,5 +1632,8 @@ int main(void)
 	test_process();
 	test_damaged();
 	remove_directory();
+	recording_writer_free(&made);
+	statsfile_schema_put(schema_x);
+	statsfile_schema_put(schema_y);
 	return tap_end();
 }
