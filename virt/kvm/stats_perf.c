@@ -710,6 +710,9 @@ static struct event_file event_files[] = {
 	EVENT_FILE("exit_reasons." #reason, exit_reasons,		\
 		   KVM_EXIT_REASON_##reason)
 #include <asm/kvm_exit_reason_list.h>
+#define KVM_USER_EXIT(number, name, ...)				\
+	EVENT_FILE("user_exits." #name, user_exits, KVM_USER_EXIT_##name)
+#include <linux/kvm_user_exit_list.h>
 #ifdef CONFIG_KVM_STATS_TIME
 #define KVM_EXIT_REASON(reason, ...)					\
 	EVENT_FILE("exit_reason_ns." #reason, exit_reason_ns,		\

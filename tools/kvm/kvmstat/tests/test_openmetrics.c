@@ -584,8 +584,8 @@ static void test_accounting(void)
 #define SECONDS(n) ((n) * NSEC_PER_SEC)
 
 static struct proc_thread threads[] = {
-	{ 7, 0, PROC_OUTSIDE, { SECONDS(1), SECONDS(2), SECONDS(3), 0, 1, true, }, },
-	{ 8, 1, PROC_OUTSIDE, { SECONDS(10), SECONDS(20), SECONDS(30), 0, 1, true, }, },
+	{ 7, 0, PROC_OUTSIDE, { SECONDS(1), SECONDS(2), SECONDS(3), SECONDS(4), SECONDS(6), 1, true, }, },
+	{ 8, 1, PROC_OUTSIDE, { SECONDS(10), SECONDS(20), SECONDS(30), SECONDS(40), SECONDS(60), 1, true, }, },
 };
 
 static void test_threads(void)
