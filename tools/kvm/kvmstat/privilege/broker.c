@@ -707,8 +707,8 @@ static int broker_read_threads(const struct host *host, pid_t pid, unsigned int 
 	threads->whole = answer.whole;
 	/* Who looks for one of them relies on their order, too. */
 	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
-		if (thread->tid <= last || thread->times.has_ready > 1 ||
-		    thread->times.num_threads != 1)
+		if (thread->tid <= last || thread->state > PROC_OUTSIDE ||
+		    thread->times.has_ready > 1 || thread->times.num_threads != 1)
 			lose_broker();
 		last = thread->tid;
 	}
