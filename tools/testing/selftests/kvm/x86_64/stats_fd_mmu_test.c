@@ -6,7 +6,6 @@
  * paging, nested paging, and nested paging by the TDP MMU.
  */
 #define _GNU_SOURCE
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +14,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_userfault.h"
 
 #define PAGE			4096UL
 #define HUGE			(2UL << 20)

@@ -145,10 +145,4 @@ static inline int stats_arch_dirty(int vcpu, __u64 addr)
 	return ioctl(vcpu, KVM_SET_MSRS, &msrs) == 1 ? 0 : -1;
 }
 
-/*
- * Page tables at STATS_DATA: a directory, the table of the code's page and the
- * one of their own pages.
- */
-#define STATS_TABLES_SIZE	(3 * STATS_PAGE)
-
 #endif /* SELFTEST_KVM_STATS_FD_COUNTS_H */
