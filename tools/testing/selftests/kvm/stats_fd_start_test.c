@@ -16,7 +16,6 @@
 FIXTURE(start)
 {
 	bool was_on;
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 };
@@ -44,9 +43,8 @@ FIXTURE_SETUP(start)
 
 	self->was_on = stats_time_is_on(_metadata);
 	stats_time_turn_on(_metadata);
-	self->kvm = stats_open_kvm(_metadata);
 	self->guest.irqchip = true;
-	guest_create(_metadata, self->kvm, &self->guest, 2);
+	guest_create(_metadata, &self->guest, 2);
 	ASSERT_EQ(0, ioctl(self->guest.vm, KVM_ENABLE_CAP, &cap));
 	self->vcpu = &self->guest.vcpu[1];
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
@@ -56,7 +54,6 @@ FIXTURE_SETUP(start)
 FIXTURE_TEARDOWN(start)
 {
 	guest_destroy(&self->guest);
-	close(self->kvm);
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 

@@ -50,7 +50,6 @@ static const char * const names[] = {
 
 FIXTURE(guest)
 {
-	int kvm;
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	const struct kvm_stats_desc *desc;
@@ -58,8 +57,7 @@ FIXTURE(guest)
 
 FIXTURE_SETUP(guest)
 {
-	self->kvm = stats_open_kvm(_metadata);
-	guest_create(_metadata, self->kvm, &self->guest, 1);
+	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 	self->desc = stats_find(&self->vcpu->file, "user_exits");
 	ASSERT_NE(NULL, self->desc);
@@ -69,7 +67,6 @@ FIXTURE_SETUP(guest)
 FIXTURE_TEARDOWN(guest)
 {
 	guest_destroy(&self->guest);
-	close(self->kvm);
 }
 
 /* No other reasons than these two, so often. */

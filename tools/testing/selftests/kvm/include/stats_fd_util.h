@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/kvm.h>
+#include <linux/kvm_stats.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>

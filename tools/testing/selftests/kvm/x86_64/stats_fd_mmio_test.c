@@ -25,14 +25,13 @@ TEST(access_to_mmio_is_known_again_only_if_entries_are_marked)
 {
 	const __u64 marked = kvm_can_mark_mmio() ? 1 : 0;
 	const __u64 known = marked * (WRITES - 1);
-	int kvm = stats_open_kvm(_metadata);
 	struct guest guest = { };
 	struct guest_vcpu *v;
 	struct reasons r;
 	unsigned long i;
 
 	TH_LOG("KVM can %smark MMIO here", marked ? "" : "not ");
-	guest_create(_metadata, kvm, &guest, 1);
+	guest_create(_metadata, &guest, 1);
 	guest_put_code(_metadata, &guest, stats_mmio_write, stats_mmio_write_end);
 	v = &guest.vcpu[0];
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, WRITES);
@@ -51,7 +50,6 @@ TEST(access_to_mmio_is_known_again_only_if_entries_are_marked)
 		  reason_of(_metadata, v, &r, stats_arch_fault_reason()));
 	EXPECT_EQ(WRITES, vcpu_read(_metadata, v, "mmio_exits"));
 	guest_destroy(&guest);
-	close(kvm);
 }
 
 TEST_HARNESS_MAIN
