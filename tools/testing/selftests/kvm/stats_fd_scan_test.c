@@ -593,7 +593,7 @@ static void stress_life(struct __test_metadata *_metadata, int fd, int nr)
 	if (dies_by_signal(nr))
 		raise(SIGKILL);
 	/* Whatever is still mapped goes with the process. */
-	_exit(!_metadata->passed);
+	_exit(!__test_passed(_metadata));
 }
 
 static void stress_reap(struct __test_metadata *_metadata, pid_t pid, int nr)

@@ -129,7 +129,7 @@ static void expect_code_exits(struct __test_metadata *_metadata,
 	int try;
 
 	run_code(_metadata, v, runs);
-	for (try = 0; try < TRIES && !exact && _metadata->passed; try++) {
+	for (try = 0; try < TRIES && !exact && __test_passed(_metadata); try++) {
 		before = exits_read(_metadata, v);
 		run_code(_metadata, v, runs);
 		exact = expect_exits(_metadata, v, &before, exits);
@@ -210,7 +210,7 @@ TEST_F(guest, each_wfi_that_waits_is_an_exit)
 	int try;
 
 	put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
-	for (try = 0; try < TRIES && !exact && _metadata->passed; try++) {
+	for (try = 0; try < TRIES && !exact && __test_passed(_metadata); try++) {
 		before = exits_read(_metadata, v);
 		runner_sleep(_metadata, &runner, v);
 		runner_wake(_metadata, &runner, self->guest.vm);

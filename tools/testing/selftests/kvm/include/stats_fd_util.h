@@ -534,7 +534,7 @@ static inline pid_t stats_fork(struct __test_metadata *_metadata,
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fn(_metadata, arg);
-		_exit(!_metadata->passed);
+		_exit(!__test_passed(_metadata));
 	}
 	return pid;
 }
@@ -564,7 +564,7 @@ stats_in_children(struct __test_metadata *_metadata, int children,
 		if (!pid[i]) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			fn(_metadata, i, arg);
-			_exit(!_metadata->passed);
+			_exit(!__test_passed(_metadata));
 		}
 	}
 	for (i = 0; i < children; i++)
