@@ -283,7 +283,8 @@ versions() {
 differ() {
 	[ ! -s "$patches/difference" ] || (
 		difference=$top/$patches/difference
-		cd "$1" && GIT_CEILING_DIRECTORIES=$(dirname "$PWD") \
+		cd "$1" || exit
+		GIT_CEILING_DIRECTORIES=$(dirname "$PWD") \
 			plain_git apply --whitespace=nowarn ${2:+"$2"} "$difference" 2>"$1.error" ||
 			die "$patches/difference does not fit${2:+ the tree}: $(cat "$1.error")"
 	)

@@ -258,24 +258,25 @@ TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests_unless_it_is_a_nested
  */
 TEST_F(nested, write_to_page_tables_that_l1_shares_with_l2_is_retried)
 {
-	bool shares = self->vmcb && variant->nested_paging;
+	struct nested *n = &self->n;
+	bool shares = n->vmcb && variant->nested_paging;
 	struct faults of_shared_tables = { .other = 3 * RUNS,
 					   .fixed = (3 + 1 + 1) * RUNS };
 	struct faults none = {};
 	struct faults faults;
 
 	if (shares) {
-		self->vmcb->control.nested_cr3 = lm_gpa(LM_PML4);
-		self->vmcb->save.cr3 = lm_gpa(NESTED_PML4);
+		n->vmcb->control.nested_cr3 = lm_gpa(LM_PML4);
+		n->vmcb->save.cr3 = lm_gpa(NESTED_PML4);
 	}
-	set_l2(_metadata, self, l2, l2_end);
-	start_l1(_metadata, self, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
+	set_l2(_metadata, n, l2, l2_end);
+	start_l1(_metadata, n, 1);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
 
-	faults = faults_read(_metadata, self->vcpu);
-	start_l1(_metadata, self, RUNS);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
-	expect_faults(_metadata, self->vcpu, &faults,
+	faults = faults_read(_metadata, n->vcpu);
+	start_l1(_metadata, n, RUNS);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	expect_faults(_metadata, n->vcpu, &faults,
 		      shares ? &of_shared_tables : &none);
 }
 
@@ -382,141 +383,6 @@ TEST_F(yield, yield_to_a_preempted_vcpu_is_successful)
 	expect_yields(_metadata, self->vcpu, YIELDS, YIELDS);
 	expect_yields(_metadata, self->other, 0, 0);
 	runner_stop(_metadata, &runner);
-}
-
-/* An instruction that is an exit, and its reason. */
-struct entry {
-	const char *reason, *code, *end;
-	int intercept;			/* that L1 sets for its L2 */
-};
-
-#define L1_ENTRY(name, text)						\
-	STATS_GUEST_CODE(name, text "\n1:	outb %al, $0x44\n	jmp 1b\n")
-#define ENTRY(_reason, name, ...)					\
-	{ .reason = _reason, .code = name, .end = name##_end, ##__VA_ARGS__ }
-
-L1_ENTRY(l1_vmload, "vmload %rax");
-L1_ENTRY(l1_vmsave, "vmsave %rax");
-L1_ENTRY(l1_invlpga, "invlpga %rax, %ecx");
-L1_ENTRY(l1_invd, "invd");
-L1_ENTRY(l1_rdpmc, "rdpmc");
-L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
-L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
-
-static const struct entry svm_entries_of_l1[] = {
-	ENTRY("vm_insn", l1_vmload),
-	ENTRY("vm_insn", l1_vmsave),
-	ENTRY("invlpg", l1_invlpga),
-	ENTRY("wbinvd", l1_invd),
-	ENTRY("rdpmc", l1_rdpmc),
-	ENTRY("monitor", l1_monitor),
-	ENTRY("mwait", l1_mwait),
-};
-
-/*
- * L1 gets control at the instruction, which L2 does not execute. KVM itself may leave STGI
- * and CLGI to the CPU.
- */
-STATS_GUEST_CODE(l2_stgi, "stgi\n");
-STATS_GUEST_CODE(l2_clgi, "clgi\n");
-STATS_GUEST_CODE(l2_rdtsc, "rdtsc\n");
-STATS_GUEST_CODE(l2_iret, "iretq\n");
-STATS_GUEST_CODE(l2_pause, "pause\n");
-STATS_GUEST_CODE(l2_sidt, "sidt (%rdi)\n");
-STATS_GUEST_CODE(l2_sgdt, "sgdt (%rdi)\n");
-STATS_GUEST_CODE(l2_sldt, "sldt (%rdi)\n");
-STATS_GUEST_CODE(l2_str, "str (%rdi)\n");
-STATS_GUEST_CODE(l2_lidt, "lidt (%rdi)\n");
-STATS_GUEST_CODE(l2_lgdt, "lgdt (%rdi)\n");
-STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
-STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
-
-static const struct entry svm_entries_of_l2[] = {
-	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
-	ENTRY("vm_insn", l2_clgi, .intercept = INTERCEPT_CLGI),
-	ENTRY("rdtsc", l2_rdtsc, .intercept = INTERCEPT_RDTSC),
-	ENTRY("nmi_window", l2_iret, .intercept = INTERCEPT_IRET),
-	ENTRY("pause", l2_pause, .intercept = INTERCEPT_PAUSE),
-	ENTRY("descriptor_table", l2_sidt, .intercept = INTERCEPT_STORE_IDTR),
-	ENTRY("descriptor_table", l2_sgdt, .intercept = INTERCEPT_STORE_GDTR),
-	ENTRY("descriptor_table", l2_sldt, .intercept = INTERCEPT_STORE_LDTR),
-	ENTRY("descriptor_table", l2_str, .intercept = INTERCEPT_STORE_TR),
-	ENTRY("descriptor_table", l2_lidt, .intercept = INTERCEPT_LOAD_IDTR),
-	ENTRY("descriptor_table", l2_lgdt, .intercept = INTERCEPT_LOAD_GDTR),
-	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
-	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
-};
-
-TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
-{
-	const struct entry *e = svm_entries_of_l1;
-	__u64 before;
-
-	if (!self->vmcb)
-		SKIP(return, "these are AMD's instructions");
-	for (; e < svm_entries_of_l1 + ARRAY_SIZE(svm_entries_of_l1); e++) {
-		guest_put_code(_metadata, &self->guest, e->code, e->end);
-		before = exits_by(_metadata, self->vcpu, e->reason);
-		ASSERT_EQ(PORT_L1, run_l1_at(_metadata, self->vcpu, GUEST_CODE,
-					     lm_gpa(NESTED_CONTROL), 0));
-		EXPECT_EQ(1UL, exits_by(_metadata, self->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l1), e->reason);
-		}
-	}
-}
-
-TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reason)
-{
-	const struct entry *e = svm_entries_of_l2;
-	__u64 before;
-
-	if (!self->vmcb)
-		SKIP(return, "these are AMD's intercepts");
-	for (; e < svm_entries_of_l2 + ARRAY_SIZE(svm_entries_of_l2); e++) {
-		write_vmcb(self->vmcb, variant->nested_paging);
-		self->vmcb->control.intercept |= 1UL << e->intercept;
-		set_l2(_metadata, self, e->code, e->end);
-		before = exits_by(_metadata, self->vcpu, e->reason);
-		start_l1(_metadata, self, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, self->vcpu));
-		EXPECT_EQ(1UL, exits_by(_metadata, self->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l2), e->reason);
-		}
-	}
-}
-
-STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
-STATS_GUEST_CODE(l1_rsm, "rsm\n");
-
-/* KVM answers with an exception, of which L1 dies without a handler. */
-static void expect_death(struct __test_metadata *_metadata, FIXTURE_DATA(nested) *self,
-			 const char *reason, const char *code, const char *end)
-{
-	struct kvm_regs regs = { .rip = GUEST_CODE, .rflags = STATS_RFLAGS };
-	struct kvm_sregs sregs;
-
-	guest_put_code(_metadata, &self->guest, code, end);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_SREGS, &sregs));
-	sregs.idt.limit = 0;
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_SREGS, &sregs));
-	lm_set_regs(_metadata, self->vcpu, &regs);
-	vcpu_run(_metadata, self->vcpu, KVM_EXIT_SHUTDOWN);
-	EXPECT_EQ(1UL, exits_by(_metadata, self->vcpu, reason));
-	EXPECT_EQ(1UL, exits_by(_metadata, self->vcpu, "shutdown"));
-}
-
-TEST_F(nested, skinit_is_an_exit_of_its_reason)
-{
-	if (!self->vmcb)
-		SKIP(return, "this is AMD's instruction");
-	expect_death(_metadata, self, "vm_insn", l1_skinit, l1_skinit_end);
-}
-
-TEST_F(nested, rsm_is_an_exit_of_its_reason)
-{
-	if (!self->vmcb)
-		SKIP(return, "on Intel it is an exception");
-	expect_death(_metadata, self, "rsm", l1_rsm, l1_rsm_end);
 }
 
 TEST_HARNESS_MAIN

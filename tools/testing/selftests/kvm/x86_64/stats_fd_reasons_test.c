@@ -124,4 +124,143 @@ TEST_F(nested, runs_that_the_cpu_refuses_have_the_reason_entry_failure)
 	EXPECT_EQ((__u64)TIMES, exits_by(_metadata, n->vcpu, "entry_failure"));
 }
 
+/* An instruction that is an exit, and its reason. */
+struct entry {
+	const char *reason, *code, *end;
+	int intercept;			/* that L1 sets for its L2 */
+};
+
+#define L1_ENTRY(name, text)						\
+	STATS_GUEST_CODE(name, text "\n1:	outb %al, $0x44\n	jmp 1b\n")
+#define ENTRY(_reason, name, ...)					\
+	{ .reason = _reason, .code = name, .end = name##_end, ##__VA_ARGS__ }
+
+L1_ENTRY(l1_vmload, "vmload %rax");
+L1_ENTRY(l1_vmsave, "vmsave %rax");
+L1_ENTRY(l1_invlpga, "invlpga %rax, %ecx");
+L1_ENTRY(l1_invd, "invd");
+L1_ENTRY(l1_rdpmc, "rdpmc");
+L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
+L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
+
+static const struct entry svm_entries_of_l1[] = {
+	ENTRY("vm_insn", l1_vmload),
+	ENTRY("vm_insn", l1_vmsave),
+	ENTRY("invlpg", l1_invlpga),
+	ENTRY("wbinvd", l1_invd),
+	ENTRY("rdpmc", l1_rdpmc),
+	ENTRY("monitor", l1_monitor),
+	ENTRY("mwait", l1_mwait),
+};
+
+/*
+ * L1 gets control at the instruction, which L2 does not execute. KVM itself may leave STGI
+ * and CLGI to the CPU.
+ */
+STATS_GUEST_CODE(l2_stgi, "stgi\n");
+STATS_GUEST_CODE(l2_clgi, "clgi\n");
+STATS_GUEST_CODE(l2_rdtsc, "rdtsc\n");
+STATS_GUEST_CODE(l2_iret, "iretq\n");
+STATS_GUEST_CODE(l2_pause, "pause\n");
+STATS_GUEST_CODE(l2_sidt, "sidt (%rdi)\n");
+STATS_GUEST_CODE(l2_sgdt, "sgdt (%rdi)\n");
+STATS_GUEST_CODE(l2_sldt, "sldt (%rdi)\n");
+STATS_GUEST_CODE(l2_str, "str (%rdi)\n");
+STATS_GUEST_CODE(l2_lidt, "lidt (%rdi)\n");
+STATS_GUEST_CODE(l2_lgdt, "lgdt (%rdi)\n");
+STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
+STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
+
+static const struct entry svm_entries_of_l2[] = {
+	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
+	ENTRY("vm_insn", l2_clgi, .intercept = INTERCEPT_CLGI),
+	ENTRY("rdtsc", l2_rdtsc, .intercept = INTERCEPT_RDTSC),
+	ENTRY("nmi_window", l2_iret, .intercept = INTERCEPT_IRET),
+	ENTRY("pause", l2_pause, .intercept = INTERCEPT_PAUSE),
+	ENTRY("descriptor_table", l2_sidt, .intercept = INTERCEPT_STORE_IDTR),
+	ENTRY("descriptor_table", l2_sgdt, .intercept = INTERCEPT_STORE_GDTR),
+	ENTRY("descriptor_table", l2_sldt, .intercept = INTERCEPT_STORE_LDTR),
+	ENTRY("descriptor_table", l2_str, .intercept = INTERCEPT_STORE_TR),
+	ENTRY("descriptor_table", l2_lidt, .intercept = INTERCEPT_LOAD_IDTR),
+	ENTRY("descriptor_table", l2_lgdt, .intercept = INTERCEPT_LOAD_GDTR),
+	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
+	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
+};
+
+TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
+{
+	struct nested *n = &self->n;
+	const struct entry *e = svm_entries_of_l1;
+	__u64 before;
+
+	if (!n->vmcb)
+		SKIP(return, "these are AMD's instructions");
+	for (; e < svm_entries_of_l1 + ARRAY_SIZE(svm_entries_of_l1); e++) {
+		guest_put_code(_metadata, &n->guest, e->code, e->end);
+		before = exits_by(_metadata, n->vcpu, e->reason);
+		ASSERT_EQ(PORT_L1, run_l1_at(_metadata, n->vcpu, GUEST_CODE,
+					     lm_gpa(NESTED_CONTROL), 0));
+		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
+			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l1), e->reason);
+		}
+	}
+}
+
+TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reason)
+{
+	struct nested *n = &self->n;
+	const struct entry *e = svm_entries_of_l2;
+	__u64 before;
+
+	if (!n->vmcb)
+		SKIP(return, "these are AMD's intercepts");
+	for (; e < svm_entries_of_l2 + ARRAY_SIZE(svm_entries_of_l2); e++) {
+		write_vmcb(n->vmcb, false);
+		n->vmcb->control.intercept |= 1UL << e->intercept;
+		set_l2(_metadata, n, e->code, e->end);
+		before = exits_by(_metadata, n->vcpu, e->reason);
+		start_l1(_metadata, n, 1);
+		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
+			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l2), e->reason);
+		}
+	}
+}
+
+STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
+STATS_GUEST_CODE(l1_rsm, "rsm\n");
+
+/* KVM answers with an exception, of which L1 dies without a handler. */
+static void expect_death(struct __test_metadata *_metadata, struct nested *n,
+			 const char *reason, const char *code, const char *end)
+{
+	struct kvm_regs regs = { .rip = GUEST_CODE, .rflags = STATS_RFLAGS };
+	struct kvm_sregs sregs;
+
+	guest_put_code(_metadata, &n->guest, code, end);
+	ASSERT_EQ(0, ioctl(n->vcpu->fd, KVM_GET_SREGS, &sregs));
+	sregs.idt.limit = 0;
+	ASSERT_EQ(0, ioctl(n->vcpu->fd, KVM_SET_SREGS, &sregs));
+	lm_set_regs(_metadata, n->vcpu, &regs);
+	vcpu_run(_metadata, n->vcpu, KVM_EXIT_SHUTDOWN);
+	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, reason));
+	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, "shutdown"));
+}
+
+TEST_F(nested, skinit_is_an_exit_of_its_reason)
+{
+	struct nested *n = &self->n;
+	if (!n->vmcb)
+		SKIP(return, "this is AMD's instruction");
+	expect_death(_metadata, n, "vm_insn", l1_skinit, l1_skinit_end);
+}
+
+TEST_F(nested, rsm_is_an_exit_of_its_reason)
+{
+	struct nested *n = &self->n;
+	if (!n->vmcb)
+		SKIP(return, "on Intel it is an exception");
+	expect_death(_metadata, n, "rsm", l1_rsm, l1_rsm_end);
+}
+
 TEST_HARNESS_MAIN
