@@ -25,19 +25,6 @@ const struct renderer *render = &text_renderer;
 
 const struct host *command_host = &this_host;
 
-int usage_error(const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = xvasprintf(format, args);
-	va_end(args);
-	print_error("%s (try kvmstat --help)", text);
-	free(text);
-	return STATUS_USAGE;
-}
-
 int library_error(const char *what, const char *library)
 {
 	print_error("no %s: kvmstat was built without %s", what, library);

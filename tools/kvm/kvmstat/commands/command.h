@@ -70,10 +70,6 @@ int command_version(int argc, char **argv);
 /* An error line that @what is missing because of @library; returns STATUS_ERROR. */
 int library_error(const char *what, const char *library);
 
-/* One line on stderr and where to find help; returns STATUS_USAGE. */
-__printf(1, 2)
-int usage_error(const char *format, ...);
-
 /*
  * The VMs of the last sample, as they are to be shown. The caller frees overviews->vm.
  */

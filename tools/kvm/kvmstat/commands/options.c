@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/command.h"
 #include "commands/options.h"
 #include "util/text.h"
 
@@ -159,6 +158,19 @@ static const struct option_info *find_option(const char *text, size_t length)
 			return info;
 	}
 	return NULL;
+}
+
+int usage_error(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	print_error("%s (try kvmstat --help)", text);
+	free(text);
+	return STATUS_USAGE;
 }
 
 /* Options that are not the command's, or that are not complete. */

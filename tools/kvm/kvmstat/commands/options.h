@@ -86,4 +86,8 @@ void print_command_help(enum command_id command);
 void print_commands(void);
 void print_options(enum command_id command);
 
+/* One line on stderr and where to find help; returns STATUS_USAGE. */
+__printf(1, 2)
+int usage_error(const char *format, ...);
+
 #endif /* KVMSTAT_OPTIONS_H */

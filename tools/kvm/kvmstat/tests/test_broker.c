@@ -923,9 +923,14 @@ static void ask_list(struct broker *broker)
 static void (*use_stopped)(struct broker *broker);
 
 /* That of the processes called so which answers. */
+/* Waits until the broker has started it. */
 static pid_t find_worker(void)
 {
-	return find_broker(find_broker(getpid()));
+	pid_t worker;
+
+	while (!(worker = find_broker(find_broker(getpid()))))
+		usleep(1000);
+	return worker;
 }
 
 static void wait_for_stopped(int socket)
