@@ -284,8 +284,8 @@ differ() {
 	[ ! -s "$patches/difference" ] || (
 		difference=$top/$patches/difference
 		cd "$1" || exit
-		GIT_CEILING_DIRECTORIES=$(dirname "$PWD") \
-			plain_git apply --whitespace=nowarn ${2:+"$2"} "$difference" 2>"$1.error" ||
+		GIT_CEILING_DIRECTORIES=$(dirname "$PWD") plain_git apply --whitespace=nowarn \
+			${2:+"$2"} "$difference" 2>"$1.error" ||
 			die "$patches/difference does not fit${2:+ the tree}: $(cat "$1.error")"
 	)
 }

@@ -56,6 +56,8 @@ const struct description listed_statistics[] = {
 #include "../../../../arch/mips/include/asm/kvm_stats_list.h"
 #include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
 #include "../../../../arch/s390/include/asm/kvm_stats_list.h"
+/* Statistics of Linux 5.10 that newer kernels do not have. */
+KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages mapped now", .alias = "largepages")
 /*
  * Those of all architectures, at last: it undefines the macros. Its <asm/...> is any
  * of the above, see the Makefile.

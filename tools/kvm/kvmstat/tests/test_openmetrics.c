@@ -235,7 +235,7 @@ static const char openmetrics[] =
 	"# HELP kvm_vm_remote_tlb_flush Flushes of the TLBs of other CPUs that run the VM\n"
 	"# TYPE kvm_vm_remote_tlb_flush counter\n"
 	"kvm_vm_remote_tlb_flush_total{vm=\"a\"} 7\n"
-	"# HELP kvm_vm_max_mmu_rmap_size Most entries that mapped one guest page, but for those of the TDP MMU\n"
+	"# HELP kvm_vm_max_mmu_rmap_size Most other entries that mapped a guest page when one was added, except by the TDP MMU\n"
 	"# TYPE kvm_vm_max_mmu_rmap_size gauge\n"
 	"kvm_vm_max_mmu_rmap_size{vm=\"a\"} 3\n"
 	"# HELP kvm_vcpu_exits Exits from the guest, for whatever reason (sum over all vCPUs)\n"
