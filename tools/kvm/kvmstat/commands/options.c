@@ -41,7 +41,8 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take",
 	},
 	[COMMAND_WATCH] = {
-		"watch", "NAME[:PART] '>' VALUE [per WINDOW]", "wait until a statistic grows by VALUE",
+		"watch", "NAME[:PART] '>' VALUE [per WINDOW]",
+		"wait until a statistic grows by VALUE",
 		"VALUE has a unit where the statistic has one: 8ms, 1.5MiB. PART is the name of a "
 		"value (exit_reasons:hlt) or buckets (halt_wait_hist:8ms-). WINDOW is 10ms to 10s, "
 		"by default 1s.",
@@ -94,7 +95,8 @@ static const struct option_info {
 	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
 	  "only statistics whose name it fits", false, },
-	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST), "only those that are not 0", false, },
+	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST),
+	  "only those that are not 0", false, },
 	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false, },
 	{ "count", 'n', "COUNT", BIT(WATCH), "end after so many events", false, },
 	{ "force", OPTION_FORCE, NULL, BIT(RECORD), "overwrite the file", false, },

@@ -20,7 +20,6 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-
 struct show {
 	struct options options;
 	struct output output;
@@ -399,7 +398,6 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		show_sample(show, tracker, ending);
 	return status;
 }
-
 
 /* Histograms are in front of all others in CSV, even of none. */
 static int begin_wanted(struct show *show, const struct inventory *inventory)

@@ -229,7 +229,8 @@ static void append_thread_times(struct exposition *exposition, const struct scra
 		memcpy(&ns, (const char *)&vm->threads + mode->ns, sizeof(ns));
 		if (mode->ns == offsetof(struct proc_times, ready_ns) && !vm->threads.has_ready)
 			continue;
-		append_format(exposition, "kvmstat_vm_thread_seconds_total{%s,mode=\"%s\"} %llu.%09llu\n",
+		append_format(exposition,
+			      "kvmstat_vm_thread_seconds_total{%s,mode=\"%s\"} %llu.%09llu\n",
 			      vm->labels, mode->name, (unsigned long long)(ns / NSEC_PER_SEC),
 			      (unsigned long long)(ns % NSEC_PER_SEC));
 	}

@@ -169,7 +169,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	for (share = 0; share < NUM_SHARES; share++) {
 		if (share == SHARE_WAIT || share == SHARE_IDLE)
 			continue;
-		/* Without a CPU a thread waits for one or not: which one is not known without this. */
+		/* Without it, waits for a CPU cannot be told from sleep. */
 		shares.known[share] = now->has_ready ||
 				      (share != SHARE_READY && share != SHARE_OFF);
 		if (shares.known[share])

@@ -373,8 +373,9 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	if (vm->num_vcpus) {
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates);
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
-		tracked->accounting_is_off = accounting_is_off(tracked->accounting.time,
-				tracked->model.group[SCOPE_VM].value);
+		tracked->accounting_is_off =
+			accounting_is_off(tracked->accounting.time,
+					  tracked->model.group[SCOPE_VM].value);
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
 	tracked->elapsed_ns = tracked->model.elapsed_ns;

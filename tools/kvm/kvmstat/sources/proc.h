@@ -145,7 +145,7 @@ struct proc_threads {
 	struct proc_thread *thread;
 	size_t count;
 	struct proc_whole {
-		uint64_t run_ns;	/* of all threads of the process, by the tick; 0: not known */
+		uint64_t run_ns;	/* of all threads, by the tick; 0: not known */
 		struct cgroup_state cgroup;
 	} whole;
 };

@@ -168,7 +168,8 @@ static void put_block(struct recording_writer *writer, struct recording_block *b
 	unsigned char *compressed = xcalloc(content->size, 1);
 	const unsigned char *data = content->data;
 
-	block->size = block->whole_size = content->size;
+	block->size = content->size;
+	block->whole_size = content->size;
 	if (!writer->is_plain && compress_content(content, compressed, &block->size))
 		data = compressed;
 	block->content_checksum = checksum(data, block->size);

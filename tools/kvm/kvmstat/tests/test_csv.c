@@ -133,7 +133,9 @@ static void test_activity(void)
 			},
 		},
 	};
-	struct tracked_vm ended = { .pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm", };
+	struct tracked_vm ended = {
+		.pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm",
+	};
 	const struct tracked_vm *vm[] = { &running, &ended, };
 	const struct overviews overviews = {
 		.time = noon(), .elapsed_ns = 2000000001, .vm = vm, .num_vms = 2,

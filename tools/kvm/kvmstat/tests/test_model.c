@@ -439,7 +439,8 @@ static void test_running_state(void)
 
 	set_up_time(&fixture);
 	group = &fixture.model.group[SCOPE_VCPU];
-	accounting[0] = accounting[1] = 1;
+	accounting[0] = 1;
+	accounting[1] = 1;
 	time_values[STATE] = 3;
 	time_values[SINCE] = 900;
 	sample_time(&fixture, 1000);

@@ -526,7 +526,7 @@ static void test_labels_of_the_same_name(void)
 	guests[0].named_by = IDENTITY_RUN;
 	start_exporter_again();
 	expect_lines("kvm_vm_info", INFO("db", "100", "db") INFO("db@47.11", "101", "db")
-		     INFO("db@8.00", "102", "db"), "three called db: who is surely called so first");
+		     INFO("db@8.00", "102", "db"), "three called db: the sure one first");
 	tear_down();
 
 	set_up(false);
@@ -584,8 +584,10 @@ static void test_accounting(void)
 #define SECONDS(n) ((n) * NSEC_PER_SEC)
 
 static struct proc_thread threads[] = {
-	{ 7, 0, PROC_OUTSIDE, { SECONDS(1), SECONDS(2), SECONDS(3), SECONDS(4), SECONDS(6), 1, true, }, },
-	{ 8, 1, PROC_OUTSIDE, { SECONDS(10), SECONDS(20), SECONDS(30), SECONDS(40), SECONDS(60), 1, true, }, },
+	{ 7, 0, PROC_OUTSIDE,
+	  { SECONDS(1), SECONDS(2), SECONDS(3), SECONDS(4), SECONDS(6), 1, true, }, },
+	{ 8, 1, PROC_OUTSIDE,
+	  { SECONDS(10), SECONDS(20), SECONDS(30), SECONDS(40), SECONDS(60), 1, true, }, },
 };
 
 static void test_threads(void)

@@ -83,8 +83,7 @@ static void call_compare(void)
 {
 	pid_t self = syscall(SYS_getpid);
 
-	if (has_kcmp)
-		syscall(SYS_kcmp, self, self, KCMP_FILE, 0, 0);
+	syscall(SYS_kcmp, self, self, KCMP_FILE, 0, 0);
 }
 
 static void call_compare_with_parent(void)
@@ -402,6 +401,9 @@ static void test_calls(void)
 		status = status_after(uses[i].use, uses[i].use == USE_BROKER ? look : work);
 		check(WIFEXITED(status) && !WEXITSTATUS(status), "%s: it works", uses[i].name);
 		for (j = 0; j < ARRAY_SIZE(calls); j++) {
+			/* Without this call, a kernel answers as the filter does. */
+			if (calls[j].call == call_compare && !has_kcmp)
+				continue;
 			allowed = uses[i].use ? calls[j].allowed & uses[i].use :
 						calls[j].allowed > ALL_USES / 2;
 			status = status_after(uses[i].use, calls[j].call);

@@ -1136,7 +1136,9 @@ static void replay_made(struct inventory *inventory, struct tracker *tracker)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, made.block.data, made.block.size) != (ssize_t)made.block.size || replay_open(path) ||
+	if (fd < 0 ||
+	    write(fd, made.block.data, made.block.size) != (ssize_t)made.block.size ||
+	    replay_open(path) ||
 	    !replay_jump(0))
 		abort();
 	close(fd);

@@ -13,17 +13,20 @@
 #include "util/util.h"
 
 static struct tracked_vm vms[] = {
-	{ .pid = 10, .name = "web", .id = "kvm-10", .source = "vmm", .has_statistics = true, .has_rates = true,
+	{ .pid = 10, .name = "web", .id = "kvm-10", .source = "vmm", .has_statistics = true,
+	  .has_rates = true,
 	  .num_vcpus = 2, .rates = {
 		.known = { true, true, false, }, .per_second = { 100, 5, }, .top = "io_exits",
 		.top_per_second = 62,
 	  }, },
-	{ .pid = 7, .name = "db", .id = "kvm-7", .source = "vmm", .has_statistics = true, .has_rates = true,
+	{ .pid = 7, .name = "db", .id = "kvm-7", .source = "vmm", .has_statistics = true,
+	  .has_rates = true,
 	  .num_vcpus = 4, .rates = {
 		.known = { true, true, false, }, .per_second = { 900, 1, },
 	  }, },
 	{ .pid = 30, .name = "closed", .id = "-", .source = "proc", .num_vcpus = 1, },
-	{ .pid = 8, .name = "gone", .id = "kvm-8", .source = "vmm", .has_statistics = true, .ended = true,
+	{ .pid = 8, .name = "gone", .id = "kvm-8", .source = "vmm", .has_statistics = true,
+	  .ended = true,
 	  .num_vcpus = 3, .rates.per_second = { 50, }, },
 };
 

@@ -9,6 +9,8 @@
  *
  * vmm capable COMMAND...: the same by another user, with the two capabilities that kvmstat
  * needs.
+ *
+ * vmm no-ptrace COMMAND...: as root without CAP_SYS_PTRACE, as in a container.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +88,12 @@ static int run_as_nobody(char **command)
 	return checked(execvp(command[0], command), command[0]);
 }
 
+static int run_without_ptrace(char **command)
+{
+	checked(prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0), "PR_CAPBSET_DROP");
+	return checked(execvp(command[0], command), command[0]);
+}
+
 /* As systemd's AmbientCapabilities= has it. */
 static int run_capable(char **command)
 {
@@ -118,6 +126,8 @@ int main(int argc, char **argv)
 		return run_as_nobody(argv + 2);
 	if (argc > 2 && !strcmp(argv[1], "capable"))
 		return run_capable(argv + 2);
+	if (argc > 2 && !strcmp(argv[1], "no-ptrace"))
+		return run_without_ptrace(argv + 2);
 	if (argc < 5)
 		return STATUS_USAGE;
 	vms = number(argv[1]);

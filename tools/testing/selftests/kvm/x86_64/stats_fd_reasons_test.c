@@ -250,6 +250,7 @@ static void expect_death(struct __test_metadata *_metadata, struct nested *n,
 TEST_F(nested, skinit_is_an_exit_of_its_reason)
 {
 	struct nested *n = &self->n;
+
 	if (!n->vmcb)
 		SKIP(return, "this is AMD's instruction");
 	expect_death(_metadata, n, "vm_insn", l1_skinit, l1_skinit_end);
@@ -258,6 +259,7 @@ TEST_F(nested, skinit_is_an_exit_of_its_reason)
 TEST_F(nested, rsm_is_an_exit_of_its_reason)
 {
 	struct nested *n = &self->n;
+
 	if (!n->vmcb)
 		SKIP(return, "on Intel it is an exception");
 	expect_death(_metadata, n, "rsm", l1_rsm, l1_rsm_end);
