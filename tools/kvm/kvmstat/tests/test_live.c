@@ -315,14 +315,14 @@ static bool vm_agrees(const struct vm *vm)
 	return agrees;
 }
 
-/* -1 if there is none of that name, or they cannot be read. */
+/* As the file has it, without the running interval; -1 without that name, or on error. */
 static uint64_t vcpu_value(const struct vm *vm, size_t index, const char *name)
 {
 	struct statsfile_error error;
 	struct group group;
 	uint64_t value;
 
-	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
+	if (group_of_vcpu(&group, vm, index, 0, &error))
 		return -1;
 	value = value_of(group.schema, group.value, name);
 	group_free(&group);
@@ -344,7 +344,7 @@ static bool reasons_add_up(const struct vm *vm, size_t index)
 	struct group group;
 	bool add_up;
 
-	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
+	if (group_of_vcpu(&group, vm, index, 0, &error))
 		return false;
 	desc = statsfile_find(group.schema, "exit_reasons");
 	add_up = desc && desc->num_value_names == desc->size &&
@@ -359,7 +359,7 @@ static bool vcpu_agrees(const struct vm *vm, size_t index)
 	struct group group;
 	bool agrees;
 
-	if (group_of_vcpu(&group, vm, index, monotonic_ns(), &error))
+	if (group_of_vcpu(&group, vm, index, 0, &error))
 		return false;
 	agrees = agree_with(vm->process, vm->vcpu[index].number, group.value, group.schema);
 	group_free(&group);
