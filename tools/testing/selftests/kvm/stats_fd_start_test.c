@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A vCPU that waits for another one to start it is blocked, but has not halted: no
- * statistic of halts counts it, and its time is that of sleep.
+ * time of a halt counts it, and its state is sleep.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
