@@ -50,5 +50,15 @@ KVM_USER_EXIT(HYPERV, hyperv, "A Hyper-V hypercall or register that the VMM hand
 KVM_USER_EXIT(ARM_NISV, arm_nisv, "An access to MMIO that the CPU did not decode")
 KVM_USER_EXIT(X86_RDMSR, x86_rdmsr, "RDMSR that the VMM handles")
 KVM_USER_EXIT(X86_WRMSR, x86_wrmsr, "WRMSR that the VMM handles")
+KVM_USER_EXIT(DIRTY_RING_FULL, dirty_ring_full, "The vCPU's ring of dirty pages is full")
+KVM_USER_EXIT(AP_RESET_HOLD, ap_reset_hold, "An encrypted guest's vCPU waits for its start")
+KVM_USER_EXIT(X86_BUS_LOCK, x86_bus_lock, "A bus lock")
+KVM_USER_EXIT(XEN, xen, "A Xen hypercall that the VMM handles")
+KVM_USER_EXIT(RISCV_SBI, riscv_sbi, "An SBI call that the VMM handles")
+KVM_USER_EXIT(RISCV_CSR, riscv_csr, "An access to a control and status register")
+KVM_USER_EXIT(NOTIFY, notify, "The guest took no event for too long")
+KVM_USER_EXIT(LOONGARCH_IOCSR, loongarch_iocsr,
+	      "An access to an I/O control and status register")
+KVM_USER_EXIT(MEMORY_FAULT, memory_fault, "A fault that KVM cannot resolve without the VMM")
 
 #undef KVM_USER_EXIT
