@@ -4,7 +4,7 @@
 # include/linux/kvm_host.h with the series applied: the kernel's core is not rebuilt. It
 # increments signal_exits in the kernel's struct kvm_vcpu_stat, which keeps its place, but
 # for which there is no type any more; KVM counts them itself, see arch/x86/kvm/x86.c.
-# The sizes are those of 6.12; scripts/check-layout compares them with the kernel's BTF.
+# The sizes are for 6.12; scripts/check-layout compares them with the kernel's BTF.
 
 /^struct kvm_vcpu \{/ { inside = "vcpu" }
 /^struct kvm \{/ { inside = "vm" }

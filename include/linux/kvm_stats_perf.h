@@ -13,7 +13,7 @@
 
 struct kvm_vcpu;
 
-/* What events need to know of a vCPU. */
+/* State of perf events, per vCPU. */
 struct kvm_stats_perf {
 	struct kvm_stats_given *given;	/* what they have of each value */
 	unsigned long ip;		/* where the guest was left, while */

@@ -242,10 +242,10 @@ const struct kvm_stats_format kvm_vcpu_stats_format = {
 };
 
 /*
- * Values live in a page of their own and not in a slab object: nothing else
- * shares its cache lines, and it can be mapped into user space as it is. Whoever
- * lets go of the page last gives the charge back, therefore put_page(). The page
- * comes from the node of the creator, which for a vCPU is the thread to run it.
+ * Values live in a page of their own, not in a slab object: nothing else shares
+ * its cache lines, and user space can map it as it is. put_page() uncharges the
+ * page when the last reference goes away. The page comes from the creator's node;
+ * the creator of a vCPU usually is the thread that runs it.
  */
 static u64 *alloc_values(void)
 {

@@ -621,9 +621,9 @@ static int kvm_event_init(struct perf_event *event)
 		return -EINVAL;
 
 	/*
-	 * What perf refuses by a PMU's capabilities it refuses only when all of the
-	 * host's vCPUs have memory for events; and who must not look at the kernel may
-	 * ask for it.
+	 * By a PMU's capabilities perf would refuse an event too late, when the
+	 * host's vCPUs have memory for it already. And with exclude_kernel it would
+	 * be open to users who may not watch the kernel.
 	 */
 	if (excludes_kvm(event))
 		return -EINVAL;

@@ -413,7 +413,7 @@ static void end_state(struct kvm_vcpu *vcpu, u64 end)
 	forget(vcpu);
 }
 
-/* Nobody runs it any more. */
+/* The vCPU ran for the last time. */
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 {
 	end_state(vcpu, ktime_get_ns());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What KVM's statistics files have besides the format in <linux/kvm.h>: an extension
- * block, and names of values.
+ * Extensions of KVM's statistics files: the extension block, and names of values.
+ * <linux/kvm.h> has the format that they extend.
  */
 #ifndef _UAPI_LINUX_KVM_STATS_H
 #define _UAPI_LINUX_KVM_STATS_H
