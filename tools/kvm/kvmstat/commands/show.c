@@ -318,22 +318,11 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 	return any;
 }
 
-static bool any_lives(const struct tracker *tracker)
-{
-	size_t i;
-
-	for (i = 0; i < tracker->num_vms; i++) {
-		if (!tracker->vm[i]->ended)
-			return true;
-	}
-	return false;
-}
-
 /* Of a single one that was there; those of a pattern may come back. */
 static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
 {
 	return chosen_have_ended(tracker->inventory) ||
-	       (choice_is_single(&show->options.choice) && had_any && !any_lives(tracker));
+	       (choice_is_single(&show->options.choice) && had_any && !tracker_any_lives(tracker));
 }
 
 /* What moved in the VM, and once it has ended all that ever did. */
@@ -388,7 +377,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
 		show_sample(show, tracker, NULL);
-		had_any |= any_lives(tracker);
+		had_any |= tracker_any_lives(tracker);
 		if (!flush_output(&status) || has_ended(show, tracker, had_any))
 			return status;
 	}

@@ -201,17 +201,6 @@ static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 		show_event(watch, &event);
 }
 
-static bool any_lives(const struct tracker *tracker)
-{
-	size_t i;
-
-	for (i = 0; i < tracker->num_vms; i++) {
-		if (!tracker->vm[i]->ended)
-			return true;
-	}
-	return false;
-}
-
 /* Who asked for something else has no use for what is wrong with VMs. */
 static int sample(struct watch *watch)
 {
@@ -239,7 +228,7 @@ static void look(struct watch *watch)
 	watch->looked_ns = tracker->sampled_ns;
 	/* Of a single one that was there, or of processes; those of a pattern may come back. */
 	if (tracker->process_ended || chosen_have_ended(&watch->inventory) ||
-	    (choice_is_single(&watch->options->choice) && watch->had_any && !any_lives(tracker)))
+	    (choice_is_single(&watch->options->choice) && watch->had_any && !tracker_any_lives(tracker)))
 		end_watch(watch, STATUS_OK);
 }
 

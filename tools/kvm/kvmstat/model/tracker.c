@@ -572,6 +572,17 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 	}
 }
 
+bool tracker_any_lives(const struct tracker *tracker)
+{
+	size_t i;
+
+	for (i = 0; i < tracker->num_vms; i++) {
+		if (!tracker->vm[i]->ended)
+			return true;
+	}
+	return false;
+}
+
 bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
 	uint64_t since_ns = tracker->sampled_ns - tracked->ended_ns;

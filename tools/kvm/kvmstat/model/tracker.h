@@ -119,6 +119,9 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
  */
 bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked);
 
+/* Whether a VM is tracked that has not ended. */
+bool tracker_any_lives(const struct tracker *tracker);
+
 /*
  * Keeps all statistics of that vCPU of the VM, in the focus of its model, and of no other
  * vCPU; of none if the VM is NULL.
