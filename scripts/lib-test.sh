@@ -32,3 +32,10 @@ run_cases() {
 	echo "1..$number"
 	[ "$failed" -eq 0 ]
 }
+
+# inside COMMAND...: runs it in the Debian whose directory is $root
+inside() {
+	# shellcheck disable=SC2154 # set by the script
+	chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+		DEBIAN_FRONTEND=noninteractive "$@"
+}
