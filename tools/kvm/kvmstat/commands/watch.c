@@ -228,7 +228,8 @@ static void look(struct watch *watch)
 	watch->looked_ns = tracker->sampled_ns;
 	/* Of a single one that was there, or of processes; those of a pattern may come back. */
 	if (tracker->process_ended || chosen_have_ended(&watch->inventory) ||
-	    (choice_is_single(&watch->options->choice) && watch->had_any && !tracker_any_lives(tracker)))
+	    (choice_is_single(&watch->options->choice) && watch->had_any &&
+	     !tracker_any_lives(tracker)))
 		end_watch(watch, STATUS_OK);
 }
 
