@@ -13,14 +13,14 @@
 #error "Define KVM_VCPU_STATE before including this file"
 #endif
 
-KVM_VCPU_STATE(none, "Not known: it never ran, is gone, or time is not accounted for")
-KVM_VCPU_STATE(guest, "Is in guest mode")
-KVM_VCPU_STATE(exit, "Is on a CPU in KVM_RUN, outside guest mode")
-KVM_VCPU_STATE(poll, "Is on a CPU and polls for an event, in a halt")
-KVM_VCPU_STATE(halt, "Is blocked in a halt, or was woken there and waits for a CPU")
+KVM_VCPU_STATE(none, "Not known: the vCPU never ran or is gone, or KVM does not account for time")
+KVM_VCPU_STATE(guest, "The vCPU thread is in guest mode")
+KVM_VCPU_STATE(exit, "The vCPU thread runs in KVM_RUN, outside guest mode")
+KVM_VCPU_STATE(poll, "The vCPU thread polls for an event in a halt")
+KVM_VCPU_STATE(halt, "The vCPU thread is blocked in a halt, or was woken there and waits for a CPU")
 KVM_VCPU_STATE(sleep,
-	       "Sleeps in KVM_RUN for memory, a lock or a start, or was woken and waits for a CPU")
-KVM_VCPU_STATE(ready, "Was preempted in KVM_RUN and waits for a CPU")
-KVM_VCPU_STATE(user, "Is outside KVM_RUN, on a CPU or not")
+	       "The vCPU thread sleeps in KVM_RUN for memory, a lock or its start, or was woken there")
+KVM_VCPU_STATE(ready, "The vCPU thread was preempted in KVM_RUN and waits for a CPU")
+KVM_VCPU_STATE(user, "The vCPU thread is outside KVM_RUN, with or without a CPU")
 
 #undef KVM_VCPU_STATE

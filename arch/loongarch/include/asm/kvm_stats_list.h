@@ -5,9 +5,9 @@
  */
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, pages, INSTANT, COUNT,
-	    "Base pages mapped now")
+	    "Base pages that are mapped now")
 KVM_VM_STAT(u64, hugepages, INSTANT, COUNT,
-	    "Huge pages mapped now")
+	    "Huge pages that are mapped now")
 
 KVM_VCPU_STAT(u64, int_exits, CUMULATIVE, COUNT,
 	      "Exits by an interrupt of the host")
