@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics of KVM, one line each: those of all architectures here, an
- * architecture's own in <asm/kvm_stats_list.h>.
- * What is made of these lines includes this file with definitions of its own of
- * three macros, which are undefined again at its end:
+ * KVM's statistics, one line each. This file has the statistics of all architectures,
+ * <asm/kvm_stats_list.h> has those of one.
+ * Code that needs something for each statistic includes this file with its own
+ * three macros, which this file undefines at its end:
  *
  *   KVM_VM_STAT(ctype, name, type, unit, help, ...)	a statistic of the VM
  *   KVM_VCPU_STAT(ctype, name, type, unit, help, ...)	a statistic of a vCPU
  *   KVM_VCPU_HIST(name, type, unit, num, help)		a histogram of a vCPU, or an array
  *
- * ctype	u64, or atomic64_t where several CPUs count without a common lock
+ * ctype	u64, or atomic64_t if several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
- * type		CUMULATIVE, INSTANT or PEAK as in <uapi/linux/kvm_stats.h>; LOG_HIST
- *		of a histogram, or LINEAR_HIST, with one bucket for each value;
- *		CUMULATIVE of an array
- * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram's bounds
+ * type		CUMULATIVE, INSTANT or PEAK, see <uapi/linux/kvm.h>; of a histogram
+ *		LOG_HIST, or LINEAR_HIST with one bucket for each value;
+ *		of an array CUMULATIVE
+ * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram the unit of its bounds
  * num		number of a histogram's buckets, or of an array's elements
- * help		one sentence: what is counted
- * ...		.alias = "...", a debugfs file that is not called like the
- *		statistic; .mode = 0..., a debugfs file that is not 0644, or
- *		0444 for INSTANT; .no_file = true, none
+ * help		one sentence: what is counted, and when
+ * ...		.alias = "...", name of the debugfs file before Linux 5.14, if it
+ *		differs; .mode = 0..., its mode, if it is not 0644, or 0444 for
+ *		INSTANT; .no_file = true, if there is no debugfs file
  *
- * Adding a statistic is adding a line and the code that counts.
+ * To add a statistic, add a line and the code that counts.
  */
 #if !defined(KVM_VM_STAT) || !defined(KVM_VCPU_STAT) || !defined(KVM_VCPU_HIST)
 #error "Define KVM_VM_STAT, KVM_VCPU_STAT and KVM_VCPU_HIST before including this file"
@@ -32,7 +32,7 @@ KVM_VM_STAT(u64, online_vcpus, INSTANT, COUNT,
 KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
 	    "TLB flushes for which KVM notified other CPUs that run the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
-	    "Requests for a TLB flush on other CPUs, also those for which no CPU had to be notified")
+	    "Requests for TLB flushes on other CPUs, also if no CPU had to be notified")
 KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,
 	    "1 if the scheduler provides ready_ns, otherwise ready_ns stays 0")
 
@@ -71,7 +71,7 @@ KVM_VCPU_HIST(user_exits, CUMULATIVE, COUNT, KVM_USER_EXITS,
 #include <linux/kvm_stats_time_list.h>
 #endif
 
-/* At the end: what most exits count stands in few cache lines before them. */
+/* Histograms come last: the counters of most exits then share few cache lines. */
 KVM_VCPU_HIST(halt_poll_success_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that polled and did not block, by the time polled")
 KVM_VCPU_HIST(halt_poll_fail_hist, LOG_HIST, NANOSECONDS, 32,
@@ -80,7 +80,7 @@ KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that blocked, by the time blocked")
 
 KVM_VCPU_HIST(ready_hist, LOG_HIST, NANOSECONDS, 32,
-	      "Waits of the vCPU thread for a CPU, by length; waits between two KVM_RUNs count once")
+	      "Waits of the vCPU thread for a CPU by length; all between two KVM_RUNs count once")
 
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT

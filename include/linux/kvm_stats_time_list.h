@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics of time by state, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of time by state. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 KVM_VM_STAT(u64, time_accounting, INSTANT, BOOLEAN,
 	    "1 while KVM accounts for time by state, because its parameter stats_time is on")
 
-/* Together with ready_ns all the time since the first KVM_RUN, while it is accounted for. */
+/* The times and ready_ns add up to the time since the first KVM_RUN. */
 KVM_VCPU_STAT(u64, state, INSTANT, COUNT,
 	      "The state of the vCPU thread now, if time_accounting is 1",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, state_since_ns, INSTANT, NANOSECONDS,
-	      "When the state began, on CLOCK_MONOTONIC of the initial time namespace; 0 while it changes",
+	      "Start of the state, on CLOCK_MONOTONIC of the initial time namespace; 0 in a change",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, time_guest_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent in guest mode")
@@ -22,7 +22,7 @@ KVM_VCPU_STAT(u64, time_poll_ns, CUMULATIVE, NANOSECONDS,
 KVM_VCPU_STAT(u64, time_halt_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread was blocked in halts, until it was woken")
 KVM_VCPU_STAT(u64, time_sleep_ns, CUMULATIVE, NANOSECONDS,
-	      "Time that the vCPU thread slept in KVM_RUN for memory, a lock or its start, until woken")
+	      "Time that the vCPU thread slept in KVM_RUN for memory, a lock or its start")
 KVM_VCPU_STAT(u64, time_user_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent between KVM_RUNs, without waits for a CPU")
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why KVM_RUN returns to user space, one line for each KVM_EXIT_* of <linux/kvm.h>, in
- * the order of their numbers. Code that makes something of them includes this file with
- * its own definition of one macro, which is undefined again at the end:
+ * Why KVM_RUN returns to user space: one line for each KVM_EXIT_* of <linux/kvm.h>, in
+ * the order of their numbers. Code that needs something for each includes this file with
+ * its own macro, which this file undefines at its end:
  *
  *   KVM_USER_EXIT(NUMBER, name, help)	an element of the statistic user_exits
  *
  * NUMBER	KVM_EXIT_NUMBER is the value of kvm_run->exit_reason
  * name		of the element; ABI
- * help		one sentence: what user space is asked for
+ * help		one sentence: why KVM_RUN returned
  */
 #ifndef KVM_USER_EXIT
 #error "Define KVM_USER_EXIT before including this file"
@@ -28,7 +28,7 @@ KVM_USER_EXIT(SHUTDOWN, shutdown, "A triple fault or another reset of the guest"
 KVM_USER_EXIT(FAIL_ENTRY, fail_entry, "The CPU refused to enter the guest")
 KVM_USER_EXIT(INTR, intr, "A signal or kvm_run->immediate_exit: KVM_RUN failed with EINTR")
 KVM_USER_EXIT(SET_TPR, set_tpr, "A change of the task priority, if the VMM emulates the local APIC")
-KVM_USER_EXIT(TPR_ACCESS, tpr_access, "An access to the task priority by an instruction that the VMM may patch")
+KVM_USER_EXIT(TPR_ACCESS, tpr_access, "A task priority access whose instruction the VMM may patch")
 KVM_USER_EXIT(S390_SIEIC, s390_sieic, "An intercepted instruction that KVM does not handle")
 KVM_USER_EXIT(S390_RESET, s390_reset, "A reset of the guest")
 KVM_USER_EXIT(DCR, dcr, "An access to a device control register, no longer used")

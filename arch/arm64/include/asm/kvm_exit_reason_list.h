@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why a vCPU of arm64 leaves the guest, one line each. Included by
- * <linux/kvm_stats.h> and others with a definition of their own of
+ * Why an arm64 vCPU exits from the guest, one line for each reason. Code that needs
+ * something for each includes this file with its own macro, which it undefines at its end:
  *
  *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
  *
- * name		of the bucket, unique; ABI, unlike its place in this list
- * help		a sentence: what the guest did, or what happened to it
+ * name		name of the bucket, unique; ABI, unlike the place in this list
+ * help		one sentence: what the guest did, or what happened to it
  */
 #ifndef KVM_EXIT_REASON
 #error "Define KVM_EXIT_REASON before including this file"

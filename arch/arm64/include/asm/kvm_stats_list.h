@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of arm64, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of arm64. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 
 KVM_VCPU_STAT(u64, hvc_exit_stat, CUMULATIVE, COUNT,

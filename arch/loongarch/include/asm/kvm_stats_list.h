@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of loongarch, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of loongarch. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, pages, INSTANT, COUNT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of powerpc, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of powerpc. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, num_2M_pages, INSTANT, COUNT,
@@ -12,8 +12,8 @@ KVM_VM_STAT(u64, num_1G_pages, INSTANT, COUNT,
 	    .alias = "largepages_1G")
 
 /*
- * On POWER8 one thread runs all vCPUs of a virtual core, and counts in them
- * while their own threads wait for it to be done: vc->lock hands over.
+ * On POWER8 one thread runs all vCPUs of a virtual core. It counts in them
+ * while their own threads wait for it; vc->lock orders the threads.
  */
 KVM_VCPU_STAT(u64, sum_exits, CUMULATIVE, COUNT,
 	      "Exits from the guest, except exits that KVM-HV handles in real mode",
@@ -39,7 +39,7 @@ KVM_VCPU_STAT(u64, dtlb_virt_miss_exits, CUMULATIVE, COUNT,
 	      "Accesses that also missed the guest's own TLB",
 	      .alias = "dtlb_v")
 KVM_VCPU_STAT(u64, syscall_exits, CUMULATIVE, COUNT,
-	      "System calls and hypercalls, except what KVM-HV handles in real mode and hypercalls to KVM-PR",
+	      "System calls and hypercalls, except to KVM-PR or handled by KVM-HV in real mode",
 	      .alias = "sysc")
 KVM_VCPU_STAT(u64, isi_exits, CUMULATIVE, COUNT,
 	      "Exits by a storage interrupt of an instruction fetch",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of riscv, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of riscv. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 KVM_VCPU_STAT(u64, ecall_exit_stat, CUMULATIVE, COUNT,
 	      "Exits by an ECALL instruction")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of s390, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of s390. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
-/* Any thread injects into a VM. */
+/* Any thread can inject into a VM. */
 KVM_VM_STAT(atomic64_t, inject_io, CUMULATIVE, COUNT,
 	    "I/O interrupts injected into the VM")
 KVM_VM_STAT(atomic64_t, inject_float_mchk, CUMULATIVE, COUNT,
@@ -93,7 +93,7 @@ KVM_VCPU_STAT(u64, deliver_machine_check, CUMULATIVE, COUNT,
 	      "Machine checks delivered")
 KVM_VCPU_STAT(u64, exit_wait_state, CUMULATIVE, COUNT,
 	      "Wait states that the vCPU entered")
-/* Of a vCPU: any thread, under the lock of its local interrupts. */
+/* Any thread can inject into a vCPU, under the lock of the vCPU's local interrupts. */
 KVM_VCPU_STAT(u64, inject_ckc, CUMULATIVE, COUNT,
 	      "Clock comparator interrupts injected")
 KVM_VCPU_STAT(u64, inject_cputm, CUMULATIVE, COUNT,
@@ -114,7 +114,7 @@ KVM_VCPU_STAT(u64, inject_set_prefix, CUMULATIVE, COUNT,
 	      "Set-prefix signals injected")
 KVM_VCPU_STAT(u64, inject_stop_signal, CUMULATIVE, COUNT,
 	      "Stop signals injected")
-/* From here on again the vCPU's thread. */
+/* From here on, only the vCPU thread counts. */
 KVM_VCPU_STAT(u64, instruction_epsw, CUMULATIVE, COUNT,
 	      "EPSW instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_gs, CUMULATIVE, COUNT,

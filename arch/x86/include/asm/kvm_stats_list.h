@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of x86, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of x86. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 
 /* Counted under kvm->mmu_lock. */
@@ -10,7 +10,7 @@ KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
 	    "Emulated guest writes while KVM shadowed page tables")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
-	    "Shadow entries above the last level that KVM zapped because the guest wrote a value other than 0")
+	    "Shadow entries above the last level, zapped because the guest wrote a non-zero value")
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
 	    "Shadow pages zapped because guest writes to them were frequent or misaligned")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
@@ -28,7 +28,7 @@ KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
 	    "Shadow pages that exist now, except page tables of the TDP MMU")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
 	    "Most entries that mapped a guest page when KVM added one more, except by the TDP MMU")
-/* Of any thread, one after the other. */
+/* Any thread counts these. kvm_update_page_stats() needs them in this order. */
 KVM_VM_STAT(atomic64_t, pages_4k, INSTANT, COUNT,
 	    "Page table entries that map 4 KiB of guest memory now")
 KVM_VM_STAT(atomic64_t, pages_2m, INSTANT, COUNT,
@@ -37,9 +37,9 @@ KVM_VM_STAT(atomic64_t, pages_1g, INSTANT, COUNT,
 	    "Page table entries that map 1 GiB of guest memory now")
 
 /*
- * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest, or
- * is retried, or is an error of KVM_RUN. The emulator's page faults are guest ones
- * as well, and so is to tell the guest of an asynchronous one.
+ * A fault in pf_taken ends as pf_fixed, pf_spurious, pf_emulate or pf_guest, in a
+ * retry, or in an error of KVM_RUN. pf_guest also counts page faults that the emulator
+ * meets, and asynchronous ones of which KVM notifies the guest.
  */
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
 	      "Page faults that KVM handled, except accesses that a cached MMIO entry recognizes")
