@@ -15,7 +15,7 @@ struct kvm_vcpu;
 
 /* State of perf events, per vCPU. */
 struct kvm_stats_perf {
-	struct kvm_stats_given *given;	/* what they have of each value */
+	struct kvm_stats_flushed *flushed;	/* what they have of each value */
 	unsigned long ip;		/* where the guest was left, while */
 	bool user_mode;			/* samples are taken */
 	bool in_guest;			/* of a vCPU's, once that is known */

@@ -4,7 +4,7 @@
  *
  * Nothing is done when something is counted. Of each value that has an event KVM
  * knows how much of it was given to events, or had none to be given to, in
- * vcpu->perf.given. The rest is given to the events of the CPU that the vCPU is on,
+ * vcpu->perf.flushed. The rest is given to the events of the CPU that the vCPU is on,
  * which are those of the CPU and those of the thread that runs it:
  *
  *  - before an event comes or goes, and when it is read,
@@ -47,10 +47,10 @@
  * How much of each value was given to events. A vCPU has this from the first event
  * that may count it until SWITCH_OFF_DELAY after the host's last event is closed.
  */
-struct kvm_stats_given {
+struct kvm_stats_flushed {
 	union {
 		struct rcu_head rcu;
-		struct kvm_stats_given *next;	/* that is for a vCPU */
+		struct kvm_stats_flushed *next;	/* that is for a vCPU */
 	};
 	atomic64_t value[];
 };
@@ -91,33 +91,33 @@ static DEFINE_PER_CPU(const struct kvm_stats_perf *, sampled);
 
 static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	return READ_ONCE(vcpu->stats->values[value]);
+	return READ_ONCE(vcpu->stats_obj->values[value]);
 }
 
 #define for_each_active_event(event)					\
 	hlist_for_each_entry(event, this_cpu_ptr(&active_events), hlist_entry)
 
-static void give(struct kvm_vcpu *vcpu, unsigned int value)
+static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	struct kvm_stats_given *all_given = READ_ONCE(vcpu->perf.given);
+	struct kvm_stats_flushed *flushed = READ_ONCE(vcpu->perf.flushed);
 	struct perf_event *event;
-	u64 now, given, more;
+	u64 now, before, more;
 
 	lockdep_assert_irqs_disabled();
 
 	/* The last event has gone just now. */
-	if (!all_given)
+	if (!flushed)
 		return;
 
 	now = value_of(vcpu, value);
-	given = atomic64_xchg(&all_given->value[value], now);
-	more = now - given;
+	before = atomic64_xchg(&flushed->value[value], now);
+	more = now - before;
 
 	/*
 	 * Cleared through debugfs. On a 32-bit host it may be half of an increment
 	 * as well, which the next look makes up for.
 	 */
-	if (IS_ENABLED(CONFIG_64BIT) && now < given)
+	if (IS_ENABLED(CONFIG_64BIT) && now < before)
 		more = now;
 	if (!more)
 		return;
@@ -132,12 +132,12 @@ static void give(struct kvm_vcpu *vcpu, unsigned int value)
 	}
 }
 
-static void give_event(struct perf_event *event)
+static void kvm_stats_perf_flush_event(struct perf_event *event)
 {
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if (vcpu && !in_nmi())
-		give(vcpu, event->hw.config);
+		kvm_stats_perf_flush(vcpu, event->hw.config);
 }
 
 /*
@@ -152,7 +152,7 @@ const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 /* In hw.state: perf wants no more samples until it starts the event again. */
 #define THROTTLED	PERF_HES_ARCH
 
-static void overflow(struct perf_event *event)
+static void kvm_stats_perf_overflow(struct perf_event *event)
 {
 	u64 period = event->hw.last_period;
 	u64 periods = perf_swevent_set_period(event);
@@ -170,7 +170,7 @@ static void overflow(struct perf_event *event)
 /* With exclude_guest a sample is where KVM counts, in the host. */
 static const struct kvm_stats_perf in_host;
 
-static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
+static void kvm_stats_perf_sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 {
 	const struct kvm_stats_perf *where = &vcpu->perf;
 
@@ -188,21 +188,21 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 	if (event->attr.exclude_guest)
 		where = &in_host;
 	this_cpu_write(sampled, where);
-	overflow(event);
+	kvm_stats_perf_overflow(event);
 	this_cpu_write(sampled, NULL);
 }
 
 /* The samples of all that was counted since the guest was left. */
-static void give_samples(struct kvm_vcpu *vcpu)
+static void kvm_stats_perf_take_samples(struct kvm_vcpu *vcpu)
 {
 	struct perf_event *event;
 
 	for_each_active_event(event) {
 		if (is_sampling_event(event))
-			give(vcpu, event->hw.config);
+			kvm_stats_perf_flush(vcpu, event->hw.config);
 	}
 	for_each_active_event(event)
-		sample(vcpu, event);
+		kvm_stats_perf_sample(vcpu, event);
 }
 
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
@@ -212,7 +212,7 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 	 * the CPU for the guest's, it waits until the exit is handled.
 	 */
 	if (rcu_is_watching())
-		give_samples(vcpu);
+		kvm_stats_perf_take_samples(vcpu);
 	vcpu->perf.ip = kvm_arch_vcpu_get_ip(vcpu);
 	vcpu->perf.user_mode = !kvm_arch_vcpu_in_kernel(vcpu);
 	vcpu->perf.in_guest = true;
@@ -225,20 +225,20 @@ void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	give_samples(vcpu);
+	kvm_stats_perf_take_samples(vcpu);
 	local_irq_restore(flags);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 
 /* Of values that have events, which may come and go meanwhile. */
-static void give_used(struct kvm_vcpu *vcpu)
+static void kvm_stats_perf_flush_used(struct kvm_vcpu *vcpu)
 {
 	unsigned long word;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(used); i++) {
 		for (word = READ_ONCE(used[i]); word; word &= word - 1)
-			give(vcpu, i * BITS_PER_LONG + __ffs(word));
+			kvm_stats_perf_flush(vcpu, i * BITS_PER_LONG + __ffs(word));
 	}
 }
 
@@ -250,9 +250,9 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	local_irq_save(flags);
 	/* Pairs with get_users(): one sees what was counted, or the other who wants it. */
 	smp_mb();
-	give_used(vcpu);
+	kvm_stats_perf_flush_used(vcpu);
 	for_each_active_event(event)
-		sample(vcpu, event);
+		kvm_stats_perf_sample(vcpu, event);
 	local_irq_restore(flags);
 }
 
@@ -260,24 +260,24 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	list_for_each_entry(kvm, &vm_list, vm_list)			\
 		kvm_for_each_vcpu(i, vcpu, kvm)
 
-static struct kvm_stats_given *alloc_given(void)
+static struct kvm_stats_flushed *alloc_flushed(void)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 
-	return kzalloc(struct_size(given, value, NUM_VALUES), GFP_KERNEL_ACCOUNT);
+	return kzalloc(struct_size(flushed, value, NUM_VALUES), GFP_KERNEL_ACCOUNT);
 }
 
 /*
  * Events get nothing that the vCPU has counted so far. Returns false if the vCPU has
  * such memory: its thread and an opener of an event may provide it at the same time.
  */
-static bool set_given(struct kvm_vcpu *vcpu, struct kvm_stats_given *given)
+static bool set_flushed(struct kvm_vcpu *vcpu, struct kvm_stats_flushed *flushed)
 {
 	unsigned int i;
 
 	for (i = 0; i < NUM_VALUES; i++)
-		atomic64_set(&given->value[i], value_of(vcpu, i));
-	return !cmpxchg(&vcpu->perf.given, NULL, given);
+		atomic64_set(&flushed->value[i], value_of(vcpu, i));
+	return !cmpxchg(&vcpu->perf.flushed, NULL, flushed);
 }
 
 /*
@@ -286,14 +286,14 @@ static bool set_given(struct kvm_vcpu *vcpu, struct kvm_stats_given *given)
  */
 void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 
-	if (READ_ONCE(vcpu->perf.given))
+	if (READ_ONCE(vcpu->perf.flushed))
 		return;
 
-	given = alloc_given();
-	if (given && !set_given(vcpu, given))
-		kfree(given);
+	flushed = alloc_flushed();
+	if (flushed && !set_flushed(vcpu, flushed))
+		kfree(flushed);
 }
 
 /* An event of a CPU counts any vCPU, an event of a thread those which it runs. */
@@ -305,10 +305,10 @@ static bool may_count(const struct perf_event *event, struct kvm_vcpu *vcpu)
 }
 
 /* Provide the vCPUs that @event may count. Returns how many are still without. */
-static unsigned int hand_out_given(const struct perf_event *event,
-				   struct kvm_stats_given **list)
+static unsigned int hand_out_flushed(const struct perf_event *event,
+				   struct kvm_stats_flushed **list)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	unsigned int missing = 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
@@ -316,16 +316,16 @@ static unsigned int hand_out_given(const struct perf_event *event,
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		if (READ_ONCE(vcpu->perf.given) || !may_count(event, vcpu))
+		if (READ_ONCE(vcpu->perf.flushed) || !may_count(event, vcpu))
 			continue;
-		given = *list;
-		if (!given) {
+		flushed = *list;
+		if (!flushed) {
 			missing++;
 			continue;
 		}
-		*list = given->next;
-		if (!set_given(vcpu, given))
-			kfree(given);
+		*list = flushed->next;
+		if (!set_flushed(vcpu, flushed))
+			kfree(flushed);
 	}
 	mutex_unlock(&kvm_lock);
 	return missing;
@@ -335,44 +335,44 @@ static unsigned int hand_out_given(const struct perf_event *event,
  * Allocate without a lock: in a cgroup at its limit that may take any time. Returns
  * false if there is no memory.
  */
-static bool provide_given(const struct perf_event *event)
+static bool provide_flushed(const struct perf_event *event)
 {
-	struct kvm_stats_given *list = NULL, *given;
+	struct kvm_stats_flushed *list = NULL, *flushed;
 	unsigned int missing;
 	bool has_memory = true;
 
-	while ((missing = hand_out_given(event, &list)) && has_memory) {
+	while ((missing = hand_out_flushed(event, &list)) && has_memory) {
 		for (; missing && has_memory; missing--) {
-			given = alloc_given();
-			has_memory = given;
+			flushed = alloc_flushed();
+			has_memory = flushed;
 			if (has_memory) {
-				given->next = list;
-				list = given;
+				flushed->next = list;
+				list = flushed;
 			}
 		}
 	}
 
 	while (list) {
-		given = list;
-		list = given->next;
-		kfree(given);
+		flushed = list;
+		list = flushed->next;
+		kfree(flushed);
 	}
 	return has_memory;
 }
 
-/* The CPUs of the vCPUs may be in give(). */
-static void free_given(void)
+/* The CPUs of the vCPUs may be in kvm_stats_perf_flush(). */
+static void free_flushed(void)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	unsigned long i;
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		given = xchg(&vcpu->perf.given, NULL);
-		if (given)
-			kfree_rcu(given, rcu);
+		flushed = xchg(&vcpu->perf.flushed, NULL);
+		if (flushed)
+			kfree_rcu(flushed, rcu);
 	}
 	mutex_unlock(&kvm_lock);
 }
@@ -380,7 +380,7 @@ static void free_given(void)
 /* The VM is not in vm_list any more. */
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
 {
-	kfree(vcpu->perf.given);
+	kfree(vcpu->perf.flushed);
 }
 
 /* What was counted until now is not the event's, or not what it counts again. */
@@ -388,7 +388,7 @@ static void begin_event(struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
 
-	give_event(event);
+	kvm_stats_perf_flush_event(event);
 
 	/* A period that has begun goes on, unless perf has set another one. */
 	if (is_sampling_event(event) && local64_read(&hwc->period_left) >= 0) {
@@ -403,8 +403,8 @@ static void end_event(struct perf_event *event)
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if (vcpu) {
-		give(vcpu, event->hw.config);
-		sample(vcpu, event);
+		kvm_stats_perf_flush(vcpu, event->hw.config);
+		kvm_stats_perf_sample(vcpu, event);
 	}
 }
 
@@ -439,9 +439,9 @@ static void kvm_event_stop(struct perf_event *event, int flags)
  * The value begins to have events: what was counted until now is not theirs. The
  * vCPU's CPU may give at the same time, and knows better.
  */
-static void forget_value(unsigned int value)
+static void kvm_stats_perf_start_value(unsigned int value)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	s64 old;
@@ -451,17 +451,17 @@ static void forget_value(unsigned int value)
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		given = READ_ONCE(vcpu->perf.given);
-		if (!given)
+		flushed = READ_ONCE(vcpu->perf.flushed);
+		if (!flushed)
 			continue;
 		/* Before the value, or an older one could take the place of its own. */
-		old = atomic64_read_acquire(&given->value[value]);
-		atomic64_cmpxchg(&given->value[value], old, value_of(vcpu, value));
+		old = atomic64_read_acquire(&flushed->value[value]);
+		atomic64_cmpxchg(&flushed->value[value], old, value_of(vcpu, value));
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-static void switch_on(struct static_key_false *key)
+static void kvm_stats_perf_switch_on(struct static_key_false *key)
 {
 	lockdep_assert_held(&users_lock);
 
@@ -477,25 +477,25 @@ static void switch_on(struct static_key_false *key)
  * Switching a key interrupts all CPUs. A loop that opens and closes events does so
  * once in SWITCH_OFF_DELAY, and finds the memory of the last round.
  */
-static void switch_off(struct work_struct *work)
+static void kvm_stats_perf_switch_off(struct work_struct *work)
 {
 	mutex_lock(&users_lock);
 	if (!sampling_users)
 		static_branch_disable(&kvm_stats_perf_samples);
 	if (!all_users) {
 		static_branch_disable(&kvm_stats_perf_counts);
-		free_given();
+		free_flushed();
 	}
 	mutex_unlock(&users_lock);
 }
 
-static DECLARE_DELAYED_WORK(switch_off_work, switch_off);
+static DECLARE_DELAYED_WORK(switch_off_work, kvm_stats_perf_switch_off);
 
 static void get_key(void)
 {
 	mutex_lock(&users_lock);
 	all_users++;
-	switch_on(&kvm_stats_perf_counts);
+	kvm_stats_perf_switch_on(&kvm_stats_perf_counts);
 	mutex_unlock(&users_lock);
 }
 
@@ -517,7 +517,7 @@ static int get_users(struct perf_event *event)
 	 * Pairs with kvm_stats_perf_new_thread().
 	 */
 	get_key();
-	if (!provide_given(event)) {
+	if (!provide_flushed(event)) {
 		put_key();
 		return -ENOMEM;
 	}
@@ -527,11 +527,11 @@ static int get_users(struct perf_event *event)
 		set_bit(value, used);
 		/* Pairs with __kvm_stats_perf_put(). */
 		smp_mb__after_atomic();
-		forget_value(value);
+		kvm_stats_perf_start_value(value);
 	}
 	if (is_sampling_event(event) && !sampling_users++) {
 		WRITE_ONCE(sampling_epoch, sampling_epoch + 1);
-		switch_on(&kvm_stats_perf_samples);
+		kvm_stats_perf_switch_on(&kvm_stats_perf_samples);
 	}
 	mutex_unlock(&users_lock);
 	return 0;
@@ -761,7 +761,7 @@ static struct pmu kvm_pmu = {
 	.del = kvm_event_del,
 	.start = kvm_event_start,
 	.stop = kvm_event_stop,
-	.read = give_event,
+	.read = kvm_stats_perf_flush_event,
 };
 
 static bool is_registered;

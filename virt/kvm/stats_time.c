@@ -103,7 +103,7 @@ static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 }
 
 /* When a state ends, and how long it was. */
-struct change {
+struct state_change {
 	u64 now;
 	u64 ns;
 };
@@ -127,9 +127,9 @@ static u64 time_now(struct kvm_vcpu *vcpu)
  * instant: what it has counted beyond the time that passed while the thread had no
  * CPU is taken from the next that it has one.
  */
-static struct change change_at(struct kvm_vcpu *vcpu, u64 clock)
+static struct state_change change_at(struct kvm_vcpu *vcpu, u64 clock)
 {
-	struct change change;
+	struct state_change change;
 
 	change.now = after_since(vcpu, clock);
 	change.ns = time_in_state(vcpu, change.now);
@@ -139,7 +139,7 @@ static struct change change_at(struct kvm_vcpu *vcpu, u64 clock)
 	return change;
 }
 
-static struct change change_by_clock(struct kvm_vcpu *vcpu)
+static struct state_change change_by_clock(struct kvm_vcpu *vcpu)
 {
 	return change_at(vcpu, ktime_get_ns());
 }
@@ -154,16 +154,16 @@ static struct change change_by_clock(struct kvm_vcpu *vcpu)
  * the rate is not what it is said to be, the clock is looked at for the next second.
  */
 #define CYCLES_SHIFT	22
-#define LOOKS_PER_MS	10
+#define CLOCK_READS_PER_MS	10
 #define NS_PER_MS	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
 
-static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
+static struct state_change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	u32 khz = kvm_arch_cycles_khz();
 	u64 before = get_cycles();
 	u64 clock = ktime_get_ns();
 	u64 cycles = get_cycles();
-	struct change change;
+	struct state_change change;
 
 	if (vcpu->stat->state_since_ns > clock + NSEC_PER_USEC)
 		vcpu->time.no_cycles_until = clock + NSEC_PER_SEC;
@@ -177,7 +177,7 @@ static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 		khz = 0;
 	vcpu->time.cycles_from = cycles;
 	vcpu->time.cycles_from_ns = clock;
-	vcpu->time.cycles_good = khz / LOOKS_PER_MS;
+	vcpu->time.cycles_good = khz / CLOCK_READS_PER_MS;
 	if (khz)
 		vcpu->time.cycles_mult =
 			div_u64((u64)NS_PER_MS << CYCLES_SHIFT, khz);
@@ -186,7 +186,7 @@ static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
 
 /* False if the clock has to be looked at. */
 static __always_inline bool change_by_cycles(struct kvm_vcpu *vcpu,
-					     struct change *change)
+					     struct state_change *change)
 {
 	u64 cycles = get_cycles() - vcpu->time.cycles_from;
 	u64 since = vcpu->stat->state_since_ns;
@@ -202,22 +202,22 @@ static __always_inline bool change_by_cycles(struct kvm_vcpu *vcpu,
 }
 
 /* The thread may have come to another CPU. */
-static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+static __always_inline void drop_cycles(struct kvm_vcpu *vcpu)
 {
 	vcpu->time.cycles_good = 0;
 }
 #else
-static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
+static struct state_change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	return change_by_clock(vcpu);
 }
 
-static bool change_by_cycles(struct kvm_vcpu *vcpu, struct change *change)
+static bool change_by_cycles(struct kvm_vcpu *vcpu, struct state_change *change)
 {
 	return false;
 }
 
-static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+static __always_inline void drop_cycles(struct kvm_vcpu *vcpu)
 {
 }
 #endif
@@ -239,7 +239,7 @@ static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
 }
 
 /* An exit is over. Its time is that of one only if all of it was seen. */
-static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change,
+static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct state_change change,
 				     enum kvm_vcpu_state to)
 {
 	struct kvm_vcpu_stat *stat = vcpu->stat;
@@ -253,7 +253,7 @@ static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change
 }
 
 static __always_inline void begin_exit(struct kvm_vcpu *vcpu,
-				       struct change change)
+				       struct state_change change)
 {
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
@@ -277,7 +277,7 @@ static noinline void guest_exit_by_clock(struct kvm_vcpu *vcpu)
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
-	struct change change;
+	struct state_change change;
 
 	if (likely(change_by_cycles(vcpu, &change)))
 		end_exit(vcpu, change, KVM_VCPU_STATE_guest);
@@ -288,7 +288,7 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
-	struct change change;
+	struct state_change change;
 
 	if (likely(change_by_cycles(vcpu, &change)))
 		begin_exit(vcpu, change);
@@ -303,7 +303,7 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 	u64 ns = time_without_cpu(vcpu, now, waits);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	forget_cycles(vcpu);
+	drop_cycles(vcpu);
 	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, stat, KVM_VCPU_STATE_user, ns);
@@ -325,7 +325,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
 	enum kvm_vcpu_state to = task_is_runnable(current) ? KVM_VCPU_STATE_ready :
 						  blocked_state(vcpu);
-	struct change change = change_by_clock(vcpu);
+	struct state_change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -353,7 +353,7 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 	if (from == KVM_VCPU_STATE_ready && sched_info_on())
 		from = state_in_kvm(vcpu);
 
-	forget_cycles(vcpu);
+	drop_cycles(vcpu);
 	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, stat, from, ns);
@@ -362,7 +362,7 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	struct change change = change_by_clock(vcpu);
+	struct state_change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -377,7 +377,7 @@ void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
 	WRITE_ONCE(vcpu->stat->state_since_ns, ktime_get_ns());
 }
 
-static void forget(struct kvm_vcpu *vcpu)
+static void kvm_stats_time_reset(struct kvm_vcpu *vcpu)
 {
 	memset(&vcpu->time, 0, sizeof(vcpu->time));
 	vcpu->time.reason = KVM_EXIT_REASON_other;
@@ -386,14 +386,14 @@ static void forget(struct kvm_vcpu *vcpu)
 void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
 {
 	vcpu->stat->state_since_ns = ktime_get_ns();
-	forget(vcpu);
+	kvm_stats_time_reset(vcpu);
 }
 
 /*
  * What the vCPU's thread does from then on is not accounted for. It may have
  * waited for a CPU, which it has yet to tell.
  */
-static void end_state(struct kvm_vcpu *vcpu, u64 end)
+static void kvm_stats_time_end_state(struct kvm_vcpu *vcpu, u64 end)
 {
 	enum kvm_vcpu_state state = vcpu->stat->state;
 	u64 since = vcpu->stat->state_since_ns;
@@ -410,13 +410,13 @@ static void end_state(struct kvm_vcpu *vcpu, u64 end)
 	count_time(vcpu, vcpu->stat, state, ns);
 	end_change(vcpu->stat, KVM_VCPU_STATE_none, max(end, since));
 	preempt_enable();
-	forget(vcpu);
+	kvm_stats_time_reset(vcpu);
 }
 
 /* The vCPU ran for the last time. */
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 {
-	end_state(vcpu, ktime_get_ns());
+	kvm_stats_time_end_state(vcpu, ktime_get_ns());
 }
 
 /* With kvm_lock, as the VM comes onto the list that a switch goes through. */
@@ -427,7 +427,7 @@ void kvm_stats_time_vm_init(struct kvm *kvm)
 }
 
 /* When the kernel boots there is no clock yet, but no VM either. */
-static bool there_are_vms(void)
+static bool vms_exist(void)
 {
 	bool found;
 
@@ -443,7 +443,7 @@ static bool there_are_vms(void)
  * who sleeps for memory is not: if it still does when the switch is off again, that
  * time is not accounted for.
  */
-static void find_state(struct kvm_vcpu *vcpu)
+static void kvm_stats_time_find_state(struct kvm_vcpu *vcpu)
 {
 	u64 waits;
 
@@ -469,7 +469,7 @@ static void find_state(struct kvm_vcpu *vcpu)
  * and fail if somebody else has it. So that is left alone. To wait for the lock would
  * be to wait, with kvm_lock, for memory of user space.
  */
-static void find_states(struct kvm *kvm)
+static void kvm_stats_time_find_states(struct kvm *kvm)
 {
 	bool locked = mutex_trylock(&kvm->lock);
 	struct kvm_vcpu *vcpu;
@@ -477,7 +477,7 @@ static void find_states(struct kvm *kvm)
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		if (locked && mutex_trylock(&vcpu->mutex)) {
-			find_state(vcpu);
+			kvm_stats_time_find_state(vcpu);
 			mutex_unlock(&vcpu->mutex);
 		} else {
 			kvm_vcpu_kick(vcpu);
@@ -487,13 +487,13 @@ static void find_states(struct kvm *kvm)
 		mutex_unlock(&kvm->lock);
 }
 
-static void switch_on(void)
+static void kvm_stats_time_switch_on(void)
 {
 	struct kvm *kvm;
 	u64 from = 0;
 
 	static_branch_enable(&kvm_stats_time);
-	if (there_are_vms()) {
+	if (vms_exist()) {
 		/* All CPUs see the code that it has switched on. */
 		kick_all_cpus_sync();
 		from = ktime_get_ns();
@@ -504,21 +504,21 @@ static void switch_on(void)
 	mutex_lock(&kvm_lock);
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 1);
-		find_states(kvm);
+		kvm_stats_time_find_states(kvm);
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-static void switch_off(void)
+static void kvm_stats_time_switch_off(void)
 {
-	u64 end = there_are_vms() ? ktime_get_ns() : 0;
+	u64 end = vms_exist() ? ktime_get_ns() : 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	unsigned long i;
 
 	static_branch_disable(&kvm_stats_time);
 	/* Also one that came by since; the next ones account for nothing. */
-	if (there_are_vms()) {
+	if (vms_exist()) {
 		/*
 		 * No change is under way any more: each is made, from the test
 		 * of the switch on, with preemption disabled, and where RCU
@@ -535,7 +535,7 @@ static void switch_off(void)
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 0);
 		kvm_for_each_vcpu(i, vcpu, kvm)
-			end_state(vcpu, end);
+			kvm_stats_time_end_state(vcpu, end);
 	}
 	mutex_unlock(&kvm_lock);
 }
@@ -553,9 +553,9 @@ static int set_stats_time(const char *val, const struct kernel_param *kp)
 		return r;
 
 	if (on)
-		switch_on();
+		kvm_stats_time_switch_on();
 	else
-		switch_off();
+		kvm_stats_time_switch_off();
 	return 0;
 }
 
