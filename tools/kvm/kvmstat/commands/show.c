@@ -328,12 +328,8 @@ static bool has_ended(const struct show *show, const struct tracker *tracker, bo
 /* What moved in the VM, and once it has ended all that ever did. */
 static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
 {
-	if (!vm->has_statistics)
-		return;
-	if (vm->ended || ending)
-		render->summary(&show->output, vm, vm->ended ? "ended" : ending);
-	else
-		render->sample(&show->output, vm);
+	if (vm->has_statistics)
+		render->movement(&show->output, vm, vm->ended ? "ended" : ending);
 }
 
 /* @ending: of those that have not ended, NULL: they go on. */
