@@ -107,7 +107,7 @@ static int print_page(struct collector *collector)
 	while ((length = exposition_read(exposition, text, sizeof(text))))
 		fwrite(text, 1, length, stdout);
 	exposition_close(exposition);
-	return inventory_status(inventory);
+	return flush_output(&ret) ? inventory_status(inventory) : ret;
 }
 
 int run_export(struct inventory *inventory, const struct export_options *options,
