@@ -88,7 +88,7 @@ void check_golden(const char *name_of_file, const char *name, const char *found)
 		printf("# cannot read %s\n", path);
 	begin = strstr(text, title);
 	begin = begin ? begin + strlen(title) : text + strlen(text);
-	end = strstr(begin, "\n== ");
+	end = strncmp(begin, "== ", 3) ? strstr(begin, "\n== ") : begin - 1;
 	if (end)
 		end[1] = '\0';
 	check_text(getenv("UPDATE") ? begin : found, begin, name);
