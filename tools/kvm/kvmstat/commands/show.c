@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: every statistic, with what describes it. And what other commands have
- * in common with it: which values of which VM, vCPU or file are meant.
+ * kvmstat show: every statistic, with what describes it. kvmstat hist: histograms, with the bounds
+ * of their buckets and percentiles, or with the names of the buckets. As they are now, or of one
+ * interval after the other.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "commands/command.h"
-#include "commands/show.h"
 #include "model/histogram.h"
 #include "model/model.h"
 #include "model/tracker.h"
@@ -19,6 +19,20 @@
 #include "sources/replay.h"
 #include "util/clock.h"
 #include "util/util.h"
+
+/*
+ * What a command shows. Histograms can be chosen by the names that follow the VM, which
+ * show_groups() takes, and looks for. Behind them may be an interval: then groups are of one
+ * after the other, with what was counted as their values.
+ */
+struct wanted {
+	bool histograms;		/* nothing else */
+	char **name;
+	size_t num_names;		/* 0: all */
+	bool *found;			/* private, as what follows */
+	bool looked, any;		/* for what is there; and something is */
+	bool shown;			/* some of it */
+};
 
 struct show {
 	struct options options;
@@ -468,9 +482,9 @@ static int parse_arguments(struct show *show)
 	return parse_interval(options->num_arguments, options->argument, &show->interval);
 }
 
-int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,
-		void (*group)(struct output *output, const struct subject *subject,
-			      const struct group *group, struct wanted *wanted))
+static int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,
+		       void (*group)(struct output *output, const struct subject *subject,
+				     const struct group *group, struct wanted *wanted))
 {
 	struct show show = {
 		.output = standard_output(),
@@ -505,4 +519,45 @@ int command_show(int argc, char **argv)
 	struct wanted wanted = {};
 
 	return show_groups(COMMAND_SHOW, argc, argv, &wanted, show_statistics);
+}
+
+static bool is_wanted(const struct wanted *wanted, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < wanted->num_names; i++) {
+		if (!strcmp(wanted->name[i], name))
+			return true;
+	}
+	return !wanted->num_names;
+}
+
+static void show_histograms(struct output *output, const struct subject *subject,
+			    const struct group *group, struct wanted *wanted)
+{
+	const struct statsfile_desc *desc;
+	struct histogram histogram;
+	unsigned int i;
+
+	if (!group->schema)
+		return;
+	for (i = 0; i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		if (!is_histogram(desc) || !output_shows(output, group, desc) ||
+		    !is_wanted(wanted, desc->name))
+			continue;
+		histogram = histogram_of(desc, group->value);
+		/* In an interval most are, and were not asked for. */
+		if (subject->elapsed_ns && !histogram.total && !wanted->num_names)
+			continue;
+		render->histogram(output, subject, &histogram);
+		wanted->shown = true;
+	}
+}
+
+int command_hist(int argc, char **argv)
+{
+	struct wanted wanted = { .histograms = true, };
+
+	return show_groups(COMMAND_HIST, argc, argv, &wanted, show_histograms);
 }

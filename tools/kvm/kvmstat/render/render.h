@@ -120,4 +120,13 @@ void json_prepare(void);
 /* The one to use. */
 extern const struct renderer *render;
 
+/* Why it is slow, in a sentence, and the figures behind it. */
+void render_why(struct output *output, const struct tracked_vm *vm);
+
+/* Its exits by reason, and those to its VMM. */
+void render_exits(struct output *output, const struct tracked_vm *vm);
+
+/* The sentence alone; the caller frees it. */
+char *why_sentence(const struct tracked_vm *vm);
+
 #endif /* KVMSTAT_RENDER_H */

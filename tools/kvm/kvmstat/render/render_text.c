@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/descriptions.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "render/format.h"
 #include "render/layout.h"
 #include "render/movement.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/util.h"
