@@ -94,7 +94,7 @@ void group_free(struct group *group);
 
 /* Looks them up, once per schema. */
 void running_find(struct running *running, const struct statsfile_schema *schema);
-/* Adds the time of a vCPU's state that has not ended: a halt of a minute is in each of its seconds. */
+/* Adds the time of the state that lasts: a halt of a minute is in each of its seconds. */
 void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns);
 
 /* Whether time by state, or waits for a CPU, have to be accounted for so that it counts. */

@@ -414,7 +414,8 @@ static struct json_object *new_shares(const struct shares *shares)
 			continue;
 		if (!parts)
 			parts = new_object();
-		add_decimal(parts, column_info[COLUMN_SHARES + share].key, shares->part[share], true);
+		add_decimal(parts, column_info[COLUMN_SHARES + share].key, shares->part[share],
+			    true);
 	}
 	if (parts)
 		add_text(parts, "source", shares->by_cpu ? "proc" : "kvm");

@@ -132,7 +132,9 @@ static void draw_vms(void)
 		},
 	};
 	struct tracked_vm running = fixture.tracked, by_proc = fixture.closed;
-	struct tracked_vm ended = { .pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm", };
+	struct tracked_vm ended = {
+		.pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm",
+	};
 	const struct tracked_vm *vm[] = { &running, &by_proc, &fixture.closed, &ended, };
 
 	running.rates = rates;
