@@ -157,6 +157,7 @@ static const struct entry svm_entries_of_l1[] = {
 	{ }
 };
 
+#define CPU_BASED_INTR_WINDOW_EXITING	0x00000004
 #define CPU_BASED_INVLPG_EXITING	0x00000200
 #define CPU_BASED_RDPMC_EXITING		0x00000800
 #define CPU_BASED_RDTSC_EXITING		0x00001000
@@ -238,6 +239,7 @@ static const struct entry svm_entries_of_l2[] = {
 	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
 	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
 	ENTRY("cr_access", l2_write_protect, .intercept = INTERCEPT_SELECTIVE_CR0),
+	ENTRY("interrupt_window", l2_nop, .intercept = INTERCEPT_VINTR),
 	{ }
 };
 
@@ -251,6 +253,7 @@ static const struct entry vmx_entries_of_l2[] = {
 	ENTRY("invpcid", l2_invpcid, .primary = CPU_BASED_INVLPG_EXITING,
 	      .secondary = SECONDARY_EXEC_ENABLE_INVPCID),
 	ENTRY("monitor_trap", l2_nop, .primary = CPU_BASED_MONITOR_TRAP),
+	ENTRY("interrupt_window", l2_nop, .primary = CPU_BASED_INTR_WINDOW_EXITING),
 	ENTRY("descriptor_table", l2_sidt, .secondary = SECONDARY_EXEC_DESC),
 	ENTRY("descriptor_table", l2_sldt, .secondary = SECONDARY_EXEC_DESC),
 	ENTRY("rdrand", l2_rdrand, .secondary = SECONDARY_EXEC_RDRAND_EXITING),
@@ -276,6 +279,9 @@ static void intercept(struct __test_metadata *_metadata, struct nested *n,
 	if (n->vmcb) {
 		write_vmcb(n->vmcb, false);
 		n->vmcb->control.intercept |= 1UL << e->intercept;
+		/* L2 has interrupts on, for this one, too. */
+		if (e->intercept == INTERCEPT_VINTR)
+			n->vmcb->control.int_ctl = V_IRQ_MASK | V_IGN_TPR_MASK;
 		return;
 	}
 	write_field(_metadata, n->vcpu, CPU_BASED_VM_EXEC_CONTROL,
