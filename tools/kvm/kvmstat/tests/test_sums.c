@@ -16,7 +16,7 @@
 #include "image.h"
 #include "model/tracker.h"
 #include "output.h"
-#include "render/render_screen.h"
+#include "render/screen.h"
 #include "sources/discover.h"
 #include "sources/replay.h"
 #include "sources/sums.h"
