@@ -168,7 +168,7 @@ static void add_vcpu(struct overview *overview, const struct tracked_vm *inside,
 	char text[VCPU_NAME_SIZE];
 
 	format_vcpu(text, vcpu, "");
-	overview_add_vcpu(overview, text, is_known ? &vcpu->rates : NULL);
+	overview_add_vcpu(overview, vcpu, text, is_known ? &vcpu->rates : NULL);
 }
 
 /* What the view is like. */

@@ -129,7 +129,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	size_t i;
 
 	for (i = 0; i < overviews->num_vms; i++)
-		overview_note_vm(overview, overviews->vm[i]);
+		overview_note(overview, overviews->vm[i], &overviews->vm[i]->rates);
 	format_moment(date, time, output, &overviews->time, &tm);
 	overview_begin(overview, false, overviews->sorted_by, "",
 		       overviews->is_list ? NULL : date);

@@ -82,7 +82,7 @@ static void list_vms(struct view *view)
 	size_t i, count = 0;
 
 	for (i = 0; i < tracker->num_vms; i++)
-		overview_note_vm(&view->vms, tracker->vm[i]);
+		overview_note(&view->vms, tracker->vm[i], &tracker->vm[i]->rates);
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
@@ -106,7 +106,7 @@ static void list_vcpus(struct view *view)
 	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
 	for (i = 0; i < count; i++) {
 		view->vcpu[i] = &inside->vcpu[i];
-		overview_note_vcpu(&view->vcpus, view->vcpu[i]);
+		overview_note(&view->vcpus, inside, &view->vcpu[i]->rates);
 	}
 	if (count)
 		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpu_lines, view);
