@@ -407,14 +407,6 @@ static void press_command(struct view *view, unsigned int press)
 	}
 }
 
-bool view_has_messages(const struct view *view)
-{
-	const struct inventory *inventory = view->tracker->inventory;
-
-	return inventory && (inventory->num_problems > view->problems_read ||
-			     (inventory_is_denied(inventory) && !view->denied_read));
-}
-
 void view_press(struct view *view, unsigned int press)
 {
 	view->problems_read = view->problems_drawn;
