@@ -19,7 +19,7 @@ const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_SHARES + SHARE_GUEST] = { "GUEST%", "guest", "guest=shares/guest", .drop = 2, },
 	[COLUMN_SHARES + SHARE_KVM] = { "KVM%", "kvm", "kvm=shares/kvm", .drop = 4, },
 	[COLUMN_SHARES + SHARE_VMM] = { "VMM%", "vmm", "vmm=shares/vmm", .drop = 5, },
-	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready=shares/ready", },
+	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready=shares/ready", .drop = 0, },
 	[COLUMN_SHARES + SHARE_WAIT] = { "WAIT%", "wait", "wait=shares/wait", .drop = 6, },
 	[COLUMN_SHARES + SHARE_IDLE] = { "IDLE%", "idle", "idle=shares/idle", .drop = 7, },
 	[COLUMN_SHARES + SHARE_OFF] = {
