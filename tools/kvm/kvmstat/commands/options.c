@@ -168,6 +168,11 @@ static const struct option_info *find_option(const char *text, size_t length)
 	return NULL;
 }
 
+bool command_takes(enum command_id command, const char *option)
+{
+	return has_option(command, find_option(option, strlen(option)));
+}
+
 int usage_error(const char *format, ...)
 {
 	va_list args;
