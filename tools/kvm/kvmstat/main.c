@@ -59,7 +59,7 @@ static bool take_option(int *argc, char **argv, const char *option)
 	return true;
 }
 
-/* What was asked for instead of text, or NULL. */
+/* The option that asks for another format than text, or NULL. */
 static const char *format;
 
 static int choose_format(int *argc, char **argv)

@@ -142,7 +142,7 @@ enum command_id find_command(const char *name)
 			continue;
 		if (!command_info[i].name[strlen(name)])
 			return i;
-		/* Of two that begin so it is neither. */
+		/* The prefix is ambiguous. */
 		if (found != NUM_COMMANDS)
 			return NUM_COMMANDS;
 		found = i;
@@ -196,7 +196,7 @@ static int option_error(int option, char **argv, enum command_id command)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", text);
-	/* Of letters that are written together only optopt knows which one it was. */
+	/* Only optopt knows which one of several letters is wrong. */
 	if (optopt && strncmp(text, "--", 2))
 		text = letter;
 	length = strcspn(text, "=");

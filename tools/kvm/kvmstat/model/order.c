@@ -133,7 +133,7 @@ static int compare_cells(const struct cell *left, const struct cell *right, enum
 	return (left->number > right->number) - (left->number < right->number);
 }
 
-/* What has ended does nothing any more. Sort equal states by exits. */
+/* Sorts equal states by exits. A VM that has ended has no rates. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column)
 {

@@ -64,7 +64,7 @@ static inline bool column_begins_low(enum column_id column)
 /* What stands in a column of a line. */
 struct cell {
 	bool known;
-	double number;			/* to sort by: a share, a rate, the rank of a quantile, ... */
+	double number;			/* to sort by: a share, a rate, a quantile's rank */
 	const char *text;		/* or NULL */
 };
 

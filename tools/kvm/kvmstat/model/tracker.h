@@ -111,8 +111,8 @@ int tracker_sample(struct tracker *tracker);
 
 /*
  * Waits for the end of an interval. Meanwhile it scans for VMs, once a second and when KVM
- * announces one: takes the first sample of new VMs and the last one of those that end. Returns EVENT_READABLE
- * if all processes that were chosen have ended.
+ * announces one: takes the first sample of new VMs and the last one of those that end. Returns
+ * EVENT_READABLE if all processes that were chosen have ended.
  */
 enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
 

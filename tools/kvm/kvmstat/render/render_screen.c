@@ -20,7 +20,7 @@
 
 #define SCOPE_WIDTH 6
 
-/* What is most important comes first: of what has no room the rest is left out. */
+/* The most important comes first; keys without room are left out. */
 static const char * const host_keys[] = {
 	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse",
 	"p pause", "+ - interval", NULL,
@@ -55,7 +55,7 @@ void screen_free(struct screen *screen)
 	screen->cell = NULL;
 }
 
-/* What is beside the screen is cut off. */
+/* Cuts off what is outside of the screen. */
 static void screen_put(struct screen *screen, unsigned int line, unsigned int column,
 		       wchar_t character, enum screen_style style)
 {
@@ -91,7 +91,7 @@ static unsigned int screen_print(struct screen *screen, unsigned int line, unsig
 	return column;
 }
 
-/* Of the whole line. */
+/* Styles the whole line. */
 static void screen_set_style(struct screen *screen, unsigned int line, enum screen_style style)
 {
 	unsigned int column;
@@ -149,7 +149,7 @@ static const char *sort_mark(const struct view *view)
 
 #define VCPU_NAME_SIZE 24
 
-/* In a title it has a word in front. */
+/* A title has @word in front. */
 static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
 			const char *word)
 {
@@ -171,7 +171,7 @@ static void add_vcpu(struct overview *overview, const struct tracked_vm *inside,
 	overview_add_vcpu(overview, vcpu, text, is_known ? &vcpu->rates : NULL);
 }
 
-/* What the view is like. */
+/* The state of the view. */
 static char *describe_view(const struct view *view, const char *time_format, bool with_interval)
 {
 	time_t seconds = view->real_ns / NSEC_PER_SEC;
@@ -229,14 +229,14 @@ static void put_title(struct screen *screen, const struct view *view, char **tit
 		free(titles[count]);
 }
 
-/* What stands above the keys. */
+/* The lines above the keys. */
 struct message {
 	char *text;			/* NULL: nothing; freed by the caller */
 	unsigned int lines;
 	enum screen_style style;
 };
 
-/* In as many lines as it needs, but no more than half of the screen. */
+/* Takes at most half of the screen. */
 static void set_message(struct message *message, const struct screen *screen, const char *text,
 			size_t more)
 {
@@ -261,7 +261,7 @@ static void set_message(struct message *message, const struct screen *screen, co
 	message->lines++;
 }
 
-/* Of what was not read yet the first: a key makes room for the next. */
+/* The first unread problem: a key press shows the next. */
 static struct message message_of(const struct screen *screen, struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
@@ -270,7 +270,7 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	size_t left = 0;
 	char *text;
 
-	/* In a recording, after a jump, there may be fewer than were read. */
+	/* After a jump in a recording there may be fewer than were read. */
 	if (inventory && inventory->num_problems > view->problems_read)
 		left = inventory->num_problems - view->problems_read;
 	view->problems_drawn = view->problems_read;
@@ -516,7 +516,7 @@ static const char * const help[][2] = {
 	{ "-", "not counted on this architecture, or not known yet", },
 };
 
-/* In lines of that width, with what is said beside the keys, or below those that are longer. */
+/* Explains a key beside it, or below it if the key is long. */
 static char *wrap_help(unsigned int width)
 {
 	unsigned int indent = width < 60 ? 13 : 19;

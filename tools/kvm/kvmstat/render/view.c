@@ -158,7 +158,7 @@ static bool has_statistics(const struct view *view)
 	return (size_t)(view_vcpu(view) - view->inside->vcpu) < view->inside->num_tracked_vcpus;
 }
 
-/* What it looks into, if that is gone: a process' threads come and go as it likes. */
+/* Leaves a vCPU that is gone: threads come and go at any time. */
 static void leave_what_is_gone(struct view *view)
 {
 	if (view->level >= VIEW_VM && (!view->list[VIEW_VM].count || !has_statistics(view)))
