@@ -223,23 +223,6 @@ static void test_shares(void)
 	vms[0].rates.shares = starved;
 	vms[1].rates.shares = busy;
 	set_up();
-	draw(10, 80);
-	check_text(line_of(1),
-		   "   PID STATEv  GUEST% KVM% VMM% READY% WAIT% IDLE%  EXITS/s NAME",
-		   "80 columns: header");
-	check_text(line_of(2),
-		   "    10 starved     10    2    0     87     0     1      100 shop-prod~tend-7f9c8",
-		   "80 columns: the one that waits for a CPU first");
-	check_text(line_of(3),
-		   "     7 busy       100    0    0      0     0     0      900 db",
-		   "80 columns: one that has the CPUs");
-	check_text(line_of(4),
-		   "     8 ended        -    -    -      -     -     -        - gone",
-		   "80 columns: one that has ended");
-	draw(12, 40);
-	check_text(line_of(1), "   PID STATEv  GUEST% READY% NAME", "40 columns: header");
-	check_text(line_of(2), "    10 starved     10     87 shop-~7f9c8",
-		   "40 columns: one that waits for a CPU");
 	press(">>>>>>");
 	draw(12, 40);
 	check_contains(line_of(1), " IDLE%v ", "sorted by the time that is idle: seen");
