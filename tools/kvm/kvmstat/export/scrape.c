@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export/scrape.h"
+#include "model/tracker.h"
 #include "util/util.h"
 
 #define LOOK_INTERVAL_NS NSEC_PER_SEC
@@ -371,18 +372,6 @@ static void clear_values(struct scrape_vm *vm)
 		free_group(&vm->group[scope]);
 }
 
-/* Which of its threads runs which of its VMs a process does not say. */
-static bool is_alone(const struct collector *collector, const struct vm *vm)
-{
-	size_t i;
-
-	for (i = 0; i < collector->num_vms; i++) {
-		if (collector->vm[i].vm != vm && collector->vm[i].vm->process == vm->process)
-			return false;
-	}
-	return true;
-}
-
 static uint64_t grown(uint64_t last, uint64_t now)
 {
 	return now > last ? now - last : 0;
@@ -404,7 +393,7 @@ static void read_threads(struct collector *collector, struct exported_vm *export
 	const struct proc_thread *thread, *last;
 	struct proc_threads now;
 
-	exported->has_threads = is_alone(collector, exported->vm) &&
+	exported->has_threads = vm_is_alone(collector->inventory, exported->vm) &&
 				!inventory_read_threads(collector->inventory,
 							exported->vm->process, &now);
 	if (!exported->has_threads)

@@ -47,22 +47,6 @@ static const struct columns *columns_of(struct tracker *tracker,
 	return &tracker->columns;
 }
 
-/* Forget what the kernel does not account for, or its column would stay empty. */
-static void forget_uncounted(const struct tracked_vm *tracked, struct rates *rates)
-{
-	const struct statsfile_desc *const accounting[NUM_QUANTILES] = {
-		[QUANTILE_READY] = tracked->accounting.ready,
-		[QUANTILE_EXIT] = tracked->accounting.time,
-	};
-	const uint64_t *values = tracked->model.group[SCOPE_VM].value;
-	enum quantile i;
-
-	for (i = 0; i < NUM_QUANTILES; i++) {
-		if (accounting_is_off(accounting[i], values))
-			rates->quantile[i] = (struct quantile_of) {};
-	}
-}
-
 static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates)
 {
 	const struct model *model = &tracked->model;
@@ -70,7 +54,11 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 	if (!model->elapsed_ns)
 		return;
 	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
-	forget_uncounted(tracked, rates);
+	/* Forget what the kernel does not account for, or its column would stay empty. */
+	if (model->group[SCOPE_VM].hides_waits)
+		rates->quantile[QUANTILE_READY] = (struct quantile_of) {};
+	if (model->group[SCOPE_VM].hides_times)
+		rates->quantile[QUANTILE_EXIT] = (struct quantile_of) {};
 }
 
 static struct shares find_shares(const struct tracked_vm *tracked, const struct times *passed,
@@ -178,7 +166,7 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 		tracked->elapsed_ns = 0;
 }
 
-static bool is_alone(const struct inventory *inventory, const struct vm *vm)
+bool vm_is_alone(const struct inventory *inventory, const struct vm *vm)
 {
 	size_t i;
 
@@ -351,7 +339,6 @@ static void forget_threads(struct tracked_vm *tracked)
 	note_activity(tracked, was_outside(tracked) ? ACTIVITY_PAUSED : ACTIVITY_RUNS);
 }
 
-/* Which of its threads runs which of its VMs a process does not say. */
 static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct inventory *inventory = tracker->inventory;
@@ -360,7 +347,7 @@ static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, ui
 
 	if (!tracker->reads_threads)
 		return;
-	if (!is_alone(inventory, tracked->vm) ||
+	if (!vm_is_alone(inventory, tracked->vm) ||
 	    inventory_read_threads(inventory, tracked->vm->process, &now)) {
 		forget_threads(tracked);
 		return;
@@ -413,9 +400,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	if (vm->num_vcpus) {
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates);
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
-		tracked->accounting_is_off =
-			accounting_is_off(tracked->accounting.time,
-					  tracked->model.group[SCOPE_VM].value);
+		tracked->accounting_is_off = tracked->model.group[SCOPE_VM].hides_times;
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
 	tracked->elapsed_ns = tracked->model.elapsed_ns;

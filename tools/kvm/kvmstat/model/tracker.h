@@ -97,6 +97,12 @@ struct tracker {
  */
 void threads_match(const struct proc_threads *threads, const struct vm *vm, int *vcpu);
 
+/*
+ * Whether it is the only living VM of its process: no process says which of its threads runs which
+ * of its VMs.
+ */
+bool vm_is_alone(const struct inventory *inventory, const struct vm *vm);
+
 void tracker_init(struct tracker *tracker, struct inventory *inventory);
 void tracker_free(struct tracker *tracker);
 
