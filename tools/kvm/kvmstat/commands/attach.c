@@ -101,12 +101,11 @@ static int attach_process(struct wait *wait, const struct options *options,
 	}
 }
 
-/* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
+/* Until a scan finds a chosen VM. */
 static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
 	uint64_t now_ns, next_ns = 0;
-	bool pending;
 	int status;
 
 	for (;;) {
@@ -120,7 +119,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}
-		pending = inventory_see_events(inventory, NULL);
+		inventory_see_events(inventory);
 		print_problems(inventory);
 		if (has_stayed(wait))
 			return STATUS_OK;
@@ -129,9 +128,8 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			return STATUS_ERROR;
 		}
 		wait_on(wait);
-		pending |= wait->is_there;
 		if (pause_until(wait->signals, inventory->events,
-				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
+				wait->is_there ? now_ns + LOOK_AGAIN : next_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;
 			status = replay_status();
 			return status == STATUS_OK ? inventory_status(inventory) : status;

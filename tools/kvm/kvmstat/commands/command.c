@@ -427,7 +427,6 @@ bool has_no_statistics(const struct inventory *inventory)
 	return any;
 }
 
-/* Where there are only sums, or no statistics, it may have one. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
 {
 	pid_t pid = choice_process(choice);
@@ -435,9 +434,7 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_sums(inventory->vm[i]))
-			why = " by itself, debugfs has sums of all";
-		else if (!vm_has_statistics(inventory->vm[i]))
+		if (!vm_has_statistics(inventory->vm[i]))
 			why = " of which anything is known";
 	}
 	if (pid)

@@ -158,7 +158,7 @@ static int look(struct collector *collector, uint64_t now_ns)
 
 void collector_events(struct collector *collector)
 {
-	inventory_see_events(collector->inventory, NULL);
+	inventory_see_events(collector->inventory);
 	forget_dead(collector);
 	take_new(collector);
 }
@@ -297,7 +297,7 @@ static int collect_vcpus(struct collector *collector, const struct vm *vm,
 
 	if (!vm->num_vcpus)
 		return 0;
-	if (collector->options.per_vcpu && !vm_has_sums(vm))
+	if (collector->options.per_vcpu)
 		ret = collect_each(collector, vm, group, error);
 	else
 		ret = collect_sum(collector, vm, group, error);

@@ -289,22 +289,22 @@ const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t val
 	return NULL;
 }
 
-static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t name_size,
-					     uint32_t num_value_names, size_t raw_size)
+static struct statsfile_schema *schema_alloc(const struct statsfile_shape *shape, size_t raw_size)
 {
 	struct statsfile_schema *schema = calloc(1, sizeof(*schema));
 
 	if (!schema)
 		return NULL;
 	schema->references = 1;
-	schema->num_desc = num_desc;
-	schema->name_size = name_size;
-	schema->num_value_names = num_value_names;
+	schema->num_desc = shape->num_desc;
+	schema->name_size = shape->name_size;
+	schema->num_value_names = shape->num_value_names;
+	schema->value_name_size = shape->value_name_size;
 	schema->raw_size = raw_size;
 	/* One more of each: malloc(0) may be NULL. */
 	schema->raw = malloc(raw_size + 1);
-	schema->desc = calloc(num_desc + 1, sizeof(*schema->desc));
-	schema->value_name = calloc(num_value_names + 1, sizeof(*schema->value_name));
+	schema->desc = calloc(shape->num_desc + 1, sizeof(*schema->desc));
+	schema->value_name = calloc(shape->num_value_names + 1, sizeof(*schema->value_name));
 	if (!schema->raw || !schema->desc || !schema->value_name) {
 		statsfile_schema_put(schema);
 		return NULL;
@@ -335,28 +335,25 @@ static struct statsfile_schema *find_known(const struct statsfile_known *known,
 struct description {
 	struct block *desc;
 	struct block *value_name;	/* in memory they stand behind the descriptors */
-	uint32_t name_size;
-	uint32_t num_desc;
+	struct statsfile_shape shape;
 	uint32_t desc_offset;
-	uint32_t num_value_names;
-	uint32_t value_name_size;
 	uint32_t value_name_offset;
 };
 
 static int check_value_names(const struct description *description,
 			     struct statsfile_error *error)
 {
-	uint32_t size = sizeof(struct kvm_stats_value_name) + description->name_size;
+	uint32_t size = sizeof(struct kvm_stats_value_name) + description->shape.name_size;
 
-	if (!description->num_value_names)
+	if (!description->shape.num_value_names)
 		return 0;
-	if (description->num_value_names > STATSFILE_MAX_VALUE_NAMES)
+	if (description->shape.num_value_names > STATSFILE_MAX_VALUE_NAMES)
 		return fail(error, -EINVAL, "%u names of values, %u are possible",
-			    description->num_value_names, STATSFILE_MAX_VALUE_NAMES);
-	if (description->value_name_size < size ||
-	    description->value_name_size > 2 * STATSFILE_MAX_NAME)
+			    description->shape.num_value_names, STATSFILE_MAX_VALUE_NAMES);
+	if (description->shape.value_name_size < size ||
+	    description->shape.value_name_size > 2 * STATSFILE_MAX_NAME)
 		return fail(error, -EINVAL, "names of values of %u bytes, %u to %u are possible",
-			    description->value_name_size, size, 2 * STATSFILE_MAX_NAME);
+			    description->shape.value_name_size, size, 2 * STATSFILE_MAX_NAME);
 	return 0;
 }
 
@@ -366,15 +363,15 @@ static void place_blocks(const struct description *description)
 	*description->desc = (struct block) {
 		.name = description->desc->name,
 		.start = description->desc_offset,
-		.size = description->num_desc *
-			(uint64_t)(sizeof(struct kvm_stats_desc) + description->name_size),
+		.size = description->shape.num_desc *
+			(uint64_t)(sizeof(struct kvm_stats_desc) + description->shape.name_size),
 	};
-	if (description->num_value_names)
+	if (description->shape.num_value_names)
 		*description->value_name = (struct block) {
 			.name = description->value_name->name,
 			.start = description->value_name_offset,
-			.size = description->num_value_names *
-				(uint64_t)description->value_name_size,
+			.size = description->shape.num_value_names *
+				(uint64_t)description->shape.value_name_size,
 		};
 }
 
@@ -391,7 +388,7 @@ static int parse_schema(struct statsfile_schema *schema, const struct descriptio
 	}
 	schema->since = statsfile_find(schema, "state_since_ns");
 	return parse_value_names(schema, (const char *)schema->raw + description->desc->size,
-				 description->value_name_size, error);
+				 description->shape.value_name_size, error);
 }
 
 /* *@to is to be discarded by the caller on failure, too. */
@@ -407,8 +404,7 @@ static int read_schema(const struct statsfile_source *source,
 	if (ret)
 		return ret;
 	place_blocks(description);
-	schema = schema_alloc(description->num_desc, description->name_size,
-			      description->num_value_names,
+	schema = schema_alloc(&description->shape,
 			      description->desc->size + description->value_name->size);
 	if (!schema)
 		return fail(error, -ENOMEM, "out of memory");
@@ -426,6 +422,33 @@ static int read_schema(const struct statsfile_source *source,
 		return 0;
 	}
 	return parse_schema(schema, description, error);
+}
+
+int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsfile_shape *shape,
+			   const void *raw, size_t size, struct statsfile_error *error)
+{
+	const struct kvm_stats_header header = {
+		.name_size = shape->name_size, .num_desc = shape->num_desc,
+	};
+	const struct statsfile_source source = { .fd = -1, .memory = raw, .size = size, };
+	struct block desc = { .name = "descriptor block", };
+	struct block value_name = { .name = "block of value names", };
+	struct description description = {
+		.desc = &desc,
+		.value_name = &value_name,
+		.shape = *shape,
+	};
+	int ret = check_header(&header, error);
+
+	*schema = NULL;
+	if (ret)
+		return ret;
+	description.value_name_offset = shape->num_desc *
+					(sizeof(struct kvm_stats_desc) + shape->name_size);
+	ret = read_schema(&source, &description, NULL, schema, error);
+	if (ret && *schema)
+		statsfile_schema_put(*schema);
+	return ret;
 }
 
 /* Fields that the block does not have all of, and those that are of use with them only. */
@@ -576,11 +599,13 @@ static int parse_vcpus(struct statsfile *file, struct layout *layout,
 	const struct description description = {
 		.desc = &block[VCPU_DESCRIPTORS],
 		.value_name = &block[VCPU_VALUE_NAMES],
-		.name_size = layout->header.name_size,
-		.num_desc = ext->vcpu_num_desc,
+		.shape = {
+			.name_size = layout->header.name_size,
+			.num_desc = ext->vcpu_num_desc,
+			.num_value_names = ext->vcpu_value_name_num,
+			.value_name_size = ext->value_name_size,
+		},
 		.desc_offset = ext->vcpu_desc_offset,
-		.num_value_names = ext->vcpu_value_name_num,
-		.value_name_size = ext->value_name_size,
 		.value_name_offset = ext->vcpu_value_name_offset,
 	};
 	int ret;
@@ -635,11 +660,13 @@ static int parse_own(struct statsfile *file, struct layout *layout,
 	const struct description description = {
 		.desc = &layout->block[DESCRIPTORS],
 		.value_name = &layout->block[VALUE_NAMES],
-		.name_size = layout->header.name_size,
-		.num_desc = layout->header.num_desc,
+		.shape = {
+			.name_size = layout->header.name_size,
+			.num_desc = layout->header.num_desc,
+			.num_value_names = layout->ext.value_name_num,
+			.value_name_size = layout->ext.value_name_size,
+		},
 		.desc_offset = layout->header.desc_offset,
-		.num_value_names = layout->ext.value_name_num,
-		.value_name_size = layout->ext.value_name_size,
 		.value_name_offset = layout->ext.value_name_offset,
 	};
 	int ret;
@@ -906,15 +933,12 @@ int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32
 	return read_block(&file->source, &block, ids, error);
 }
 
-int statsfile_view(struct statsfile *file, const char *id, struct statsfile_schema *schema,
-		   struct statsfile_schema *vcpu_schema, const uint64_t *values,
-		   uint32_t num_vcpus)
+void statsfile_view(struct statsfile *file, char *id, struct statsfile_schema *schema,
+		    struct statsfile_schema *vcpu_schema, const uint64_t *values,
+		    uint32_t num_vcpus)
 {
 	if (!file->schema) {
-		*file = (struct statsfile) { .source.fd = -1, .is_view = true, };
-		file->id = strdup(id);
-		if (!file->id)
-			return -ENOMEM;
+		*file = (struct statsfile) { .source.fd = -1, .is_view = true, .id = id, };
 		file->schema = statsfile_schema_get(schema);
 	}
 	if (!file->vcpu_schema && vcpu_schema) {
@@ -924,7 +948,6 @@ int statsfile_view(struct statsfile *file, const char *id, struct statsfile_sche
 	file->data = values;
 	file->vcpu_max = num_vcpus;
 	file->windows = num_vcpus ? (const char *)(values + schema->num_values) : NULL;
-	return 0;
 }
 
 void statsfile_close(struct statsfile *file)

@@ -148,8 +148,17 @@ struct statsfile_schema {
 	unsigned int references;
 	struct statsfile_value_name *value_name;
 	uint32_t name_size;
+	uint32_t value_name_size;
 	size_t raw_size;
-	void *raw;
+	void *raw;			/* descriptors and value names, as in the file */
+};
+
+/* What it takes to parse descriptors and value names: numbers, and sizes in bytes. */
+struct statsfile_shape {
+	uint32_t name_size;
+	uint32_t num_desc;
+	uint32_t num_value_names;
+	uint32_t value_name_size;
 };
 
 /**
@@ -295,19 +304,17 @@ int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32
 			    uint32_t *ids, struct statsfile_error *error);
 
 /**
- * statsfile_view() - what is no file, to be read like one
- * @file: zeroed, or a view already: of values that have moved, or that are more
- * @id: copied
- * @schema: of the values
- * @vcpu_schema: of those of vCPUs, or NULL without any
- * @values: that stay the caller's: those of a VM, and behind them those of each vCPU
+ * statsfile_view() - make values in memory readable like a file
+ * @file: zeroed, or a view whose values have moved or grown
+ * @id: taken over by a zeroed file; otherwise not used
+ * @schema: of the VM's values
+ * @vcpu_schema: of the vCPUs' values, or NULL
+ * @values: stay the caller's: the VM's, then each vCPU's
  * @num_vcpus: how many
- *
- * Return: 0 or -ENOMEM.
  */
-int statsfile_view(struct statsfile *file, const char *id, struct statsfile_schema *schema,
-		   struct statsfile_schema *vcpu_schema, const uint64_t *values,
-		   uint32_t num_vcpus);
+void statsfile_view(struct statsfile *file, char *id, struct statsfile_schema *schema,
+		    struct statsfile_schema *vcpu_schema, const uint64_t *values,
+		    uint32_t num_vcpus);
 
 /*
  * Unmaps and frees what statsfile_open() or statsfile_view() made and closes the file
@@ -321,6 +328,10 @@ const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t val
 /* The first statistic of that name, NULL if there is none, or no schema. */
 const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
 					    const char *name);
+
+/* Makes a schema of the raw part of another one. Return: as statsfile_open(). */
+int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsfile_shape *shape,
+			   const void *raw, size_t size, struct statsfile_error *error);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);

@@ -71,13 +71,14 @@ static int fake_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
+static bool fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	char name[TEXT_NAME_SIZE];
 
 	(void)host;
 	snprintf(name, sizeof(name), "%d %0200d", pid, 0);
 	identity_of_name(identity, name);
+	return true;
 }
 
 static pid_t fake_thread_group(const struct host *host, pid_t pid)
@@ -145,42 +146,12 @@ static int fake_read_threads(const struct host *host, pid_t pid, unsigned int nu
 	return 0;
 }
 
-static unsigned int num_dirs;
-static bool dirs_are_sorted = true;
-
-static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+static int fake_list_makers(const struct host *host, struct proc_pids *makers)
 {
-	struct debugfs_dir dir = { .pid = 1, };
-
 	(void)host;
-	if (!num_dirs)
-		return -EACCES;
-	*dirs = (struct debugfs_dirs) {};
-	while (dirs->count < num_dirs) {
-		dir.fd = dirs->count % 3;
-		dir.pid += dirs_are_sorted && !dir.fd;
-		dir.ino = UINT64_MAX - dirs->count;
-		debugfs_dirs_add(dirs, &dir);
-	}
-	return 0;
-}
-
-static unsigned int num_values;		/* of process 10 */
-
-static int fake_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
-{
-	struct debugfs_value value = {};
-
-	(void)host;
-	if (pid != 10)
-		return -EPERM;
-	*vm = (struct debugfs_vm) { .pid = pid + fd, .num_vcpus = 3, .num_denied = 4, };
-	vm->ino = UINT64_MAX - 5;
-	for (value.value = 0; value.value < num_values; value.value++) {
-		snprintf(value.file, sizeof(value.file), "%047u", (unsigned int)value.value);
-		if (!debugfs_add(vm, &value))
-			abort();
-	}
+	*makers = (struct proc_pids) { .pid = xcalloc(1000, sizeof(*makers->pid)), };
+	for (; makers->count < 1000; makers->count++)
+		makers->pid[makers->count] = 7 + makers->count;
 	return 0;
 }
 
@@ -191,8 +162,7 @@ static const struct host fake_host = {
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.read_threads = fake_read_threads,
-	.list_debugfs = fake_list_debugfs,
-	.read_debugfs = fake_read_debugfs,
+	.list_makers = fake_list_makers,
 	.get_stats = fake_get_stats,
 	.is_stats = fake_is_stats,
 };
@@ -275,8 +245,8 @@ static bool same_fds_of(const struct host *host, pid_t pid)
 
 static void test_lists(void)
 {
-	/* As many as fit into one message, into two, and one more and less than that. */
-	static const unsigned int counts[] = { 0, 1, 126, 127, 128, 129, 255, 256, 257, 10000, };
+	/* Around as many as fit into one message and into two. */
+	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, 257, 10000, };
 	struct broker broker;
 	pid_t child;
 	int socket;
@@ -295,95 +265,6 @@ static void test_lists(void)
 		broker_close(&broker);
 		check_number(status_of(child), STATUS_OK, "the end of the connection is its end");
 	}
-}
-
-static bool same_debugfs(const struct host *host)
-{
-	struct debugfs_vm expected, vm;
-	bool same;
-
-	if (fake_read_debugfs(&fake_host, 10, 7, &expected))
-		abort();
-	same = !host->read_debugfs(host, 10, 7, &vm) && vm.pid == 17 && vm.num_vcpus == 3 &&
-	       vm.num_denied == 4 && vm.ino == UINT64_MAX - 5 && vm.count == expected.count &&
-	       (!vm.count || !memcmp(vm.value, expected.value, vm.count * sizeof(*vm.value)));
-	free(vm.value);
-	free(expected.value);
-	return same;
-}
-
-static void test_debugfs(void)
-{
-	/* As many as fit into one message, and as many as there may be. */
-	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, DEBUGFS_MAX_VALUES, };
-	struct debugfs_vm vm;
-	struct broker broker;
-	int socket;
-	pid_t child;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		num_values = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
-		check(same_debugfs(&broker.host) && same_debugfs(&broker.host),
-		      "%u values of debugfs", num_values);
-		check_number(broker.host.read_debugfs(&broker.host, 11, 7, &vm), -EPERM,
-			     "values of debugfs that cannot be had");
-		broker_close(&broker);
-		status_of(child);
-	}
-}
-
-static bool same_dirs(const struct host *host)
-{
-	struct debugfs_dirs expected, dirs;
-	bool same;
-	size_t i;
-
-	if (fake_list_debugfs(&fake_host, &expected))
-		abort();
-	same = !host->list_debugfs(host, &dirs) && dirs.count == expected.count;
-	for (i = 0; same && i < dirs.count; i++)
-		same = dirs.dir[i].ino == expected.dir[i].ino && !dirs.dir[i].process &&
-		       !debugfs_compare_dirs(&dirs.dir[i], &expected.dir[i]);
-	free(dirs.dir);
-	free(expected.dir);
-	return same;
-}
-
-static void ask_for_dirs(const struct host *host)
-{
-	struct debugfs_dirs dirs;
-
-	host->list_debugfs(host, &dirs);
-}
-
-static void test_debugfs_list(void)
-{
-	static const unsigned int counts[] = { 1, 127, 128, 129, 256, 1000, };
-	struct debugfs_dirs dirs;
-	struct broker broker;
-	int socket;
-	pid_t child;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		num_dirs = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
-		check(same_dirs(&broker.host) && same_dirs(&broker.host),
-		      "%u directories of debugfs", num_dirs);
-		broker_close(&broker);
-		status_of(child);
-	}
-	num_dirs = 0;
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
-	check_number(broker.host.list_debugfs(&broker.host, &dirs), -EACCES,
-		     "directories of debugfs that cannot be listed");
-	broker_close(&broker);
-	status_of(child);
 }
 
 static void ask_for_threads(const struct host *host)
@@ -431,12 +312,6 @@ static bool believes(void (*ask)(const struct host *host))
 
 static void test_order(void)
 {
-	num_dirs = 1000;
-	check(believes(ask_for_dirs), "directories in their order are believed");
-	dirs_are_sorted = false;
-	num_dirs = 4;
-	check(!believes(ask_for_dirs), "directories that come twice are not");
-	dirs_are_sorted = true;
 	check(believes(ask_for_threads), "threads in their order are believed");
 	threads_are_sorted = false;
 	check(!believes(ask_for_threads), "threads that come twice are not");
@@ -456,6 +331,7 @@ static void test_answers(void)
 	struct broker broker;
 	struct identity identity = {}, expected;
 	struct proc_threads threads, expected_threads;
+	struct proc_pids makers;
 	char text[64] = "";
 	uint64_t vm = 0;
 	int socket, stats;
@@ -463,7 +339,7 @@ static void test_answers(void)
 
 	child = start(serve_fake, &socket);
 	broker_connect(&broker, socket, &fake_host);
-	broker.host.identify(&broker.host, 42, &identity);
+	check(broker.host.identify(&broker.host, 42, &identity), "it answers whose VM it is");
 	fake_identify(&fake_host, 42, &expected);
 	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
@@ -477,6 +353,9 @@ static void test_answers(void)
 	check_number(broker.host.read_threads(&broker.host, 43, 7, &threads), -ESRCH,
 		     "times of threads that are gone");
 
+	check(!broker.host.list_makers(&broker.host, &makers) && makers.count == 1000 &&
+	      makers.pid[0] == 7 && makers.pid[999] == 1006, "the makers of VMs");
+	free(makers.pid);
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
 	check_text(text, "7 3 1", "of what was asked for");
@@ -593,8 +472,8 @@ static void test_hostile_requests(void)
 	}
 }
 
-/* Of one without a process. */
-#define ANSWER_SIZE 2928
+/* The size of an answer without items. */
+#define ANSWER_SIZE (64 + sizeof(struct identity))
 
 static size_t answer_size;
 static char answer_byte;
@@ -907,7 +786,7 @@ static void test_lost(void)
 	if (read(socket, text, sizeof(text) - 1) < 0)
 		abort();
 	check_number(status, STATUS_ERROR, "the broker is killed: kvmstat ends with an error");
-	check_text(text, "kvmstat: the process that looks for VMs, kvmstat-broker, has ended\n",
+	check_text(text, "kvmstat: the process that finds VMs, kvmstat-broker, has ended\n",
 		   "and says why");
 	close(socket);
 }
@@ -922,8 +801,7 @@ static void ask_list(struct broker *broker)
 
 static void (*use_stopped)(struct broker *broker);
 
-/* That of the processes called so which answers. */
-/* Waits until the broker has started it. */
+/* Waits until the broker has started its worker. */
 static pid_t find_worker(void)
 {
 	pid_t worker;
@@ -956,7 +834,7 @@ static void wait_for_stopped(int socket)
 }
 
 static const char does_not_answer[] =
-	"kvmstat: the process that looks for VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
+	"kvmstat: the process that finds VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
 
 /* Then it goes on, or kvmstat is told to end. */
 static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
@@ -977,19 +855,64 @@ static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, c
 	return status;
 }
 
-static void test_stopped(void)
+static void test_stopped_at_first(void)
 {
 	char text[256];
 
 	check_number(status_of_waiting(ask_list, false, text), STATUS_ERROR,
-		     "the broker does not answer: a signal ends kvmstat");
-	check_text(text, does_not_answer, "and it was said what it waits for");
-	check_number(status_of_waiting(broker_close, false, text), STATUS_ERROR,
-		     "the broker does not end: a signal ends kvmstat");
-	check_text(text, does_not_answer, "and that was said");
+		     "no first answer: a signal ends kvmstat");
+	check_text(text, does_not_answer, "no first answer: it says what it waits for");
 	check_number(status_of_waiting(ask_list, true, text), STATUS_OK,
-		     "the broker answers late: kvmstat goes on");
-	check_text(text, does_not_answer, "after a line");
+		     "the first answer is late: kvmstat goes on");
+	check_text(text, does_not_answer, "the first answer is late: said");
+}
+
+/* What does not need the broker goes on. */
+static void test_stopped_later(void)
+{
+	const struct proc_fd fd = { .fd = 7, };
+	struct identity identity = {};
+	struct host_error error;
+	struct broker broker;
+	struct proc_list list;
+	uint64_t begin_ns, vm;
+	pid_t worker;
+	int stats, i;
+
+	if (broker_start(&broker, &this_host) != STATUS_OK) {
+		check(false, "stopped: the broker starts");
+		return;
+	}
+	ask_list(&broker);
+	worker = find_worker();
+	kill(worker, SIGSTOP);
+	begin_ns = monotonic_ns();
+	check_number(broker.host.list(&broker.host, &list), -EAGAIN, "stopped: no list");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "stopped: waits less than a second");
+	begin_ns = monotonic_ns();
+	stats = broker.host.get_stats(&broker.host, getpid(), &fd, &vm, &error);
+	check(stats < 0 && error.err == EAGAIN &&
+	      !broker.host.identify(&broker.host, getpid(), &identity) &&
+	      broker.host.list(&broker.host, &list) == -EAGAIN, "stopped: nothing else");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC / 4, "stopped: does not wait again");
+	kill(worker, SIGCONT);
+	for (i = 0; i < 10000 && broker.host.list(&broker.host, &list) == -EAGAIN; i++)
+		usleep(1000);
+	check(list.count || !broker.is_silent, "continued: the late answer is taken");
+	proc_list_free(&list);
+	check_number(broker.host.thread_group(&broker.host, getpid()), getpid(),
+		     "continued: and others are answered");
+	kill(worker, SIGSTOP);
+	broker.host.thread_group(&broker.host, getpid());
+	kill(worker, SIGCONT);
+	for (i = 0; i < 10000 && !broker.host.identify(&broker.host, getpid(), &identity); i++)
+		usleep(1000);
+	check(identity.text[IDENTITY_NAME][0], "continued: an answer that is late is dropped");
+	kill(worker, SIGSTOP);
+	begin_ns = monotonic_ns();
+	broker_close(&broker);
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "stopped: the end does not wait");
+	kill(worker, SIGCONT);
 }
 
 /* All files that tell whose VM it is are read in spite of its filter. */
@@ -1100,8 +1023,6 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	test_lists();
-	test_debugfs();
-	test_debugfs_list();
 	test_order();
 	test_answers();
 	test_too_many_files();
@@ -1113,6 +1034,7 @@ int main(void)
 	test_silent_processes();
 	test_killed();
 	test_lost();
-	test_stopped();
+	test_stopped_at_first();
+	test_stopped_later();
 	return tap_end();
 }

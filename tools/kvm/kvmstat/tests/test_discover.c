@@ -11,22 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "image.h"
 #include "model/model.h"
 #include "sources/discover.h"
-#include "sources/uevents.h"
 #include "tap.h"
 #include "util/util.h"
 
 #define MAX_OBJECTS 512
 #define MAX_FDS 1024
 #define VCPU_MAX 8
+#define LAST_PID 999
+#define ALL_BUT_LAST (-1)
 
 static const struct image_stat vm_stats[] = {
 	{ .name = "online_vcpus", },
@@ -60,15 +59,14 @@ static struct {
 	size_t num_objects;
 	bool dead[MAX_FDS];		/* by the statistics file */
 	unsigned int num_asked;
-	unsigned int num_listed;
 	unsigned int num_identified;
 	pid_t thread;			/* of process 100 */
 	pid_t dies_when_asked;
 	pid_t dies_when_answered;
 	pid_t refuses;
-	pid_t is_silent;		/* see struct silence */
+	pid_t is_silent;		/* see struct silence; or ALL_BUT_LAST */
 	unsigned int max_files;		/* 0: as many as there are */
-	struct debugfs_dirs dirs;
+	struct proc_pids makers;
 } fake;
 
 __printf(1, 2)
@@ -210,18 +208,19 @@ static bool fake_is_gone(int process)
 	return faccessat(process, "comm", F_OK, 0);
 }
 
-static int fake_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
+static bool makes_wait(pid_t pid)
 {
-	fake.num_listed++;
-	return host_list_fds(host, pid, fds);
+	if (fake.is_silent == ALL_BUT_LAST && pid != LAST_PID)
+		usleep(100000);
+	return pid == fake.is_silent || (fake.is_silent == ALL_BUT_LAST && pid != LAST_PID);
 }
 
-static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
+static bool fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	fake.num_identified++;
-	if (pid == fake.is_silent)
+	if (!identity->without_memory && makes_wait(pid))
 		identity->without_memory = true;
-	host_identify(host, pid, identity);
+	return host_identify(host, pid, identity);
 }
 
 static pid_t fake_thread_group(const struct host *host, pid_t pid)
@@ -301,7 +300,7 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	int stats;
 
 	fake.num_asked++;
-	if (pid == fake.is_silent) {
+	if (makes_wait(pid)) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
 		return -1;
 	}
@@ -337,15 +336,23 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return -1;
 }
 
-static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+static int fake_list_makers(const struct host *host, struct proc_pids *makers)
 {
-	size_t i;
-
 	(void)host;
-	*dirs = (struct debugfs_dirs) {};
-	for (i = 0; i < fake.dirs.count; i++)
-		debugfs_dirs_add(dirs, &fake.dirs.dir[i]);
-	return fake.dirs.count ? 0 : -ENODEV;
+	*makers = (struct proc_pids) { .pid = xcalloc(2, sizeof(*makers->pid)), };
+	for (; makers->count < fake.makers.count; makers->count++)
+		makers->pid[makers->count] = fake.makers.pid[makers->count];
+	return 0;
+}
+
+/* Each is a file of its own here: by what is in them, with the id. */
+static bool fake_is_same(int fd, int other)
+{
+	char text[128], other_text[128];
+
+	return pread(fd, text, sizeof(text), 0) == sizeof(text) &&
+	       pread(other, other_text, sizeof(text), 0) == sizeof(text) &&
+	       !memcmp(text, other_text, sizeof(text));
 }
 
 static bool fake_is_dead(int stats)
@@ -356,14 +363,15 @@ static bool fake_is_dead(int stats)
 static const struct host fake_host = {
 	.proc = fake.proc,
 	.list = host_list,
-	.list_fds = fake_list_fds,
+	.list_fds = host_list_fds,
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.read_threads = host_read_threads,
-	.list_debugfs = fake_list_debugfs,
+	.list_makers = fake_list_makers,
 	.get_stats = fake_get_stats,
 	.open_process = fake_open_process,
 	.is_gone = fake_is_gone,
+	.is_same = fake_is_same,
 	.is_dead = fake_is_dead,
 	.access = STATSFILE_MMAP,
 };
@@ -450,6 +458,34 @@ static void test_silent_process(void)
 	tear_down(&inventory);
 }
 
+/* Each of them makes kvmstat wait: together not for long, and others are not lost. */
+static void test_silent_crowd(void)
+{
+	struct inventory inventory;
+	uint64_t begin_ns;
+	unsigned int i;
+
+	set_up(&inventory);
+	fake.is_silent = ALL_BUT_LAST;
+	for (i = 0; i < 20; i++) {
+		add_process(100 + i, "hangs\n");
+		add_object(100 + i, 4, LINK_VM, "kvm-100", 5 + i);
+	}
+	add_process(LAST_PID, "answers\n");
+	add_object(LAST_PID, 4, LINK_VM, "kvm-200", 99);
+	begin_ns = monotonic_ns();
+	inventory_look(&inventory, NULL);
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "a silent crowd: a look is short");
+	for (i = 0; i < 20 && !inventory.num_vms; i++) {
+		begin_ns = monotonic_ns();
+		inventory_look(&inventory, NULL);
+	}
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "a silent crowd: also the last one");
+	check(inventory.num_vms == 1 && inventory.vm[0]->process->pid == LAST_PID,
+	      "a silent crowd: the VMs of others are there some looks later");
+	tear_down(&inventory);
+}
+
 static void test_one_vm(void)
 {
 	unsigned int fds = count_own_fds();
@@ -527,7 +563,7 @@ static void test_many_duplicates(void)
 	check_number(fake.num_identified, 2, "many copies: who it is, at first and once more");
 	check(inventory.num_vms == 1 && inventory.num_problems == 1,
 	      "many copies: what is left is said");
-	check_contains(inventory.problem[0], "pid 100 (vmm) has more new file descriptors of KVM",
+	check_contains(inventory.problem[0], "pid 100 (vmm) has more new KVM file descriptors",
 		       "many copies: whose");
 	inventory_look(&inventory, NULL);
 	check_number(fake.num_asked, num_copies, "many copies: the next look takes the next ones");
@@ -535,136 +571,6 @@ static void test_many_duplicates(void)
 	check(inventory.num_vms == 2 && inventory.vm[1]->num_vcpus == 1 &&
 	      fake.num_asked == num_copies + 2 && inventory.num_problems == 1,
 	      "many copies: and one what is behind them, a VM before its vCPU");
-	tear_down(&inventory);
-}
-
-/* In the place of the kernel, the other end is the test's, which it returns. */
-static int listen_to_test(struct inventory *inventory)
-{
-	struct epoll_event event = { .events = EPOLLIN, };
-	int end[2];
-
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, end))
-		abort();
-	inventory->events = epoll_create1(EPOLL_CLOEXEC);
-	inventory->uevents = end[0];
-	if (epoll_ctl(inventory->events, EPOLL_CTL_ADD, end[0], &event))
-		abort();
-	return end[1];
-}
-
-static void say_it_makes_vm(int kernel, pid_t pid)
-{
-	char text[64];
-	int length = snprintf(text, sizeof(text), "DEVNAME=kvm%cEVENT=create%cPID=%d", 0, 0, pid);
-
-	if (write(kernel, text, length + 1) != length + 1)
-		abort();
-}
-
-static struct maker *maker_of(struct inventory *inventory, pid_t pid)
-{
-	struct maker *maker = inventory->maker;
-
-	while (maker < inventory->maker + INVENTORY_MAKERS - 1 && maker->pid != pid)
-		maker++;
-	return maker;
-}
-
-/* They can come as fast as a process can make VMs. */
-static void test_makers(void)
-{
-	uint64_t begin_ns = monotonic_ns();
-	struct inventory inventory;
-	struct maker *maker;
-	unsigned int i;
-	int kernel;
-
-	set_up(&inventory);
-	kernel = listen_to_test(&inventory);
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 6)->windows = 1;
-	say_it_makes_vm(kernel, 200);
-	for (i = 0; i < UEVENTS_AT_ONCE; i++)
-		say_it_makes_vm(kernel, 100);
-	inventory_see_events(&inventory, NULL);
-	check(uevents_next(inventory.uevents) == 100 && !uevents_next(inventory.uevents),
-	      "a maker of many VMs: what is too much to be heard is for the next time");
-	check_number(inventory.num_vms, 2, "a maker of many VMs: it and others are found");
-	check_number(fake.num_listed, 2, "a maker of many VMs: one look at each");
-	maker = maker_of(&inventory, 100);
-	check(maker->next_ns > begin_ns + MAKERS_STEP_NS,
-	      "a maker of many VMs: the next one is a step later");
-
-	maker->next_ns = UINT64_MAX;
-	maker_of(&inventory, 200)->next_ns = 0;
-	say_it_makes_vm(kernel, 100);
-	say_it_makes_vm(kernel, 200);
-	inventory_see_events(&inventory, inventory_find_process(&inventory, 100));
-	check_number(fake.num_listed, 2, "a maker of many VMs: none before, for more of them");
-	maker->until_ns = UINT64_MAX;
-	maker->next_ns = 0;
-	say_it_makes_vm(kernel, 200);
-	check(inventory_see_events(&inventory, NULL),
-	      "a maker of many VMs: there is something to wait for");
-	check_number(fake.num_listed, 4, "a maker of many VMs: when it is time there is one");
-	close(kernel);
-	tear_down(&inventory);
-}
-
-/* By a thread. */
-static void test_makers_with_many_fds(void)
-{
-	const uint64_t num_steps = 25;
-	struct inventory inventory;
-	uint64_t begin_ns;
-	int fd, kernel;
-
-	set_up(&inventory);
-	kernel = listen_to_test(&inventory);
-	add_process(100, "vmm\n");
-	for (fd = 0; fd < (int)num_steps * PROC_OTHERS_AT_ONCE; fd++)
-		add_link(100, fd, "anon_inode:[eventfd]");
-	add_object(100, fd, LINK_VM, "kvm-100", 5)->windows = 1;
-	fake.thread = 101;
-	say_it_makes_vm(kernel, fake.thread);
-	begin_ns = monotonic_ns();
-	check(!inventory_see_events(&inventory, NULL) && inventory.num_vms == 1,
-	      "a maker with many file descriptors: its VM is found, there is no second look");
-	check(maker_of(&inventory, 100)->next_ns > begin_ns + num_steps * MAKERS_STEP_NS,
-	      "a maker with many file descriptors: nor is there soon when it makes another one");
-	close(kernel);
-	tear_down(&inventory);
-}
-
-/* More of them than there is room for. */
-static void test_many_makers(void)
-{
-	struct inventory inventory;
-	int i, kernel;
-
-	set_up(&inventory);
-	kernel = listen_to_test(&inventory);
-	for (i = 0; i <= INVENTORY_MAKERS; i++) {
-		add_process(100 + i, "vmm\n");
-		add_object(100 + i, 3, LINK_VM, "kvm-100", 5 + i)->windows = 1;
-		say_it_makes_vm(kernel, 100 + i);
-	}
-	inventory_see_events(&inventory, NULL);
-	check_number(inventory.num_vms, INVENTORY_MAKERS, "many makers: the first ones");
-	for (i = 0; i < INVENTORY_MAKERS; i++)
-		inventory.maker[i].next_ns = UINT64_MAX;
-	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
-	inventory_see_events(&inventory, NULL);
-	check_number(fake.num_listed, INVENTORY_MAKERS, "many makers: no look at another one");
-	inventory.maker[3].next_ns = 0;
-	inventory.maker[3].until_ns = 0;
-	say_it_makes_vm(kernel, 100 + INVENTORY_MAKERS);
-	inventory_see_events(&inventory, NULL);
-	check_number(inventory.num_vms, INVENTORY_MAKERS + 1, "many makers: it is, in its turn");
-	close(kernel);
 	tear_down(&inventory);
 }
 
@@ -1156,7 +1062,7 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which has none open of vCPU 2",
+		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which holds none of 1 vCPUs",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
@@ -1176,27 +1082,14 @@ static void test_held(void)
 	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
 }
 
-/* Each is a file of its own here: by what is in them, with the id. */
-static bool has_same_text(int fd, int other)
-{
-	char text[128], other_text[128];
-
-	return pread(fd, text, sizeof(text), 0) == sizeof(text) &&
-	       pread(other, other_text, sizeof(text), 0) == sizeof(text) &&
-	       !memcmp(text, other_text, sizeof(text));
-}
-
 /* A VMM has another VM, with the same file descriptors, before the next look. */
 static void test_held_remade(void)
 {
-	struct host host = fake_host;
 	struct object *first, *copy;
 	struct inventory inventory;
 	struct vm *vm;
 
 	set_up(&inventory);
-	host.is_same = has_same_text;
-	inventory.host = &host;
 	add_refused(100, 1);
 	first = add_held(100, 20, 0, "kvm-101/vcpu-0");
 	copy = add_held(100, 21, 0, "kvm-101/vcpu-0");
@@ -1204,15 +1097,7 @@ static void test_held_remade(void)
 	inventory_look(&inventory, NULL);
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 1 && !vm->dead, "remade: the same files are the same VM");
-	first->id = "kvm-101/vcpu-9";
-	copy->id = first->id;
-	inventory_look(&inventory, NULL);
-	check(inventory.num_vms == 1 && !vm->dead,
-	      "remade: a file that counts the same is opened again");
-	first->count = 1;
-	first->id = "kvm-102/vcpu-0";
-	copy->id = first->id;
-	copy->count = 1;
+	first->id = copy->id = "kvm-102/vcpu-0";
 	inventory_look(&inventory, NULL);
 	check(inventory.num_vms == 2 && vm->dead && !inventory.vm[1]->dead,
 	      "remade: other ones are another");
@@ -1223,7 +1108,6 @@ static void test_held_remade(void)
 	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
 	      "remade: a file that is closed says nothing");
 	copy->id = "kvm-103/vcpu-0";
-	copy->count = 7;
 	inventory_look(&inventory, NULL);
 	check(inventory.num_vms == 2 && inventory.vm[0]->dead,
 	      "remade: nor does it under another number");
@@ -1290,7 +1174,7 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which has none open of the VM and of 9 vCPUs",
+	check_contains(inventory.problem[0], "which holds none of 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	inventory_look(&inventory, NULL);
@@ -1305,7 +1189,7 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	inventory_look(&inventory, NULL);
-	check_contains(inventory.problem[0], "which has none open of the VM",
+	check_contains(inventory.problem[0], "which holds none of the VM",
 		       "held, all but the VM: said");
 	tear_down(&inventory);
 
@@ -1315,7 +1199,7 @@ static void test_held_partly(void)
 	inventory_look(&inventory, NULL);
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which has none open of vCPUs 0, 1",
+	check_contains(inventory.problem[0], "which holds none of 2 vCPUs",
 		       "held, only the VM: said");
 	tear_down(&inventory);
 
@@ -1351,7 +1235,7 @@ static void test_held_many(void)
 	inventory_look(&inventory, NULL);
 	check_number(inventory.num_problems, 1, "held of many: one line");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm) and 2 more: its KVM gives statistics files to the VMM only, which has none open of the VM",
+		   "pid 100 (vmm) and 2 more: its KVM gives statistics files to the VMM only, which holds none of the VM",
 		   "held of many: how many");
 	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
 	for (; i < 6; i++)
@@ -1390,7 +1274,7 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	inventory_look(&inventory, NULL);
-	check_contains(inventory.problem[2], "none open of the VM",
+	check_contains(inventory.problem[2], "which holds none of the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");
@@ -1529,25 +1413,21 @@ static void test_too_many_files(void)
 
 static void test_unseen_vms(void)
 {
-	struct debugfs_dir dir = { .pid = 100, .fd = 3, };
+	pid_t makers[] = { 100, 200, };
 	struct inventory inventory;
 
 	set_up(&inventory);
 	add_process(100, "vmm\n");
 	add_object(100, 3, LINK_VM, "kvm-100", 5);
 	add_process(200, "keeps it to itself\n");
-	debugfs_dirs_add(&fake.dirs, &dir);
+	fake.makers = (struct proc_pids) { makers, 1, };
 	inventory_look(&inventory, NULL);
 	check_number(inventory.num_unseen, 0, "debugfs has the VMs that are seen");
 	check_denied(&inventory, NULL, "no VM more in debugfs");
-	dir.pid = 200;
-	dir.ino = 1;
-	debugfs_dirs_add(&fake.dirs, &dir);
+	fake.makers.count = 2;
 	inventory_look(&inventory, NULL);
 	check_number(inventory.num_unseen, 0, "debugfs has one more: it may just have come");
-	fake.num_listed = 0;
 	inventory_look(&inventory, NULL);
-	check_number(fake.num_listed, 0, "debugfs has one more: nothing is looked into for that");
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
 	check_denied(&inventory, "debugfs has 1 VMs more", "a VM more in debugfs");
 	/* That process has given it to another one. */
@@ -1555,7 +1435,12 @@ static void test_unseen_vms(void)
 	add_object(300, 3, LINK_VM, "kvm-200", 6);
 	inventory_look(&inventory, NULL);
 	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
-	free(fake.dirs.dir);
+	/* A thread of the first has made it. */
+	remove_process(300);
+	fake.thread = makers[1] = 101;
+	inventory_look(&inventory, NULL);
+	inventory_look(&inventory, NULL);
+	check_number(inventory.num_unseen, 0, "a thread has made it: its process is seen");
 	tear_down(&inventory);
 }
 
@@ -1660,7 +1545,7 @@ static void test_no_process(void)
 	add_process(101, "vmm\n");
 	write_file(path_of("101/status"), "Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29);
 	check(!inventory_find(&inventory, 101), "a thread");
-	check_text(inventory.problem[1], "pid 101 is a thread of process 100, ask for that one",
+	check_text(inventory.problem[1], "pid 101 is a thread of process 100, choose that one",
 		   "a thread: said whose");
 	check(!proc_is_ours(fake.proc), "the /proc of another pid namespace");
 	check(proc_is_ours("/proc"), "our own /proc");
@@ -1674,9 +1559,7 @@ int main(void)
 	test_silent_process();
 	test_duplicates();
 	test_many_duplicates();
-	test_makers();
-	test_makers_with_many_fds();
-	test_many_makers();
+	test_silent_crowd();
 	test_vms_of_one_thread();
 	test_numbers_of_vms();
 	test_many_fds();
