@@ -149,6 +149,11 @@ static const struct entry svm_entries_of_l1[] = {
 	ENTRY("invlpg", l1_invlpga),
 	ENTRY("wbinvd", l1_invd),
 	ENTRY("rdpmc", l1_rdpmc),
+};
+
+#define CPUID_MONITOR		(1 << 3)	/* in leaf 1, ECX */
+
+static const struct entry monitor_entries_of_l1[] = {
 	ENTRY("monitor", l1_monitor),
 	ENTRY("mwait", l1_mwait),
 };
@@ -187,23 +192,40 @@ static const struct entry svm_entries_of_l2[] = {
 	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
 };
 
+static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *n,
+			      const struct entry *e)
+{
+	__u64 before = exits_by(_metadata, n->vcpu, e->reason);
+
+	guest_put_code(_metadata, &n->guest, e->code, e->end);
+	ASSERT_EQ(PORT_L1, run_l1_at(_metadata, n->vcpu, GUEST_CODE,
+				     lm_gpa(NESTED_CONTROL), 0)) {
+		TH_LOG("%s", e->reason);
+	}
+	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
+		TH_LOG("%s", e->reason);
+	}
+}
+
 TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
 {
-	struct nested *n = &self->n;
-	const struct entry *e = svm_entries_of_l1;
-	__u64 before;
+	unsigned int i;
 
-	if (!n->vmcb)
+	if (!self->n.vmcb)
 		SKIP(return, "these are AMD's instructions");
-	for (; e < svm_entries_of_l1 + ARRAY_SIZE(svm_entries_of_l1); e++) {
-		guest_put_code(_metadata, &n->guest, e->code, e->end);
-		before = exits_by(_metadata, n->vcpu, e->reason);
-		ASSERT_EQ(PORT_L1, run_l1_at(_metadata, n->vcpu, GUEST_CODE,
-					     lm_gpa(NESTED_CONTROL), 0));
-		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l1), e->reason);
-		}
-	}
+	for (i = 0; i < ARRAY_SIZE(svm_entries_of_l1); i++)
+		expect_exit_of_l1(_metadata, &self->n, &svm_entries_of_l1[i]);
+}
+
+/* Without them in the CPU they are an exception, of which L1 dies. */
+TEST_F(nested, monitor_and_mwait_are_exits_of_their_reasons)
+{
+	unsigned int eax, ebx, ecx, edx, i;
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & CPUID_MONITOR))
+		SKIP(return, "the CPU has neither instruction");
+	for (i = 0; i < ARRAY_SIZE(monitor_entries_of_l1); i++)
+		expect_exit_of_l1(_metadata, &self->n, &monitor_entries_of_l1[i]);
 }
 
 TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reason)
