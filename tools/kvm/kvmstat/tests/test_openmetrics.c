@@ -333,70 +333,6 @@ static void test_per_vcpu(void)
 	tear_down();
 }
 
-/* In the place of each vCPU: what is not known of it is not said. */
-static void test_sums(void)
-{
-	set_up(true);
-	set_guest(1, 101, "b", 3);
-	guests[1].sum = 700;
-	guests_start();
-	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"10\"} 1\n"
-		     "kvm_vcpu_exits_total{vm=\"a\",vcpu=\"11\"} 2\n"
-		     "kvm_vcpu_exits_total{vm=\"b\"} 700\n", "sums: have no vCPU");
-	expect_lines("kvmstat_vm_", "kvmstat_vm_up{vm=\"a\"} 1\n"
-		     "kvmstat_vm_up{vm=\"b\"} 1\n"
-		     "kvmstat_vm_vcpus{vm=\"a\"} 2\n"
-		     "kvmstat_vm_vcpus{vm=\"b\"} 3\n", "sums: of so many vCPUs");
-	expect_lines("kvm_vm_info{vm=\"b\"",
-		     "kvm_vm_info{vm=\"b\",pid=\"101\",id=\"debugfs/101-1\",name=\"b\"} 1\n",
-		     "sums: the id says where they come from");
-	guests[1].sum = 800;
-	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 800\n",
-		     "sums: are those of now");
-	guests[1].replaced++;
-	guests[1].sum = 30;
-	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 800\n",
-		     "sums: another VM's are no sums of this one");
-	now_ns += 2 * NSEC_PER_SEC;
-	expect_lines("kvm_vcpu_exits_total{vm=\"b\"", "kvm_vcpu_exits_total{vm=\"b\"} 30\n",
-		     "sums: but its own");
-	guests[1].dead = true;
-	free(scrape(FORMAT_PROMETHEUS, 4096));
-	now_ns += 2 * NSEC_PER_SEC;
-	expect_lines("kvmstat_vm_up", "kvmstat_vm_up{vm=\"a\"} 1\n", "sums: until it ends");
-	tear_down();
-}
-
-/* Directories are in the order of the threads that made them, whosever those are. */
-static void test_makers(void)
-{
-	set_up(true);
-	set_guest(1, 101, "b", 1);
-	set_guest(2, 102, "c", 1);
-	set_guest(3, 102, "c", 2);
-	guests[1].sum = 1;
-	guests[1].maker = 900;
-	guests[2].sum = 2;
-	guests[2].maker = 77;
-	guests[3].sum = 3;
-	guests_start();
-	expect_lines("kvm_vm_info{vm=\"",
-		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\"} 1\n"
-		     "kvm_vm_info{vm=\"b\",pid=\"101\",id=\"debugfs/900-1\",name=\"b\"} 1\n"
-		     "kvm_vm_info{vm=\"c\",pid=\"102\",id=\"debugfs/77-2\",name=\"c\"} 1\n"
-		     "kvm_vm_info{vm=\"c@2.00/102-3\",pid=\"102\",id=\"debugfs/102-3\",name=\"c\"} 1\n",
-		     "makers: each VM is its process', whichever thread made it");
-	expect_lines("kvm_vcpu_exits_total{vm=\"c", "kvm_vcpu_exits_total{vm=\"c\"} 2\n"
-		     "kvm_vcpu_exits_total{vm=\"c@2.00/102-3\"} 3\n", "makers: with its own sums");
-	guests_debugfs_err = -EACCES;
-	guests[2].sum = 20;
-	now_ns += 2 * NSEC_PER_SEC;
-	expect_lines("kvm_vcpu_exits_total{vm=\"c\"", "kvm_vcpu_exits_total{vm=\"c\"} 20\n",
-		     "makers: what is known stays when debugfs cannot be listed any more");
-	tear_down();
-}
-
 static void test_labels(void)
 {
 	set_up(false);
@@ -903,7 +839,7 @@ static void test_schemas(void)
 	tear_down();
 }
 
-/* VMs whose VMM holds their files, and sums, one after the other: nothing is left of them. */
+/* VMs whose VMM holds their files, again and again: nothing is left of them. */
 static void test_many_short_ones(void)
 {
 	size_t num_schemas = 0;
@@ -913,8 +849,9 @@ static void test_many_short_ones(void)
 	set_guest(1, 101, "held", 2);
 	guests[1].split = true;
 	guests[1].held = true;
-	set_guest(2, 102, "sum", 1);
-	guests[2].sum = 700;
+	set_guest(2, 102, "held too", 1);
+	guests[2].split = true;
+	guests[2].held = true;
 	guests_start();
 	set_values(&guests[1], 0, 5);
 	for (i = 0; i < 100; i++) {
@@ -930,7 +867,6 @@ static void test_many_short_ones(void)
 	guests[1].dead = false;
 	now_ns += 2 * NSEC_PER_SEC;
 	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\"} 3\n"
-		     "kvm_vcpu_exits_total{vm=\"sum\"} 700\n"
 		     "kvm_vcpu_exits_total{vm=\"held\"} 5\n",
 		     "many short VMs: all have their values");
 	tear_down();
@@ -1304,8 +1240,6 @@ int main(void)
 	test_openmetrics();
 	test_prometheus();
 	test_per_vcpu();
-	test_sums();
-	test_makers();
 	test_labels();
 	test_coming_and_going();
 	test_choice();

@@ -31,7 +31,6 @@
 
 #include "image.h"
 #include "privilege/privilege.h"
-#include "sources/held.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -282,44 +281,6 @@ static void work(void)
 	localtime_r(&now.tv_sec, &local);
 	poll(&file, 1, 0);
 	fprintf(stderr, "# it is %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
-}
-
-/* A statistics file that was taken, and another one that has counted less. */
-static struct statsfile taken;
-static int other_stats;
-
-static struct statsfile_source file_that_counts(uint64_t count)
-{
-	static const struct image_stat stats[] = { { .name = "exits", }, {}, };
-	struct image image = image_build("kvm-1/vcpu-0", stats);
-	struct statsfile_source source;
-
-	image_values(&image)[0] = count;
-	source = image_to_file(&image, 0, STATSFILE_PREAD);
-	image_free(&image);
-	return source;
-}
-
-/* What comes of a file that a VMM holds, once that is another one. */
-static void tell_apart(void)
-{
-	if (held_count_the_same(&taken, other_stats, NULL))
-		_exit(STATUS_ERROR);
-}
-
-static void test_telling_apart(void)
-{
-	struct statsfile_source source = file_that_counts(5);
-	struct statsfile_error error;
-	int status;
-
-	if (statsfile_open(&taken, &source, NULL, &error))
-		abort();
-	other_stats = file_that_counts(4).fd;
-	status = status_after(USE_OUTPUT, tell_apart);
-	check(WIFEXITED(status) && !WEXITSTATUS(status), "output: files of two VMs are told apart");
-	statsfile_close(&taken);
-	close(other_stats);
 }
 
 /* What the broker does. */
@@ -622,7 +583,6 @@ int main(void)
 		test_ways();
 		test_root();
 	}
-	test_telling_apart();
 	if (privilege_filters)
 		test_calls();
 	else
