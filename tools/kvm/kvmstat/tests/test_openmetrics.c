@@ -596,7 +596,7 @@ static void test_identity(void)
 	identify();
 	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
 	check_contains(text,
-		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
+		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",kubevirt_namespace=\"\\\"4\",kubevirt_vmi=\"\\\"5\",pod_uid=\"\\\"6\"} 1\n",
 		       "identity: all that is known");
 	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: on no other metric");
 	free(text);
@@ -624,7 +624,7 @@ static void test_chosen_labels(void)
 		     "kvmstat_vm_up{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\"} 1\n"
 		     "kvmstat_vm_up{vm=\"b\"} 1\n", "chosen labels: on what is not KVM's, too");
 	expect_lines("kvm_vm_info{vm=\"a\"",
-		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",scope=\"\\\"4\",kubevirt_namespace=\"\\\"5\",kubevirt_vmi=\"\\\"6\",pod_uid=\"\\\"7\",firecracker_id=\"\\\"8\",api_socket=\"\\\"9\",openstack_instance=\"\\\"10\"} 1\n",
+		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",kubevirt_namespace=\"\\\"4\",kubevirt_vmi=\"\\\"5\",pod_uid=\"\\\"6\"} 1\n",
 		     "chosen labels: of all that is known each once");
 	tear_down();
 }
