@@ -77,13 +77,13 @@ static const struct rule rules[] = {
 	CALL_WITHOUT(ALWAYS, mprotect, 2, PROT_EXEC),
 	/* fstat() of newer C libraries. */
 	CALL_IF(ALWAYS, newfstatat, 3, SCMP_CMP_EQ, AT_EMPTY_PATH),
-	/* If the kernel has no clock in the process' memory; ncurses uses the second. */
-	CALL(ALWAYS, clock_gettime), CALL(ALWAYS, gettimeofday),
+	CALL(ALWAYS, clock_gettime),	/* without a vDSO */
 
 	CALL(SAMPLES, write), CALL(SAMPLES, writev), CALL(SAMPLES, close),
 	CALL(SAMPLES, pread64), CALL(SAMPLES, recvmsg), CALL(SAMPLES, wait4),
 	CALL(SAMPLES, epoll_ctl), CALL(SAMPLES, epoll_pwait), CALL(SAMPLES, epoll_wait),
 	CALL(SAMPLES, uname),		/* for error lines */
+	CALL(SAMPLES, gettimeofday),	/* ncurses, without a vDSO */
 	CALL_WITHOUT(SAMPLES, mmap, 2, PROT_EXEC),
 	CALL_IF(SAMPLES, fcntl, 1, SCMP_CMP_EQ, F_GETFL),
 	IOCTL(SAMPLES, TCGETS), IOCTL(SAMPLES, TCGETS2), IOCTL(SAMPLES, TIOCGWINSZ),
