@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "sources/discover.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/util.h"
 
 #define MAX_OBJECTS 512
@@ -54,7 +55,6 @@ struct object {
 };
 
 static struct {
-	char proc[64];
 	struct object object[MAX_OBJECTS];
 	size_t num_objects;
 	bool dead[MAX_FDS];		/* by the statistics file */
@@ -69,64 +69,25 @@ static struct {
 	struct proc_pids makers;
 } fake;
 
-__printf(1, 2)
-static char *path_of(const char *format, ...)
-{
-	va_list args;
-	char *path, *full;
-
-	va_start(args, format);
-	path = xvasprintf(format, args);
-	va_end(args);
-	full = xasprintf("%s/%s", fake.proc, path);
-	free(path);
-	return full;
-}
-
-static void write_file(char *path, const char *text, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-		abort();
-	close(fd);
-	free(path);
-}
-
-static void make_directory(char *path)
-{
-	if (mkdir(path, 0755) && errno != EEXIST)
-		abort();
-	free(path);
-}
-
 static void add_process(pid_t pid, const char *comm)
 {
-	make_directory(path_of("%d", pid));
-	make_directory(path_of("%d/fd", pid));
-	write_file(path_of("%d/comm", pid), comm, strlen(comm));
+	tree_make("%d/fd/", pid);
+	tree_text(comm, "%d/comm", pid);
 }
 
 static void remove_process(pid_t pid)
 {
-	shell("rm -r %s/%d", fake.proc, pid);
+	tree_remove("%d", pid);
 }
 
 static void add_link(pid_t pid, int fd, const char *target)
 {
-	char *path = path_of("%d/fd/%d", pid, fd);
-
-	if (symlink(target, path))
-		abort();
-	free(path);
+	tree_link(target, "%d/fd/%d", pid, fd);
 }
 
 static void close_fd(pid_t pid, int fd)
 {
-	char *path = path_of("%d/fd/%d", pid, fd);
-
-	unlink(path);
-	free(path);
+	tree_remove("%d/fd/%d", pid, fd);
 }
 
 static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
@@ -181,12 +142,12 @@ static void write_fdinfo(int stats, uint64_t vm)
 		snprintf(text + length, sizeof(text) - length,
 			 "id:\tx\nvm:\t%llu\nstatistics:\t1\nstate:\talive\n",
 			 (unsigned long long)vm);
-	write_file(path_of("self/fdinfo/%d", stats), text, strlen(text));
+	tree_text(text, "self/fdinfo/%d", stats);
 }
 
 static int fake_open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
-	char *path = path_of("%d", pid);
+	char *path = tree_path("%d", pid);
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	(void)host;
@@ -361,7 +322,7 @@ static bool fake_is_dead(int stats)
 }
 
 static const struct host fake_host = {
-	.proc = fake.proc,
+	.proc = tree_root,
 	.list = host_list,
 	.list_fds = host_list_fds,
 	.identify = fake_identify,
@@ -381,12 +342,9 @@ static struct inventory inventory;
 static void set_up(void)
 {
 	memset(&fake, 0, sizeof(fake));
-	strcpy(fake.proc, "/tmp/kvmstat-test-XXXXXX");
-	if (!mkdtemp(fake.proc) || chmod(fake.proc, 0755))
-		abort();
-	make_directory(path_of("self"));
-	make_directory(path_of("self/fdinfo"));
-	make_directory(path_of("sys"));
+	tree_begin();
+	tree_make("self/fdinfo/");
+	tree_make("sys/");
 	discover_init(&inventory, &fake_host);
 }
 
@@ -399,7 +357,7 @@ static int look(void)
 static void tear_down(void)
 {
 	inventory_free(&inventory);
-	shell("rm -r %s", fake.proc);
+	tree_end();
 }
 
 static void test_links(void)
@@ -441,7 +399,7 @@ static void test_silent_process(void)
 
 	set_up();
 	add_process(100, "hangs\n");
-	write_file(path_of("100/cmdline"), "qemu\0-name\0web\0", 15);
+	tree_write("qemu\0-name\0web\0", 15, "100/cmdline");
 	add_object(100, 4, LINK_VM, "kvm-100", 5);
 	add_process(200, "answers\n");
 	add_object(200, 4, LINK_VM, "kvm-200", 6);
@@ -1264,7 +1222,7 @@ static void test_no_permission(void)
 	set_up();
 	add_process(100, "vmm\n");
 	add_object(100, 3, LINK_VM, "kvm-100", 5);
-	path = path_of("100/fd");
+	path = tree_path("100/fd");
 	if (chmod(path, 0))
 		abort();
 	/* Permissions are nothing to root. */
@@ -1389,7 +1347,7 @@ static void look_at_strays(pid_t first, unsigned int count)
 		add_object(first + i, 3, 0, "kvm-1/vcpu-0", 9);
 	}
 	look();
-	shell("rm -r %s/[1-9]*", fake.proc);
+	shell("rm -r %s/[1-9]*", tree_root);
 	inventory_forget_dead(&inventory);
 }
 
@@ -1449,11 +1407,11 @@ static void test_no_process(void)
 	check(!inventory_find(&inventory, 100), "no such process");
 	check_text(inventory.problem[0], "pid 100: no such process", "no such process: said");
 	add_process(101, "vmm\n");
-	write_file(path_of("101/status"), "Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29);
+	tree_write("Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29, "101/status");
 	check(!inventory_find(&inventory, 101), "a thread");
 	check_text(inventory.problem[1], "pid 101 is a thread of process 100, choose that one",
 		   "a thread: said whose");
-	check(!proc_is_ours(fake.proc), "the /proc of another pid namespace");
+	check(!proc_is_ours(tree_root), "the /proc of another pid namespace");
 	check(proc_is_ours("/proc"), "our own /proc");
 	tear_down();
 }

@@ -14,64 +14,23 @@
 
 #include "sources/identity.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/util.h"
 
 #define PID 100
 
-static char *root, *proc, *run;
-
-/* Where @path begins with one, all directories down to it. */
-static char *place(const char *path)
-{
-	char *full = xasprintf("%s/%s", root, path), *slash;
-
-	for (slash = full + strlen(root); (slash = strchr(slash + 1, '/')); ) {
-		*slash = '\0';
-		if (mkdir(full, 0755) && errno != EEXIST)
-			abort();
-		*slash = '/';
-	}
-	return full;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t size)
-{
-	char *full = place(path);
-	int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd))
-		abort();
-	free(full);
-}
-
-static void write_text(const char *path, const char *text)
-{
-	write_bytes(path, text, strlen(text));
-}
-
-static void make_link(const char *path, const char *target)
-{
-	char *full = place(path);
-
-	if (symlink(target, full))
-		abort();
-	free(full);
-}
-
-static void remove_tree(void)
-{
-	shell("rm -rf %s/*", root);
-}
+static char *proc, *run;
 
 /* A host with one process, in a cgroup that says nothing, and no files in /run. */
 static void begin(void)
 {
-	remove_tree();
-	write_text("proc/100/comm", "vmm\n");
-	write_text("proc/100/cgroup", "0::/init.scope\n");
-	write_text("proc/100/cmdline", "");
-	free(place("run/systemd/machines/"));
-	free(place("run/libvirt/qemu/"));
+	tree_remove("proc");
+	tree_remove("run");
+	tree_text("vmm\n", "proc/100/comm");
+	tree_text("0::/init.scope\n", "proc/100/cgroup");
+	tree_text("", "proc/100/cmdline");
+	tree_make("run/systemd/machines/");
+	tree_make("run/libvirt/qemu/");
 }
 
 /* With a NUL for each '|'. */
@@ -81,7 +40,7 @@ static void set_cmdline(const char *arguments)
 
 	for (bar = text; (bar = strchr(bar, '|')); )
 		*bar++ = '\0';
-	write_bytes("proc/100/cmdline", text, strlen(arguments));
+	tree_write(text, strlen(arguments), "proc/100/cmdline");
 	free(text);
 }
 
@@ -89,7 +48,7 @@ static void set_cgroup(const char *path)
 {
 	char *text = xasprintf("0::%s\n", path);
 
-	write_text("proc/100/cgroup", text);
+	tree_text(text, "proc/100/cgroup");
 	free(text);
 }
 
@@ -172,7 +131,7 @@ static void test_names(void)
 	expect_name("qemu|-name|evil\033]0;\tx\r\n\233\302\233|", "evil?]0;?x????");
 	expect_name("qemu|-name|\342\200\256gnp.exe|", "?gnp.exe");
 	set_cmdline("");
-	write_text("proc/100/comm", "\033[2J\n");
+	tree_text("\033[2J\n", "proc/100/comm");
 	expect("name=?[2J (program)\n", "the program's name cannot harm a terminal");
 }
 
@@ -223,11 +182,10 @@ static void test_libvirt(void)
 	expect("name=web-1 (cgroup)\nuuid=" UUID " (cmdline)\nlibvirt_domain=web-1 (cgroup)\n"
 	       OF_SCOPE, "libvirt: seen out of a cgroup namespace");
 
-	make_link("run/systemd/machines/unit:" LIBVIRT_SCOPE, "qemu-3-web-1");
-	write_text("run/systemd/machines/qemu-3-web-1",
-		   "# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
-		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n");
-	write_text("run/libvirt/qemu/web-1.pid", "100\n");
+	tree_link("qemu-3-web-1", "run/systemd/machines/unit:" LIBVIRT_SCOPE);
+	tree_text("# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
+		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n", "run/systemd/machines/qemu-3-web-1");
+	tree_text("100\n", "run/libvirt/qemu/web-1.pid");
 	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
 	       "machine=qemu-3-web-1 (run)\n",
 	       "libvirt: by its files");
@@ -238,9 +196,8 @@ static void test_libvirt(void)
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("proc/100/cgroup",
-		   "9:cpu,cpuacct:/machine/gold.partition/qemu-3-web.libvirt-qemu/emulator\n"
-		   "1:name=systemd:/system.slice\n");
+	tree_text("9:cpu,cpuacct:/machine/gold.partition/qemu-3-web.libvirt-qemu/emulator\n"
+		   "1:name=systemd:/system.slice\n", "proc/100/cgroup");
 	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=qemu-3-web (cgroup)\n",
 	       "libvirt: without systemd");
 
@@ -248,7 +205,7 @@ static void test_libvirt(void)
 	set_cmdline("qemu|-name|web|-object|secret,file=/var/lib/libvirt/qemu/domain-1-web/key|");
 	expect("name=web (cmdline)\nlibvirt_domain=web (cmdline)\n",
 	       "libvirt: nothing but the command line");
-	write_text("run/libvirt/qemu/web.pid", "100");
+	tree_text("100", "run/libvirt/qemu/web.pid");
 	expect("name=web (run)\nlibvirt_domain=web (run)\n", "libvirt: and the pid file");
 }
 
@@ -269,7 +226,7 @@ static void test_short_names(void)
 		   "short name: the whole one");
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_COMMAND_LINE,
 		     "short name: not for sure, as others have the same");
-	write_text("run/libvirt/qemu/my_web\303\274nchen.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/my_web\303\274nchen.pid");
 	identity_read(&identity, proc, run, PID);
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN,
 		     "short name: for sure with a pid file");
@@ -289,7 +246,7 @@ static void test_pretenders(void)
 	begin();
 	set_cgroup(LIBVIRT_CGROUP);
 	set_cmdline("qemu|-name|bank|");
-	write_text("run/libvirt/qemu/bank.pid", "99\n");
+	tree_text("99\n", "run/libvirt/qemu/bank.pid");
 	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
 	       "pretender: not the name that the cgroup has");
 	set_cmdline("qemu|-name|web-1-bank|");
@@ -311,13 +268,13 @@ static void test_pretenders(void)
 
 	begin();
 	set_cmdline("qemu|-name|../../evil|");
-	write_text("run/evil.pid", "100\n");
+	tree_text("100\n", "run/evil.pid");
 	expect("name=../../evil (cmdline)\n", "pretender: a name that leads elsewhere");
 	set_cmdline("qemu|-name|web|");
-	write_text("evil.pid", "100\n");
-	make_link("run/libvirt/qemu/web.pid", "../../../evil.pid");
+	tree_text("100\n", "evil.pid");
+	tree_link("../../../evil.pid", "run/libvirt/qemu/web.pid");
 	expect("name=web (cmdline)\n", "pretender: a link for a pid file");
-	path = place("run/libvirt/qemu/web.pid");
+	path = tree_path("run/libvirt/qemu/web.pid");
 	if (unlink(path) || mkfifo(path, 0644))
 		abort();
 	alarm(20);
@@ -325,7 +282,7 @@ static void test_pretenders(void)
 	alarm(0);
 	if (unlink(path))
 		abort();
-	write_text("run/libvirt/qemu/web.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
 	expect("name=web (run)\nlibvirt_domain=web (run)\n", "no pretender: a pid file");
 	if (chmod(path, 0666))
 		abort();
@@ -340,13 +297,13 @@ static void test_pretenders(void)
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("run/libvirt/qemu/web.pid", "100\n");
-	path = place("run/libvirt/qemu");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
+	path = tree_path("run/libvirt/qemu");
 	if (chmod(path, 0777))
 		abort();
 	expect("name=web (cmdline)\n", "pretender: a directory that others can write");
 	free(path);
-	write_text("run/libvirt/qemu/web.pid", "100 or so\n");
+	tree_text("100 or so\n", "run/libvirt/qemu/web.pid");
 	expect("name=web (cmdline)\n", "pretender: a pid file without a pid");
 }
 
@@ -356,8 +313,8 @@ static void test_machined(void)
 	set_cmdline("qemu|-name|vm|");
 	set_cgroup("/machine.slice/systemd-vmspawn@fedora.service/payload");
 	expect("name=vm (cmdline)\n", "machined: a unit");
-	make_link("run/systemd/machines/unit:systemd-vmspawn@fedora.service", "fedora");
-	write_text("run/systemd/machines/fedora", "NAME=fedora\nID=" PLAIN_UUID "\nCLASS=vm\n");
+	tree_link("fedora", "run/systemd/machines/unit:systemd-vmspawn@fedora.service");
+	tree_text("NAME=fedora\nID=" PLAIN_UUID "\nCLASS=vm\n", "run/systemd/machines/fedora");
 	expect("name=vm (cmdline)\nuuid=" UUID " (run)\nmachine=fedora (run)\n",
 	       "machined: the machine of the unit");
 	set_cmdline("qemu|");
@@ -366,8 +323,8 @@ static void test_machined(void)
 
 	begin();
 	set_cgroup("/machine.slice/machine-a.scope");
-	make_link("run/systemd/machines/unit:machine-a.scope", "../../b");
-	write_text("run/b", "ID=" PLAIN_UUID "\n");
+	tree_link("../../b", "run/systemd/machines/unit:machine-a.scope");
+	tree_text("ID=" PLAIN_UUID "\n", "run/b");
 	expect("name=a (cgroup)\nmachine=a (cgroup)\n",
 	       "machined: a link that leads elsewhere");
 	set_cgroup("/machine.slice/machine-a\\x1b\\x00\\xzz.scope");
@@ -425,9 +382,9 @@ static void test_firecracker(void)
 	expect_name("firecracker|--id|no/id|", "vmm");
 	expect_name("firecracker|--api-sock|/srv/vms/web/api.socket|", "web");
 	expect_name("qemu|-name|web|--id|vm-7|", "web");
-	write_text("proc/100/comm", "firecracker\n");
+	tree_text("firecracker\n", "proc/100/comm");
 	expect_name("/usr/bin/wrapper|--id=vm-8|", "vm-8");
-	write_text("proc/100/cgroup", "5:cpuset:/firecracker-v1.7/vm-7\n0::/\n");
+	tree_text("5:cpuset:/firecracker-v1.7/vm-7\n0::/\n", "proc/100/cgroup");
 	set_cmdline("firecracker|--id|bank|");
 	expect("name=vm-7 (cgroup)\n", "Firecracker: the jail is the surer one");
 }
@@ -455,7 +412,7 @@ static void set_huge_cmdline(size_t size, char fill, size_t offset, const char *
 
 	memset(cmdline, fill, size);
 	memcpy(cmdline + offset, text, length);
-	write_bytes("proc/100/cmdline", cmdline, size);
+	tree_write(cmdline, size, "proc/100/cmdline");
 	free(cmdline);
 }
 
@@ -501,7 +458,7 @@ static void test_huge(void)
 	memset(name, '/', 3000);
 	cmdline = xasprintf("0::/machine.slice/machine-a.scope%s%s%s%s%s%s", name, name, name,
 			    name, name, name);
-	write_text("proc/100/cgroup", cmdline);
+	tree_text(cmdline, "proc/100/cgroup");
 	set_cmdline("");
 	expect("name=vmm (program)\n", "huge: a cgroup");
 	free(cmdline);
@@ -514,7 +471,7 @@ static void test_missing(void)
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("run/libvirt/qemu/web.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
 	identity_read(&identity, proc, NULL, PID);
 	check_number(identity.source[IDENTITY_NAME], IDENTITY_COMMAND_LINE,
 		     "without /run: the command line");
@@ -524,8 +481,8 @@ static void test_missing(void)
 	identity_read(&identity, proc, run, PID + 1);
 	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
 	      "no such process: nothing");
-	remove_tree();
-	free(place("proc/100/"));
+	tree_remove("proc/100");
+	tree_make("proc/100/");
 	identity_read(&identity, proc, run, PID);
 	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
 	      "a process without files: nothing");
@@ -584,12 +541,12 @@ static void test_any(void)
 			memcpy(text + length, piece, size + 1);
 			length += size + random() % 2;
 		}
-		write_bytes("proc/100/cmdline", text, length);
+		tree_write(text, length, "proc/100/cmdline");
 		strcpy(text, "0::");
 		while (strlen(text) < 2000 && random() % 16)
 			strcat(text, paths[random() % ARRAY_SIZE(paths)]);
 		strcat(text, "\n");
-		write_text("proc/100/cgroup", text);
+		tree_text(text, "proc/100/cgroup");
 		identity_read(&identity, proc, run, PID);
 		invalid += !identity_is_valid(&identity);
 		known += identity.source[IDENTITY_NAME] > IDENTITY_PROGRAM;
@@ -601,12 +558,9 @@ static void test_any(void)
 
 int main(void)
 {
-	root = xasprintf("/tmp/kvmstat-identity-XXXXXX");
-	if (!mkdtemp(root))
-		abort();
-	proc = xasprintf("%s/proc", root);
-	run = xasprintf("%s/run", root);
-	umask(022);
+	tree_begin();
+	proc = tree_path("proc");
+	run = tree_path("run");
 	test_names();
 	test_uuids();
 	test_libvirt();
@@ -620,10 +574,8 @@ int main(void)
 	test_missing();
 	test_valid();
 	test_any();
-	remove_tree();
-	rmdir(root);
+	tree_end();
 	free(run);
 	free(proc);
-	free(root);
 	return tap_end();
 }
