@@ -509,7 +509,8 @@ static void *ask_items(const struct host *host, const struct broker_request *req
 		broker->pending.pid = -1;
 		if (answer->more)
 			continue;
-		broker->has_answered |= request->question == ASK_LIST;
+		broker->has_answered |= request->question == ASK_LIST ||
+					request->question == ASK_FDS;
 		return items;
 	}
 	free(items);

@@ -637,18 +637,21 @@ static int look_again(struct inventory *inventory, struct process *process)
  * Takes over its file descriptors. Another process may have had the pid when they were listed:
  * then what they stood for is not there any more.
  */
-static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
+static void look_at_listed(struct inventory *inventory, struct proc_process *listed,
+			   bool is_second)
 {
+	struct process *process = inventory_find_process(inventory, listed->pid);
 	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
-	struct process *process;
 
+	/* Ask those last that have made kvmstat wait before. */
+	if ((process && (process->memory.wait_ns || process->files.wait_ns)) != is_second)
+		return;
 	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, listed->pid)))
 		return;
 	if (listed->err == EACCES || listed->err == EPERM) {
 		inventory->num_denied++;
 		return;
 	}
-	process = inventory_find_process(inventory, listed->pid);
 	if (!process && !listed->err)
 		process = open_process(inventory, listed->pid, &error);
 	if (process && !listed->err) {
@@ -771,7 +774,7 @@ static size_t count_unseen(struct inventory *inventory)
 static int look_at_host(struct inventory *inventory)
 {
 	struct proc_list list;
-	size_t i;
+	size_t i, pass;
 	int ret;
 
 	ret = inventory->host->list(inventory->host, &list);
@@ -779,8 +782,10 @@ static int look_at_host(struct inventory *inventory)
 		inventory->num_denied = 0;
 		mark_gone(inventory, &list);
 		mark_dead(inventory);
-		for (i = 0; i < list.count; i++)
-			look_at_listed(inventory, &list.process[i]);
+		for (pass = 0; pass < 2; pass++) {
+			for (i = 0; i < list.count; i++)
+				look_at_listed(inventory, &list.process[i], pass);
+		}
 		report_refusals(inventory);
 		inventory->num_unseen = count_unseen(inventory);
 	}

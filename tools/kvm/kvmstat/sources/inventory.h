@@ -71,7 +71,7 @@ struct process {
 
 struct inventory;
 
-/* See the functions of these names below. */
+/* See the functions of these names below. A recording needs neither see_events() nor update(). */
 struct source {
 	const char *where;
 	int (*look)(struct inventory *inventory, struct process *process);
@@ -158,13 +158,15 @@ static inline bool inventory_has_name(const struct inventory *inventory, const c
 /* Marks what has ended, after inventory.events was readable. */
 static inline void inventory_see_events(struct inventory *inventory)
 {
-	inventory->source->see_events(inventory);
+	if (inventory->source->see_events)
+		inventory->source->see_events(inventory);
 }
 
 /* Finds new vCPUs in the VM's file, without a system call if there are none. */
 static inline void inventory_update(struct inventory *inventory, struct vm *vm)
 {
-	inventory->source->update(inventory, vm);
+	if (inventory->source->update)
+		inventory->source->update(inventory, vm);
 }
 
 /* Whether the VM is gone; its final values stay readable. */

@@ -473,18 +473,6 @@ static bool has_name(const struct inventory *inventory, const char *name)
 	return go_back(position) && found != SIZE_MAX;
 }
 
-/* They are seen with each step. */
-static void see_events(struct inventory *inventory)
-{
-	(void)inventory;
-}
-
-static void update(struct inventory *inventory, struct vm *vm)
-{
-	(void)inventory;
-	(void)vm;
-}
-
 static bool see_end(const struct inventory *inventory, struct vm *vm)
 {
 	(void)inventory;
@@ -514,8 +502,6 @@ static const struct source recording_source = {
 	.look = look,
 	.find = find,
 	.has_name = has_name,
-	.see_events = see_events,
-	.update = update,
 	.see_end = see_end,
 	.read_threads = read_threads,
 };
