@@ -637,15 +637,11 @@ static int look_again(struct inventory *inventory, struct process *process)
  * Takes over its file descriptors. Another process may have had the pid when they were listed:
  * then what they stood for is not there any more.
  */
-static void look_at_listed(struct inventory *inventory, struct proc_process *listed,
-			   bool is_second)
+static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
 {
 	struct process *process = inventory_find_process(inventory, listed->pid);
 	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
 
-	/* Ask those last that have made kvmstat wait before. */
-	if ((process && (process->memory.wait_ns || process->files.wait_ns)) != is_second)
-		return;
 	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, listed->pid)))
 		return;
 	if (listed->err == EACCES || listed->err == EPERM) {
@@ -662,6 +658,26 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	} else if (!process && error.err != ESRCH) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
+}
+
+/* Those last that have made kvmstat wait before. */
+static void look_at_list(struct inventory *inventory, struct proc_list *list)
+{
+	bool *is_late = xcalloc(list->count, sizeof(*is_late));
+	const struct process *process;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		process = inventory_find_process(inventory, list->process[i].pid);
+		is_late[i] = process && (process->memory.wait_ns || process->files.wait_ns);
+		if (!is_late[i])
+			look_at_listed(inventory, &list->process[i]);
+	}
+	for (i = 0; i < list->count; i++) {
+		if (is_late[i])
+			look_at_listed(inventory, &list->process[i]);
+	}
+	free(is_late);
 }
 
 static bool is_listed(pid_t pid, const struct proc_list *list)
@@ -774,7 +790,6 @@ static size_t count_unseen(struct inventory *inventory)
 static int look_at_host(struct inventory *inventory)
 {
 	struct proc_list list;
-	size_t i, pass;
 	int ret;
 
 	ret = inventory->host->list(inventory->host, &list);
@@ -782,10 +797,7 @@ static int look_at_host(struct inventory *inventory)
 		inventory->num_denied = 0;
 		mark_gone(inventory, &list);
 		mark_dead(inventory);
-		for (pass = 0; pass < 2; pass++) {
-			for (i = 0; i < list.count; i++)
-				look_at_listed(inventory, &list.process[i], pass);
-		}
+		look_at_list(inventory, &list);
 		report_refusals(inventory);
 		inventory->num_unseen = count_unseen(inventory);
 	}
