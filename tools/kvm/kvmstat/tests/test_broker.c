@@ -200,6 +200,24 @@ static void serve_fake(int socket)
 	_exit(broker_serve(socket, &fake_host) ? STATUS_OK : STATUS_ERROR);
 }
 
+/* The broker of the test's own host. */
+static struct broker broker;
+static pid_t server;
+
+static void connect_fake(void)
+{
+	int socket;
+
+	server = start(serve_fake, &socket);
+	broker_connect(&broker, socket, &fake_host);
+}
+
+static int disconnect(void)
+{
+	broker_close(&broker);
+	return status_of(server);
+}
+
 static bool same_fds(const struct proc_fds *a, const struct proc_fds *b)
 {
 	size_t i;
@@ -247,23 +265,18 @@ static void test_lists(void)
 {
 	/* Around as many as fit into one message and into two. */
 	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, 257, 10000, };
-	struct broker broker;
-	pid_t child;
-	int socket;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
 		num_fds = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
+		connect_fake();
 		check(same_list(&broker.host) && same_list(&broker.host),
 		      "%u file descriptors: the list", num_fds);
 		check(same_fds_of(&broker.host, 10), "%u file descriptors: of one process",
 		      num_fds);
 		check(same_fds_of(&broker.host, 11) && same_fds_of(&broker.host, 12),
 		      "%u file descriptors: of others", num_fds);
-		broker_close(&broker);
-		check_number(status_of(child), STATUS_OK, "the end of the connection is its end");
+		check_number(disconnect(), STATUS_OK, "the end of the connection is its end");
 	}
 }
 
@@ -291,7 +304,6 @@ static void ask_for_list(const struct host *host)
 /* Whether what asks that is content with what the broker of the test's own host answers. */
 static bool believes(void (*ask)(const struct host *host))
 {
-	struct broker broker;
 	int socket, status;
 	pid_t child, asking;
 
@@ -328,17 +340,14 @@ static void test_answers(void)
 {
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
-	struct broker broker;
 	struct identity identity = {}, expected;
 	struct proc_threads threads, expected_threads;
 	struct proc_pids makers;
 	char text[64] = "";
 	uint64_t vm = 0;
-	int socket, stats;
-	pid_t child;
+	int stats;
 
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
+	connect_fake();
 	check(broker.host.identify(&broker.host, 42, &identity), "it answers whose VM it is");
 	fake_identify(&fake_host, 42, &expected);
 	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
@@ -366,8 +375,7 @@ static void test_answers(void)
 	stats = broker.host.get_stats(&broker.host, 12, &fd, &vm, &error);
 	check(stats < 0 && error.step == HOST_STATS && error.err == EIO &&
 	      error.capability == -ENOENT, "no file comes, and why");
-	broker_close(&broker);
-	status_of(child);
+	disconnect();
 }
 
 /* The file was sent, and there is no room for it. */
@@ -376,13 +384,10 @@ static void test_too_many_files(void)
 	struct rlimit limit, files;
 	const struct proc_fd fd = { .fd = 7, };
 	struct host_error error;
-	struct broker broker;
-	int socket, stats, next;
+	int stats, next;
 	uint64_t vm;
-	pid_t child;
 
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
+	connect_fake();
 	next = dup(0);
 	close(next);
 	if (getrlimit(RLIMIT_NOFILE, &files))
@@ -398,8 +403,7 @@ static void test_too_many_files(void)
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check_number(stats, next, "then there is, and nothing is left of the other one");
 	close(stats);
-	broker_close(&broker);
-	status_of(child);
+	disconnect();
 }
 
 /* A request of kvmstat's, if it were not kvmstat's any more. */
@@ -420,7 +424,6 @@ static const struct host *asked_host = &fake_host;
 static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
 			    size_t size)
 {
-	struct broker broker;
 	struct host_error error;
 	int output[2];
 	uint64_t vm;
@@ -585,7 +588,6 @@ static void test_hostile_files(void)
 	};
 	const struct proc_fd fd = { .fd = 7, };
 	struct host_error error;
-	struct broker broker;
 	unsigned int before;
 	char text[128];
 	int socket, stats;
@@ -704,7 +706,6 @@ static void test_real(void)
 					       "CapEff:\t0000000000080004";
 	unsigned int sockets, others;
 	struct identity identity = {};
-	struct broker broker;
 	pid_t pid;
 
 	if (broker_start(&broker, &this_host) != STATUS_OK) {
@@ -733,7 +734,6 @@ static void test_real(void)
 
 static void wait_with_broker(int socket)
 {
-	struct broker broker;
 	pid_t pid = 0;
 
 	if (broker_start(&broker, &this_host) == STATUS_OK)
@@ -746,22 +746,21 @@ static void wait_with_broker(int socket)
 
 static void test_killed(void)
 {
-	pid_t child, broker = 0;
+	pid_t child, pid = 0;
 	int socket;
 
 	child = start(wait_with_broker, &socket);
-	if (read(socket, &broker, sizeof(broker)) != sizeof(broker) || broker <= 0)
+	if (read(socket, &pid, sizeof(pid)) != sizeof(pid) || pid <= 0)
 		abort();
-	check(!kill(broker, 0), "there is a broker");
+	check(!kill(pid, 0), "there is a broker");
 	kill(child, SIGKILL);
-	check(ends(broker), "it ends when kvmstat is killed");
+	check(ends(pid), "it ends when kvmstat is killed");
 	waitpid(child, NULL, 0);
 	close(socket);
 }
 
 static void lose(int socket)
 {
-	struct broker broker;
 	struct proc_list list;
 	pid_t pid;
 
@@ -791,15 +790,15 @@ static void test_lost(void)
 	close(socket);
 }
 
-static void ask_list(struct broker *broker)
+static void ask_list(void)
 {
 	struct proc_list list;
 
-	broker->host.list(&broker->host, &list);
+	broker.host.list(&broker.host, &list);
 	proc_list_free(&list);
 }
 
-static void (*use_stopped)(struct broker *broker);
+static void (*use_stopped)(void);
 
 /* Waits until the broker has started its worker. */
 static pid_t find_worker(void)
@@ -813,7 +812,6 @@ static pid_t find_worker(void)
 
 static void wait_for_stopped(int socket)
 {
-	struct broker broker;
 	sigset_t set;
 	pid_t pid;
 
@@ -829,7 +827,7 @@ static void wait_for_stopped(int socket)
 	kill(pid, SIGSTOP);
 	if (write(socket, &pid, sizeof(pid)) != sizeof(pid))
 		_exit(STATUS_USAGE);
-	use_stopped(&broker);
+	use_stopped();
 	_exit(STATUS_OK);
 }
 
@@ -837,7 +835,7 @@ static const char does_not_answer[] =
 	"kvmstat: the process that finds VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
 
 /* Then it goes on, or kvmstat is told to end. */
-static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
+static int status_of_waiting(void (*use)(void), bool goes_on, char text[256])
 {
 	pid_t child, worker = 0;
 	int socket, status;
@@ -873,7 +871,6 @@ static void test_stopped_later(void)
 	const struct proc_fd fd = { .fd = 7, };
 	struct identity identity = {};
 	struct host_error error;
-	struct broker broker;
 	struct proc_list list;
 	uint64_t begin_ns, vm;
 	pid_t worker;
@@ -883,7 +880,7 @@ static void test_stopped_later(void)
 		check(false, "stopped: the broker starts");
 		return;
 	}
-	ask_list(&broker);
+	ask_list();
 	worker = find_worker();
 	kill(worker, SIGSTOP);
 	begin_ns = monotonic_ns();
@@ -921,7 +918,6 @@ static void test_identity(void)
 	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
 	struct identity identity = {};
 	struct host host = this_host;
-	struct broker broker;
 
 	if (!mkdtemp(dir))
 		abort();
@@ -966,7 +962,6 @@ static void test_silent_processes(void)
 	struct host host = this_host;
 	struct host_error error = {};
 	uint64_t begin_ns, ns, vm, first_ns, least_ns = UINT64_MAX;
-	struct broker broker;
 	unsigned int i;
 	pid_t worker;
 
