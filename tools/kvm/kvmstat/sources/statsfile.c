@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parser of a KVM statistics file. Sizes and offsets are 32 bits wide in the file
- * and are added up in 64 bits, so no sum can wrap before it is checked; the one
- * offset of 64 bits is checked before it is added to.
+ * Parser of a KVM statistics file. Sizes and offsets in the file have 32 bits and are added up in
+ * 64 bits: no sum can wrap before it is checked. The one offset of 64 bits is checked first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 /* Every page size is a multiple of it. */
 #define SMALLEST_PAGE 4096
 
-/* With two loads a value could be seen half changed: then nothing is mapped. */
+/* Two loads could see a value half changed: then map nothing. */
 #if __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 #define HAS_LOAD true
 #define load_value(value) __atomic_load_n(value, __ATOMIC_RELAXED)
@@ -48,15 +47,6 @@ static int fail(struct statsfile_error *error, int ret, const char *format, ...)
 	return ret;
 }
 
-static int read_memory(const struct statsfile_source *source,
-		       const struct block *block, void *to)
-{
-	if (block->start > source->size || block->size > source->size - block->start)
-		return -ENODATA;
-	memcpy(to, (const char *)source->memory + block->start, block->size);
-	return 0;
-}
-
 int pread_all(int fd, uint64_t offset, void *to, size_t size)
 {
 	size_t done = 0;
@@ -74,7 +64,7 @@ int pread_all(int fd, uint64_t offset, void *to, size_t size)
 	return 0;
 }
 
-/* All of the block or an error. */
+/* Reads all of the block. */
 static int read_block(const struct statsfile_source *source, const struct block *block,
 		      void *to, struct statsfile_error *error)
 {
@@ -82,10 +72,14 @@ static int read_block(const struct statsfile_source *source, const struct block 
 
 	if (!block->size)
 		return 0;
-	if (source->fd < 0)
-		ret = read_memory(source, block, to);
-	else
+	if (source->fd >= 0) {
 		ret = pread_all(source->fd, block->start, to, block->size);
+	} else if (block->start > source->size || block->size > source->size - block->start) {
+		ret = -ENODATA;
+	} else {
+		memcpy(to, (const char *)source->memory + block->start, block->size);
+		ret = 0;
+	}
 	if (ret == -ENODATA)
 		return fail(error, -EINVAL, "the file ends inside of the %s (%llu bytes at %llu)",
 			    block->name, (unsigned long long)block->size,
@@ -95,25 +89,7 @@ static int read_block(const struct statsfile_source *source, const struct block 
 	return 0;
 }
 
-static int check_aligned(const struct block *block, struct statsfile_error *error)
-{
-	if (block->start % VALUE_SIZE)
-		return fail(error, -EINVAL, "the %s is at %llu, not a multiple of 8",
-			    block->name, (unsigned long long)block->start);
-	return 0;
-}
-
-static int check_apart(const struct block *a, const struct block *b,
-		       struct statsfile_error *error)
-{
-	if (!a->size || !b->size)
-		return 0;
-	if (a->start < b->start + b->size && b->start < a->start + a->size)
-		return fail(error, -EINVAL, "the %s and the %s overlap", a->name, b->name);
-	return 0;
-}
-
-/* A name goes to a terminal: it must not be able to do more there than to be read. */
+/* A name goes to a terminal: it must not be able to control it. */
 static bool valid_name(const char *name, size_t size)
 {
 	size_t length = strnlen(name, size);
@@ -198,14 +174,14 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	return 0;
 }
 
-/* Whether its values are found by an index: the one value of all others says something. */
+/* Whether names belong to indexes; otherwise they belong to what the one value says. */
 static bool is_indexed(const struct statsfile_desc *desc)
 {
 	return desc->size > 1 || statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
 	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
 }
 
-/* Makes @to what stands at @raw, and *@of the statistic of which it is. */
+/* Parses @raw, and returns its statistic in *@of. */
 static int parse_value_name(struct statsfile_schema *schema, const char *raw,
 			    struct statsfile_value_name *to, struct statsfile_desc **of,
 			    struct statsfile_error *error)
@@ -231,7 +207,7 @@ static int parse_value_name(struct statsfile_schema *schema, const char *raw,
 	return 0;
 }
 
-/* Whether the last one of the statistic is behind all others and none of them. */
+/* The last name has to be new, and its value behind all others. */
 static int check_last_value_name(const struct statsfile_desc *desc, struct statsfile_error *error)
 {
 	const struct statsfile_value_name *last = &desc->value_names[desc->num_value_names - 1];
@@ -451,7 +427,7 @@ int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsf
 	return ret;
 }
 
-/* Fields that the block does not have all of, and those that are of use with them only. */
+/* Clears fields that the block does not have in whole, and fields that need those. */
 static void forget_missing(struct kvm_stats_ext *ext)
 {
 	if (ext->size < offsetof(struct kvm_stats_ext, value_name_offset))
@@ -503,7 +479,7 @@ static int check_pages(const struct kvm_stats_header *header, const struct kvm_s
 	return check_paged("distance of the vCPU windows", ext->vcpu_stride, page, error);
 }
 
-/* What has to hold before the sizes of the vCPU blocks can be computed. */
+/* Before the sizes of the vCPU blocks can be computed. */
 static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_error *error)
 {
 	if (ext->vcpu_max > STATSFILE_MAX_VCPUS)
@@ -533,7 +509,7 @@ enum {
 	NUM_BLOCKS,
 };
 
-/* What was read of the file, all in one place while it is checked. */
+/* What was read of the file, while it is checked. */
 struct layout {
 	struct kvm_stats_header header;
 	struct kvm_stats_ext ext;
@@ -541,8 +517,8 @@ struct layout {
 };
 
 /*
- * As far as it goes: fields beyond its end are zero. Another kernel may give the flag another
- * meaning: without the magic number there is no block.
+ * Fields beyond the block's end are zero. Another kernel may give the flag another meaning:
+ * without the magic number there is no block.
  */
 static int read_ext(const struct statsfile_source *source, struct layout *layout,
 		    struct statsfile_error *error)
@@ -577,15 +553,19 @@ static int read_ext(const struct statsfile_source *source, struct layout *layout
 
 static int check_blocks(const struct block *blocks, struct statsfile_error *error)
 {
-	int ret, i, j;
+	const struct block *a, *b;
 
 	/* The last one is not in the file but at the start of each window. */
-	for (i = 0; i < VCPU_DATA; i++) {
-		ret = check_aligned(&blocks[i], error);
-		for (j = 0; !ret && j < i; j++)
-			ret = check_apart(&blocks[i], &blocks[j], error);
-		if (ret)
-			return ret;
+	for (a = blocks; a < blocks + VCPU_DATA; a++) {
+		if (a->start % VALUE_SIZE)
+			return fail(error, -EINVAL, "the %s is at %llu, not a multiple of 8",
+				    a->name, (unsigned long long)a->start);
+		for (b = blocks; b < a; b++) {
+			if (a->size && b->size && a->start < b->start + b->size &&
+			    b->start < a->start + a->size)
+				return fail(error, -EINVAL, "the %s and the %s overlap", a->name,
+					    b->name);
+		}
 	}
 	return 0;
 }
@@ -634,55 +614,13 @@ static int parse_vcpus(struct statsfile *file, struct layout *layout,
 	return find_online_vcpus(file, error);
 }
 
-/* What the extension block says besides the names of the file's own values. */
-static int parse_ext(struct statsfile *file, struct layout *layout,
-		     const struct statsfile_known *known, struct statsfile_error *error)
-{
-	struct block *block = layout->block;
-	int ret;
-
-	if (!has_data_size(&layout->ext))
-		return 0;
-	ret = check_data_size(&block[DATA], layout->ext.data_size, file->schema, error);
-	if (ret)
-		return ret;
-	block[DATA].size = layout->ext.data_size;
-	if (layout->ext.vcpu_max)
-		ret = parse_vcpus(file, layout, known, error);
-	if (ret)
-		return ret;
-	return check_pages(&layout->header, &layout->ext, SMALLEST_PAGE, error);
-}
-
-static int parse_own(struct statsfile *file, struct layout *layout,
-		     const struct statsfile_known *known, struct statsfile_error *error)
-{
-	const struct description description = {
-		.desc = &layout->block[DESCRIPTORS],
-		.value_name = &layout->block[VALUE_NAMES],
-		.shape = {
-			.name_size = layout->header.name_size,
-			.num_desc = layout->header.num_desc,
-			.num_value_names = layout->ext.value_name_num,
-			.value_name_size = layout->ext.value_name_size,
-		},
-		.desc_offset = layout->header.desc_offset,
-		.value_name_offset = layout->ext.value_name_offset,
-	};
-	int ret;
-
-	ret = read_schema(&file->source, &description, known, &file->schema, error);
-	if (ret)
-		return ret;
-	layout->block[DATA].size = file->schema->num_values * VALUE_SIZE;
-	return 0;
-}
-
 static int parse(struct statsfile *file, struct layout *layout,
 		 const struct statsfile_known *known, struct statsfile_error *error)
 {
 	struct kvm_stats_header *header = &layout->header;
+	struct kvm_stats_ext *ext = &layout->ext;
 	struct block *block = layout->block;
+	struct description own;
 	int ret;
 
 	ret = read_block(&file->source, &block[HEADER], header, error);
@@ -699,13 +637,33 @@ static int parse(struct statsfile *file, struct layout *layout,
 	ret = read_id(file, &block[ID], error);
 	if (!ret && header->flags & KVM_STATS_HEADER_EXT)
 		ret = read_ext(&file->source, layout, error);
-	if (!ret)
-		ret = parse_own(file, layout, known, error);
-	if (!ret)
-		ret = parse_ext(file, layout, known, error);
 	if (ret)
 		return ret;
-	return check_blocks(block, error);
+	own = (struct description) {
+		.desc = &block[DESCRIPTORS],
+		.value_name = &block[VALUE_NAMES],
+		.shape = {
+			.name_size = header->name_size,
+			.num_desc = header->num_desc,
+			.num_value_names = ext->value_name_num,
+			.value_name_size = ext->value_name_size,
+		},
+		.desc_offset = header->desc_offset,
+		.value_name_offset = ext->value_name_offset,
+	};
+	ret = read_schema(&file->source, &own, known, &file->schema, error);
+	if (ret)
+		return ret;
+	block[DATA].size = file->schema->num_values * VALUE_SIZE;
+	if (has_data_size(ext)) {
+		ret = check_data_size(&block[DATA], ext->data_size, file->schema, error);
+		block[DATA].size = ext->data_size;
+		if (!ret && ext->vcpu_max)
+			ret = parse_vcpus(file, layout, known, error);
+		if (!ret)
+			ret = check_pages(header, ext, SMALLEST_PAGE, error);
+	}
+	return ret ?: check_blocks(block, error);
 }
 
 bool statsfile_may_be_kvms(int fd)
@@ -716,7 +674,7 @@ bool statsfile_may_be_kvms(int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-/* A file that someone truncates raises SIGBUS where it is mapped. KVM's own cannot be. */
+/* Reading a mapping of a truncated file raises SIGBUS. KVM's files cannot be truncated. */
 static bool is_safe_to_map(const struct statsfile_source *source)
 {
 	if (source->fd < 0 || !HAS_LOAD)
@@ -726,7 +684,7 @@ static bool is_safe_to_map(const struct statsfile_source *source)
 	return source->access == STATSFILE_MMAP;
 }
 
-/* NULL if that is refused, for whatever reason. */
+/* NULL if the kernel refuses it. */
 static const void *map_block(int fd, const struct block *block)
 {
 	void *start;
@@ -735,12 +693,6 @@ static const void *map_block(int fd, const struct block *block)
 		return NULL;
 	start = mmap(NULL, block->size, PROT_READ, MAP_SHARED, fd, block->start);
 	return start == MAP_FAILED ? NULL : start;
-}
-
-static void unmap(const void *start, size_t size)
-{
-	if (start)
-		munmap((void *)start, size);
 }
 
 static size_t data_size(const struct statsfile *file)
@@ -753,7 +705,7 @@ static size_t windows_size(const struct statsfile *file)
 	return (size_t)file->vcpu_max * file->vcpu_stride;
 }
 
-/* Nothing is touched yet: not all of it need be there. */
+/* Touches nothing: not all of it need be there. */
 static int map(struct statsfile *file, const struct layout *layout, struct statsfile_error *error)
 {
 	struct block data = { .start = file->data_offset, .size = data_size(file), };
@@ -773,10 +725,10 @@ static int map(struct statsfile *file, const struct layout *layout, struct stats
 static void discard(struct statsfile *file)
 {
 	free(file->id);
-	if (file->schema && !file->is_view) {
-		unmap(file->data, data_size(file));
-		unmap(file->windows, windows_size(file));
-	}
+	if (file->data && !file->is_view)
+		munmap((void *)file->data, data_size(file));
+	if (file->windows && !file->is_view)
+		munmap((void *)file->windows, windows_size(file));
 	if (file->schema)
 		statsfile_schema_put(file->schema);
 	if (file->vcpu_schema)
