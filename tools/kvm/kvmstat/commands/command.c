@@ -214,17 +214,6 @@ static void note_missing(struct inventory *inventory, const char *format, ...)
 	va_end(args);
 }
 
-/* A number may be meant as a name. */
-static void note_name(struct inventory *inventory, pid_t pid)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "%d", pid);
-	if (inventory_has_name(inventory, name))
-		note_missing(inventory, "there is a VM that is called '%s': choose it by -p '\\%s'",
-			     name, name);
-}
-
 static bool has_vm_of(const struct inventory *inventory, const struct choice *part)
 {
 	const struct vm *vm;
@@ -255,7 +244,6 @@ static bool has_vm(struct inventory *inventory, struct process *process)
 	else
 		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
 			     process->pid);
-	note_name(inventory, process->pid);
 	return false;
 }
 
@@ -271,8 +259,6 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 		process = inventory_find_process(inventory, pid);
 		if (!process)
 			process = inventory_find(inventory, pid);
-		if (!process)
-			note_name(inventory, pid);
 		return process && (may_come || has_vm(inventory, process));
 	}
 	if (may_come || has_vm_of(inventory, part))

@@ -828,27 +828,6 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
-static bool has_name(const struct inventory *inventory, const char *name)
-{
-	const struct host *host = inventory->host;
-	struct identity identity;
-	struct proc_list list;
-	bool found = false;
-	size_t i;
-
-	if (!host->list(host, &list)) {
-		for (i = 0; i < list.count && !found; i++) {
-			if (list.process[i].err)
-				continue;
-			identity.without_memory = false;
-			host->identify(host, list.process[i].pid, &identity);
-			found = !strcmp(identity.text[IDENTITY_NAME], name);
-		}
-	}
-	proc_list_free(&list);
-	return found;
-}
-
 static int look(struct inventory *inventory, struct process *process)
 {
 	int ret;
@@ -902,7 +881,6 @@ static const struct source processes = {
 	.where = "/proc",
 	.look = look,
 	.find = find,
-	.has_name = has_name,
 	.see_events = see_events,
 	.update = update,
 	.see_end = see_end,

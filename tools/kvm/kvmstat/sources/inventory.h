@@ -79,7 +79,6 @@ struct source {
 	void (*see_events)(struct inventory *inventory);
 	void (*update)(struct inventory *inventory, struct vm *vm);
 	bool (*see_end)(const struct inventory *inventory, struct vm *vm);
-	bool (*has_name)(const struct inventory *inventory, const char *name);
 	int (*read_threads)(const struct inventory *inventory, const struct process *process,
 			    struct proc_threads *threads);
 };
@@ -148,12 +147,6 @@ static inline bool inventory_is_denied(const struct inventory *inventory)
 
 /* One line that says what hides VMs, NULL if nothing does. The caller frees it. */
 char *inventory_explain_denied(const struct inventory *inventory);
-
-/* Whether a VM has that name, chosen or not. */
-static inline bool inventory_has_name(const struct inventory *inventory, const char *name)
-{
-	return inventory->source->has_name(inventory, name);
-}
 
 /* Marks what has ended, after inventory.events was readable. */
 static inline void inventory_see_events(struct inventory *inventory)

@@ -462,17 +462,6 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
-/* In any sample. */
-static bool has_name(const struct inventory *inventory, const char *name)
-{
-	const struct choice choice = { .name = { name, }, .num_names = 1, };
-	size_t position = replay.recording.position;
-	size_t found = find_sample(&choice, 0, false);
-
-	(void)inventory;
-	return go_back(position) && found != SIZE_MAX;
-}
-
 static bool see_end(const struct inventory *inventory, struct vm *vm)
 {
 	(void)inventory;
@@ -501,7 +490,6 @@ static const struct source recording_source = {
 	.where = "recording",
 	.look = look,
 	.find = find,
-	.has_name = has_name,
 	.see_end = see_end,
 	.read_threads = read_threads,
 };

@@ -518,27 +518,11 @@ static const struct image_stat few_vcpu_stats[] = {
 	{},
 };
 
-static void check_hint(run_command *run, const char *arguments, bool replays, bool expected)
-{
-	int status;
-	char *line = xasprintf("kvmstat %s", arguments);
-	char *output = replays ? output_of_replay(run, arguments, &status) :
-				 live(run, strstr(arguments, "-p") == arguments ? line : arguments,
-				      0, &status);
-
-	check(!strstr(output, "there is a VM that is called '42': choose it by -p '\\42'\n") ==
-	      !expected && status == STATUS_ERROR, "%s%s: %s", replays ? "replay " : "", arguments,
-	      expected ? "it is called so" : "nothing is called so");
-	free(output);
-	free(line);
-}
-
-/* It is no pid, unless there is a process of that pid as well. */
+/* A name that is a number. */
 static void test_numbers(void)
 {
 	char *output;
 	int status;
-	unsigned int i;
 
 	guests[0] = (struct guest) { .pid = 500, .name = "42", .vm_stats = few_vm_stats,
 				     .vcpu_stats = few_vcpu_stats, .vcpus = 1, };
@@ -547,13 +531,6 @@ static void test_numbers(void)
 	guests_start();
 	live_host = &guests_host;
 	record_scene("1 2");
-	for (i = 0; i < 2; i++) {
-		check_hint(command_stream, "-p 42 1", i, true);
-		check_hint(command_stream, "-p 42 -p 500 1", i, true);
-		check_hint(command_show, "show -p 42", i, true);
-		check_hint(command_list, "list -p 42", i, true);
-		check_hint(command_hist, "hist -p 43", i, false);
-	}
 	output = live(command_stream, "kvmstat -p \\42 1 2", 0, &status);
 	check_contains(output, " 500 kvm-500    1 ",
 		       "a name: it is that VM alone");
