@@ -508,8 +508,8 @@ static void report_refusals(struct inventory *inventory)
 		else if (kind == REFUSED_VM)
 			reason = xasprintf(VMM_ONLY ", which holds none of the VM");
 		else
-			reason = xasprintf(VMM_ONLY ", which holds none of %zu vCPUs",
-					   missing[kind]);
+			reason = xasprintf(VMM_ONLY ", which holds none of %zu vCPU%s",
+					   missing[kind], missing[kind] > 1 ? "s" : "");
 		if (count[kind] > 1)
 			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);
 		inventory_add_note(inventory,

@@ -945,12 +945,12 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which holds none of 1 vCPUs",
+		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which holds none of 1 vCPU",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
 	inventory_look(&inventory, vm->process);
-	check(vm->num_vcpus == 3 && fake.num_asked == 5 && inventory.num_problems == 1,
+	check(vm->num_vcpus == 3 && fake.num_asked == 6 && inventory.num_problems == 1,
 	      "held: one more is found later");
 	close_fd(100, 24);
 	inventory_look(&inventory, vm->process);

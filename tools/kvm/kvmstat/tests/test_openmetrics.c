@@ -854,6 +854,7 @@ static void test_many_short_ones(void)
 	guests[2].held = true;
 	guests_start();
 	set_values(&guests[1], 0, 5);
+	set_values(&guests[2], 0, 700);
 	for (i = 0; i < 100; i++) {
 		guests[1].dead = i % 2;
 		guests[2].dead = !(i % 2);
@@ -867,6 +868,7 @@ static void test_many_short_ones(void)
 	guests[1].dead = false;
 	now_ns += 2 * NSEC_PER_SEC;
 	expect_lines("kvm_vcpu_exits_total", "kvm_vcpu_exits_total{vm=\"a\"} 3\n"
+		     "kvm_vcpu_exits_total{vm=\"held too\"} 700\n"
 		     "kvm_vcpu_exits_total{vm=\"held\"} 5\n",
 		     "many short VMs: all have their values");
 	tear_down();
