@@ -616,12 +616,12 @@ static void test_chosen_labels(void)
 	guests_start();
 	identify();
 	expect_lines("kvm_vcpu_exits_total",
-		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\",vcpu=\"10\"} 1\n"
-		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\",vcpu=\"11\"} 2\n"
+		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"5\",vcpu=\"10\"} 1\n"
+		     "kvm_vcpu_exits_total{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"5\",vcpu=\"11\"} 2\n"
 		     "kvm_vcpu_exits_total{vm=\"b\",vcpu=\"10\"} 0\n",
 		     "chosen labels: on each series of a VM that has them");
 	expect_lines("kvmstat_vm_up",
-		     "kvmstat_vm_up{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"6\"} 1\n"
+		     "kvmstat_vm_up{vm=\"a\",uuid=\"\\\"1\",kubevirt_vmi=\"\\\"5\"} 1\n"
 		     "kvmstat_vm_up{vm=\"b\"} 1\n", "chosen labels: on what is not KVM's, too");
 	expect_lines("kvm_vm_info{vm=\"a\"",
 		     "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",kubevirt_namespace=\"\\\"4\",kubevirt_vmi=\"\\\"5\",pod_uid=\"\\\"6\"} 1\n",
