@@ -17,7 +17,7 @@
 #include "commands/command.h"
 #include "commands/top.h"
 #include "model/tracker.h"
-#include "render/render_screen.h"
+#include "render/screen.h"
 #include "render/terminal.h"
 #include "render/view.h"
 #include "sources/replay.h"

@@ -12,7 +12,6 @@
 
 #include "commands/command.h"
 #include "model/descriptions.h"
-#include "model/threads.h"
 #include "model/tracker.h"
 #include "model/watch.h"
 #include "render/render.h"

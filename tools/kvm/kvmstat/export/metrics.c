@@ -236,7 +236,7 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 		.scope = scope,
 		.type = type_of(desc),
 		.is_peak = statsfile_type(desc) == KVM_STATS_TYPE_PEAK,
-		.accounting = scope == SCOPE_VM ? ACCOUNTING_NONE : is_time(desc) ? ACCOUNTING_TIME :
+		.accounting = is_time(desc) ? ACCOUNTING_TIME :
 			      is_wait(desc) ? ACCOUNTING_READY : ACCOUNTING_NONE,
 		.name = name_metric(scope, desc),
 		.unit = unit_of(desc),

@@ -234,7 +234,7 @@ static void add_values(const struct statsfile_schema *schema, uint64_t *sums,
 	}
 }
 
-/* The running intervals are complete, as in all views: a fault of a minute is seen while it lasts. */
+/* Complete as in all views: a fault of a minute is seen while it lasts. */
 static int read_vcpu(const struct collector *collector, const struct vm *vm, size_t index,
 		     const struct running *running, uint64_t *values, struct statsfile_error *error)
 {

@@ -35,14 +35,20 @@ const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_RATES + RATE_INJECTIONS] = {
 		"INJ/s", "injections", "injections_per_s=injections", .drop = 16, .least = 8,
 	},
-	[COLUMN_QUANTILES + QUANTILE_READY] = { "READY99", "ready99", "ready99_ns=ready99", .drop = 12, },
-	[COLUMN_QUANTILES + QUANTILE_EXIT] = { "EXIT99", "exit99", "exit99_ns=exit99", .drop = 13, },
+	[COLUMN_QUANTILES + QUANTILE_READY] = {
+		"READY99", "ready99", "ready99_ns=ready99", .drop = 12,
+	},
+	[COLUMN_QUANTILES + QUANTILE_EXIT] = {
+		"EXIT99", "exit99", "exit99_ns=exit99", .drop = 13,
+	},
 	[COLUMN_TOP] = {
 		"TOP REASON", "reason", "top_reason=reason/name,top_reason_share=reason/share",
 		.drop = 11, .least = 10, .most = 22,
 		.left = true,
 	},
-	[COLUMN_SOURCE] = { "SOURCE", "source", "statistics_source=source", .drop = 17, .left = true, },
+	[COLUMN_SOURCE] = {
+		"SOURCE", "source", "statistics_source=source", .drop = 17, .left = true,
+	},
 	[COLUMN_NAME] = { "NAME", "name", "name", .left = true, },
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/descriptions.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "model/why.h"
 #include "render/format.h"
 #include "render/render.h"
@@ -414,7 +414,8 @@ static struct json_object *new_shares(const struct shares *shares)
 			continue;
 		if (!parts)
 			parts = new_object();
-		add_decimal(parts, column_info[COLUMN_SHARES + share].key, shares->part[share], true);
+		add_decimal(parts, column_info[COLUMN_SHARES + share].key, shares->part[share],
+			    true);
 	}
 	if (parts)
 		add_text(parts, "source", shares->by_cpu ? "proc" : "kvm");

@@ -12,7 +12,7 @@
 #include "render/layout.h"
 #include "render/movement.h"
 #include "render/overview.h"
-#include "render/render_screen.h"
+#include "render/screen.h"
 #include "util/text.h"
 
 /* One that has no line to spare. */
@@ -38,6 +38,67 @@ static const char * const thread_keys[] = {
 static const char * const vcpu_keys[] = { "q back", "? help", "p pause", "+ - interval", NULL, };
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
+
+/* Blank, all of it. */
+static void screen_clear(struct screen *screen)
+{
+	size_t i, cells = (size_t)screen->lines * screen->columns;
+
+	screen->cell = xreallocarray(screen->cell, cells, sizeof(*screen->cell));
+	for (i = 0; i < cells; i++)
+		screen->cell[i] = (struct screen_cell) { .character = L' ', };
+}
+
+void screen_free(struct screen *screen)
+{
+	free(screen->cell);
+	screen->cell = NULL;
+}
+
+/* What is beside the screen is cut off. */
+static void screen_put(struct screen *screen, unsigned int line, unsigned int column,
+		       wchar_t character, enum screen_style style)
+{
+	if (line < screen->lines && column < screen->columns)
+		screen->cell[(size_t)line * screen->columns + column] = (struct screen_cell) {
+			.character = character,
+			.style = style,
+		};
+}
+
+/* Returns the column behind the text. */
+__printf(5, 6)
+static unsigned int screen_print(struct screen *screen, unsigned int line, unsigned int column,
+				 enum screen_style style, const char *format, ...)
+{
+	const char *next;
+	wchar_t character;
+	unsigned int length;
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	for (next = text; (length = text_decode(next, &character)); next += length) {
+		if (!text_character_width(character))
+			continue;
+		screen_put(screen, line, column,
+			   character < 0x80 || screen->unicode ? character : L'?', style);
+		column += text_character_width(character);
+	}
+	free(text);
+	return column;
+}
+
+/* Of the whole line. */
+static void screen_set_style(struct screen *screen, unsigned int line, enum screen_style style)
+{
+	unsigned int column;
+
+	for (column = 0; line < screen->lines && column < screen->columns; column++)
+		screen->cell[(size_t)line * screen->columns + column].style = style;
+}
 
 static unsigned int at_most(unsigned int number, unsigned int limit)
 {
@@ -529,7 +590,7 @@ void render_screen(struct screen *screen, struct view *view)
 	struct message message;
 	unsigned int others;
 
-	screen_clear(screen, screen->lines, screen->columns);
+	screen_clear(screen);
 	if (view->help) {
 		render_help(screen, view);
 		return;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/descriptions.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "render/format.h"
 #include "render/layout.h"
 #include "render/movement.h"
@@ -178,7 +178,8 @@ static void render_sample(struct output *output, const struct tracked_vm *vm)
 		     quiet ? ": nothing moved" : "");
 	for (i = 0; i < NUM_SCOPES; i++) {
 		scope = scope_order[i];
-		grid_print(&grid, scope_names[scope], &rows[scope], model->elapsed_ns, output->file);
+		grid_print(&grid, scope_names[scope], &rows[scope], model->elapsed_ns,
+			   output->file);
 		free(rows[scope].row);
 	}
 	free(name);

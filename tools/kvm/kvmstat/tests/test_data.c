@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/util.h"
@@ -132,7 +132,9 @@ static void draw_vms(void)
 		},
 	};
 	struct tracked_vm running = fixture.tracked, by_proc = fixture.closed;
-	struct tracked_vm ended = { .pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm", };
+	struct tracked_vm ended = {
+		.pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm",
+	};
 	const struct tracked_vm *vm[] = { &running, &by_proc, &fixture.closed, &ended, };
 
 	running.rates = rates;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "render/render_screen.h"
+#include "render/screen.h"
 #include "tap.h"
 #include "util/util.h"
 

@@ -528,10 +528,9 @@ TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
 		.slot = AREA_SLOT,
 		.dirty_bitmap = dirty,
 	};
-	/* The TDP MMU of 5.10 has no fast path. */
 	struct faults fast = {
 		.fixed = TOUCHED,
-		.fast = self->m.mmu == TDP ? 0 : TOUCHED,
+		.fast = TOUCHED,
 	};
 
 	if (cpu_logs_dirty_pages())

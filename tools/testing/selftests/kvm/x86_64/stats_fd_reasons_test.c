@@ -127,7 +127,8 @@ TEST_F(nested, runs_that_the_cpu_refuses_have_the_reason_entry_failure)
 /* An instruction that is an exit, and its reason. */
 struct entry {
 	const char *reason, *code, *end;
-	int intercept;			/* that L1 sets for its L2 */
+	int intercept;			/* that L1 sets for its L2 on AMD */
+	__u32 primary, secondary;	/* the controls that it sets on Intel */
 };
 
 #define L1_ENTRY(name, text)						\
@@ -142,6 +143,10 @@ L1_ENTRY(l1_invd, "invd");
 L1_ENTRY(l1_rdpmc, "rdpmc");
 L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
 L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
+L1_ENTRY(l1_xsetbv, "mov $1, %eax\n	xsetbv");
+L1_ENTRY(l1_vmptrst, "vmptrst -8(%rsp)");
+L1_ENTRY(l1_invept, "invept -16(%rsp), %rcx");
+L1_ENTRY(l1_invvpid, "invvpid -16(%rsp), %rcx");
 
 static const struct entry svm_entries_of_l1[] = {
 	ENTRY("vm_insn", l1_vmload),
@@ -149,14 +154,36 @@ static const struct entry svm_entries_of_l1[] = {
 	ENTRY("invlpg", l1_invlpga),
 	ENTRY("wbinvd", l1_invd),
 	ENTRY("rdpmc", l1_rdpmc),
+	{ }
 };
 
-#define CPUID_MONITOR		(1 << 3)	/* in leaf 1, ECX */
+/* INVEPT and INVVPID exist if their control does. */
+static const struct entry vmx_entries_of_l1[] = {
+	ENTRY("vm_insn", l1_vmptrst),
+	ENTRY("vm_insn", l1_invept, .secondary = SECONDARY_EXEC_ENABLE_EPT),
+	ENTRY("vm_insn", l1_invvpid, .secondary = SECONDARY_EXEC_ENABLE_VPID),
+	ENTRY("wbinvd", l1_invd),
+	{ }
+};
+
+/* In leaf 1, ECX. */
+#define CPUID_MONITOR		(1U << 3)
+#define CPUID_XSAVE		(1U << 26)
+
+static bool cpu_has(unsigned int feature)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & feature);
+}
 
 static const struct entry monitor_entries_of_l1[] = {
 	ENTRY("monitor", l1_monitor),
 	ENTRY("mwait", l1_mwait),
+	{ }
 };
+
+static const struct entry xsetbv_entry = ENTRY("xsetbv", l1_xsetbv);
 
 /*
  * L1 gets control at the instruction, which L2 does not execute. KVM itself may leave STGI
@@ -175,6 +202,14 @@ STATS_GUEST_CODE(l2_lidt, "lidt (%rdi)\n");
 STATS_GUEST_CODE(l2_lgdt, "lgdt (%rdi)\n");
 STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
 STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
+STATS_GUEST_CODE(l2_rdtscp, "rdtscp\n");
+STATS_GUEST_CODE(l2_write_protect, "mov %cr0, %rax\n	xor $0x10000, %eax\n	mov %rax, %cr0\n");
+STATS_GUEST_CODE(l2_rdpmc, "rdpmc\n");
+STATS_GUEST_CODE(l2_invlpg, "invlpg (%rdi)\n");
+STATS_GUEST_CODE(l2_nop, "nop\n	nop\n");
+STATS_GUEST_CODE(l2_rdrand, "rdrand %eax\n");
+STATS_GUEST_CODE(l2_rdseed, "rdseed %eax\n");
+STATS_GUEST_CODE(l2_invpcid, "invpcid (%rdi), %rax\n");
 
 static const struct entry svm_entries_of_l2[] = {
 	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
@@ -190,10 +225,57 @@ static const struct entry svm_entries_of_l2[] = {
 	ENTRY("descriptor_table", l2_lgdt, .intercept = INTERCEPT_LOAD_GDTR),
 	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
 	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
+	ENTRY("cr_access", l2_write_protect, .intercept = INTERCEPT_SELECTIVE_CR0),
+	{ }
 };
 
-static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *n,
-			      const struct entry *e)
+static const struct entry vmx_entries_of_l2[] = {
+	ENTRY("rdtsc", l2_rdtsc, .primary = CPU_BASED_RDTSC_EXITING),
+	ENTRY("rdtsc", l2_rdtscp, .primary = CPU_BASED_RDTSC_EXITING,
+	      .secondary = SECONDARY_EXEC_ENABLE_RDTSCP),
+	ENTRY("rdpmc", l2_rdpmc, .primary = CPU_BASED_RDPMC_EXITING),
+	ENTRY("pause", l2_pause, .primary = CPU_BASED_PAUSE_EXITING),
+	ENTRY("invlpg", l2_invlpg, .primary = CPU_BASED_INVLPG_EXITING),
+	ENTRY("invpcid", l2_invpcid, .primary = CPU_BASED_INVLPG_EXITING,
+	      .secondary = SECONDARY_EXEC_ENABLE_INVPCID),
+	ENTRY("monitor_trap", l2_nop, .primary = CPU_BASED_MONITOR_TRAP),
+	ENTRY("descriptor_table", l2_sidt, .secondary = SECONDARY_EXEC_DESC),
+	ENTRY("descriptor_table", l2_sldt, .secondary = SECONDARY_EXEC_DESC),
+	ENTRY("rdrand", l2_rdrand, .secondary = SECONDARY_EXEC_RDRAND_EXITING),
+	ENTRY("rdrand", l2_rdseed, .secondary = SECONDARY_EXEC_RDSEED_EXITING),
+	{ }
+};
+
+/* Whether L1 may set the controls, if it is Intel's. */
+static bool has_controls(struct __test_metadata *_metadata, const struct nested *n,
+			 const struct entry *e)
+{
+	__u32 primary = e->primary | (e->secondary ? CPU_BASED_ACTIVATE_SECONDARY_CONTROLS : 0);
+
+	return n->vmcb ||
+	       (!(primary & ~(get_msr(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS) >> 32)) &&
+		!(e->secondary & ~(get_msr(_metadata, n->vcpu,
+					   MSR_IA32_VMX_PROCBASED_CTLS2) >> 32)));
+}
+
+static void intercept(struct __test_metadata *_metadata, struct nested *n,
+		      const struct entry *e)
+{
+	if (n->vmcb) {
+		write_vmcb(n->vmcb, false);
+		n->vmcb->control.intercept |= 1UL << e->intercept;
+		return;
+	}
+	write_field(_metadata, n->vcpu, CPU_BASED_VM_EXEC_CONTROL,
+		    control(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS, e->primary |
+			    (e->secondary ? CPU_BASED_ACTIVATE_SECONDARY_CONTROLS : 0)));
+	write_field(_metadata, n->vcpu, SECONDARY_VM_EXEC_CONTROL,
+		    control(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS2, e->secondary));
+}
+
+/* Returns the exits of the reason that L1 has by the instruction. */
+static __u64 run_entry(struct __test_metadata *_metadata, struct nested *n,
+		       const struct entry *e)
 {
 	__u64 before = exits_by(_metadata, n->vcpu, e->reason);
 
@@ -202,55 +284,79 @@ static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *
 				     lm_gpa(NESTED_CONTROL), 0)) {
 		TH_LOG("%s", e->reason);
 	}
-	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-		TH_LOG("%s", e->reason);
+	return exits_by(_metadata, n->vcpu, e->reason) - before;
+}
+
+static void expect_exits_of_l1(struct __test_metadata *_metadata, struct nested *n,
+			       const struct entry *e)
+{
+	for (; e->reason; e++) {
+		if (!has_controls(_metadata, n, e))
+			continue;
+		EXPECT_EQ(1UL, run_entry(_metadata, n, e)) TH_LOG("%s", e->reason);
 	}
 }
 
 TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
 {
-	unsigned int i;
-
-	if (!self->n.vmcb)
-		SKIP(return, "these are AMD's instructions");
-	for (i = 0; i < ARRAY_SIZE(svm_entries_of_l1); i++)
-		expect_exit_of_l1(_metadata, &self->n, &svm_entries_of_l1[i]);
+	expect_exits_of_l1(_metadata, &self->n,
+			   self->n.vmcb ? svm_entries_of_l1 : vmx_entries_of_l1);
 }
 
 /* Without them in the CPU they are an exception, of which L1 dies. */
 TEST_F(nested, monitor_and_mwait_are_exits_of_their_reasons)
 {
-	unsigned int eax, ebx, ecx, edx, i;
-
-	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & CPUID_MONITOR))
+	if (!cpu_has(CPUID_MONITOR))
 		SKIP(return, "the CPU has neither instruction");
-	for (i = 0; i < ARRAY_SIZE(monitor_entries_of_l1); i++)
-		expect_exit_of_l1(_metadata, &self->n, &monitor_entries_of_l1[i]);
+	expect_exits_of_l1(_metadata, &self->n, monitor_entries_of_l1);
+}
+
+#define CR4_OSXSAVE		(1UL << 18)
+
+/* KVM has SVM intercept it, but QEMU's SVM does not. */
+#define NOT_EMULATED		"an emulator, which does not intercept it"
+
+TEST_F(nested, xsetbv_is_an_exit_of_its_reason)
+{
+	struct kvm_sregs sregs;
+	__u64 exits;
+
+	if (!cpu_has(CPUID_XSAVE))
+		SKIP(return, "the CPU has no XSAVE");
+	ASSERT_EQ(0, ioctl(self->n.vcpu->fd, KVM_GET_SREGS, &sregs));
+	sregs.cr4 |= CR4_OSXSAVE;
+	ASSERT_EQ(0, ioctl(self->n.vcpu->fd, KVM_SET_SREGS, &sregs));
+	exits = run_entry(_metadata, &self->n, &xsetbv_entry);
+	if (stats_arch_svm() && !exits)
+		SKIP(return, NOT_EMULATED);
+	EXPECT_EQ(1UL, exits);
 }
 
 TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reason)
 {
 	struct nested *n = &self->n;
-	const struct entry *e = svm_entries_of_l2;
+	const struct entry *e = n->vmcb ? svm_entries_of_l2 : vmx_entries_of_l2;
 	__u64 before;
 
-	if (!n->vmcb)
-		SKIP(return, "these are AMD's intercepts");
-	for (; e < svm_entries_of_l2 + ARRAY_SIZE(svm_entries_of_l2); e++) {
-		write_vmcb(n->vmcb, false);
-		n->vmcb->control.intercept |= 1UL << e->intercept;
+	for (; e->reason; e++) {
+		if (!has_controls(_metadata, n, e))
+			continue;
+		intercept(_metadata, n, e);
 		set_l2(_metadata, n, e->code, e->end);
 		before = exits_by(_metadata, n->vcpu, e->reason);
 		start_l1(_metadata, n, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu)) {
+			TH_LOG("%s", e->reason);
+		}
 		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l2), e->reason);
+			TH_LOG("%s", e->reason);
 		}
 	}
 }
 
 STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
 STATS_GUEST_CODE(l1_rsm, "rsm\n");
+STATS_GUEST_CODE(l1_ud2, "ud2\n");
 
 /* KVM answers with an exception, of which L1 dies without a handler. */
 static void expect_death(struct __test_metadata *_metadata, struct nested *n,
@@ -285,6 +391,42 @@ TEST_F(nested, rsm_is_an_exit_of_its_reason)
 	if (!n->vmcb)
 		SKIP(return, "on Intel it is an exception");
 	expect_death(_metadata, n, "rsm", l1_rsm, l1_rsm_end);
+}
+
+TEST_F(nested, death_of_l1_has_the_reason_shutdown)
+{
+	expect_death(_metadata, &self->n, "shutdown", l1_ud2, l1_ud2_end);
+}
+
+/* By a descriptor of a TSS, behind that of the code. */
+#define TSS_SELECTOR_OF_GUEST	0x10
+STATS_GUEST_CODE(switch_task, ".code16\n	ljmp $0x10, $0\n.code64\n");
+
+/* The state of the guest is to go where it has no memory: KVM gives up. */
+TEST(task_switch_has_its_reason)
+{
+	const __u64 available_tss = 0x67 | GUEST_MEMORY << 16 | 0x89ULL << 40;
+	struct guest guest = { };
+	struct kvm_sregs sregs;
+	struct guest_vcpu *v;
+	__u64 *gdt;
+
+	guest_create(_metadata, &guest, 1);
+	guest_put_code(_metadata, &guest, switch_task, switch_task_end);
+	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+	gdt = guest.memory + (GUEST_CODE - GUEST_MEMORY) + GUEST_CODE_SIZE;
+	memcpy(gdt, guest.memory + STATS_GDT, TSS_SELECTOR_OF_GUEST);
+	gdt[TSS_SELECTOR_OF_GUEST / 8] = available_tss;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
+	sregs.gdt.base = GUEST_CODE + GUEST_CODE_SIZE;
+	sregs.gdt.limit = TSS_SELECTOR_OF_GUEST + 7;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0));
+	if (stats_arch_svm() && !exits_by(_metadata, v, "task_switch"))
+		SKIP(return, NOT_EMULATED);
+	EXPECT_EQ((__u32)KVM_EXIT_INTERNAL_ERROR, v->run->exit_reason);
+	EXPECT_EQ(1UL, exits_by(_metadata, v, "task_switch"));
 }
 
 TEST_HARNESS_MAIN
