@@ -764,52 +764,6 @@ static void test_flipped(void)
 	free(content.data);
 }
 
-/* Backwards and forwards. */
-static void test_seek(void)
-{
-	static const unsigned int steps[] = { 1, 63, 64, 65, 300, };
-	struct recording_source source = { .fd = -1, };
-	struct recording_writer writer = {};
-	const struct recording_host host = { .version = "text", };
-	struct statsfile_error error;
-	struct recording recording;
-	struct content content = {};
-	size_t i, at = 0, wrong = 0;
-	struct snapshot snapshot;
-
-	recording_begin(&writer, &host);
-	for (i = 0; i < 1000; i++) {
-		snapshot = (struct snapshot) { .monotonic_ns = i + 1, .num_vms = 1, };
-		snapshot.vm = xcalloc(1, sizeof(*snapshot.vm));
-		*snapshot.vm = (struct recorded_vm) {
-			.serial = 1 + i / 10,
-			.pid = 7,
-			.id = "-",
-			.num_vcpus_counted = i % 7,
-		};
-		snprintf(snapshot.vm->name, sizeof(snapshot.vm->name), "%zu", i / 3);
-		content.digest[i] = digest(&snapshot);
-		recording_add(&writer, &snapshot);
-	}
-	source.memory = writer.block.data;
-	source.size = writer.block.size;
-	if (recording_open(&recording, &source, &error))
-		abort();
-	check_number(recording.num_samples, 1000, "seek: all samples are there");
-	for (i = 0; i < 1000; i++)
-		wrong += recording_seek(&recording, i, &error) ||
-			 digest(&recording.now) != content.digest[i];
-	check_number(wrong, 0, "seek: one after the other");
-	for (i = 0; i < 5000; i++) {
-		wrong += recording_seek(&recording, at, &error) ||
-			 digest(&recording.now) != content.digest[at];
-		at = (i & 8 ? at + 1000 - steps[i % 5] : at + steps[i % 5]) % 1000;
-	}
-	check_number(wrong, 0, "seek: everywhere from everywhere");
-	recording_close(&recording);
-	recording_writer_free(&writer);
-}
-
 /* Recordings by hand. */
 
 static const char text[] = "text";
@@ -1586,7 +1540,6 @@ int main(void)
 	test_round_trip();
 	test_truncated();
 	test_flipped();
-	test_seek();
 	test_host_name();
 	test_made();
 	test_hostile_vms();
