@@ -89,7 +89,7 @@ int parse_interval(int argc, char **argv, struct interval *interval)
 	return STATUS_OK;
 }
 
-/* What this host shows of its processes. */
+/* Checks how much of this host's processes /proc shows. */
 static int look_at_proc(struct inventory *inventory)
 {
 	if (!proc_is_ours(this_host.proc)) {
@@ -162,7 +162,7 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
-/* Of a recording it ends with the sample that is meant; of the first there is nothing before. */
+/* A recording's first sample has no interval before it. */
 int take_look(struct tracker *tracker, uint64_t interval_ns)
 {
 	const struct recording *recording = replay_recording();
@@ -175,7 +175,7 @@ int take_look(struct tracker *tracker, uint64_t interval_ns)
 	if (status != STATUS_OK || first || (!recording && !tracker->num_vms))
 		return status;
 	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : interval_ns));
-	/* What has come with that sample is there, whatever the time since the one before. */
+	/* Scan again, however short the interval was. */
 	if (recording)
 		tracker->scanned_ns = 0;
 	return sample_tracked(tracker);
@@ -183,7 +183,7 @@ int take_look(struct tracker *tracker, uint64_t interval_ns)
 
 int inventory_status(struct inventory *inventory)
 {
-	/* Of what has come since the last sample as well. */
+	/* Problems may have come since the last sample. */
 	print_problems(inventory);
 	if (inventory->incomplete || (inventory_is_denied(inventory) && !inventory->found_any))
 		return STATUS_ERROR;
@@ -196,7 +196,7 @@ void print_denied(const struct inventory *inventory)
 
 	if (denied)
 		print_error("%s", denied);
-	/* For a program an empty answer is one. */
+	/* A program takes an empty list as the answer. */
 	else if (!inventory->num_vms && !inventory->num_problems && render == &text_renderer)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
@@ -247,7 +247,7 @@ static bool has_vm(struct inventory *inventory, struct process *process)
 	return false;
 }
 
-/* Of a recording all that is said of a process is that it is not there. */
+/* In a recording the only problem with a process is that it does not exist. */
 static bool is_there(struct inventory *inventory, const struct choice *part, bool may_come)
 {
 	pid_t pid = choice_process(part);
@@ -268,7 +268,7 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	return false;
 }
 
-/* Others were chosen as well, and were there for longer. */
+/* Other chosen VMs exist for longer. */
 static void note_ended(struct inventory *inventory, const struct choice *part)
 {
 	pid_t pid = choice_process(part);
@@ -412,7 +412,7 @@ static bool has_stayed(struct wait *wait)
 static void wait_on(struct wait *wait)
 {
 	inventory_forget_dead(wait->tracker->inventory);
-	/* What comes then is new: what it has counted was counted since. */
+	/* A VM that comes now is new: all that it has counted is of this time. */
 	if (!wait->is_there)
 		wait->tracker->from_zero = true;
 }
@@ -496,7 +496,7 @@ static int output_error(void)
 		return 0;
 	if (poll(&output, 1, 0) > 0 && output.revents & POLLERR)
 		return -EPIPE;
-	/* What is not open for that says so of nothing as well. */
+	/* A descriptor that is not open for writing fails with zero bytes, too. */
 	return write(STDOUT_FILENO, "", 0) < 0 ? -errno : -EIO;
 }
 

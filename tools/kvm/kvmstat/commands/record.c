@@ -258,7 +258,7 @@ static int take_file(int fd, const char *path)
 	return STATUS_OK;
 }
 
-/* Of nothing that is there anything is lost, unless that is asked for. */
+/* Overwrites a file only if --force asks for it. */
 static int open_file(const char *path, bool force)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? 0 : O_EXCL);
