@@ -845,11 +845,15 @@ static int look(struct inventory *inventory, struct process *process)
 		mark_dead(inventory);
 		report_refusals(inventory);
 	}
-	if (ret != -EAGAIN)
+	if (ret != -EAGAIN) {
+		inventory->is_unanswered = false;
 		return ret;
-	/* What was found before is still there. */
-	inventory_add_note(inventory,
-			   xasprintf("the process that finds VMs, kvmstat-broker, does not answer: new VMs are not shown"));
+	}
+	/* What was found before is still there. A late answer may come by the next scan. */
+	if (inventory->is_unanswered)
+		inventory_add_note(inventory,
+				   xasprintf("the process that finds VMs, kvmstat-broker, does not answer: new VMs are not shown"));
+	inventory->is_unanswered = true;
 	return 0;
 }
 
