@@ -214,17 +214,6 @@ static void note_missing(struct inventory *inventory, const char *format, ...)
 	va_end(args);
 }
 
-/* A number may be meant as a name. */
-static void note_name(struct inventory *inventory, pid_t pid)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "%d", pid);
-	if (inventory_has_name(inventory, name))
-		note_missing(inventory, "there is a VM that is called '%s': choose it by -p '\\%s'",
-			     name, name);
-}
-
 static bool has_vm_of(const struct inventory *inventory, const struct choice *part)
 {
 	const struct vm *vm;
@@ -255,7 +244,6 @@ static bool has_vm(struct inventory *inventory, struct process *process)
 	else
 		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
 			     process->pid);
-	note_name(inventory, process->pid);
 	return false;
 }
 
@@ -271,8 +259,6 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 		process = inventory_find_process(inventory, pid);
 		if (!process)
 			process = inventory_find(inventory, pid);
-		if (!process)
-			note_name(inventory, pid);
 		return process && (may_come || has_vm(inventory, process));
 	}
 	if (may_come || has_vm_of(inventory, part))
@@ -358,7 +344,6 @@ bool has_no_statistics(const struct inventory *inventory)
 	return any;
 }
 
-/* Where there are only sums, or no statistics, it may have one. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
 {
 	pid_t pid = choice_process(choice);
@@ -366,9 +351,7 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_sums(inventory->vm[i]))
-			why = " by itself, debugfs has sums of all";
-		else if (!vm_has_statistics(inventory->vm[i]))
+		if (!vm_has_statistics(inventory->vm[i]))
 			why = " of which anything is known";
 	}
 	if (pid)
@@ -391,6 +374,7 @@ int no_statistics_error(void)
  * to be there for that long.
  */
 #define STAYS (100 * MSEC)
+#define LOOK_AGAIN (20 * MSEC)
 
 struct wait {
 	struct tracker *tracker;
@@ -438,7 +422,6 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
 	uint64_t now_ns, next_ns = 0;
-	bool pending;
 	int status;
 
 	for (;;) {
@@ -452,7 +435,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}
-		pending = inventory_see_events(inventory, NULL);
+		inventory_see_events(inventory);
 		print_problems(inventory);
 		if (has_stayed(wait))
 			return STATUS_OK;
@@ -465,9 +448,8 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			return STATUS_ERROR;
 		}
 		wait_on(wait);
-		pending |= wait->is_there;
 		if (pause_until(wait->signals, inventory->events,
-				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
+				wait->is_there ? now_ns + LOOK_AGAIN : next_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;
 			status = replay_status();
 			return status == STATUS_OK ? inventory_status(inventory) : status;

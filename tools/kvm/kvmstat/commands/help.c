@@ -50,6 +50,9 @@ static const char libraries[] = ""
 #ifdef HAVE_ZLIB
 	" zlib"
 #endif
+#ifdef HAVE_SECCOMP
+	" libseccomp"
+#endif
 #ifdef HAVE_SYSTEMD
 	" libsystemd"
 #endif

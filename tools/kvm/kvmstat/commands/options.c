@@ -258,7 +258,7 @@ static int take_option(int option, struct options *options)
 	case 'p':
 		return choose(options, optarg);
 	case 'c':
-		if (parse_number(optarg, 0, VCPU_SUM - 1, &number))
+		if (parse_number(optarg, 0, INT_MAX - 1, &number))
 			return usage_error("'%s' is not a vCPU's number", optarg);
 		options->vcpu = number;
 		return STATUS_OK;

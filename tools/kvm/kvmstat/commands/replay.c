@@ -137,7 +137,7 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 	struct options options;
 	int status;
 
-	if (argc > 1 && argv[1][0] != '-') {
+	if (argc > 1 && (argv[1][0] != '-' || !argv[1][1])) {
 		/* The file may stand in front of them, too. */
 		char *file = argv[1];
 

@@ -108,8 +108,7 @@ static void look_at_thing(struct watch *watch, struct watched_vm *watched,
 	if (!watched_look(&watched->thing[thing], target, watch->rule.window_ns, &now,
 			  &event.growth))
 		return;
-	/* Sums have no number. */
-	if (target->scope == SCOPE_VCPU && vm->vcpu[vcpu].number != VCPU_SUM)
+	if (target->scope == SCOPE_VCPU)
 		event.vcpu = vm->vcpu[vcpu].number;
 	show_event(watch, &event);
 	if (++watch->num_events == watch->options->count)

@@ -159,7 +159,7 @@ static int look(struct collector *collector)
 
 void collector_events(struct collector *collector)
 {
-	inventory_see_events(collector->inventory, NULL);
+	inventory_see_events(collector->inventory);
 	forget_dead(collector);
 	take_new(collector);
 }
@@ -320,7 +320,7 @@ static int collect_each(struct collector *collector, const struct vm *vm,
 static int collect_vcpus(struct collector *collector, struct exported_vm *exported,
 			 struct scrape_vm *scrape, struct statsfile_error *error)
 {
-	bool each = collector->options.per_vcpu && !vm_has_sums(exported->vm);
+	bool each = collector->options.per_vcpu;
 	struct scrape_group *group = &scrape->group[SCOPE_VCPU];
 	const struct running *running = NULL;
 	const struct vm *vm = exported->vm;

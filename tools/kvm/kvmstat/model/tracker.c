@@ -255,8 +255,6 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	size_t i;
 
 	tracked->rates.shares = shares_of_threads(before, after, now_ns - tracked->threads_ns);
-	if (vm_has_sums(tracked->vm))
-		tracked->vcpu[0].rates.shares = tracked->rates.shares;
 	tracked->vcpu = xreallocarray(tracked->vcpu, tracked->num_tracked_vcpus + now->count,
 				      sizeof(*tracked->vcpu));
 	tracked->num_tracked_threads = 0;
@@ -564,6 +562,9 @@ static bool lacks_vcpus(const struct inventory *inventory)
 	return false;
 }
 
+/* How soon to look again at a process that makes a VM. */
+#define LOOK_AGAIN_NS (NSEC_PER_SEC / 50)
+
 /* Returns whether to look again soon: it may have come and gone within one interval. */
 static bool look_meanwhile(struct tracker *tracker, bool closely)
 {
@@ -571,16 +572,15 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 	struct process *process = only_process(tracker);
 	size_t count = count_objects(inventory);
 	uint64_t now_ns;
-	bool pending;
+	bool pending = false;
 
-	pending = inventory_see_events(inventory, process);
-	/* see_events() has scanned the processes that make VMs. */
+	inventory_see_events(inventory);
 	if (closely && process)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
 	scan(tracker);
 	if (process)
-		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
+		pending = lacks_vcpus(inventory) || count_objects(inventory) != count;
 	now_ns = time_source->now_ns();
 	sample_vms(tracker, now_ns, false);
 	if (tracker->stands_still)
@@ -596,7 +596,7 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 	uint64_t step_ns;
 
 	for (;;) {
-		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
+		step_ns = pending ? time_source->now_ns() + LOOK_AGAIN_NS :
 				    tracker->tried_ns + NSEC_PER_SEC;
 		if (step_ns > end_ns || tracker_has_ended(tracker))
 			step_ns = end_ns;

@@ -153,9 +153,7 @@ static const char *sort_mark(const struct view *view)
 static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
 			const char *word)
 {
-	if (vcpu->number == VCPU_SUM)
-		snprintf(text, VCPU_NAME_SIZE, "%s", *word ? "sum of vCPUs" : "sum");
-	else if (vcpu->number >= TRACKED_THREAD)
+	if (vcpu->number >= TRACKED_THREAD)
 		snprintf(text, VCPU_NAME_SIZE, "t%u", vcpu->number - TRACKED_THREAD);
 	else
 		snprintf(text, VCPU_NAME_SIZE, "%s%u", word, vcpu->number);
