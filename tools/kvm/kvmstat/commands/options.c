@@ -94,7 +94,7 @@ static const struct option_info {
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
 	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
-	  "those with most of that first, or text in its order:", false, 0, },
+	  "sort by that, numbers from the highest:", false, 0, },
 	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
 	  "only statistics whose name it fits", false, 0, },
