@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics files are had and read without waiting for a vCPU, whatever
- * that is doing inside of KVM_RUN: one that looks at a VM that hangs must not
- * hang itself.
+ * KVM's statistics files can be opened and read without waiting for a vCPU, whatever it does
+ * inside KVM_RUN: a monitor must not hang with a VM that hangs.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -12,14 +11,13 @@
 #include "stats_fd_sleep.h"
 #include "stats_fd_userfault.h"
 
-/* What a file may take to be had and read, open to close: the median of these. */
+/* The time to open, read and close a file: the median of so many attempts. */
 #define ATTEMPTS		101
 #define MEDIAN_NS		(10 * 1000 * 1000)
 
-/* What no attempt takes that does not wait, on a machine however busy. */
+/* On a busy machine, an attempt that does not wait takes less. */
 #define NOT_WAITING_SECONDS	5
 
-/* Exits of a vCPU after which it surely runs. */
 #define EXITS			100
 
 /* A VM whose vCPU is inside of KVM_RUN. */
@@ -131,13 +129,13 @@ FIXTURE_TEARDOWN(busy)
 	guest_destroy(&b->guest);
 }
 
-/* Where a file is had from, and what it has to be like. */
+/* A VM or vCPU, and the expected content of its file. */
 struct source {
 	int fd;
 	const struct stats_file *file;
 };
 
-/* Have, read and close a file: its constant part and as much data. */
+/* Open, read and close a file. Compare all except the data. */
 static int get_and_read(const struct source *s)
 {
 	const struct stats_file *f = s->file;
@@ -179,8 +177,8 @@ static __u64 now_ns(void)
 }
 
 /*
- * A kernel that checks each access of its own to memory takes its time for it. Which
- * one does is a question that takes long itself.
+ * A kernel with KASAN or KCSAN is slower. Check for it only if needed, because the check
+ * itself takes long.
  */
 static bool takes_too_long(__u64 ns)
 {
@@ -190,8 +188,8 @@ static bool takes_too_long(__u64 ns)
 }
 
 /*
- * 0, a negative errno, or -ETIME if most attempts take too long. One that waits
- * for good ends the process, by the signal of the alarm.
+ * Return 0, a negative errno, or -ETIME if most attempts take too long. If one waits for good,
+ * SIGALRM ends the process.
  */
 static int measure(const struct source *s)
 {
@@ -216,7 +214,7 @@ static int measure_in_child(void *arg)
 	return measure(arg);
 }
 
-TEST_F(busy, has_its_file_read_at_once_by_this_process_and_another)
+TEST_F(busy, file_is_opened_and_read_at_once_by_two_processes)
 {
 	struct busy *b = &self->b;
 	struct source vcpu = { b->vcpu->fd, &b->vcpu->file }, vm = { b->guest.vm, &b->vm };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A vCPU in 64-bit mode for the tests of x86's statistics, whose page tables
- * the test writes itself: what a guest costs in page faults, shadow pages and
- * nested runs can then be told to the digit.
+ * A vCPU in 64-bit mode for the tests of x86's statistics. The test writes the guest's page
+ * tables itself, and thus knows the exact number of page faults and shadow pages.
  */
 #ifndef SELFTEST_KVM_STATS_FD_LONG_MODE_H
 #define SELFTEST_KVM_STATS_FD_LONG_MODE_H
@@ -12,8 +11,8 @@
 #define LM_PAGE			4096UL
 
 /*
- * Guest-physical and, below 2 MB, virtual as well: one slot for all that the
- * CPU itself reads, and behind it some pages for the test.
+ * The guest-physical address of a slot that has all that the CPU itself reads, and some
+ * pages for the test. Below 2 MB, virtual addresses are the same.
  */
 #define LM_TABLES		0x100000UL
 enum lm_page {
@@ -27,18 +26,18 @@ enum lm_page {
 	LM_CODE,
 	LM_FAULT_HANDLER,
 	LM_STACK,
-	LM_FREE,	/* the first one that a test may use */
+	LM_FREE,	/* the first of eight pages for the test */
 	LM_PAGES = LM_FREE + 8,
 };
 
-/* 2 MB of virtual addresses that map nothing before lm_map(). */
+/* 2 MB of virtual addresses, unmapped until lm_map(). */
 #define LM_GVA			0x40000000UL
 
-/* A port for the end of the code, and one for the handler of page faults. */
+/* Ports for the end of the code and for the page fault handler. */
 #define LM_PORT_DONE		0x2f0
 #define LM_PORT_FAULT		0x42
 
-/* Accessed and dirty from the start, lest the first write is another fault. */
+/* Accessed and dirty, so that the first write is not another fault. */
 #define LM_PTE_PRESENT		0x1UL
 #define LM_PTE_FLAGS		(LM_PTE_PRESENT | 0x66UL)
 
@@ -46,7 +45,7 @@ enum lm_page {
 #define LM_CR4			0x20UL		/* PAE */
 #define LM_EFER			0x500UL		/* LMA, LME */
 
-/* Write to %rsi addresses from %rdi on, %rbx apart; then exit for good. */
+/* Write to %rsi addresses from %rdi on, %rbx apart, then exit. */
 STATS_GUEST_CODE(lm_code,
 		 "1:	movb %al, (%rdi)\n"
 		 "	addq %rbx, %rdi\n"
@@ -86,7 +85,7 @@ static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
 	lm_set_pte(t, LM_PT, page, gpa | LM_PTE_FLAGS);
 }
 
-/* Map the first 2 MB to themselves, by these four tables. */
+/* Map the first 2 MB to themselves with these four tables. */
 static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int pd, int pt)
 {
 	int i;
@@ -108,7 +107,7 @@ static inline void lm_write_page_tables(const struct lm_tables *t)
 #define LM_GDT_CODE		8
 #define LM_IDT_OFFSET		0x100
 
-/* @handler is below 4 GB, and has interrupts off. */
+/* Interrupts are off in the handler, whose address is below 4 GB. */
 static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 handler)
 {
 	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
@@ -143,8 +142,8 @@ static inline void lm_destroy_tables(struct lm_tables *t)
 }
 
 /*
- * All that the host supports; without it there is no 64-bit mode. And the timer's
- * deadline, which KVM does not list, for only its own interrupt controller has it.
+ * Enable all features of the host, among them 64-bit mode. Also enable the TSC deadline,
+ * which KVM does not list because it depends on the interrupt controller.
  */
 static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 {
@@ -165,7 +164,7 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	close(kvm);
 }
 
-/* Segments of 4 GB, all with one selector. */
+/* Set up segments of 4 GB with the same selector. */
 static inline void stats_set_flat_segments(struct kvm_sregs *sregs, __u16 selector)
 {
 	struct kvm_segment flat = {
@@ -185,7 +184,7 @@ static inline void stats_set_flat_segments(struct kvm_sregs *sregs, __u16 select
 	sregs->cs.type = 11;
 }
 
-/* Flat segments, 64-bit mode, @efer in addition. */
+/* Set up 64-bit mode with flat segments and additional bits of EFER. */
 static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
 {
 	struct kvm_sregs sregs;
@@ -209,7 +208,7 @@ static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
 }
 
-/* Returns the port by which the guest left. */
+/* Run until the guest writes to a port, and return the port. */
 static inline int lm_run(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	vcpu_run(_metadata, v, KVM_EXIT_IO);
@@ -223,7 +222,7 @@ static inline void lm_set_regs(struct __test_metadata *_metadata, struct guest_v
 	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, regs));
 }
 
-/* Write to @count addresses; returns the port by which that ended. */
+/* Let the guest write to @count addresses. Return the port of its exit. */
 static inline int lm_write(struct __test_metadata *_metadata,
 			   struct guest_vcpu *v, __u64 gva, __u64 count, __u64 stride)
 {
@@ -269,7 +268,7 @@ static inline void set_msr(struct __test_metadata *_metadata,
 	access_msr(_metadata, v, KVM_SET_MSRS, index, data);
 }
 
-/* 64-bit code: what is done, as often as %rsi says, and then the user exit. */
+/* 64-bit code: do @action as often as %rsi says, then the user exit. */
 #define LONG_MODE_LOOP(name, action)					\
 	STATS_GUEST_CODE(name,						\
 		"1:	" action "\n"					\
@@ -305,8 +304,7 @@ static inline void lm_start_loop(struct __test_metadata *_metadata, struct guest
 #define APIC_SPIV_ENABLED	0x100
 #define APIC_LVTT_DEADLINE	0x40000
 
-/* No vCPU has it. */
-#define APIC_ID_OF_NONE		77
+#define APIC_ID_OF_NONE		77	/* no vCPU has it */
 
 static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
@@ -316,7 +314,7 @@ static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct
 	set_msr(_metadata, v, MSR_X2APIC_LVTT, APIC_LVTT_DEADLINE | STATS_VECTOR);
 }
 
-/* As of a guest that writes to @msr so many times, and leaves. */
+/* Return the exits of a guest that writes to @msr @times times and exits. */
 static inline __u64 lm_exits_of_writes(struct __test_metadata *_metadata, struct guest *g,
 				       int times, __u32 msr, __u32 low, __u32 high)
 {
