@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parameter of kvm that has the time of vCPUs accounted for, for the tests of
+ * KVM's parameter that turns the accounting of vCPU time on and off, for the tests of
  * KVM's statistics files.
  */
 #ifndef SELFTEST_KVM_STATS_FD_SWITCH_H
@@ -21,7 +21,7 @@ static inline bool stats_time_is_on(struct __test_metadata *_metadata)
 	return on == 'Y';
 }
 
-/* Returns 0 or -errno. */
+/* Return 0 or a negative errno. */
 static inline int stats_time_turn(struct __test_metadata *_metadata, const char *value)
 {
 	int fd = open(STATS_TIME_PARAMETER, O_WRONLY | O_CLOEXEC), r;

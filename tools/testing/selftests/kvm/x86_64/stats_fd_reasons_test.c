@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exits of x86 by their reason, of guests that stats_fd_reasons_test does not have: in real
- * mode, on KVM's fast path, and nested.
+ * Exits by reason of x86 guests in real mode, on KVM's fast path, and nested.
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
 #include "stats_fd_nested.h"
 #include "stats_fd_reasons.h"
 
-/* How often a guest does what it does. */
 #define TIMES			50
 
 static __u64 exits_by(struct __test_metadata *_metadata, const struct guest_vcpu *v,
@@ -20,7 +18,7 @@ static __u64 exits_by(struct __test_metadata *_metadata, const struct guest_vcpu
 	return reason_of(_metadata, v, &r, name);
 }
 
-/* Data segments are as only an unrestricted guest can have them there. */
+/* Only an unrestricted guest of VMX can have these data segments in real mode. */
 static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
 {
 	struct kvm_sregs sregs;
@@ -34,8 +32,8 @@ static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
 }
 
-/* Where VMX cannot run real mode, each attempt counts as an exit. */
-TEST(entries_that_are_left_out_have_the_reason_emulation)
+/* If VMX cannot run real mode, KVM emulates instead of entering the guest. */
+TEST(emulation_instead_of_an_entry_counts_for_the_reason_emulation)
 {
 	bool emulated = !stats_arch_svm() &&
 			stats_parameter_is_off("kvm_intel", "unrestricted_guest");
@@ -51,7 +49,7 @@ TEST(entries_that_are_left_out_have_the_reason_emulation)
 		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	vcpu_complete_exit(_metadata, v);
 	reasons_read(_metadata, v, &r);
-	/* An entry that the host's scheduler interrupts is left out again. */
+	/* After a preemption KVM tries to enter again. */
 	EXPECT_LE(emulated ? (__u64)TIMES : 0UL, reason_of(_metadata, v, &r, "emulation"));
 	EXPECT_GE(emulated ? 2UL * TIMES : 0UL, reason_of(_metadata, v, &r, "emulation"));
 	EXPECT_EQ(emulated ? 0UL : (__u64)TIMES, reason_of(_metadata, v, &r, "io"));
@@ -72,8 +70,8 @@ FIXTURE_SETUP(nested)
 
 FIXTURE_TEARDOWN(nested) { }
 
-/* On Intel KVM enters the guest again itself. */
-TEST_F(nested, msr_writes_on_the_fast_path_have_their_reason)
+/* On Intel, the fast path enters the guest again. */
+TEST_F(nested, msr_writes_on_the_fast_path_count_for_msr_write)
 {
 	struct nested *n = &self->n;
 	__u64 before = exits_by(_metadata, n->vcpu, "msr_write");
@@ -87,53 +85,40 @@ TEST_F(nested, msr_writes_on_the_fast_path_have_their_reason)
 	reasons_expect(_metadata, n->vcpu);
 }
 
-TEST_F(nested, runs_of_l2_and_its_hypercalls_have_their_reasons)
+TEST_F(nested, runs_and_exits_of_l2_count_for_their_reasons)
 {
 	struct nested *n = &self->n;
 
-	set_l2(_metadata, n, l2, l2_end);
-	start_l1(_metadata, n, TIMES);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l2(n, l2, TIMES);
 	EXPECT_EQ((__u64)TIMES, exits_by(_metadata, n->vcpu, "vmrun"));
 	EXPECT_EQ((__u64)TIMES, exits_by(_metadata, n->vcpu, "hypercall"));
-}
-
-TEST_F(nested, halt_that_l1_handles_has_the_reason_hlt)
-{
-	struct nested *n = &self->n;
-
 	intercept_hlt(_metadata, n);
-	set_l2(_metadata, n, l2_halts, l2_halts_end);
-	start_l1(_metadata, n, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l2(n, l2_halts, 1);
 	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, "hlt"));
 }
 
-TEST_F(nested, runs_that_the_cpu_refuses_have_the_reason_entry_failure)
+TEST_F(nested, runs_that_the_cpu_refuses_count_for_entry_failure)
 {
 	struct nested *n = &self->n;
 	int i;
 
 	for (i = 0; i < TIMES; i++) {
-		set_l2(_metadata, n, l2, l2_end);
 		make_l2_invalid(_metadata, n);
-		start_l1(_metadata, n, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		run_l2(n, l2, 1);
 	}
 	EXPECT_EQ((__u64)TIMES, exits_by(_metadata, n->vcpu, "vmrun"));
 	EXPECT_EQ((__u64)TIMES, exits_by(_metadata, n->vcpu, "entry_failure"));
 }
 
-/* An instruction that is an exit, and its reason. */
+/* An instruction that exits, and its reason. */
 struct entry {
 	const char *reason, *code, *end;
-	int intercept;			/* that L1 sets for its L2 */
+	int intercept;			/* of L2, which L1 sets */
 };
 
 #define L1_ENTRY(name, text)						\
 	STATS_GUEST_CODE(name, text "\n1:	outb %al, $0x44\n	jmp 1b\n")
-#define ENTRY(_reason, name, ...)					\
-	{ .reason = _reason, .code = name, .end = name##_end, ##__VA_ARGS__ }
+#define L1_TABLE(_reason, name)	{ .reason = _reason, .code = name, .end = name##_end }
 
 L1_ENTRY(l1_vmload, "vmload %rax");
 L1_ENTRY(l1_vmsave, "vmsave %rax");
@@ -144,19 +129,19 @@ L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
 L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
 
 static const struct entry svm_entries_of_l1[] = {
-	ENTRY("vm_insn", l1_vmload),
-	ENTRY("vm_insn", l1_vmsave),
-	ENTRY("invlpg", l1_invlpga),
-	ENTRY("wbinvd", l1_invd),
-	ENTRY("rdpmc", l1_rdpmc),
-	ENTRY("monitor", l1_monitor),
-	ENTRY("mwait", l1_mwait),
+	L1_TABLE("vm_insn", l1_vmload),
+	L1_TABLE("vm_insn", l1_vmsave),
+	L1_TABLE("invlpg", l1_invlpga),
+	L1_TABLE("wbinvd", l1_invd),
+	L1_TABLE("rdpmc", l1_rdpmc),
+	L1_TABLE("monitor", l1_monitor),
+	L1_TABLE("mwait", l1_mwait),
 };
 
-/*
- * L1 gets control at the instruction, which L2 does not execute. KVM itself may leave STGI
- * and CLGI to the CPU.
- */
+/* L1 intercepts these. KVM itself may leave STGI and CLGI to the CPU. */
+#define L2_ENTRY(_reason, name, _intercept)				\
+	{ .reason = _reason, .code = name, .end = name##_end, .intercept = INTERCEPT_##_intercept }
+
 STATS_GUEST_CODE(l2_stgi, "stgi\n");
 STATS_GUEST_CODE(l2_clgi, "clgi\n");
 STATS_GUEST_CODE(l2_rdtsc, "rdtsc\n");
@@ -172,22 +157,22 @@ STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
 STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
 
 static const struct entry svm_entries_of_l2[] = {
-	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
-	ENTRY("vm_insn", l2_clgi, .intercept = INTERCEPT_CLGI),
-	ENTRY("rdtsc", l2_rdtsc, .intercept = INTERCEPT_RDTSC),
-	ENTRY("nmi_window", l2_iret, .intercept = INTERCEPT_IRET),
-	ENTRY("pause", l2_pause, .intercept = INTERCEPT_PAUSE),
-	ENTRY("descriptor_table", l2_sidt, .intercept = INTERCEPT_STORE_IDTR),
-	ENTRY("descriptor_table", l2_sgdt, .intercept = INTERCEPT_STORE_GDTR),
-	ENTRY("descriptor_table", l2_sldt, .intercept = INTERCEPT_STORE_LDTR),
-	ENTRY("descriptor_table", l2_str, .intercept = INTERCEPT_STORE_TR),
-	ENTRY("descriptor_table", l2_lidt, .intercept = INTERCEPT_LOAD_IDTR),
-	ENTRY("descriptor_table", l2_lgdt, .intercept = INTERCEPT_LOAD_GDTR),
-	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
-	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
+	L2_ENTRY("vm_insn", l2_stgi, STGI),
+	L2_ENTRY("vm_insn", l2_clgi, CLGI),
+	L2_ENTRY("rdtsc", l2_rdtsc, RDTSC),
+	L2_ENTRY("nmi_window", l2_iret, IRET),
+	L2_ENTRY("pause", l2_pause, PAUSE),
+	L2_ENTRY("descriptor_table", l2_sidt, STORE_IDTR),
+	L2_ENTRY("descriptor_table", l2_sgdt, STORE_GDTR),
+	L2_ENTRY("descriptor_table", l2_sldt, STORE_LDTR),
+	L2_ENTRY("descriptor_table", l2_str, STORE_TR),
+	L2_ENTRY("descriptor_table", l2_lidt, LOAD_IDTR),
+	L2_ENTRY("descriptor_table", l2_lgdt, LOAD_GDTR),
+	L2_ENTRY("descriptor_table", l2_lldt, LOAD_LDTR),
+	L2_ENTRY("descriptor_table", l2_ltr, LOAD_TR),
 };
 
-TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
+TEST_F(nested, svm_instructions_of_l1_count_for_their_reasons)
 {
 	struct nested *n = &self->n;
 	const struct entry *e = svm_entries_of_l1;
@@ -206,7 +191,7 @@ TEST_F(nested, each_instruction_of_l1_is_an_exit_of_its_reason)
 	}
 }
 
-TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reason)
+TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)
 {
 	struct nested *n = &self->n;
 	const struct entry *e = svm_entries_of_l2;
@@ -219,8 +204,7 @@ TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reaso
 		n->vmcb->control.intercept |= 1UL << e->intercept;
 		set_l2(_metadata, n, e->code, e->end);
 		before = exits_by(_metadata, n->vcpu, e->reason);
-		start_l1(_metadata, n, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		run_l1(_metadata, n, 1);
 		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
 			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l2), e->reason);
 		}
@@ -230,7 +214,7 @@ TEST_F(nested, each_instruction_of_l2_that_l1_intercepts_is_an_exit_of_its_reaso
 STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
 STATS_GUEST_CODE(l1_rsm, "rsm\n");
 
-/* KVM answers with an exception, of which L1 dies without a handler. */
+/* KVM injects an exception. L1 has no handler: a triple fault. */
 static void expect_death(struct __test_metadata *_metadata, struct nested *n,
 			 const char *reason, const char *code, const char *end)
 {
@@ -247,22 +231,18 @@ static void expect_death(struct __test_metadata *_metadata, struct nested *n,
 	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, "shutdown"));
 }
 
-TEST_F(nested, skinit_is_an_exit_of_its_reason)
+TEST_F(nested, skinit_counts_for_vm_insn)
 {
-	struct nested *n = &self->n;
-
-	if (!n->vmcb)
+	if (!self->n.vmcb)
 		SKIP(return, "this is AMD's instruction");
-	expect_death(_metadata, n, "vm_insn", l1_skinit, l1_skinit_end);
+	expect_death(_metadata, &self->n, "vm_insn", l1_skinit, l1_skinit_end);
 }
 
-TEST_F(nested, rsm_is_an_exit_of_its_reason)
+TEST_F(nested, rsm_counts_for_rsm)
 {
-	struct nested *n = &self->n;
-
-	if (!n->vmcb)
+	if (!self->n.vmcb)
 		SKIP(return, "on Intel it is an exception");
-	expect_death(_metadata, n, "rsm", l1_rsm, l1_rsm_end);
+	expect_death(_metadata, &self->n, "rsm", l1_rsm, l1_rsm_end);
 }
 
 TEST_HARNESS_MAIN
