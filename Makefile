@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The front door. Every target is a script of its own in scripts/ or vm/; here
-# stands what depends on what, and `make help` is made from the comments.
+# Every target is a script in scripts/ or vm/. This file has their dependencies.
+# `make help` prints the comments behind the targets.
 
 BASE ?= 5.10
 LINUX_SRC ?=
@@ -25,21 +25,21 @@ tree: deps-source ## base kernel + one commit per patch: build/$(O)/linux
 	scripts/tree
 
 .PHONY: refresh
-refresh: ## the way back: from the commits in build/$(O)/linux to patches/ and the new files (TOPIC= of new ones)
+refresh: ## write the commits in build/$(O)/linux to patches/ and the new files (TOPIC= for new patches)
 	scripts/refresh
 
 .PHONY: series
-series: deps-lint tree ## mails for git send-email in build/$(O)/series, checked (SIGNOFF=1: signed off)
+series: deps-lint tree ## write and check mails for git send-email in build/$(O)/series (SIGNOFF=1: signed off)
 	scripts/series
 
 .PHONY: bisect
-bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at every commit, boot some, test kvmstat at its own
+bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at every commit, boot some, build kvmstat at its commits
 	scripts/bisect
 
 ##@ Building
 
 .PHONY: kernel
-kernel: kernel-x86 kernel-x86-bench kernel-arm64 kernel-arm64-64k ## the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
+kernel: kernel-x86 kernel-x86-bench kernel-arm64 kernel-arm64-64k ## build the kernels of `make check` (or one: kernel-x86, -arm64, -arm64-64k, -powerpc, -mips)
 
 .PHONY: kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench kernel-powerpc kernel-mips
 kernel-arm64 kernel-arm64-64k kernel-arm64-bench: deps-arm64
@@ -48,7 +48,7 @@ kernel-x86 kernel-arm64 kernel-arm64-64k kernel-x86-bench kernel-arm64-bench ker
 	scripts/kernel $(subst -, ,$*)
 
 .PHONY: dkms
-dkms: deps-source deps-dkms ## kvm-stats-dkms_*.deb in build/dkms: KVM modules for Debian's own kernels (KERNEL=RELEASE: for one)
+dkms: deps-source deps-dkms ## make build/dkms/kvm-stats-dkms_*.deb: KVM modules for Debian's own kernels (KERNEL=RELEASE: for one)
 	scripts/package-dkms
 
 .PHONY: deps
@@ -63,28 +63,28 @@ deps-%:
 ##@ Checking
 
 .PHONY: check
-check: deps ## what shows that it works: the tree, an x86 and an arm64 boot, kvmstat, style
+check: deps ## test the tree, an x86 and an arm64 boot, kvmstat, style
 	scripts/check
 
 .PHONY: check-all
-check-all: deps ## everything that is tested (DEBUG=1: debug kernels, FRESH=1: also what passed, LIMIT=minutes)
+check-all: deps ## run all tests (DEBUG=1: debug kernels, FRESH=1: repeat passed ones, LIMIT=minutes)
 	scripts/check all
 
 .PHONY: lint
-lint: deps-lint deps-kernel deps-arm64 tree ## style, spelling, licences, claims, sparse
+lint: deps-lint deps-kernel deps-arm64 tree ## check style, spelling, licences, claims; run sparse
 	scripts/lint
 	scripts/sparse
 
 .PHONY: docs
-docs: deps-docs deps-kernel deps-arm64 tree ## what the documentation says, against lists, headers, Sphinx, MAINTAINERS
+docs: deps-docs deps-kernel deps-arm64 tree ## check the documentation: programs, names, figures, Sphinx, MAINTAINERS
 	scripts/docs
 
 .PHONY: dkms-check
-dkms-check: deps-source deps-dkms deps-vm ## install kvm-stats-dkms on a Debian of its own, check that it fits and boot it (KERNEL=RELEASE, also a new one)
+dkms-check: deps-source deps-dkms deps-vm ## install kvm-stats-dkms on a scratch Debian, check that it fits and boot it (KERNEL=RELEASE, also a new one)
 	scripts/check-dkms $(KERNEL)
 
 .PHONY: mutants
-mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## do the tests notice? break one rule of the kernel after the other (T=name,...), or KIND=counting: one count
+mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## break one rule of the kernel after the other and expect a test to fail (T=name,...); KIND=counting: one count
 	vm/programs x86
 	vm/programs arm64
 	scripts/mutants$(addprefix -,$(KIND)) $(patsubst %,'%',$(subst $(comma), ,$(T)))

@@ -5,7 +5,7 @@
 
 # checkpatch OPTION...: reads the names of files, prints what checkpatch complains about and
 # scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
-# because it leaves a cache where it is called. What was found clean is not looked at again.
+# because it leaves a cache where it is called. Does not check again what was clean.
 checkpatch() {
 	local way names complaints file line type text status=0
 	way=$(cat "$tree/scripts/checkpatch.pl" scripts/checkpatch.known <(echo "$*") |
@@ -27,8 +27,8 @@ checkpatch() {
 	return "$status"
 }
 
-# names_of_contents WAY: reads names of files, prints each after a hash of its content. When
-# a mail was made, and of which commit, is none.
+# names_of_contents WAY: reads names of files, prints each after a hash of its content, for a
+# mail without its date and commit
 names_of_contents() {
 	local file
 	while read -r file; do

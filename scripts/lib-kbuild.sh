@@ -25,6 +25,7 @@ cross() {
 	mips) prefix=mipsel-linux-gnu- ;;
 	powerpc) prefix=powerpc64le-linux-gnu- ;;
 	s390) prefix=s390x-linux-gnu- ;;
+	riscv) prefix=riscv64-linux-gnu- ;;
 	*) die "unknown architecture $1" ;;
 	esac
 	echo "$prefix"

@@ -11,7 +11,8 @@ none() {
 	[ -z "$lines" ] || { printf '%s\n' "$1" "$lines"; return 1; }
 }
 
-# run_cases FUNCTION...: runs each in its own shell, which stops at the first error
+# run_cases FUNCTION...: runs each in its own shell, which stops at the first error. Of the
+# output of a case that passes, prints the comments.
 run_cases() {
 	local case number=0 failed=0 status
 	for case in "$@"; do
@@ -22,6 +23,7 @@ run_cases() {
 		status=$?
 		set -e
 		if [ "$status" -eq 0 ]; then
+			grep '^#' "$scratch/case.log" || :
 			echo "ok $number - $case"
 		else
 			failed=$((failed + 1))

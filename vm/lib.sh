@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the boots share: a profile's data, the plan, the kernel, the emulator's command.
+# Shared by all scripts that boot: a profile's data, the plan, the kernel, the emulator's command.
 # Sourced, never run.
 
 # shellcheck source=scripts/lib.sh
@@ -24,7 +24,7 @@ package_of() {
 	awk -v command="$1" '$1 == command { print $2; exit }' scripts/packages
 }
 
-# need COMMAND|FILE PACKAGE: what is missing is said before anything is started.
+# need COMMAND|FILE PACKAGE: exits with a message if it is missing
 need() {
 	[ -e "$1" ] || command -v "$1" >/dev/null ||
 		die "$1 is missing: apt-get install $2 (or: make deps)"
@@ -33,10 +33,10 @@ need() {
 # load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name
 #   emulator          other than qemu
 #   accelerator       of QEMU, other than tcg,thread=multi
-#   kind              of kernel, that of vm/config/$kind.config
+#   kind              of kernel: the one with vm/config/$kind.config
 #   vendor_module     of KVM
 #   kernel_arguments  of its own
-#   cpus              of the machine, as the emulator wants it told
+#   cpus              of the machine, in the emulator's syntax
 #   ports             serial, where the machine has no virtio or no interrupts for it
 #   modules           directory of a distribution's modules, where the kernel is its own
 #   taint             of the kernel, by modules that are not of its build
@@ -81,7 +81,7 @@ load_profile() {
 	esac
 	kind=${CONFIG:-$kind}
 	"${emulator}_needs"
-	# What a debug kernel does takes that many times as long.
+	# A debug kernel is so many times slower.
 	[ -z "$DEBUG" ] || slowness=$((slowness * 6))
 	kernel=${KERNEL:-$out/kernel-$arch${kind:+-$kind}${DEBUG:+-$DEBUG}/$image}
 	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
@@ -89,12 +89,12 @@ load_profile() {
 	mkdir -p "$dir"
 }
 
-# Those whose kernel is built here.
+# profiles: the profiles whose kernel is built here
 profiles() {
 	find vm/profiles -type f ! -name 'debian-*' -printf '%f\n' | sort | paste -sd ' '
 }
 
-# arch_of PROFILE: also before there is a kernel that load_profile insists on.
+# arch_of PROFILE: also works without a kernel, which load_profile needs
 arch_of() {
 	sed -n 's/^arch=//p' "vm/profiles/$1"
 }
@@ -111,25 +111,25 @@ matches() {
 	return 1
 }
 
-# Kernel arguments like these become the environment of init and its tests. The
-# paths are those of this machine, for what runs in its root filesystem. (QEMU's Malta
-# takes no more than 256 bytes of arguments.)
+# These kernel arguments become the environment of init and its tests. The paths are on this
+# machine, for tests that run in its root filesystem. (QEMU's Malta takes no more than 256
+# bytes of arguments.)
 guest_environment() {
 	[ "$host_root" = no ] || echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
 }
 
-# select_tests SUITE PROFILE NAMES: the lines of the list without PROFILES, those
-# that are meant for the profile and, if names are given, are among them.
+# select_tests SUITE PROFILE NAMES: the lines of the list for this profile, without their
+# PROFILES; if NAMES are given, only lines with these names
 select_tests() {
 	local name where rest
 	while read -r name where rest; do
 		case $name in '' | '#'*) continue ;; esac
 		[ -z "$3" ] || matches "$name" "$3" || continue
 		! matches "$2" "$where" || printf '%s %s\n' "$name" "$rest"
-	done <"$1/tests"
+	done < <(cat "$1/tests" && { [ "$1" != vm ] || cat "$(expect tests)"; })
 }
 
-# Where a program of a test may stand, first match wins.
+# program_path: directories with programs of tests; the first match wins
 program_path() {
 	printf '%s\n' "${PROGRAMS:-vm/guest}" vm/guest "vm/expect/$BASE" "$vm_programs/$arch" \
 		"$out/selftests-$arch" "$out/kvmstat-$arch" tools/kvm/kvmstat
@@ -195,7 +195,7 @@ qemu_shell() {
 	command+=(-serial mon:stdio)
 }
 
-# Bochs boots from a CD. What ARGS= adds are lines of its configuration.
+# Bochs boots from a CD. ARGS= adds lines to its configuration.
 isolinux=/usr/lib/ISOLINUX/isolinux.bin
 ldlinux=/usr/lib/syslinux/modules/bios/ldlinux.c32
 
@@ -210,14 +210,14 @@ bochs_needs() {
 	need "$ldlinux" syslinux-common
 }
 
-# What Bochs needs of the kernel:
-#   reboot=triple   it has no -no-reboot, but panics at a triple fault if it is told to
-#   tsc_early_khz   its CPUs say the frequency of the model, and have a cycle per instruction
-#   clearcpuid=323  XSAVES: they say the wrong size of what it saves (noxsaves would become
-#                   an argument of init)
-#   notscdeadline   their local APIC's deadline timer does not work
-#   idle=halt       they miss what shall wake them from MWAIT
-#   share_irqs      of serial ports, there are two lines for four
+# Kernel arguments that Bochs needs:
+#   reboot=triple   Bochs has no -no-reboot, but an option to panic at a triple fault
+#   tsc_early_khz   its CPUs report the model's frequency, but have one cycle per instruction
+#   clearcpuid=323  XSAVES: CPUID reports the wrong size of its area (noxsaves would become an
+#                   argument of init)
+#   notscdeadline   the local APIC's deadline timer does not work
+#   idle=halt       events do not wake a CPU from MWAIT
+#   share_irqs      four serial ports have two interrupt lines
 # shellcheck disable=SC2154 # ips and cpus are of the profile
 bochs_command() {
 	local quirks="reboot=triple tsc_early_khz=$((ips / 1000)) clearcpuid=323 lapic=notscdeadline idle=halt 8250.share_irqs=1"

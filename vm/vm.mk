@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Targets that boot; included by the Makefile.
+# Targets that boot a virtual machine. The Makefile includes this file.
 
 # The packages that a boot of PROFILE needs.
 deps_profile := deps-vm $(if $(filter arm64-%,$(PROFILE)),deps-arm64 deps-vm-arm64) \
@@ -14,31 +14,31 @@ run: deps-vm kernel-x86 ## boot the patched kernel, start a Linux guest on it, w
 	vm/boot x86-npt SUITE=vm/demo V=1
 
 .PHONY: quick
-quick: deps-source deps-kernel $(deps_profile) ## from an edit to a verdict: build what changed, run T=name of vm/tests on PROFILE=
+quick: deps-source deps-kernel $(deps_profile) ## build what changed, boot PROFILE= and run test T=name of vm/tests
 	vm/quick $(PROFILE) T=$(T)
 
 .PHONY: shell
-shell: $(deps_profile) ## the kernel of PROFILE= with a shell on the console
+shell: $(deps_profile) ## boot the kernel of PROFILE= with a shell on the console
 	vm/shell $(PROFILE)
 
 .PHONY: check-vm
-check-vm: deps-vm deps-vm-arm64 kernel ## all tests of vm/tests on every profile, and check-harness
+check-vm: deps-vm deps-vm-arm64 kernel ## run all tests of vm/tests on every profile, and check-harness
 	vm/programs x86
 	vm/programs arm64
 	vm/check
 
 .PHONY: check-arch
-check-arch: deps-vm deps-vm-arch kernel-powerpc kernel-mips ## the same on powerpc and MIPS, which is not part of `make check`
+check-arch: deps-vm deps-vm-arch kernel-powerpc kernel-mips ## the same on powerpc and MIPS, which `make check` leaves out
 	vm/programs powerpc
 	vm/programs mips
 	vm/check powerpc mips
 
 .PHONY: check-harness
-check-harness: deps-vm deps-vm-arm64 kernel ## the harness's own tests: guests that pass, fail, crash, hang, panic, warn
+check-harness: deps-vm deps-vm-arm64 kernel ## test the harness: guests that pass, fail, crash, hang, panic, warn
 	vm/check-harness
 
 .PHONY: baseline
-baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record in vm/expect what the kernel without the series does
+baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record the results of the kernel without the series in vm/expect
 	vm/record
 
 ##@ Measuring, on the base and with the series
@@ -50,7 +50,7 @@ kernels-bench: kernel-x86-bench kernel-arm64-bench
 	VARIANT=base scripts/kernel arm64 bench
 
 .PHONY: bench
-bench: bench-instructions bench-scan bench-export bench-look ## instructions of exits, reads, debugfs; of a host of 10,240 vCPUs; of what kvmstat does: against their limits
+bench: bench-instructions bench-scan bench-export bench-look ## count the instructions of exits, reads, debugfs, a host of 10,240 vCPUs and kvmstat, and check their limits
 
 .PHONY: bench-instructions bench-scan
 bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench
@@ -63,9 +63,9 @@ bench-export bench-look: bench-%: deps-vm kernel-x86-bench
 	vm/bench/run $* x86-npt
 
 .PHONY: plot
-plot: deps-plot ## vm/bench/scan.svg, of the figures that are recorded in vm/bench/scan.txt
+plot: deps-plot ## draw vm/bench/scan.svg from vm/bench/scan.txt
 	vm/bench/plot
 
 .PHONY: memory
-memory: deps-vm deps-vm-arm64 kernels-bench ## bytes that vCPUs, VMs and statistics files take, against their limits
+memory: deps-vm deps-vm-arm64 kernels-bench ## measure the memory of vCPUs, VMs and statistics files, and check its limits
 	vm/bench/run memory x86-npt arm64-vhe

@@ -35,7 +35,7 @@ enum kvm_user_exit {
 	KVM_USER_EXITS
 };
 
-/* What a vCPU's thread does, the values of the statistic state. */
+/* The states of a vCPU thread: the values of the statistic state. */
 enum kvm_vcpu_state {
 #define KVM_VCPU_STATE(state, ...)	KVM_VCPU_STATE_##state,
 #include <linux/kvm_vcpu_state_list.h>

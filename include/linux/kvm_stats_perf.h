@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics of vCPUs as events of perf.
+ * vCPU statistics as perf events.
  *
- * What the thread of a running vCPU calls is a jump label while there is no event on
- * the host that needs it.
+ * While the host has no event that needs them, the functions that a running vCPU's
+ * thread calls are jump labels.
  */
 #ifndef _LINUX_KVM_STATS_PERF_H
 #define _LINUX_KVM_STATS_PERF_H
@@ -13,12 +13,12 @@
 
 struct kvm_vcpu;
 
-/* State of perf events, per vCPU. */
+/* A vCPU's state for perf events. */
 struct kvm_stats_perf {
-	struct kvm_stats_given *given;	/* what they have of each value */
-	unsigned long ip;		/* where the guest was left, while */
-	bool user_mode;			/* samples are taken */
-	bool in_guest;			/* of a vCPU's, once that is known */
+	struct kvm_stats_flushed *flushed;	/* the count that events have got */
+	unsigned long ip;		/* of the guest at the last exit */
+	bool user_mode;			/* of the guest at the last exit */
+	bool in_guest;			/* false: the sample is in the host */
 	unsigned int ip_epoch;
 };
 
@@ -35,10 +35,10 @@ const struct kvm_stats_perf *kvm_stats_perf_sampled(void);
 void kvm_stats_perf_register(void);
 void kvm_stats_perf_unregister(void);
 
-/* Another thread begins to run the vCPU, and vcpu->pid says so. */
+/* Another thread begins to run the vCPU, and is in vcpu->pid. */
 static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
-	/* Either an opener of an event sees the new pid, or this sees the key. */
+	/* Pairs with get_users(): it sees the new pid, or this sees the key. */
 	smp_mb();
 	if (static_branch_unlikely(&kvm_stats_perf_counts))
 		__kvm_stats_perf_new_thread(vcpu);
@@ -51,7 +51,7 @@ static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_put(vcpu);
 }
 
-/* The guest was left, only its time was counted since. With interrupts disabled. */
+/* After an exit, before KVM counts anything but time. Interrupts are disabled. */
 static __always_inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_samples))

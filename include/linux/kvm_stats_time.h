@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time by state: what the thread of a vCPU spends its time with, while the
- * parameter stats_time of kvm is on. At each change of the state one moment ends
- * the old and begins the new one, so that the states add up.
+ * Time by state: KVM accounts for the time of each vCPU thread while its parameter
+ * stats_time is on. Each change of the state reads the clock once, to end the old
+ * state and to begin the new one, so that the states add up.
  *
- * The functions are for the thread that runs the vCPU. While the parameter is off
- * each is a jump label.
+ * Only the thread that runs the vCPU calls these functions. While the parameter is
+ * off, each is a jump label.
  */
 #ifndef _LINUX_KVM_STATS_TIME_H
 #define _LINUX_KVM_STATS_TIME_H
@@ -41,14 +41,14 @@ static __always_inline void __kvm_stats_time_reason(struct kvm_vcpu *vcpu,
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu);
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu);
 
-/* From a state of KVM to that of the guest, with preemption disabled. */
+/* The state changes from exit to guest. Preemption is disabled. */
 static __always_inline void kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
 	if (kvm_stats_time_on())
 		__kvm_stats_time_guest_enter(vcpu);
 }
 
-/* And back, to an exit whose reason kvm_stats_count_reason() will say. */
+/* The state changes from guest to exit. kvm_stats_count_reason() follows. */
 static __always_inline void kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
 	if (kvm_stats_time_on())
@@ -56,7 +56,7 @@ static __always_inline void kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 }
 
 #ifdef CONFIG_HAVE_KVM_EXIT_REASONS
-/* Count the reason of an exit, whose time is accounted for under it. */
+/* Count an exit under its reason, and the time of the exit that follows. */
 static __always_inline void kvm_stats_count_reason(struct kvm_vcpu *vcpu,
 						   enum kvm_exit_reason reason)
 {

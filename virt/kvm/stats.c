@@ -342,7 +342,7 @@ int kvm_vm_stats_create(struct kvm *kvm)
 	stats->vm_number = new_vm_number();
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d", task_pid_nr(current));
 
-	kvm->stats = stats;
+	kvm->stats_obj = stats;
 	kvm->stat = (struct kvm_vm_stat *)stats->values;
 	kvm->stat->ready_accounting = sched_info_on();
 	return 0;
@@ -355,12 +355,12 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	if (!stats)
 		return -ENOMEM;
 
-	stats->vm_number = vcpu->kvm->stats->vm_number;
+	stats->vm_number = vcpu->kvm->stats_obj->vm_number;
 	snprintf(stats->id, sizeof(stats->id), "kvm-%d/vcpu-%d",
 		 task_pid_nr(current), vcpu->vcpu_id);
 
 	stats->vcpu_id = vcpu->vcpu_id;
-	vcpu->stats = stats;
+	vcpu->stats_obj = stats;
 	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
 	kvm_stats_time_vcpu_init(vcpu);
 	return 0;
@@ -371,7 +371,7 @@ int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu)
 {
 	lockdep_assert_held(&vcpu->kvm->lock);
 
-	return xa_reserve(&vcpu->kvm->stats->vcpus, vcpu->vcpu_idx,
+	return xa_reserve(&vcpu->kvm->stats_obj->vcpus, vcpu->vcpu_idx,
 			  GFP_KERNEL_ACCOUNT);
 }
 
@@ -385,13 +385,13 @@ void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 
 	lockdep_assert_held(&kvm->lock);
 
-	refcount_inc(&vcpu->stats->refs);
-	xa_store(&kvm->stats->vcpus, vcpu->vcpu_idx, vcpu->stats, GFP_NOWAIT);
+	refcount_inc(&vcpu->stats_obj->refs);
+	xa_store(&kvm->stats_obj->vcpus, vcpu->vcpu_idx, vcpu->stats_obj, GFP_NOWAIT);
 	/* Pairs with kvm_stats_online_vcpus() and with readers in user space. */
 	smp_wmb();
 	WRITE_ONCE(kvm->stat->online_vcpus, vcpu->vcpu_idx + 1);
 
-	kvm_stats_wake(kvm->stats);
+	kvm_stats_wake(kvm->stats_obj);
 }
 
 /* The number of vCPUs that a VM's file shows; 0 for a vCPU's file. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KVM statistics in debugfs: a text file for each, with the sum over vCPUs, in
- * each VM's directory, and with the sum over VMs in KVM's directory. Histograms
- * and arrays have no file.
+ * each VM's directory, and with the sum over VMs in KVM's directory. A statistic
+ * with several values has no file.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>

@@ -396,7 +396,7 @@ put_fd:
 
 int kvm_vm_stats_get_fd(struct kvm *kvm)
 {
-	return kvm_stats_get_fd(kvm->stats, "kvm-vm-stats");
+	return kvm_stats_get_fd(kvm->stats_obj, "kvm-vm-stats");
 }
 
 int kvm_vcpu_stats_get_fd(struct kvm_vcpu *vcpu)
@@ -404,5 +404,5 @@ int kvm_vcpu_stats_get_fd(struct kvm_vcpu *vcpu)
 	char name[sizeof("kvm-vcpu-stats:") + 10];
 
 	snprintf(name, sizeof(name), "kvm-vcpu-stats:%d", vcpu->vcpu_id);
-	return kvm_stats_get_fd(vcpu->stats, name);
+	return kvm_stats_get_fd(vcpu->stats_obj, name);
 }

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics: the statistics of vCPUs as events of perf.
+ * KVM statistics: vCPU statistics as perf events.
  *
- * Nothing is done when something is counted. Of each value that has an event KVM
- * knows how much of it was given to events, or had none to be given to, in
- * vcpu->perf.given. The rest is given to the events of the CPU that the vCPU is on,
- * which are those of the CPU and those of the thread that runs it:
+ * Counting a statistic does nothing for perf. For each value, vcpu->perf.flushed says
+ * up to which count the value has been flushed: added to the events that were active
+ * then, if any. A flush adds the rest to the active events of the vCPU's CPU: events of
+ * that CPU, and events of the thread that runs the vCPU. KVM flushes
  *
- *  - before an event comes or goes, and when it is read,
+ *  - before an event is added or removed, and when it is read,
  *  - when the vCPU leaves the CPU.
  *
- * So each is given once. What is counted while the vCPU has no CPU, or by who takes
- * it away, is given when it has one again:
+ * So events get each count once. What KVM counts while the vCPU has no CPU, or because
+ * the vCPU loses it, is flushed when the vCPU has a CPU again:
  *
  *	schedule()
- *	  perf_event_task_sched_out()	events of the thread go
- *	  kvm_sched_out()		the vCPU leaves, then counts
+ *	  perf_event_task_sched_out()	removes the thread's events
+ *	  kvm_sched_out()		flushes; then KVM counts the preemption
  *	  ...				halt_wakeup counts
- *	  perf_event_task_sched_in()	events of the thread come, there is no vCPU
- *	  kvm_sched_in()		counts, the vCPU is there: theirs from here on
+ *	  perf_event_task_sched_in()	adds the thread's events; no vCPU to flush yet
+ *	  kvm_sched_in()		from here on a flush adds all of this
  *
- * The CPU's list of events, and what is given to them, is changed by this CPU with
- * interrupts disabled, and not by an NMI: there a BPF program that reads an event
- * finds what was given so far.
+ * Only this CPU, with interrupts disabled, changes its list of events and their counts.
+ * An NMI does not: a BPF program that reads an event in an NMI finds the last flush.
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -44,18 +43,18 @@
 #include "stats.h"
 
 /*
- * How much of each value was given to events. A vCPU has this from the first event
+ * The count up to which each value has been flushed. A vCPU has this from the first event
  * that may count it until SWITCH_OFF_DELAY after the host's last event is closed.
  */
-struct kvm_stats_given {
+struct kvm_stats_flushed {
 	union {
 		struct rcu_head rcu;
-		struct kvm_stats_given *next;	/* that is for a vCPU */
+		struct kvm_stats_flushed *next;	/* while no vCPU has it */
 	};
 	atomic64_t value[];
 };
 
-/* Events, by what is in attr.config of perf_event_open(). */
+/* attr.config of perf_event_open(): the bits that select the statistic. */
 #define CONFIG_EVENT_BITS	16
 #define CONFIG_EVENT_MASK	GENMASK(CONFIG_EVENT_BITS - 1, 0)
 
@@ -65,59 +64,59 @@ DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 
-/* Code and memory for events stay that long, in case that another one is opened. */
+/* Keep code and memory that long after the last event, for the next one. */
 #define SWITCH_OFF_DELAY	HZ
 
 /*
- * How many events there are. Lock order: users_lock, kvm_lock. The latter keeps
- * vCPUs that can run from being freed. KVM_CREATE_VCPU takes neither.
+ * Numbers of open events. Lock order: users_lock, kvm_lock. kvm_lock keeps vCPUs that
+ * can run from being freed. KVM_CREATE_VCPU takes neither.
  */
 static DEFINE_MUTEX(users_lock);
 static unsigned int all_users;
 static unsigned int sampling_users;
 
-/* Where a guest was left before the first of several sampling events may be long ago. */
+/* Changes when the first sampling event is opened: older instruction pointers are stale. */
 static unsigned int sampling_epoch;
 
-/* Of each value, and which ones have any: these bits are read without the lock. */
+/* Open events of each value, and a bit for each value with any, read without the lock. */
 static unsigned int users[NUM_VALUES];
 static DECLARE_BITMAP(used, NUM_VALUES);
 
-/* What is active on this CPU. */
+/* The active events of this CPU. */
 static DEFINE_PER_CPU(struct hlist_head, active_events);
 
-/* Whose sample is taken on this CPU, while it is. */
+/* While KVM takes a sample on this CPU: where it is in the guest. */
 static DEFINE_PER_CPU(const struct kvm_stats_perf *, sampled);
 
 static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	return READ_ONCE(vcpu->stats->values[value]);
+	return READ_ONCE(vcpu->stats_obj->values[value]);
 }
 
 #define for_each_active_event(event)					\
 	hlist_for_each_entry(event, this_cpu_ptr(&active_events), hlist_entry)
 
-static void give(struct kvm_vcpu *vcpu, unsigned int value)
+static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 {
-	struct kvm_stats_given *all_given = READ_ONCE(vcpu->perf.given);
+	struct kvm_stats_flushed *flushed = READ_ONCE(vcpu->perf.flushed);
 	struct perf_event *event;
-	u64 now, given, more;
+	u64 now, before, more;
 
 	lockdep_assert_irqs_disabled();
 
-	/* The last event has gone just now. */
-	if (!all_given)
+	/* The last event has just gone. */
+	if (!flushed)
 		return;
 
 	now = value_of(vcpu, value);
-	given = atomic64_xchg(&all_given->value[value], now);
-	more = now - given;
+	before = atomic64_xchg(&flushed->value[value], now);
+	more = now - before;
 
 	/*
-	 * Cleared through debugfs. On a 32-bit host it may be half of an increment
-	 * as well, which the next look makes up for.
+	 * Root cleared it through debugfs. On a 32-bit host it may also be half of
+	 * an increment, which the next flush corrects.
 	 */
-	if (IS_ENABLED(CONFIG_64BIT) && now < given)
+	if (IS_ENABLED(CONFIG_64BIT) && now < before)
 		more = now;
 	if (!more)
 		return;
@@ -132,27 +131,27 @@ static void give(struct kvm_vcpu *vcpu, unsigned int value)
 	}
 }
 
-static void give_event(struct perf_event *event)
+static void kvm_stats_perf_flush_event(struct perf_event *event)
 {
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if (vcpu && !in_nmi())
-		give(vcpu, event->hw.config);
+		kvm_stats_perf_flush(vcpu, event->hw.config);
 }
 
 /*
- * For a sample perf asks where the guest is. It has gone on since, or the emulator
- * has: it is told where it was left. Not in an NMI, whose sample is another one.
+ * perf asks where the guest is, to fill in a sample. The guest or the emulator has gone
+ * on since the exit: return where the exit was. A sample of an NMI is not ours.
  */
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 {
 	return in_nmi() ? NULL : this_cpu_read(sampled);
 }
 
-/* In hw.state: perf wants no more samples until it starts the event again. */
+/* In hw.state: perf takes no more samples until it starts the event again. */
 #define THROTTLED	PERF_HES_ARCH
 
-static void overflow(struct perf_event *event)
+static void kvm_stats_perf_overflow(struct perf_event *event)
 {
 	u64 period = event->hw.last_period;
 	u64 periods = perf_swevent_set_period(event);
@@ -167,10 +166,10 @@ static void overflow(struct perf_event *event)
 	}
 }
 
-/* With exclude_guest a sample is where KVM counts, in the host. */
+/* With exclude_guest, a sample is in the host, where KVM counts. */
 static const struct kvm_stats_perf in_host;
 
-static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
+static void kvm_stats_perf_sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 {
 	const struct kvm_stats_perf *where = &vcpu->perf;
 
@@ -179,8 +178,8 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 		return;
 
 	/*
-	 * There were no samples yet when the guest was left: the next exit has
-	 * it, unless perf begins another period before.
+	 * At this exit there was no sampling event yet: the next exit takes the
+	 * sample, unless perf begins another period first.
 	 */
 	if (vcpu->perf.ip_epoch != READ_ONCE(sampling_epoch) || this_cpu_read(sampled))
 		return;
@@ -188,31 +187,31 @@ static void sample(struct kvm_vcpu *vcpu, struct perf_event *event)
 	if (event->attr.exclude_guest)
 		where = &in_host;
 	this_cpu_write(sampled, where);
-	overflow(event);
+	kvm_stats_perf_overflow(event);
 	this_cpu_write(sampled, NULL);
 }
 
-/* The samples of all that was counted since the guest was left. */
-static void give_samples(struct kvm_vcpu *vcpu)
+/* Flush what KVM counted since the exit, and take the samples that are due. */
+static void kvm_stats_perf_take_samples(struct kvm_vcpu *vcpu)
 {
 	struct perf_event *event;
 
 	for_each_active_event(event) {
 		if (is_sampling_event(event))
-			give(vcpu, event->hw.config);
+			kvm_stats_perf_flush(vcpu, event->hw.config);
 	}
 	for_each_active_event(event)
-		sample(vcpu, event);
+		kvm_stats_perf_sample(vcpu, event);
 }
 
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 	/*
-	 * Of what was counted on the way into the guest. Where RCU still takes
-	 * the CPU for the guest's, it waits until the exit is handled.
+	 * Sample what KVM counted on the way into the guest. If RCU still regards
+	 * the CPU as in the guest, this waits until the exit is handled.
 	 */
 	if (rcu_is_watching())
-		give_samples(vcpu);
+		kvm_stats_perf_take_samples(vcpu);
 	vcpu->perf.ip = kvm_arch_vcpu_get_ip(vcpu);
 	vcpu->perf.user_mode = !kvm_arch_vcpu_in_kernel(vcpu);
 	vcpu->perf.in_guest = true;
@@ -225,20 +224,20 @@ void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	give_samples(vcpu);
+	kvm_stats_perf_take_samples(vcpu);
 	local_irq_restore(flags);
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 
-/* Of values that have events, which may come and go meanwhile. */
-static void give_used(struct kvm_vcpu *vcpu)
+/* Flush the values that have events. Events can come and go meanwhile. */
+static void kvm_stats_perf_flush_used(struct kvm_vcpu *vcpu)
 {
 	unsigned long word;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(used); i++) {
 		for (word = READ_ONCE(used[i]); word; word &= word - 1)
-			give(vcpu, i * BITS_PER_LONG + __ffs(word));
+			kvm_stats_perf_flush(vcpu, i * BITS_PER_LONG + __ffs(word));
 	}
 }
 
@@ -248,11 +247,11 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	/* Pairs with get_users(): one sees what was counted, or the other who wants it. */
+	/* Pairs with get_users(): it sees the count, or this sees its bit in used. */
 	smp_mb();
-	give_used(vcpu);
+	kvm_stats_perf_flush_used(vcpu);
 	for_each_active_event(event)
-		sample(vcpu, event);
+		kvm_stats_perf_sample(vcpu, event);
 	local_irq_restore(flags);
 }
 
@@ -260,43 +259,43 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	list_for_each_entry(kvm, &vm_list, vm_list)			\
 		kvm_for_each_vcpu(i, vcpu, kvm)
 
-static struct kvm_stats_given *alloc_given(void)
+static struct kvm_stats_flushed *alloc_flushed(void)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 
-	return kzalloc(struct_size(given, value, NUM_VALUES), GFP_KERNEL_ACCOUNT);
+	return kzalloc(struct_size(flushed, value, NUM_VALUES), GFP_KERNEL_ACCOUNT);
 }
 
 /*
- * Events get nothing that the vCPU has counted so far. Returns false if the vCPU has
- * such memory: its thread and an opener of an event may provide it at the same time.
+ * Give the vCPU memory in which everything counted so far is flushed. Returns false if
+ * it has memory: its thread and the opener of an event can do this at the same time.
  */
-static bool set_given(struct kvm_vcpu *vcpu, struct kvm_stats_given *given)
+static bool set_flushed(struct kvm_vcpu *vcpu, struct kvm_stats_flushed *flushed)
 {
 	unsigned int i;
 
 	for (i = 0; i < NUM_VALUES; i++)
-		atomic64_set(&given->value[i], value_of(vcpu, i));
-	return !cmpxchg(&vcpu->perf.given, NULL, given);
+		atomic64_set(&flushed->value[i], value_of(vcpu, i));
+	return !cmpxchg(&vcpu->perf.flushed, NULL, flushed);
 }
 
 /*
- * The vCPU's new thread may have events, opened or inherited. If there is no memory,
- * KVM_RUN goes on and they count nothing of this vCPU.
+ * The vCPU's new thread may have events, opened or inherited. Without memory, KVM_RUN
+ * goes on, and these events count nothing of this vCPU.
  */
 void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 
-	if (READ_ONCE(vcpu->perf.given))
+	if (READ_ONCE(vcpu->perf.flushed))
 		return;
 
-	given = alloc_given();
-	if (given && !set_given(vcpu, given))
-		kfree(given);
+	flushed = alloc_flushed();
+	if (flushed && !set_flushed(vcpu, flushed))
+		kfree(flushed);
 }
 
-/* An event of a CPU counts any vCPU, an event of a thread those which it runs. */
+/* An event of a CPU can count any vCPU, an event of a thread only the vCPUs it runs. */
 static bool may_count(const struct perf_event *event, struct kvm_vcpu *vcpu)
 {
 	struct task_struct *task = event->hw.target;
@@ -304,11 +303,11 @@ static bool may_count(const struct perf_event *event, struct kvm_vcpu *vcpu)
 	return !task || rcu_access_pointer(vcpu->pid) == task_pid(task);
 }
 
-/* Provide the vCPUs that @event may count. Returns how many are still without. */
-static unsigned int hand_out_given(const struct perf_event *event,
-				   struct kvm_stats_given **list)
+/* Give memory to the vCPUs that @event may count. Returns how many still have none. */
+static unsigned int hand_out_flushed(const struct perf_event *event,
+				     struct kvm_stats_flushed **list)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	unsigned int missing = 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
@@ -316,95 +315,95 @@ static unsigned int hand_out_given(const struct perf_event *event,
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		if (READ_ONCE(vcpu->perf.given) || !may_count(event, vcpu))
+		if (READ_ONCE(vcpu->perf.flushed) || !may_count(event, vcpu))
 			continue;
-		given = *list;
-		if (!given) {
+		flushed = *list;
+		if (!flushed) {
 			missing++;
 			continue;
 		}
-		*list = given->next;
-		if (!set_given(vcpu, given))
-			kfree(given);
+		*list = flushed->next;
+		if (!set_flushed(vcpu, flushed))
+			kfree(flushed);
 	}
 	mutex_unlock(&kvm_lock);
 	return missing;
 }
 
 /*
- * Allocate without a lock: in a cgroup at its limit that may take any time. Returns
- * false if there is no memory.
+ * Allocate without a lock: in a cgroup at its limit an allocation can take any time.
+ * Returns false if there is no memory.
  */
-static bool provide_given(const struct perf_event *event)
+static bool provide_flushed(const struct perf_event *event)
 {
-	struct kvm_stats_given *list = NULL, *given;
+	struct kvm_stats_flushed *list = NULL, *flushed;
 	unsigned int missing;
 	bool has_memory = true;
 
-	while ((missing = hand_out_given(event, &list)) && has_memory) {
+	while ((missing = hand_out_flushed(event, &list)) && has_memory) {
 		for (; missing && has_memory; missing--) {
-			given = alloc_given();
-			has_memory = given;
+			flushed = alloc_flushed();
+			has_memory = flushed;
 			if (has_memory) {
-				given->next = list;
-				list = given;
+				flushed->next = list;
+				list = flushed;
 			}
 		}
 	}
 
 	while (list) {
-		given = list;
-		list = given->next;
-		kfree(given);
+		flushed = list;
+		list = flushed->next;
+		kfree(flushed);
 	}
 	return has_memory;
 }
 
-/* The CPUs of the vCPUs may be in give(). */
-static void free_given(void)
+/* Other CPUs may be in kvm_stats_perf_flush(): free after a grace period. */
+static void free_flushed(void)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	unsigned long i;
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		given = xchg(&vcpu->perf.given, NULL);
-		if (given)
-			kfree_rcu(given, rcu);
+		flushed = xchg(&vcpu->perf.flushed, NULL);
+		if (flushed)
+			kfree_rcu(flushed, rcu);
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-/* The VM is not in vm_list any more. */
+/* The VM is no longer in vm_list, so no opener of an event finds the vCPU. */
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
 {
-	kfree(vcpu->perf.given);
+	kfree(vcpu->perf.flushed);
 }
 
-/* What was counted until now is not the event's, or not what it counts again. */
+/* Flush first: the event does not count what KVM counted before. */
 static void begin_event(struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
 
-	give_event(event);
+	kvm_stats_perf_flush_event(event);
 
-	/* A period that has begun goes on, unless perf has set another one. */
+	/* A period that has begun continues, unless perf has set another one. */
 	if (is_sampling_event(event) && local64_read(&hwc->period_left) >= 0) {
 		hwc->last_period = hwc->sample_period;
 		local64_set(&hwc->period_left, -(s64)hwc->sample_period);
 	}
 }
 
-/* And what is counted from now on. No sample is left behind. */
+/* Flush: the event counts nothing later. Take its last sample. */
 static void end_event(struct perf_event *event)
 {
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if (vcpu) {
-		give(vcpu, event->hw.config);
-		sample(vcpu, event);
+		kvm_stats_perf_flush(vcpu, event->hw.config);
+		kvm_stats_perf_sample(vcpu, event);
 	}
 }
 
@@ -436,12 +435,12 @@ static void kvm_event_stop(struct perf_event *event, int flags)
 }
 
 /*
- * The value begins to have events: what was counted until now is not theirs. The
- * vCPU's CPU may give at the same time, and knows better.
+ * The value gets its first event, which does not count what KVM counted before. If the
+ * vCPU's CPU flushes at the same time, keep its newer count.
  */
-static void forget_value(unsigned int value)
+static void kvm_stats_perf_start_value(unsigned int value)
 {
-	struct kvm_stats_given *given;
+	struct kvm_stats_flushed *flushed;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	s64 old;
@@ -451,17 +450,17 @@ static void forget_value(unsigned int value)
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
-		given = READ_ONCE(vcpu->perf.given);
-		if (!given)
+		flushed = READ_ONCE(vcpu->perf.flushed);
+		if (!flushed)
 			continue;
-		/* Before the value, or an older one could take the place of its own. */
-		old = atomic64_read_acquire(&given->value[value]);
-		atomic64_cmpxchg(&given->value[value], old, value_of(vcpu, value));
+		/* Read it before the value: an older value must not replace a newer one. */
+		old = atomic64_read_acquire(&flushed->value[value]);
+		atomic64_cmpxchg(&flushed->value[value], old, value_of(vcpu, value));
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-static void switch_on(struct static_key_false *key)
+static void kvm_stats_perf_switch_on(struct static_key_false *key)
 {
 	lockdep_assert_held(&users_lock);
 
@@ -469,33 +468,33 @@ static void switch_on(struct static_key_false *key)
 		return;
 
 	static_branch_enable(key);
-	/* Wait for CPUs that have tested the key before. */
+	/* Wait for CPUs that tested the key before. */
 	kick_all_cpus_sync();
 }
 
 /*
- * Switching a key interrupts all CPUs. A loop that opens and closes events does so
- * once in SWITCH_OFF_DELAY, and finds the memory of the last round.
+ * Switching a key interrupts all CPUs. With the delay, a loop that opens and closes
+ * events switches at most once in SWITCH_OFF_DELAY, and reuses the memory.
  */
-static void switch_off(struct work_struct *work)
+static void kvm_stats_perf_switch_off(struct work_struct *work)
 {
 	mutex_lock(&users_lock);
 	if (!sampling_users)
 		static_branch_disable(&kvm_stats_perf_samples);
 	if (!all_users) {
 		static_branch_disable(&kvm_stats_perf_counts);
-		free_given();
+		free_flushed();
 	}
 	mutex_unlock(&users_lock);
 }
 
-static DECLARE_DELAYED_WORK(switch_off_work, switch_off);
+static DECLARE_DELAYED_WORK(switch_off_work, kvm_stats_perf_switch_off);
 
 static void get_key(void)
 {
 	mutex_lock(&users_lock);
 	all_users++;
-	switch_on(&kvm_stats_perf_counts);
+	kvm_stats_perf_switch_on(&kvm_stats_perf_counts);
 	mutex_unlock(&users_lock);
 }
 
@@ -513,11 +512,11 @@ static int get_users(struct perf_event *event)
 	unsigned int value = event->hw.config;
 
 	/*
-	 * First: from here on no vCPU leaves a CPU or gets a new thread unseen.
-	 * Pairs with kvm_stats_perf_new_thread().
+	 * Switch the key first: from here on vCPUs that leave a CPU flush, and
+	 * vCPUs with a new thread get memory. Pairs with kvm_stats_perf_new_thread().
 	 */
 	get_key();
-	if (!provide_given(event)) {
+	if (!provide_flushed(event)) {
 		put_key();
 		return -ENOMEM;
 	}
@@ -527,11 +526,11 @@ static int get_users(struct perf_event *event)
 		set_bit(value, used);
 		/* Pairs with __kvm_stats_perf_put(). */
 		smp_mb__after_atomic();
-		forget_value(value);
+		kvm_stats_perf_start_value(value);
 	}
 	if (is_sampling_event(event) && !sampling_users++) {
 		WRITE_ONCE(sampling_epoch, sampling_epoch + 1);
-		switch_on(&kvm_stats_perf_samples);
+		kvm_stats_perf_switch_on(&kvm_stats_perf_samples);
 	}
 	mutex_unlock(&users_lock);
 	return 0;
@@ -550,7 +549,7 @@ static void kvm_event_destroy(struct perf_event *event)
 	put_key();
 }
 
-/* The statistic whose values begin with number @value, or NULL. */
+/* The statistic whose first value has the index @value, or NULL. */
 static const struct kvm_stats_desc *find_desc(u32 value)
 {
 	const struct kvm_stats_format *format = &kvm_vcpu_stats_format;
@@ -563,7 +562,7 @@ static const struct kvm_stats_desc *find_desc(u32 value)
 	return NULL;
 }
 
-/* A value that can shrink is nothing to count. */
+/* perf cannot count a value that can decrease. */
 static bool can_be_counted(const struct kvm_stats_desc *desc)
 {
 	switch (desc->flags & KVM_STATS_TYPE_MASK) {
@@ -576,14 +575,14 @@ static bool can_be_counted(const struct kvm_stats_desc *desc)
 	}
 }
 
-/* The number of the value that is asked for, or -EINVAL. */
+/* The index of the value that attr.config selects, or -EINVAL. */
 static int find_value(u64 config)
 {
 	u32 event = config & CONFIG_EVENT_MASK;
 	u64 value = config >> CONFIG_EVENT_BITS;
 	const struct kvm_stats_desc *desc;
 
-	/* Also of bits beyond those of value: no statistic is that large. */
+	/* This also refuses higher bits of config: no statistic is that large. */
 	desc = find_desc(event);
 	if (!desc || value >= desc->size || !can_be_counted(desc))
 		return -EINVAL;
@@ -592,8 +591,8 @@ static int find_value(u64 config)
 }
 
 /*
- * KVM counts, in the kernel of the host, what the guest causes: exclude_host and
- * exclude_guest choose only where a sample is, and one of both has to be left.
+ * The host kernel counts what the guest causes. exclude_host and exclude_guest only
+ * choose where a sample is; a sampling event cannot have both.
  */
 static bool excludes_kvm(struct perf_event *event)
 {
@@ -613,7 +612,7 @@ static int kvm_event_init(struct perf_event *event)
 	if (event->attr.type != kvm_pmu.type)
 		return -ENOENT;
 
-	/* A sample is where the guest was left, and has no branches. */
+	/* A sample is where the guest exited, and has no branches. */
 	if (has_branch_stack(event) || event->attr.precise_ip || event->attr.aux_output)
 		return -EOPNOTSUPP;
 
@@ -621,9 +620,9 @@ static int kvm_event_init(struct perf_event *event)
 		return -EINVAL;
 
 	/*
-	 * By a PMU's capabilities perf would refuse an event too late, when the
-	 * host's vCPUs have memory for it already. And with exclude_kernel it would
-	 * be open to users who may not watch the kernel.
+	 * With a PMU capability instead, perf would refuse the event only after the
+	 * host's vCPUs got memory for it. And with exclude_kernel, users who may not
+	 * observe the kernel could open it.
 	 */
 	if (excludes_kvm(event))
 		return -EINVAL;
@@ -637,7 +636,7 @@ static int kvm_event_init(struct perf_event *event)
 
 	event->hw.config = value;
 
-	/* An inherited one holds its parent. */
+	/* An inherited event holds its parent, which is counted. */
 	if (event->parent)
 		return 0;
 
@@ -649,9 +648,9 @@ static int kvm_event_init(struct perf_event *event)
 	return 0;
 }
 
-/* What a file of sysfs' events/ says of values. */
+/* The value in a file of sysfs' events/. */
 enum {
-	ALL_VALUES = -1,	/* there is one, or perf asks for its number */
+	ALL_VALUES = -1,	/* a single value, or perf's user gives its index */
 };
 
 struct event_file {
@@ -749,8 +748,8 @@ static const struct attribute_group *kvm_pmu_groups[] = {
 };
 
 /*
- * In the context of software events: never short of counters, they go into groups
- * of all others.
+ * perf_sw_context: like software events, these need no hardware counter and can be in
+ * groups of all other events.
  */
 static struct pmu kvm_pmu = {
 	.module = THIS_MODULE,
@@ -761,12 +760,12 @@ static struct pmu kvm_pmu = {
 	.del = kvm_event_del,
 	.start = kvm_event_start,
 	.stop = kvm_event_stop,
-	.read = give_event,
+	.read = kvm_stats_perf_flush_event,
 };
 
 static bool is_registered;
 
-/* Without it there is all else. */
+/* If it fails, everything else works. */
 void kvm_stats_perf_register(void)
 {
 	struct attribute **attr = event_attrs;
@@ -780,7 +779,7 @@ void kvm_stats_perf_register(void)
 		if (!can_be_counted(desc))
 			continue;
 		*attr++ = &file->event_attr.attr;
-		/* Of a histogram it is that of the bounds, values are counts. */
+		/* The unit of a histogram is for its bounds; its values are counts. */
 		if ((desc->flags & KVM_STATS_TYPE_MASK) ==
 		    KVM_STATS_TYPE_CUMULATIVE &&
 		    (desc->flags & KVM_STATS_UNIT_MASK) ==
@@ -790,10 +789,10 @@ void kvm_stats_perf_register(void)
 
 	is_registered = !perf_pmu_register(&kvm_pmu, "kvm", -1);
 	if (!is_registered)
-		pr_warn("kvm: statistics are no events of perf\n");
+		pr_warn("kvm: cannot register statistics as perf events\n");
 }
 
-/* Never while an event is open: each holds the module. */
+/* No event is open: each would hold the module. */
 void kvm_stats_perf_unregister(void)
 {
 	if (is_registered)

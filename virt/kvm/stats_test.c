@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit tests of KVM's statistics: a value goes into the bucket that the ABI
- * says, on both sides of every bound.
+ * KUnit tests of KVM's statistics: a value counts in the bucket that the ABI
+ * defines, on both sides of every bound.
  */
 #include <kunit/test.h>
 
 #include <linux/kernel.h>
 #include <linux/kvm_stats.h>
 
-/* What the real histograms have, and the fewest and most that make a difference. */
+/* Bucket counts: those of the real histograms, and the smallest and largest that matter. */
 static const size_t nums[] = { 2, 3, 32, 65, 66, 1000 };
 
 static void log_bucket_of_0_is_0(struct kunit *test)
@@ -19,7 +19,7 @@ static void log_bucket_of_0_is_0(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (size_t)0, kvm_stats_log_bucket(0, nums[i]));
 }
 
-/* Bucket i begins with 2^(i-1), and the value before that is in bucket i-1. */
+/* Bucket i begins with 2^(i-1); the value before is in bucket i-1. */
 static void log_buckets_begin_with_powers_of_2(struct kunit *test)
 {
 	size_t i, bucket;

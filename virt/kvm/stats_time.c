@@ -2,12 +2,12 @@
 /*
  * KVM statistics: time by state.
  *
- * Who changes the state of a vCPU knows the old one from where it stands, so what
- * is kept is only since when. The clock is CLOCK_MONOTONIC, which user space
- * reads without a system call, too: it completes what has not ended.
+ * Code that changes a vCPU's state knows the old state from its own position, so KVM
+ * keeps only the time of the last change. The clock is CLOCK_MONOTONIC: user space
+ * reads it without a system call and can add the interval that has not ended.
  *
- * ready_ns comes from the scheduler and has a clock of its own. What it has is
- * taken from the state that was interrupted by it, and never twice.
+ * ready_ns comes from the scheduler, which has a clock of its own. Subtract each wait
+ * once, from the state in which it occurred.
  */
 #include <linux/jump_label.h>
 #include <linux/ktime.h>
@@ -24,10 +24,10 @@
 DEFINE_STATIC_KEY_FALSE(kvm_stats_time);
 EXPORT_SYMBOL_GPL(kvm_stats_time);
 
-/* The time before this is not accounted for: all of it while the switch is off. */
+/* Do not account for the time before this: for none while the switch is off. */
 static u64 accounted_from = U64_MAX;
 
-/* How long the vCPU's state was what it is, but no longer than is accounted for. */
+/* The time since the vCPU's last change of state, or since accounted_from. */
 static u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
 {
 	u64 from = READ_ONCE(accounted_from);
@@ -39,15 +39,14 @@ static u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
 }
 
 /*
- * A reader that finds the same state_since_ns before and after what it loads, and
- * that is not 0, has all of it from between two changes: all that counts time and
- * waits stands between these two. For callers who have disabled preemption, so
- * that no reader waits for long.
+ * Count time and waits between begin_change() and end_change(). If a reader finds the
+ * same state_since_ns before and after its loads, and not 0, all its values are from
+ * between two changes. Disable preemption, so that no reader waits for long.
  */
 static __always_inline void begin_change(struct kvm_vcpu_stat *stat)
 {
 	WRITE_ONCE(stat->state_since_ns, 0);
-	/* Pairs with the acquire of readers, before what they load. */
+	/* Pairs with the reader's acquire before it loads values. */
 	smp_wmb();
 }
 
@@ -55,7 +54,7 @@ static __always_inline void end_change(struct kvm_vcpu_stat *stat,
 				       enum kvm_vcpu_state to, u64 now)
 {
 	WRITE_ONCE(stat->state, to);
-	/* And this one with what they have behind it. */
+	/* Pairs with the reader's fence after it has loaded values. */
 	smp_wmb();
 	WRITE_ONCE(stat->state_since_ns, now);
 }
@@ -90,27 +89,27 @@ static __always_inline void count_time(struct kvm_vcpu *vcpu,
 	case KVM_VCPU_STATE_user:
 		add_time(&stat->time_user_ns, ns);
 		break;
-	default:	/* ready_ns is the scheduler's */
+	default:	/* the scheduler counts ready_ns */
 		break;
 	}
 }
 
-/* What is left of the time in a state, without the waits for a CPU in it. */
+/* The time in a state without the waits for a CPU. Keep the rest for the next interval. */
 static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 {
 	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
 	return waits > ns ? 0 : ns - waits;
 }
 
-/* When a state ends, and how long it was. */
-struct change {
+/* The end of a state, and how long it lasted. */
+struct state_change {
 	u64 now;
 	u64 ns;
 };
 
 /*
- * A state never ends before it has begun, nor at that moment: no two changes have
- * the same state_since_ns.
+ * A state ends after it has begun, if only by 1 ns: no two changes have the same
+ * state_since_ns.
  */
 static __always_inline u64 after_since(struct kvm_vcpu *vcpu, u64 clock)
 {
@@ -123,13 +122,13 @@ static u64 time_now(struct kvm_vcpu *vcpu)
 }
 
 /*
- * In KVM_RUN, on a CPU. The scheduler's clock and this one are not read at the same
- * instant: what it has counted beyond the time that passed while the thread had no
- * CPU is taken from the next that it has one.
+ * The end of a state in which the thread has a CPU. The scheduler reads its clock at
+ * another instant, so its waits can exceed the time that the thread had no CPU.
+ * Subtract the excess from the next intervals with a CPU.
  */
-static struct change change_at(struct kvm_vcpu *vcpu, u64 clock)
+static struct state_change change_at(struct kvm_vcpu *vcpu, u64 clock)
 {
-	struct change change;
+	struct state_change change;
 
 	change.now = after_since(vcpu, clock);
 	change.ns = time_in_state(vcpu, change.now);
@@ -139,54 +138,54 @@ static struct change change_at(struct kvm_vcpu *vcpu, u64 clock)
 	return change;
 }
 
-static struct change change_by_clock(struct kvm_vcpu *vcpu)
+static struct state_change change_by_clock(struct kvm_vcpu *vcpu)
 {
 	return change_at(vcpu, ktime_get_ns());
 }
 
 #ifdef kvm_arch_cycles_khz
 /*
- * A look at the clock is most of what a change costs. Around guest mode the CPU's
- * cycles do as well, for 0.1 ms after such a look, and as long as the thread does not
- * leave the CPU: whether CPUs agree on their cycles does not matter. They are taken for
- * 0.1 % less time than they are, so that what is made of them is behind the clock, and
- * the next look makes up for it. If it is ahead nonetheless, for the clock is slewed or
- * the rate is not what it is said to be, the clock is looked at for the next second.
+ * Reading the clock is most of the cost of a change. At entries and exits, use CPU
+ * cycles instead, for 0.1 ms after the clock was read and while the thread stays on this
+ * CPU, so that cycles of different CPUs are never compared. Convert cycles 0.1 % too low,
+ * so that the estimate never runs ahead of the clock; the next read corrects it. If it is
+ * ahead nonetheless, because the clock is slewed or the rate is wrong, use the clock for
+ * the next second.
  */
 #define CYCLES_SHIFT	22
-#define LOOKS_PER_MS	10
+#define CLOCK_READS_PER_MS	10
 #define NS_PER_MS	(NSEC_PER_MSEC - NSEC_PER_MSEC / 1024)
 
-static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
+static struct state_change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	u32 khz = kvm_arch_cycles_khz();
 	u64 before = get_cycles();
 	u64 clock = ktime_get_ns();
 	u64 cycles = get_cycles();
-	struct change change;
+	struct state_change change;
 
 	if (vcpu->stat->state_since_ns > clock + NSEC_PER_USEC)
 		vcpu->time.no_cycles_until = clock + NSEC_PER_SEC;
 	change = change_at(vcpu, clock);
 	/*
-	 * Not while time is not accounted for yet or waits are paid for, for both of
-	 * which has to be looked, nor if 16 us have passed in between.
+	 * Keep using the clock while the interval is 0, because it is before
+	 * accounted_from or waits are subtracted, and if the reads above took 16 us.
 	 */
 	if (!change.ns || clock < vcpu->time.no_cycles_until ||
 	    cycles - before > khz >> 6)
 		khz = 0;
 	vcpu->time.cycles_from = cycles;
 	vcpu->time.cycles_from_ns = clock;
-	vcpu->time.cycles_good = khz / LOOKS_PER_MS;
+	vcpu->time.cycles_good = khz / CLOCK_READS_PER_MS;
 	if (khz)
 		vcpu->time.cycles_mult =
 			div_u64((u64)NS_PER_MS << CYCLES_SHIFT, khz);
 	return change;
 }
 
-/* False if the clock has to be looked at. */
+/* Returns false if the clock must be read. */
 static __always_inline bool change_by_cycles(struct kvm_vcpu *vcpu,
-					     struct change *change)
+					     struct state_change *change)
 {
 	u64 cycles = get_cycles() - vcpu->time.cycles_from;
 	u64 since = vcpu->stat->state_since_ns;
@@ -201,33 +200,33 @@ static __always_inline bool change_by_cycles(struct kvm_vcpu *vcpu,
 	return true;
 }
 
-/* The thread may have come to another CPU. */
-static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+/* The thread may have moved to another CPU. */
+static __always_inline void drop_cycles(struct kvm_vcpu *vcpu)
 {
 	vcpu->time.cycles_good = 0;
 }
 #else
-static struct change change_by_new_cycles(struct kvm_vcpu *vcpu)
+static struct state_change change_by_new_cycles(struct kvm_vcpu *vcpu)
 {
 	return change_by_clock(vcpu);
 }
 
-static bool change_by_cycles(struct kvm_vcpu *vcpu, struct change *change)
+static bool change_by_cycles(struct kvm_vcpu *vcpu, struct state_change *change)
 {
 	return false;
 }
 
-static __always_inline void forget_cycles(struct kvm_vcpu *vcpu)
+static __always_inline void drop_cycles(struct kvm_vcpu *vcpu)
 {
 }
 #endif
 
-/* And outside of it. */
+/* The time of a state in which the thread had no CPU, or was outside KVM_RUN. */
 static u64 time_without_cpu(struct kvm_vcpu *vcpu, u64 now, u64 waits)
 {
 	u64 ns = time_in_state(vcpu, now);
 
-	/* Some of them may have been before. */
+	/* Some of the waits may be older than accounted_from. */
 	if (vcpu->stat->state_since_ns < READ_ONCE(accounted_from))
 		waits = min(waits, ns);
 	return without_waits(vcpu, ns, waits + vcpu->time.overdrawn);
@@ -238,8 +237,8 @@ static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
 	return vcpu->time.polling ? KVM_VCPU_STATE_poll : KVM_VCPU_STATE_exit;
 }
 
-/* An exit is over. Its time is that of one only if all of it was seen. */
-static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change,
+/* An exit ends. Count its length only if KVM also saw its beginning. */
+static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct state_change change,
 				     enum kvm_vcpu_state to)
 {
 	struct kvm_vcpu_stat *stat = vcpu->stat;
@@ -253,7 +252,7 @@ static __always_inline void end_exit(struct kvm_vcpu *vcpu, struct change change
 }
 
 static __always_inline void begin_exit(struct kvm_vcpu *vcpu,
-				       struct change change)
+				       struct state_change change)
 {
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
@@ -264,7 +263,7 @@ static __always_inline void begin_exit(struct kvm_vcpu *vcpu,
 	vcpu->time.in_exit = true;
 }
 
-/* Called at the end of those that need no clock: these then need no stack. */
+/* Tail calls of the functions below, so that those need no stack. */
 static noinline void guest_enter_by_clock(struct kvm_vcpu *vcpu)
 {
 	end_exit(vcpu, change_by_new_cycles(vcpu), KVM_VCPU_STATE_guest);
@@ -277,7 +276,7 @@ static noinline void guest_exit_by_clock(struct kvm_vcpu *vcpu)
 
 void __kvm_stats_time_guest_enter(struct kvm_vcpu *vcpu)
 {
-	struct change change;
+	struct state_change change;
 
 	if (likely(change_by_cycles(vcpu, &change)))
 		end_exit(vcpu, change, KVM_VCPU_STATE_guest);
@@ -288,7 +287,7 @@ EXPORT_SYMBOL_GPL(__kvm_stats_time_guest_enter);
 
 void __kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 {
-	struct change change;
+	struct state_change change;
 
 	if (likely(change_by_cycles(vcpu, &change)))
 		begin_exit(vcpu, change);
@@ -303,7 +302,7 @@ void __kvm_stats_time_run_begin(struct kvm_vcpu *vcpu, u64 waits)
 	u64 ns = time_without_cpu(vcpu, now, waits);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	forget_cycles(vcpu);
+	drop_cycles(vcpu);
 	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, stat, KVM_VCPU_STATE_user, ns);
@@ -325,7 +324,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 {
 	enum kvm_vcpu_state to = task_is_runnable(current) ? KVM_VCPU_STATE_ready :
 						  blocked_state(vcpu);
-	struct change change = change_by_clock(vcpu);
+	struct state_change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -333,7 +332,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 	end_change(stat, to, change.now);
 }
 
-/* The state of who has a CPU again, also if nobody has seen that it lost it. */
+/* The state before the thread was scheduled in, also if stats_time was off at its start. */
 static enum kvm_vcpu_state state_without_cpu(struct kvm_vcpu *vcpu,
 					     bool preempted)
 {
@@ -349,11 +348,11 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 	u64 ns = time_without_cpu(vcpu, now, waits);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
-	/* The rest of a wait is on the way to a CPU, if waits are counted. */
+	/* If the scheduler counts the wait, the rest is the time around it, in KVM. */
 	if (from == KVM_VCPU_STATE_ready && sched_info_on())
 		from = state_in_kvm(vcpu);
 
-	forget_cycles(vcpu);
+	drop_cycles(vcpu);
 	begin_change(stat);
 	kvm_stats_count_wait(vcpu, waits);
 	count_time(vcpu, stat, from, ns);
@@ -362,7 +361,7 @@ void __kvm_stats_time_sched_in(struct kvm_vcpu *vcpu, bool preempted, u64 waits)
 
 void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 {
-	struct change change = change_by_clock(vcpu);
+	struct state_change change = change_by_clock(vcpu);
 	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	begin_change(stat);
@@ -371,13 +370,13 @@ void __kvm_stats_time_poll(struct kvm_vcpu *vcpu, bool polling)
 	end_change(stat, state_in_kvm(vcpu), change.now);
 }
 
-/* It was not waited for: time begins with a vCPU's first KVM_RUN. */
+/* Time by state begins with the vCPU's first KVM_RUN. */
 void kvm_stats_time_first_run(struct kvm_vcpu *vcpu)
 {
 	WRITE_ONCE(vcpu->stat->state_since_ns, ktime_get_ns());
 }
 
-static void forget(struct kvm_vcpu *vcpu)
+static void kvm_stats_time_reset(struct kvm_vcpu *vcpu)
 {
 	memset(&vcpu->time, 0, sizeof(vcpu->time));
 	vcpu->time.reason = KVM_EXIT_REASON_other;
@@ -386,14 +385,14 @@ static void forget(struct kvm_vcpu *vcpu)
 void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
 {
 	vcpu->stat->state_since_ns = ktime_get_ns();
-	forget(vcpu);
+	kvm_stats_time_reset(vcpu);
 }
 
 /*
- * What the vCPU's thread does from then on is not accounted for. It may have
- * waited for a CPU, which it has yet to tell.
+ * Stop to account for the vCPU's time at @end. Its thread may have waits that it has
+ * yet to take.
  */
-static void end_state(struct kvm_vcpu *vcpu, u64 end)
+static void kvm_stats_time_end_state(struct kvm_vcpu *vcpu, u64 end)
 {
 	enum kvm_vcpu_state state = vcpu->stat->state;
 	u64 since = vcpu->stat->state_since_ns;
@@ -410,24 +409,24 @@ static void end_state(struct kvm_vcpu *vcpu, u64 end)
 	count_time(vcpu, vcpu->stat, state, ns);
 	end_change(vcpu->stat, KVM_VCPU_STATE_none, max(end, since));
 	preempt_enable();
-	forget(vcpu);
+	kvm_stats_time_reset(vcpu);
 }
 
-/* The vCPU ran for the last time. */
+/* The vCPU has run for the last time. */
 void kvm_stats_time_vcpu_end(struct kvm_vcpu *vcpu)
 {
-	end_state(vcpu, ktime_get_ns());
+	kvm_stats_time_end_state(vcpu, ktime_get_ns());
 }
 
-/* With kvm_lock, as the VM comes onto the list that a switch goes through. */
+/* Hold kvm_lock while the VM is added to vm_list: a switch walks that list. */
 void kvm_stats_time_vm_init(struct kvm *kvm)
 {
 	lockdep_assert_held(&kvm_lock);
 	kvm->stat->time_accounting = static_key_enabled(&kvm_stats_time);
 }
 
-/* When the kernel boots there is no clock yet, but no VM either. */
-static bool there_are_vms(void)
+/* During boot there is no clock yet, and no VM. */
+static bool vms_exist(void)
 {
 	bool found;
 
@@ -438,23 +437,23 @@ static bool there_are_vms(void)
 }
 
 /*
- * Whose thread is not in KVM_RUN, nor will be while this has the mutex. What the
- * others do is known when they next change their state, and they are made to. But
- * who sleeps for memory is not: if it still does when the switch is off again, that
- * time is not accounted for.
+ * The vCPU thread is not in KVM_RUN: this holds vcpu->mutex. Threads in KVM_RUN get
+ * their state when they next change it; the kick below makes them. It does not wake a
+ * thread that sleeps for memory: if that sleeps until the switch is off again, its time
+ * is not accounted for.
  */
-static void find_state(struct kvm_vcpu *vcpu)
+static void kvm_stats_time_find_state(struct kvm_vcpu *vcpu)
 {
 	u64 waits;
 
 	lockdep_assert_held(&vcpu->mutex);
 
-	/* Unless it came by since the switch. */
+	/* It never ran, or has changed its state since the switch. */
 	if (!rcu_access_pointer(vcpu->pid) ||
 	    vcpu->stat->state != KVM_VCPU_STATE_none)
 		return;
 
-	/* What it has waited until now is not of the time from now on. */
+	/* Count older waits now, so that they are not subtracted from later time. */
 	waits = kvm_pending_waits(vcpu);
 	WRITE_ONCE(vcpu->run_delay, vcpu->run_delay + waits);
 	preempt_disable();
@@ -465,11 +464,11 @@ static void find_state(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Who has kvm->lock, to reset all vCPUs for example, may try to have the mutex of each
- * and fail if somebody else has it. So that is left alone. To wait for the lock would
- * be to wait, with kvm_lock, for memory of user space.
+ * A holder of kvm->lock may try to lock the mutexes of all vCPUs, for example to reset
+ * them, and fails if one is taken: take mutexes only under kvm->lock. Do not wait for
+ * kvm->lock: its holder may wait for user memory, and this holds kvm_lock.
  */
-static void find_states(struct kvm *kvm)
+static void kvm_stats_time_find_states(struct kvm *kvm)
 {
 	bool locked = mutex_trylock(&kvm->lock);
 	struct kvm_vcpu *vcpu;
@@ -477,7 +476,7 @@ static void find_states(struct kvm *kvm)
 
 	kvm_for_each_vcpu(i, vcpu, kvm) {
 		if (locked && mutex_trylock(&vcpu->mutex)) {
-			find_state(vcpu);
+			kvm_stats_time_find_state(vcpu);
 			mutex_unlock(&vcpu->mutex);
 		} else {
 			kvm_vcpu_kick(vcpu);
@@ -487,44 +486,43 @@ static void find_states(struct kvm *kvm)
 		mutex_unlock(&kvm->lock);
 }
 
-static void switch_on(void)
+static void kvm_stats_time_switch_on(void)
 {
 	struct kvm *kvm;
 	u64 from = 0;
 
 	static_branch_enable(&kvm_stats_time);
-	if (there_are_vms()) {
-		/* All CPUs see the code that it has switched on. */
+	if (vms_exist()) {
+		/* Wait until all CPUs run the code that the key enables. */
 		kick_all_cpus_sync();
 		from = ktime_get_ns();
 	}
-	/* Every change from here on is seen: before the first was its old state. */
+	/* From here on KVM sees every change; until the first, a thread is in its old state. */
 	WRITE_ONCE(accounted_from, from);
 
 	mutex_lock(&kvm_lock);
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 1);
-		find_states(kvm);
+		kvm_stats_time_find_states(kvm);
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-static void switch_off(void)
+static void kvm_stats_time_switch_off(void)
 {
-	u64 end = there_are_vms() ? ktime_get_ns() : 0;
+	u64 end = vms_exist() ? ktime_get_ns() : 0;
 	struct kvm_vcpu *vcpu;
 	struct kvm *kvm;
 	unsigned long i;
 
 	static_branch_disable(&kvm_stats_time);
-	/* Also one that came by since; the next ones account for nothing. */
-	if (there_are_vms()) {
+	/* Wait for changes that began before the switch. */
+	if (vms_exist()) {
 		/*
-		 * No change is under way any more: each is made, from the test
-		 * of the switch on, with preemption disabled, and where RCU
-		 * takes the CPU for that of a guest, with interrupts disabled.
-		 * The kick is first: a CPU that has not met it yet may test the
-		 * switch as it was.
+		 * A change tests the switch and ends with preemption disabled,
+		 * and with interrupts disabled if RCU regards the CPU as in a
+		 * guest. Kick first: before the kick a CPU may still see the
+		 * old switch.
 		 */
 		kick_all_cpus_sync();
 		synchronize_rcu();
@@ -535,12 +533,12 @@ static void switch_off(void)
 	list_for_each_entry(kvm, &vm_list, vm_list) {
 		WRITE_ONCE(kvm->stat->time_accounting, 0);
 		kvm_for_each_vcpu(i, vcpu, kvm)
-			end_state(vcpu, end);
+			kvm_stats_time_end_state(vcpu, end);
 	}
 	mutex_unlock(&kvm_lock);
 }
 
-/* Under the lock of the module's parameters, one at a time. */
+/* The caller holds the lock of the module's parameters. */
 static int set_stats_time(const char *val, const struct kernel_param *kp)
 {
 	bool was_on = static_key_enabled(&kvm_stats_time);
@@ -553,9 +551,9 @@ static int set_stats_time(const char *val, const struct kernel_param *kp)
 		return r;
 
 	if (on)
-		switch_on();
+		kvm_stats_time_switch_on();
 	else
-		switch_off();
+		kvm_stats_time_switch_off();
 	return 0;
 }
 

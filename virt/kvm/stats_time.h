@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Time by state: the changes that are not of an architecture's own, for the thread
- * that runs the vCPU.
+ * Time by state: changes of the state in code for all architectures. Only the thread
+ * that runs the vCPU calls these functions, except kvm_stats_time_v*().
  */
 #ifndef __KVM_STATS_TIME_H__
 #define __KVM_STATS_TIME_H__
@@ -65,14 +65,14 @@ static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
 	preempt_enable();
 }
 
-/* The thread loses its CPU in KVM_RUN, or finds nothing to do. */
+/* The thread is scheduled out in KVM_RUN: preempted or blocked. */
 static inline void kvm_stats_sched_out(struct kvm_vcpu *vcpu)
 {
 	if (kvm_stats_time_on())
 		__kvm_stats_time_sched_out(vcpu);
 }
 
-/* And has one again. @preempted: it had only lost it. */
+/* The thread is scheduled in. @preempted: it was not blocked. */
 static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
 {
 	u64 waits = kvm_take_waits(vcpu);
@@ -83,7 +83,7 @@ static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
 		kvm_stats_count_wait(vcpu, waits);
 }
 
-/* A halt begins or ends to poll. */
+/* A halt begins to poll, or stops. */
 static inline void kvm_stats_halt_polls(struct kvm_vcpu *vcpu, bool polling)
 {
 	if (!IS_ENABLED(CONFIG_KVM_STATS_TIME))

@@ -111,8 +111,8 @@ static inline long long number_of_children(pid_t pid, const char *name, const ch
 }
 
 /*
- * A number in /proc/PID/@name of kvmstat, and in *@children the sum of those of its
- * children: what it gives up privileges for is done by processes of its own.
+ * A number in /proc/PID/@name of kvmstat, and in *@children the sum over its children, which
+ * do the work that needs privileges.
  */
 static inline long long number_of_kvmstat(pid_t pid, const char *name, const char *key,
 					  long long *children)

@@ -226,7 +226,7 @@ static bool every_file_is_there(void)
 	return ok;
 }
 
-/* The expected content of a column: the base's, or that of an intended difference. */
+/* The expected content of a column: the base's, or the intended difference's. */
 static const char *expected(struct file *file, enum column column)
 {
 	struct file *meant = find(&differences, file->column[WHERE], file->column[NAME]);

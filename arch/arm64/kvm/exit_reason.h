@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The statistic exit_reasons on arm64: how a run of the guest ended, by exception
- * class if it was trapped.
+ * The statistic exit_reasons on arm64: why the guest exited, for a trap by its exception
+ * class.
  */
 #ifndef __ARM64_KVM_EXIT_REASON_H
 #define __ARM64_KVM_EXIT_REASON_H
@@ -57,7 +57,7 @@ static inline enum kvm_exit_reason kvm_arm_other_reason(int exit)
 	return KVM_EXIT_REASON_other;
 }
 
-/* Count an exit and its reason. @exit: what __kvm_vcpu_run() returned. */
+/* Count an exit and its reason. @exit: the result of __kvm_vcpu_run(). */
 static inline void kvm_arm_count_exit(struct kvm_vcpu *vcpu, int exit)
 {
 	enum kvm_exit_reason reason;

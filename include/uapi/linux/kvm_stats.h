@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * Extensions of KVM's statistics files: the extension block, and names of values.
- * <linux/kvm.h> has the format that they extend.
+ * <linux/kvm.h> has the format that they extend. Documentation/virt/kvm/stats.rst
+ * describes both.
  */
 #ifndef _UAPI_LINUX_KVM_STATS_H
 #define _UAPI_LINUX_KVM_STATS_H
@@ -9,37 +10,36 @@
 #include <linux/kvm.h>
 #include <linux/types.h>
 
-/* A struct kvm_stats_ext stands at id_offset + name_size. */
+/* kvm_stats_header.flags: a struct kvm_stats_ext is at id_offset + name_size. */
 #define KVM_STATS_HEADER_EXT		0x1
 
-/* Of that block. If it has another one, the flag means something else. */
+/* kvm_stats_ext.magic. If the number differs, the flag means something else. */
 #define KVM_STATS_EXT_MAGIC		0x7473766b
 
 /**
  * struct kvm_stats_ext - the extension block of a statistics file
- * @size: bytes of this block; it grows at its end, never shrinks, and a reader
- *	ignores what it does not know
- * @magic: KVM_STATS_EXT_MAGIC; a reader ignores the block if it is not
+ * @size: bytes of this block. The block grows at its end and never shrinks. Ignore
+ *	fields that you do not know.
+ * @magic: KVM_STATS_EXT_MAGIC. If the number differs, ignore the block.
  * @data_size: bytes of the data block, which can be mapped at
  *	kvm_stats_header.data_offset
  * @vcpu_stride: bytes from one vCPU window to the next, a multiple of the page size
- * @vcpu_mmap_offset: offset for mmap() of the first vCPU window: a page that
- *	starts with the data block of the VM's first vCPU
- * @vcpu_max: number of windows; those of vCPUs that do not exist yet, as the
- *	VM's statistic online_vcpus says, raise SIGBUS
- * @vcpu_num_desc: number of the descriptors of a vCPU
- * @vcpu_desc_offset: offset in the file of the first of them
+ * @vcpu_mmap_offset: offset of the first vCPU window, for mmap(). A window begins with
+ *	the data block of one vCPU.
+ * @vcpu_max: number of windows. The VM's statistic online_vcpus says how many belong to
+ *	a vCPU. The others raise SIGBUS.
+ * @vcpu_num_desc: number of vCPU descriptors
+ * @vcpu_desc_offset: file offset of the first vCPU descriptor
  * @vcpu_data_size: bytes of a vCPU's data block
- * @vcpu_id_offset: offset in the file of a __u32 per window: the vCPU id, zero
- *	for a window of a vCPU that does not exist yet
- * @value_name_offset: offset in the file of the first struct kvm_stats_value_name,
- *	if there is one
- * @value_name_num: number of them
- * @value_name_size: bytes from one to the next, also of those of the vCPUs
- * @vcpu_value_name_offset: as value_name_offset, for the descriptors of a vCPU
- * @vcpu_value_name_num: number of those
+ * @vcpu_id_offset: file offset of the vCPU ids, one __u32 per window. An id is zero until
+ *	its vCPU exists.
+ * @value_name_offset: file offset of the first struct kvm_stats_value_name
+ * @value_name_num: number of value names, can be zero
+ * @value_name_size: bytes from one value name to the next, also for vCPU values
+ * @vcpu_value_name_offset: file offset of the first name of a vCPU value
+ * @vcpu_value_name_num: number of names of vCPU values
  *
- * 64 bytes. The vcpu_* fields are zero in the file of a vCPU.
+ * 64 bytes. The vcpu_* fields are zero in a vCPU's file.
  */
 struct kvm_stats_ext {
 	__u32 size;
@@ -60,15 +60,14 @@ struct kvm_stats_ext {
 };
 
 /**
- * struct kvm_stats_value_name - names one of a statistic's values
+ * struct kvm_stats_value_name - the name of one value of a statistic
  * @desc: index of the statistic's descriptor
- * @value: which value: of a histogram or an array its index, of a scalar what the
- *	statistic says when it has this value
- * @name: NUL-terminated and NUL-padded to kvm_stats_header.name_size bytes,
- *	unique over the names of the statistic
+ * @value: in a histogram or an array, the index of the value; for a scalar, the number
+ *	that has this name
+ * @name: NUL-terminated and NUL-padded to kvm_stats_header.name_size bytes, unique
+ *	within the statistic
  *
- * 8 bytes and the name. They are in the order of the descriptors and, for each, of
- * the values. Who looks for a certain value knows it by its name: the place differs
+ * 8 bytes and the name, sorted by descriptor and value. Search by name: indexes differ
  * between architectures and kernels.
  */
 struct kvm_stats_value_name {

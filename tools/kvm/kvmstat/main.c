@@ -63,30 +63,24 @@ static bool take_option(int *argc, char **argv, const char *option)
 /* What was asked for instead of text, or NULL. */
 static const char *format;
 
-static int choose_json(void)
+static int choose_format(int *argc, char **argv)
 {
-	format = "--json";
+	bool json = take_option(argc, argv, "--json"), csv = take_option(argc, argv, "--csv");
+
+	if (json && csv)
+		return usage_error("--json and --csv do not go together");
+	if (!json && !csv)
+		return STATUS_OK;
+	format = json ? "--json" : "--csv";
 #ifdef HAVE_JSON
 	json_prepare();
-	render = &json_renderer;
-	error_printer = render->error;
+	render = json ? &json_renderer : &csv_renderer;
+	if (json)
+		error_printer = render->error;
 	return STATUS_OK;
 #else
 	return library_error(format, "json-c");
 #endif
-}
-
-static int choose_format(int *argc, char **argv)
-{
-	bool json = take_option(argc, argv, "--json");
-
-	if (take_option(argc, argv, "--csv")) {
-		if (json)
-			return usage_error("--json and --csv do not go together");
-		format = "--csv";
-		render = &csv_renderer;
-	}
-	return json ? choose_json() : STATUS_OK;
 }
 
 static int run(enum command_id id, int argc, char **argv)

@@ -9,7 +9,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* The order is that of the modes in vm/mutants/counting/rewrite. */
+/* In the order of the modes in vm/mutants/counting/rewrite. */
 enum kvm_mutant_mode {
 	KVM_MUTANT_DROP,
 	KVM_MUTANT_DOUBLE,
@@ -24,7 +24,7 @@ enum kvm_mutant_mode {
 extern unsigned int kvm_mutant;
 extern u8 kvm_mutant_reached[];
 
-/* How often a site counts what it adds, @by. */
+/* How often a site adds @by: once, unless its mutant is selected. */
 static inline unsigned int kvm_mutant_times(unsigned int site, s64 by)
 {
 	unsigned int mutant = READ_ONCE(kvm_mutant);
@@ -51,7 +51,7 @@ static inline u8 kvm_mutant_high(unsigned int site)
 	return READ_ONCE(kvm_mutant) == site * KVM_MUTANT_MODES + KVM_MUTANT_HIGH;
 }
 
-/* What a table says the reason of an exit is. Site 0 is none. */
+/* An entry of a table of exit reasons. Site 0 has no mutant. */
 static inline unsigned int kvm_mutant_entry(unsigned int site, unsigned int other,
 					    unsigned int reason)
 {

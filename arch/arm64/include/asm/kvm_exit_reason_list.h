@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why a vCPU of arm64 leaves the guest, one line each. Included by
- * <linux/kvm_stats.h> and others with a definition of their own of
+ * Why an arm64 vCPU exits from the guest, one line for each reason. Code that needs
+ * something for each includes this file with its own macro, which it undefines at its end:
  *
  *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
  *
- * name		of the bucket, unique; ABI, unlike its place in this list
- * help		a sentence: what the guest did, or what happened to it
+ * name		name of the bucket, unique; ABI, unlike the place in this list
+ * help		one sentence: what the guest did, or what happened to it
  */
 #ifndef KVM_EXIT_REASON
 #error "Define KVM_EXIT_REASON before including this file"
 #endif
 
 KVM_EXIT_REASON(interrupt, "An interrupt of the host")
-KVM_EXIT_REASON(serror, "An SError, also if it came together with another reason")
-KVM_EXIT_REASON(data_abort, "A data access that stage 2 does not allow, to MMIO for example")
+KVM_EXIT_REASON(serror, "An SError, alone or together with another reason")
+KVM_EXIT_REASON(data_abort, "A data access that stage 2 does not allow, for example to MMIO")
 KVM_EXIT_REASON(instruction_abort, "An instruction fetch that stage 2 does not allow")
 KVM_EXIT_REASON(wfi, "WFI")
 KVM_EXIT_REASON(wfe, "WFE")
 KVM_EXIT_REASON(hvc, "HVC")
 KVM_EXIT_REASON(smc, "SMC")
-KVM_EXIT_REASON(sysreg, "An access to a system register, AArch32's of cp14 and cp15 included")
-KVM_EXIT_REASON(fp, "Floating point or Advanced SIMD, where the CPU has none")
-KVM_EXIT_REASON(sve, "SVE, by a guest that has none")
-KVM_EXIT_REASON(ptrauth, "Pointer authentication")
-KVM_EXIT_REASON(debug, "A breakpoint, a watchpoint or a single step that KVM traps")
+KVM_EXIT_REASON(sysreg, "An access to a system register, or to AArch32's cp14 and cp15")
+KVM_EXIT_REASON(fp, "Use of floating point or Advanced SIMD, which KVM traps")
+KVM_EXIT_REASON(sve, "Use of SVE by a guest without SVE")
+KVM_EXIT_REASON(ptrauth, "Use of pointer authentication, which KVM traps")
+KVM_EXIT_REASON(debug, "A breakpoint, watchpoint or single step that KVM traps")
 KVM_EXIT_REASON(illegal_state, "An illegal exception return into the guest")
-KVM_EXIT_REASON(other, "None of the others")
+KVM_EXIT_REASON(other, "None of the other reasons")
 
 #undef KVM_EXIT_REASON

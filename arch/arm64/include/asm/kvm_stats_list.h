@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of arm64, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of arm64. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 
 KVM_VCPU_STAT(u64, hvc_exit_stat, CUMULATIVE, COUNT,
@@ -11,10 +11,10 @@ KVM_VCPU_STAT(u64, wfe_exit_stat, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, wfi_exit_stat, CUMULATIVE, COUNT,
 	      "Exits by a WFI instruction")
 KVM_VCPU_STAT(u64, mmio_exit_user, CUMULATIVE, COUNT,
-	      "Accesses to MMIO left to user space, by KVM_EXIT_MMIO")
+	      "Accesses to MMIO that KVM left to user space, with KVM_EXIT_MMIO")
 KVM_VCPU_STAT(u64, mmio_exit_kernel, CUMULATIVE, COUNT,
 	      "Accesses to MMIO that KVM handled")
 KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
-	      "Exits from the guest to the kernel, for whatever reason")
+	      "Exits from the guest to the host kernel, for any reason")
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal")

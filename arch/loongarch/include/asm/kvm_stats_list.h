@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of loongarch, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of loongarch. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, pages, INSTANT, COUNT,
-	    "Base pages mapped now")
+	    "Base pages that are mapped now")
 KVM_VM_STAT(u64, hugepages, INSTANT, COUNT,
-	    "Huge pages mapped now")
+	    "Huge pages that are mapped now")
 
 KVM_VCPU_STAT(u64, int_exits, CUMULATIVE, COUNT,
 	      "Exits by an interrupt of the host")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of mips, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of mips. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 KVM_VCPU_STAT(u64, wait_exits, CUMULATIVE, COUNT,
 	      "WAIT instructions of the guest",
@@ -16,10 +16,10 @@ KVM_VCPU_STAT(u64, int_exits, CUMULATIVE, COUNT,
 	      "Exits by an interrupt of the host",
 	      .alias = "interrupt")
 KVM_VCPU_STAT(u64, cop_unusable_exits, CUMULATIVE, COUNT,
-	      "Exits by the use of a coprocessor that is off",
+	      "Exits by the use of a disabled coprocessor",
 	      .alias = "cop_unusable")
 KVM_VCPU_STAT(u64, tlbmod_exits, CUMULATIVE, COUNT,
-	      "Exits by a store to a page that is mapped clean",
+	      "Exits by a store to a page whose TLB entry is clean",
 	      .alias = "tlbmod")
 KVM_VCPU_STAT(u64, tlbmiss_ld_exits, CUMULATIVE, COUNT,
 	      "Exits by a load or fetch that missed the TLB",
@@ -52,10 +52,10 @@ KVM_VCPU_STAT(u64, fpe_exits, CUMULATIVE, COUNT,
 	      "Exits by an exception of the FPU",
 	      .alias = "fpe")
 KVM_VCPU_STAT(u64, msa_disabled_exits, CUMULATIVE, COUNT,
-	      "Exits by the use of MSA while it is off",
+	      "Exits by the use of MSA while it is disabled",
 	      .alias = "msa_disabled")
 KVM_VCPU_STAT(u64, flush_dcache_exits, CUMULATIVE, COUNT,
-	      "Flushes of the data cache, which nothing counts today",
+	      "Flushes of the data cache; KVM does not count them today",
 	      .alias = "flush_dcache")
 KVM_VCPU_STAT(u64, vz_gpsi_exits, CUMULATIVE, COUNT,
 	      "Exits by a privileged sensitive instruction",
@@ -79,7 +79,7 @@ KVM_VCPU_STAT(u64, vz_gpa_exits, CUMULATIVE, COUNT,
 	      "Exits by a fault of a guest physical address",
 	      .alias = "vz_gpa")
 KVM_VCPU_STAT(u64, vz_resvd_exits, CUMULATIVE, COUNT,
-	      "Exits by a cause that KVM does not know",
+	      "Exits whose cause KVM does not know",
 	      .alias = "vz_resvd")
 #ifdef CONFIG_CPU_LOONGSON64
 KVM_VCPU_STAT(u64, vz_cpucfg_exits, CUMULATIVE, COUNT,

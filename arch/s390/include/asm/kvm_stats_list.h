@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of s390, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of s390. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
-/* Any thread injects into a VM. */
+/* Any thread can inject into a VM. */
 KVM_VM_STAT(atomic64_t, inject_io, CUMULATIVE, COUNT,
 	    "I/O interrupts injected into the VM")
 KVM_VM_STAT(atomic64_t, inject_float_mchk, CUMULATIVE, COUNT,
 	    "Floating machine checks injected into the VM")
 KVM_VM_STAT(atomic64_t, inject_pfault_done, CUMULATIVE, COUNT,
-	    "Completed page faults that the VM was told of")
+	    "Completions of page faults reported to the VM")
 KVM_VM_STAT(atomic64_t, inject_service_signal, CUMULATIVE, COUNT,
 	    "Service signals injected into the VM")
 KVM_VM_STAT(atomic64_t, inject_virtio, CUMULATIVE, COUNT,
 	    "Virtio interrupts injected into the VM")
 KVM_VM_STAT(atomic64_t, aen_forward, CUMULATIVE, COUNT,
-	    "Interrupts of adapters forwarded to the VM")
+	    "Adapter interrupts forwarded to the VM")
 KVM_VM_STAT(atomic64_t, gmap_shadow_create, CUMULATIVE, COUNT,
-	    "Shadows made of the address spaces of nested guests")
+	    "Shadow address spaces created for nested guests")
 KVM_VM_STAT(atomic64_t, gmap_shadow_reuse, CUMULATIVE, COUNT,
-	    "Runs of nested guests that found their shadow")
+	    "Runs of nested guests that reused a shadow address space")
 KVM_VM_STAT(atomic64_t, gmap_shadow_r1_entry, CUMULATIVE, COUNT,
 	    "Region first table entries shadowed")
 KVM_VM_STAT(atomic64_t, gmap_shadow_r2_entry, CUMULATIVE, COUNT,
@@ -82,7 +82,7 @@ KVM_VCPU_STAT(u64, deliver_virtio, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, deliver_stop_signal, CUMULATIVE, COUNT,
 	      "Stop signals delivered")
 KVM_VCPU_STAT(u64, deliver_prefix_signal, CUMULATIVE, COUNT,
-	      "Signals to set the prefix delivered")
+	      "Set-prefix signals delivered")
 KVM_VCPU_STAT(u64, deliver_restart_signal, CUMULATIVE, COUNT,
 	      "Restart signals delivered")
 KVM_VCPU_STAT(u64, deliver_program, CUMULATIVE, COUNT,
@@ -92,8 +92,8 @@ KVM_VCPU_STAT(u64, deliver_io, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, deliver_machine_check, CUMULATIVE, COUNT,
 	      "Machine checks delivered")
 KVM_VCPU_STAT(u64, exit_wait_state, CUMULATIVE, COUNT,
-	      "Waits of the vCPU with interrupts it can take")
-/* Of a vCPU: any thread, under the lock of its local interrupts. */
+	      "Wait states that the vCPU entered")
+/* Any thread can inject into a vCPU, under the lock of the vCPU's local interrupts. */
 KVM_VCPU_STAT(u64, inject_ckc, CUMULATIVE, COUNT,
 	      "Clock comparator interrupts injected")
 KVM_VCPU_STAT(u64, inject_cputm, CUMULATIVE, COUNT,
@@ -105,16 +105,16 @@ KVM_VCPU_STAT(u64, inject_emergency_signal, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, inject_mchk, CUMULATIVE, COUNT,
 	      "Machine checks injected")
 KVM_VCPU_STAT(u64, inject_pfault_init, CUMULATIVE, COUNT,
-	      "Page faults in progress that the vCPU was told of")
+	      "Page faults in progress reported to the vCPU")
 KVM_VCPU_STAT(u64, inject_program, CUMULATIVE, COUNT,
 	      "Program interruptions injected")
 KVM_VCPU_STAT(u64, inject_restart, CUMULATIVE, COUNT,
 	      "Restart signals injected")
 KVM_VCPU_STAT(u64, inject_set_prefix, CUMULATIVE, COUNT,
-	      "Signals to set the prefix injected")
+	      "Set-prefix signals injected")
 KVM_VCPU_STAT(u64, inject_stop_signal, CUMULATIVE, COUNT,
 	      "Stop signals injected")
-/* From here on again the vCPU's thread. */
+/* From here on, only the vCPU thread counts. */
 KVM_VCPU_STAT(u64, instruction_epsw, CUMULATIVE, COUNT,
 	      "EPSW instructions that KVM emulated")
 KVM_VCPU_STAT(u64, instruction_gs, CUMULATIVE, COUNT,
@@ -212,9 +212,9 @@ KVM_VCPU_STAT(u64, instruction_diagnose_44, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, instruction_diagnose_9c, CUMULATIVE, COUNT,
 	      "DIAG 0x9c, directed yield")
 KVM_VCPU_STAT(u64, diag_9c_ignored, CUMULATIVE, COUNT,
-	      "DIAG 0x9c without a vCPU to yield to")
+	      "DIAG 0x9c that found no vCPU to yield to")
 KVM_VCPU_STAT(u64, diag_9c_forward, CUMULATIVE, COUNT,
-	      "DIAG 0x9c passed on to the hypervisor")
+	      "DIAG 0x9c passed on to the hypervisor below")
 KVM_VCPU_STAT(u64, instruction_diagnose_258, CUMULATIVE, COUNT,
 	      "DIAG 0x258, page fault handshake")
 KVM_VCPU_STAT(u64, instruction_diagnose_308, CUMULATIVE, COUNT,

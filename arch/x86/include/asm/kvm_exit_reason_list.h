@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Why a vCPU of x86 leaves the guest, one line each: SVM and VMX have the same
- * reason for the same thing. Included by <linux/kvm_stats.h> and others with a
- * definition of their own of
+ * Why an x86 vCPU exits from the guest, one line for each reason; SVM and VMX share
+ * the reasons. Code that needs something for each includes this file with its own
+ * macro, which this file undefines at its end:
  *
  *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
  *
- * name		of the bucket, unique; ABI, unlike its place in this list
- * help		a sentence: what the guest did, or what happened to it
+ * name		name of the bucket, unique; ABI, unlike the place in this list
+ * help		one sentence: what the guest did, or what happened to it
  *
- * An exit of a nested guest has the reason for which the CPU left it.
+ * An exit of a nested guest counts under the reason for which the CPU left that guest.
  */
 #ifndef KVM_EXIT_REASON
 #error "Define KVM_EXIT_REASON before including this file"
 #endif
 
-/* What is not an instruction of the guest. */
+/* Events, not instructions of the guest. */
 KVM_EXIT_REASON(interrupt, "An interrupt of the host")
 KVM_EXIT_REASON(nmi, "A non-maskable interrupt of the host")
 KVM_EXIT_REASON(smi, "A system management interrupt of the host")
-KVM_EXIT_REASON(init, "An INIT signal for the CPU")
+KVM_EXIT_REASON(init, "An INIT signal to the CPU")
 KVM_EXIT_REASON(preemption_timer,
-		"The VMX preemption timer: a timer of the guest, or KVM wants to be back at once")
-KVM_EXIT_REASON(interrupt_window, "The guest became ready for an interrupt")
-KVM_EXIT_REASON(nmi_window, "The guest became ready for an NMI, on SVM by its IRET")
+		"The VMX preemption timer: a timer of the guest, or KVM forced an immediate exit")
+KVM_EXIT_REASON(interrupt_window, "The guest can now take an interrupt")
+KVM_EXIT_REASON(nmi_window, "The guest can now take an NMI, on SVM after its IRET")
 KVM_EXIT_REASON(pml_full, "The CPU's log of written pages is full")
 KVM_EXIT_REASON(monitor_trap,
-		"An instruction of a nested guest ended that its hypervisor single-steps")
+		"A single step of a nested guest by its hypervisor")
 
 /* Memory. */
 KVM_EXIT_REASON(page_fault,
-		"A page fault that KVM takes for it shadows page tables, or a nested guest's")
+		"A page fault, intercepted because KVM shadows page tables, or in a nested guest")
 KVM_EXIT_REASON(nested_page_fault,
-		"Guest memory that nested page tables do not map for that access")
-KVM_EXIT_REASON(mmio, "An access to memory that KVM has marked as MMIO at an earlier one")
+		"An access to guest memory that the nested page tables do not allow")
+KVM_EXIT_REASON(mmio, "An access to memory that KVM marked as MMIO at an earlier access")
 KVM_EXIT_REASON(invlpg, "INVLPG or INVLPGA")
 KVM_EXIT_REASON(invpcid, "INVPCID")
 
-/* The local APIC, where hardware virtualizes a part of it. */
-KVM_EXIT_REASON(apic_access, "An access to the local APIC that hardware does not carry out")
-KVM_EXIT_REASON(apic_write, "A write to the local APIC of which KVM does the rest, on VMX")
-KVM_EXIT_REASON(apic_ipi, "An IPI that hardware did not deliver to all its targets")
-KVM_EXIT_REASON(apic_eoi, "The end of an interrupt that an I/O APIC waits for")
+/* The local APIC, if the hardware virtualizes a part of it. */
+KVM_EXIT_REASON(apic_access, "An access to the local APIC that the hardware does not virtualize")
+KVM_EXIT_REASON(apic_write, "A write to the local APIC that KVM completes (VMX)")
+KVM_EXIT_REASON(apic_ipi, "An IPI that the hardware did not deliver to all targets")
+KVM_EXIT_REASON(apic_eoi, "The end of an interrupt for which an I/O APIC waits")
 KVM_EXIT_REASON(apic_tpr, "The task priority fell below the threshold")
 
-/* Exceptions, and what ends a guest. */
-KVM_EXIT_REASON(exception, "An exception of the guest that is no page fault")
+/* Exceptions, and events that end a guest. */
+KVM_EXIT_REASON(exception, "An exception in the guest, except a page fault")
 KVM_EXIT_REASON(shutdown, "A triple fault")
 KVM_EXIT_REASON(task_switch, "A task switch by hardware")
 
 /* Instructions. */
 KVM_EXIT_REASON(hlt, "HLT")
-KVM_EXIT_REASON(pause, "PAUSE, as often in a row as a spinning guest has it")
+KVM_EXIT_REASON(pause, "PAUSE in a spin loop, repeated until the CPU's limit")
 KVM_EXIT_REASON(monitor, "MONITOR")
 KVM_EXIT_REASON(mwait, "MWAIT")
 KVM_EXIT_REASON(io, "An access to an I/O port")
@@ -68,17 +68,17 @@ KVM_EXIT_REASON(rdtsc, "RDTSC or RDTSCP")
 KVM_EXIT_REASON(rdpmc, "RDPMC")
 KVM_EXIT_REASON(rdrand, "RDRAND or RDSEED")
 KVM_EXIT_REASON(wbinvd, "WBINVD or INVD")
-KVM_EXIT_REASON(rsm, "RSM, on SVM; on VMX it is an exception")
+KVM_EXIT_REASON(rsm, "RSM on SVM; on VMX it counts as exception")
 KVM_EXIT_REASON(vmrun, "VMRUN, VMLAUNCH or VMRESUME")
-KVM_EXIT_REASON(vm_insn, "Another instruction for virtual machines, such as VMLOAD or VMREAD")
+KVM_EXIT_REASON(vm_insn, "Another virtualization instruction, such as VMLOAD or VMREAD")
 KVM_EXIT_REASON(vmgexit, "VMGEXIT of an encrypted guest")
 KVM_EXIT_REASON(bus_lock, "A bus lock")
-KVM_EXIT_REASON(notify_window, "No event window for too long")
+KVM_EXIT_REASON(notify_window, "The guest could not take an event for too long")
 
-/* What was no run of the guest, and still is counted as an exit. */
+/* The guest did not run, but exits counts it. */
 KVM_EXIT_REASON(entry_failure, "The CPU refused to enter the guest")
-KVM_EXIT_REASON(emulation, "The guest was not entered, VMX has no way to run it in its state")
+KVM_EXIT_REASON(emulation, "No entry: VMX cannot run the guest in its state, so KVM emulated it")
 
-KVM_EXIT_REASON(other, "None of the others")
+KVM_EXIT_REASON(other, "None of the other reasons")
 
 #undef KVM_EXIT_REASON

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * KVM's statistics of x86, included by <linux/kvm_stats_list.h>, which says
- * what stands in a line.
+ * Statistics of x86. <linux/kvm_stats_list.h> includes this file and explains
+ * the lines.
  */
 
 /* Counted under kvm->mmu_lock. */
 KVM_VM_STAT(u64, mmu_shadow_zapped, CUMULATIVE, COUNT,
-	    "Shadow pages that were zapped, but for those of the TDP MMU")
+	    "Shadow pages that KVM zapped, except by the TDP MMU")
 KVM_VM_STAT(u64, mmu_pte_write, CUMULATIVE, COUNT,
-	    "Guest writes that KVM emulated while it shadowed page tables")
+	    "Emulated guest writes while KVM shadowed page tables")
 KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
-	    "Shadow entries above the last level that the guest wrote to, not with 0")
+	    "Shadow entries above the last level, zapped because the guest wrote a non-zero value")
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
-	    "Shadow pages zapped because of how the guest wrote to them")
+	    "Shadow pages zapped because guest writes to them were frequent or misaligned")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
-	    "Shadow pages zapped to make room, for the host as well, not by the TDP MMU")
+	    "Shadow pages zapped to reclaim memory for the VM or the host, except by the TDP MMU")
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
-	    "Shadow pages made because none fitted, not by the TDP MMU")
+	    "Shadow pages created because none could be reused, except by the TDP MMU")
 KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
-	    "Shadow pages out of step with the guest's page tables now")
+	    "Shadow pages that are out of sync with the guest's page tables now")
 KVM_VM_STAT(u64, nx_lpage_splits, INSTANT, COUNT,
-	    "Huge pages split now because the guest may execute from them",
+	    "Huge pages that are split now because the guest executes from them",
 	    .alias = "nx_largepages_splitted")
 KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
-	    "Most hash collisions met in one look-up of a shadow page")
+	    "Most hash collisions in one lookup of a shadow page")
 KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
 	    "Shadow pages that exist now, except page tables of the TDP MMU")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
-	    "Most other entries that mapped a guest page when one was added, except by the TDP MMU")
-/* Of any thread, one after the other. */
+	    "Most entries that mapped a guest page when KVM added one more, except by the TDP MMU")
+/* Any thread counts these. kvm_update_page_stats() needs them in this order. */
 KVM_VM_STAT(atomic64_t, pages_4k, INSTANT, COUNT,
 	    "Page table entries that map 4 KiB of guest memory now")
 KVM_VM_STAT(atomic64_t, pages_2m, INSTANT, COUNT,
@@ -37,78 +37,78 @@ KVM_VM_STAT(atomic64_t, pages_1g, INSTANT, COUNT,
 	    "Page table entries that map 1 GiB of guest memory now")
 
 /*
- * A page fault that KVM takes ends as one of: fixed, spurious, emulate, guest, or
- * is retried, or is an error of KVM_RUN. The emulator's page faults are guest ones
- * as well, and so is to tell the guest of an asynchronous one.
+ * A fault in pf_taken ends as pf_fixed, pf_spurious, pf_emulate or pf_guest, in a
+ * retry, or in an error of KVM_RUN. pf_guest also counts page faults that the emulator
+ * meets, and asynchronous ones of which KVM notifies the guest.
  */
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
-	      "Page faults that KVM took, but for known accesses to MMIO")
+	      "Page faults that KVM handled, except accesses that a cached MMIO entry recognizes")
 KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
-	      "Page faults fixed by a page table entry, fast ones included")
+	      "Page faults that KVM fixed with a page table entry, including pf_fast")
 KVM_VCPU_STAT(u64, pf_fast, CUMULATIVE, COUNT,
-	      "Page faults that KVM fixed, or found fixed, without a lock")
+	      "Page faults that KVM fixed, or found fixed, without taking a lock")
 KVM_VCPU_STAT(u64, pf_spurious, CUMULATIVE, COUNT,
-	      "Page faults that were fixed already, by another vCPU for example")
+	      "Page faults that were already fixed, for example by another vCPU")
 KVM_VCPU_STAT(u64, pf_emulate, CUMULATIVE, COUNT,
-	      "Page faults taken that call for the emulator")
+	      "Page faults that KVM handled by emulating the instruction")
 KVM_VCPU_STAT(u64, pf_mmio_spte_created, CUMULATIVE, COUNT,
-	      "Page table entries installed to recognize further accesses to MMIO")
+	      "Page table entries created to recognize later accesses to MMIO")
 KVM_VCPU_STAT(u64, pf_guest, CUMULATIVE, COUNT,
 	      "Page faults passed to the guest")
 KVM_VCPU_STAT(u64, tlb_flush, CUMULATIVE, COUNT,
-	      "Flushes of the vCPU's TLB that it was asked for")
+	      "TLB flushes requested for this vCPU")
 KVM_VCPU_STAT(u64, invlpg, CUMULATIVE, COUNT,
-	      "Invalidations of one page, also for one PCID, that KVM emulated")
+	      "Invalidations of one page that KVM emulated, with or without a PCID")
 KVM_VCPU_STAT(u64, exits, CUMULATIVE, COUNT,
-	      "Exits from the guest, for whatever reason")
+	      "Exits from the guest, for any reason")
 KVM_VCPU_STAT(u64, io_exits, CUMULATIVE, COUNT,
 	      "Exits by an access to an I/O port")
 KVM_VCPU_STAT(u64, mmio_exits, CUMULATIVE, COUNT,
-	      "Reads and writes of MMIO by emulated instructions, left to user space")
+	      "Reads and writes of MMIO by emulated instructions that KVM left to user space")
 KVM_VCPU_STAT(u64, signal_exits, CUMULATIVE, COUNT,
 	      "Exits to user space by a signal")
 KVM_VCPU_STAT(u64, irq_window_exits, CUMULATIVE, COUNT,
-	      "Exits because the guest became ready for an interrupt",
+	      "Exits because the guest can now take an interrupt",
 	      .alias = "irq_window")
 KVM_VCPU_STAT(u64, nmi_window_exits, CUMULATIVE, COUNT,
-	      "Exits because the guest became ready for an NMI",
+	      "Exits because the guest can now take an NMI",
 	      .alias = "nmi_window")
 KVM_VCPU_STAT(u64, notify_window_exits, CUMULATIVE, COUNT,
-	      "Exits because the guest took no event for too long")
+	      "Exits because the guest could not take an event for too long")
 KVM_VCPU_STAT(u64, l1d_flush, CUMULATIVE, COUNT,
-	      "Flushes of the L1 data cache before entering the guest")
+	      "Flushes of the L1 data cache before an entry into the guest")
 KVM_VCPU_STAT(u64, halt_exits, CUMULATIVE, COUNT,
 	      "HLT instructions of the guest, and entries into halted nested guests")
 KVM_VCPU_STAT(u64, request_irq_exits, CUMULATIVE, COUNT,
-	      "Exits to user space that had asked for an interrupt window",
+	      "Exits to user space because the VMM had requested an interrupt window",
 	      .alias = "request_irq")
 KVM_VCPU_STAT(u64, irq_exits, CUMULATIVE, COUNT,
 	      "Exits by an interrupt of the host")
 KVM_VCPU_STAT(u64, host_state_reload, CUMULATIVE, COUNT,
-	      "Reloads of host state that is kept off while in the guest")
+	      "Reloads of host state that KVM leaves unloaded while the vCPU runs")
 KVM_VCPU_STAT(u64, fpu_reload, CUMULATIVE, COUNT,
-	      "Reloads of user space's FPU state after running the guest")
+	      "Reloads of user space's FPU state when KVM_RUN ended")
 KVM_VCPU_STAT(u64, insn_emulation, CUMULATIVE, COUNT,
-	      "Instructions of the guest that KVM decoded to emulate them")
+	      "Guest instructions that KVM decoded to emulate them")
 KVM_VCPU_STAT(u64, insn_emulation_fail, CUMULATIVE, COUNT,
-	      "Instructions of the guest that KVM could not emulate")
+	      "Guest instructions that KVM could not emulate")
 KVM_VCPU_STAT(u64, hypercalls, CUMULATIVE, COUNT,
 	      "Hypercalls of the guest that KVM answered")
 KVM_VCPU_STAT(u64, irq_injections, CUMULATIVE, COUNT,
-	      "Injections of interrupts into the guest, repeated ones included")
+	      "Injections of interrupts into the guest, including repeated ones")
 KVM_VCPU_STAT(u64, nmi_injections, CUMULATIVE, COUNT,
-	      "Injections of NMIs into the guest, repeated ones included")
+	      "Injections of NMIs into the guest, including repeated ones")
 KVM_VCPU_STAT(u64, req_event, CUMULATIVE, COUNT,
-	      "Entries that looked for events to inject first")
+	      "Entries before which KVM checked for events to inject")
 KVM_VCPU_STAT(u64, preemption_reported, CUMULATIVE, COUNT,
 	      "Preemptions of the vCPU at an instruction boundary of the guest")
 KVM_VCPU_STAT(u64, preemption_other, CUMULATIVE, COUNT,
 	      "Preemptions of the vCPU elsewhere, not reported to the guest")
 KVM_VCPU_STAT(u64, guest_mode, INSTANT, BOOLEAN,
-	      "The vCPU runs a nested guest now")
+	      "1 while the vCPU runs a nested guest")
 KVM_VCPU_STAT(u64, nested_run, CUMULATIVE, COUNT,
-	      "Entries into nested guests, not halted ones, by VMRUN, VMLAUNCH or VMRESUME")
+	      "Entries into nested guests by VMRUN, VMLAUNCH or VMRESUME, except halted ones")
 KVM_VCPU_STAT(u64, directed_yield_attempted, CUMULATIVE, COUNT,
-	      "Attempts to yield to another vCPU, at a hypercall that asks for it")
+	      "Hypercalls of the guest to yield to another vCPU")
 KVM_VCPU_STAT(u64, directed_yield_successful, CUMULATIVE, COUNT,
-	      "Attempts to yield to another vCPU that did yield")
+	      "Hypercalls of the guest that did yield to another vCPU")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The statistic exit_reasons on SVM: what the CPU says why it left the guest, as
- * the reason that VMX has, too.
+ * The statistic exit_reasons on SVM: map the CPU's exit code to a reason that SVM and
+ * VMX share.
  */
 #ifndef __SVM_EXIT_REASON_H
 #define __SVM_EXIT_REASON_H
@@ -13,7 +13,7 @@
 #include "mmu.h"
 #include "svm.h"
 
-/* The codes up to here need no second look, but for page faults. */
+/* These codes need no further check, except page faults. */
 static const u8 svm_exit_reasons[] = {
 	[0 ... SVM_EXIT_IOIO]		= KVM_EXIT_REASON_other,
 	[SVM_EXIT_READ_CR0 ... SVM_EXIT_WRITE_CR8] = KVM_EXIT_REASON_cr_access,
@@ -94,7 +94,7 @@ svm_exit_reason(const struct vmcb_control_area *control)
 {
 	u32 code = control->exit_code;
 
-	/* With nested paging, a page fault is that of a nested guest. */
+	/* With nested paging, KVM intercepts only page faults of nested guests. */
 	if (code == SVM_EXIT_EXCP_BASE + PF_VECTOR)
 		return !npt_enabled && control->exit_info_1 & PFERR_RSVD_MASK ?
 			KVM_EXIT_REASON_mmio : KVM_EXIT_REASON_page_fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The statistic exit_reasons on VMX: what the CPU says why it left the guest, as
- * the reason that SVM has, too.
+ * The statistic exit_reasons on VMX: map the CPU's exit reason to a reason that SVM and
+ * VMX share.
  */
 #ifndef __KVM_X86_VMX_EXIT_REASON_H
 #define __KVM_X86_VMX_EXIT_REASON_H
@@ -66,7 +66,7 @@ static const u8 vmx_exit_reasons[] = {
 	[EXIT_REASON_NOTIFY]		= KVM_EXIT_REASON_notify_window,
 };
 
-/* NMIs and all exceptions are one reason of the CPU. */
+/* VMX has one exit reason for NMIs and all exceptions. */
 static inline enum kvm_exit_reason vmx_exception_reason(struct kvm_vcpu *vcpu)
 {
 	u32 intr_info = vmx_get_intr_info(vcpu);
@@ -76,7 +76,7 @@ static inline enum kvm_exit_reason vmx_exception_reason(struct kvm_vcpu *vcpu)
 	if (!is_page_fault(intr_info))
 		return KVM_EXIT_REASON_exception;
 
-	/* With EPT, KVM marks no entry that a page fault could be due to. */
+	/* With EPT, no page fault comes from an entry that KVM marked as MMIO. */
 	if (enable_ept)
 		return KVM_EXIT_REASON_page_fault;
 
@@ -84,7 +84,7 @@ static inline enum kvm_exit_reason vmx_exception_reason(struct kvm_vcpu *vcpu)
 		KVM_EXIT_REASON_mmio : KVM_EXIT_REASON_page_fault;
 }
 
-/* After VM_EXIT_REASON was read. */
+/* Call this after VM_EXIT_REASON was read. */
 static inline enum kvm_exit_reason vmx_exit_reason(struct kvm_vcpu *vcpu)
 {
 	union vmx_exit_reason reason = to_vmx(vcpu)->exit_reason;

@@ -11,9 +11,6 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-/* How long to wait for the first VM. */
-#define LOOK_AGAIN (20 * MSEC)
-
 /*
  * A VMM may make a VM for a moment, to see what this KVM can do: one that is waited for has
  * to be there for that long.
@@ -61,46 +58,6 @@ static void wait_on(struct wait *wait)
 		wait->tracker->from_zero = true;
 }
 
-/* Until the process has a VM, if that is asked for. */
-static int attach_process(struct wait *wait, const struct options *options,
-			  bool *stopped)
-{
-	struct inventory *inventory = wait->tracker->inventory;
-	struct tracker *tracker = wait->tracker;
-	bool none_yet, stays;
-	int status;
-
-	tracker->process = find_process(inventory, choice_process(&options->choice));
-	print_problems(inventory);
-	if (!tracker->process)
-		return STATUS_ERROR;
-	for (;;) {
-		none_yet = false;
-		status = look_for_vms(inventory, tracker->process,
-				      options->wait ? &none_yet : NULL);
-		stays = !options->wait || has_stayed(wait);
-		if (!none_yet && (stays || !inventory->num_vms))
-			return has_no_statistics(inventory) ? STATUS_OK : status;
-		if (tracker->process->gone && !wait->is_there) {
-			if (status == STATUS_OK)
-				print_error("pid %d ended without a VM", tracker->process->pid);
-			return STATUS_ERROR;
-		}
-		wait_on(wait);
-		/* A child may have the VM, then there is no end to wait for. */
-		switch (pause_until(wait->signals,
-				    tracker->process->gone ? -1 : tracker->process->pidfd,
-				    time_source->now_ns() + LOOK_AGAIN)) {
-		case EVENT_INTERRUPTED:
-			*stopped = true;
-			return STATUS_OK;
-		case EVENT_READABLE:
-		case EVENT_TIME:
-			break;
-		}
-	}
-}
-
 /* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
 static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
@@ -124,8 +81,12 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 		print_problems(inventory);
 		if (has_stayed(wait))
 			return STATUS_OK;
-		if (!wait->is_there && chosen_have_ended(inventory)) {
-			print_error("all that was chosen ended without a VM");
+		if (!wait->is_there && tracker_has_ended(wait->tracker)) {
+			if (choice_process(inventory->choice))
+				print_error("pid %d ended without a VM",
+					    choice_process(inventory->choice));
+			else
+				print_error("all that was chosen ended without a VM");
 			return STATUS_ERROR;
 		}
 		wait_on(wait);
@@ -144,8 +105,6 @@ int attach(struct tracker *tracker, const struct options *options, int signals, 
 	struct wait wait = { .tracker = tracker, .signals = signals, };
 	int status;
 
-	if (choice_process(&options->choice))
-		return attach_process(&wait, options, stopped);
 	status = look_for_chosen(tracker->inventory, options->wait);
 	if (status == STATUS_OK && options->wait)
 		status = wait_for_chosen(&wait, stopped);

@@ -203,28 +203,6 @@ void print_denied(const struct inventory *inventory)
 	free(denied);
 }
 
-/* What there is of a process. */
-struct found {
-	bool vms, statistics, vcpus;
-};
-
-static struct found find_vms(const struct inventory *inventory, const struct process *process)
-{
-	struct found found = {};
-	const struct vm *vm;
-	size_t i;
-
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		if (vm->process != process)
-			continue;
-		found.vms = true;
-		found.statistics |= vm_has_statistics(vm);
-		found.vcpus |= vm->num_vcpus_counted;
-	}
-	return found;
-}
-
 /* It is printed with the other problems. */
 __printf(2, 3)
 static void note_missing(struct inventory *inventory, const char *format, ...)
@@ -236,7 +214,7 @@ static void note_missing(struct inventory *inventory, const char *format, ...)
 	va_end(args);
 }
 
-/* Who typed a number may have meant a name. */
+/* A number may be meant as a name. */
 static void note_name(struct inventory *inventory, pid_t pid)
 {
 	char name[16];
@@ -245,55 +223,6 @@ static void note_name(struct inventory *inventory, pid_t pid)
 	if (inventory_has_name(inventory, name))
 		note_missing(inventory, "there is a VM that is called '%s': choose it by -p '\\%s'",
 			     name, name);
-}
-
-struct process *find_process(struct inventory *inventory, pid_t pid)
-{
-	struct process *process = inventory_find(inventory, pid);
-
-	if (!process)
-		note_name(inventory, pid);
-	return process;
-}
-
-static void note_no_vm(struct inventory *inventory, const struct process *process)
-{
-	note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
-		     process->pid);
-	note_name(inventory, process->pid);
-}
-
-static int find_vms_of(struct inventory *inventory, struct process *process, bool *none_yet)
-{
-	struct found found;
-	int ret;
-
-	ret = inventory_look(inventory, process);
-	found = find_vms(inventory, process);
-	if (found.statistics)
-		return STATUS_OK;
-	if (ret == -EACCES || ret == -EPERM)
-		note_missing(inventory, "pid %d: no permission to see its file descriptors; "
-			     NEEDED_PERMISSION, process->pid);
-	else if (ret == -ESRCH && none_yet)
-		note_missing(inventory, "pid %d ended without a VM", process->pid);
-	else if (ret)
-		note_missing(inventory, "pid %d: %s", process->pid, strerror(-ret));
-	else if (!found.vcpus && none_yet)
-		*none_yet = true;
-	else if (!found.vms)
-		note_no_vm(inventory, process);
-	else if (!found.vcpus)
-		note_missing(inventory, "pid %d has a VM, but no vCPU", process->pid);
-	return STATUS_ERROR;
-}
-
-int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet)
-{
-	int status = find_vms_of(inventory, process, none_yet);
-
-	print_problems(inventory);
-	return status;
 }
 
 static bool has_vm_of(const struct inventory *inventory, const struct choice *part)
@@ -309,12 +238,25 @@ static bool has_vm_of(const struct inventory *inventory, const struct choice *pa
 	return false;
 }
 
-/* Without statistics it is one as well, among others. */
 static bool has_vm(struct inventory *inventory, struct process *process)
 {
-	inventory_look(inventory, process);
-	return find_vms(inventory, process).vms ||
-	       find_vms_of(inventory, process, NULL) == STATUS_OK;
+	int ret = inventory_look(inventory, process);
+	size_t i;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		if (inventory->vm[i]->process == process)
+			return true;
+	}
+	if (ret == -EACCES || ret == -EPERM)
+		note_missing(inventory, "pid %d: no permission to see its file descriptors; "
+			     NEEDED_PERMISSION, process->pid);
+	else if (ret)
+		note_missing(inventory, "pid %d: %s", process->pid, strerror(-ret));
+	else
+		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
+			     process->pid);
+	note_name(inventory, process->pid);
+	return false;
 }
 
 /* Of a recording all that is said of a process is that it is not there. */
@@ -328,7 +270,9 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	if (pid) {
 		process = inventory_find_process(inventory, pid);
 		if (!process)
-			process = find_process(inventory, pid);
+			process = inventory_find(inventory, pid);
+		if (!process)
+			note_name(inventory, pid);
 		return process && (may_come || has_vm(inventory, process));
 	}
 	if (may_come || has_vm_of(inventory, part))
@@ -401,19 +345,6 @@ void print_missing(struct inventory *inventory)
 	}
 }
 
-int look_for_choice(struct inventory *inventory, const struct choice *choice,
-		    struct process **process)
-{
-	pid_t pid = choice_process(choice);
-
-	*process = NULL;
-	if (!pid)
-		return look_for_chosen(inventory, false);
-	*process = find_process(inventory, pid);
-	print_problems(inventory);
-	return *process ? look_for_vms(inventory, *process, NULL) : STATUS_ERROR;
-}
-
 bool has_no_statistics(const struct inventory *inventory)
 {
 	bool any = false;
@@ -453,21 +384,6 @@ int no_statistics_error(void)
 {
 	print_error("no VM that was chosen has statistics");
 	return STATUS_ERROR;
-}
-
-bool chosen_have_ended(const struct inventory *inventory)
-{
-	const struct choice *choice = inventory->choice;
-	size_t i;
-
-	/* One may begin later in a recording, which has an end of its own. */
-	if (!choice || choice->num_names || replay_recording())
-		return false;
-	for (i = 0; i < choice->num_pids; i++) {
-		if (inventory_find_process(inventory, choice->pid[i]))
-			return false;
-	}
-	return true;
 }
 
 struct output standard_output(void)

@@ -127,22 +127,11 @@ int inventory_status(struct inventory *inventory);
 /* That processes may not be looked into, or that there is no VM, on stderr. */
 void print_denied(const struct inventory *inventory);
 
-/* inventory_find(), and a line more among the problems if a VM is called by that number. */
-struct process *find_process(struct inventory *inventory, pid_t pid);
-
 /*
- * Looks for VMs of a process that find_process() found. STATUS_OK if there is
- * one that has statistics; STATUS_ERROR after an error line, but without one if
- * @none_yet is not NULL and there is just no VM, or one that is being made: that it
- * says there.
- */
-int look_for_vms(struct inventory *inventory, struct process *process, bool *none_yet);
-
-/*
- * The same of all that is chosen, in a recording from now on: then time goes to the first of
- * it. Each part has to have a VM; if @may_come processes have to be there, and nothing is
- * opened. STATUS_OK, also if no choice was made, or STATUS_ERROR after error lines; without
- * them find_chosen(), which leaves them to print_problems().
+ * Looks for all that is chosen; a recording goes on to where the first of it is. Each part has to
+ * have a VM; if @may_come processes have to be there, and nothing is opened. STATUS_OK, also if
+ * no choice was made, or STATUS_ERROR after error lines, which find_chosen() leaves to
+ * print_problems().
  */
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
@@ -151,18 +140,10 @@ int find_chosen(struct inventory *inventory, bool may_come);
 void print_missing(struct inventory *inventory);
 
 /*
- * Looks for what is chosen, where it is asked for until it is there, and in *@stopped whether it
- * was interrupted before. Of a single process it is the tracker's. STATUS_OK or STATUS_ERROR after
- * error lines.
+ * look_for_chosen(); with --wait until one of it is there, and in *@stopped whether that was
+ * interrupted. STATUS_OK or STATUS_ERROR after error lines.
  */
 int attach(struct tracker *tracker, const struct options *options, int signals, bool *stopped);
-
-/*
- * One or the other, and in *@process the process if it is a single one: look_for_vms() was
- * successful there. NULL of all other choices.
- */
-int look_for_choice(struct inventory *inventory, const struct choice *choice,
-		    struct process **process);
 
 /*
  * Whether there are VMs and none of them has statistics: then a command shows what /proc tells of
@@ -175,9 +156,6 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 
 /* An error line that no VM has statistics; returns STATUS_ERROR. */
 int no_statistics_error(void);
-
-/* Whether only processes were chosen, and none of them is there any more. */
-bool chosen_have_ended(const struct inventory *inventory);
 
 /* Stdout, as wide as the terminal is now or the environment says. */
 struct output standard_output(void);

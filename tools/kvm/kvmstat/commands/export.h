@@ -5,29 +5,23 @@
 #ifndef KVMSTAT_EXPORT_H
 #define KVMSTAT_EXPORT_H
 
-#include <stdbool.h>
-
 #include "commands/command.h"
-#include "export/listen.h"
-#include "export/scrape.h"
-#include "sources/inventory.h"
+#include "export/server.h"
 
 struct export_options {
 	struct listen_address address;
-	bool is_activated;		/* has its socket from who started it */
 	struct scrape_options scrape;
 	struct options parsed;
 };
 
-/* STATUS_OK, or STATUS_USAGE after an error line. They are to be freed in any case. */
+/* STATUS_OK, or STATUS_USAGE after an error line. Free parsed in any case. */
 int export_parse_options(int argc, char **argv, struct export_options *options);
-void export_free_options(struct export_options *options);
 
 /*
- * Until it is interrupted. @confined is called before the first client is, and returns an
- * enum exit_status as this does.
+ * Serves until it is interrupted, or prints one page for --once. Calls @confined before the first
+ * client comes. Both return an enum exit_status.
  */
 int run_export(struct inventory *inventory, const struct export_options *options,
-	       int (*confined)(void));
+	       int (*confined)(unsigned int uses));
 
 #endif /* KVMSTAT_EXPORT_H */

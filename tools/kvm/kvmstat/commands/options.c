@@ -403,7 +403,7 @@ int take_vms(struct options *options, int count, bool names)
 void print_help(void)
 {
 	const struct command_info *info;
-	char usage[128];
+	char usage[128], *count;
 
 	printf("kvmstat: what the VMs of this host do, and why they are slow\n\n");
 	for (info = command_info; info < command_info + NUM_COMMANDS; info++) {
@@ -412,6 +412,9 @@ void print_help(void)
 			 (int)strcspn(info->usage, "'"), info->usage);
 		if (info == &command_info[COMMAND_WATCH])
 			strcpy(usage, "watch NAME '>' VALUE");
+		count = strstr(usage, " [COUNT]]");
+		if (count && strlen(usage) >= USAGE_WIDTH)
+			strcpy(count, "]");
 		printf("  %-*s%s\n", USAGE_WIDTH, usage, info->help);
 	}
 	printf("\nVM is a pid, a name or a shell pattern of names; also -p VM. Options and more:\n"

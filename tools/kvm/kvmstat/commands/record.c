@@ -200,13 +200,7 @@ static int sample(struct record *record)
 /* Of processes that were chosen all VMs, and the processes. */
 static bool has_ended(const struct tracker *tracker)
 {
-	size_t i;
-
-	for (i = 0; i < tracker->num_vms; i++) {
-		if (!tracker->vm[i]->ended)
-			return false;
-	}
-	return tracker->process_ended || chosen_have_ended(tracker->inventory);
+	return !tracker_any_lives(tracker) && tracker_has_ended(tracker);
 }
 
 static int take_samples(struct record *record, const struct interval *interval)
@@ -312,8 +306,7 @@ static int open_file(const struct record_options *options)
 /* A file without anything in it is left by nothing that can be known before. */
 static int open_record(struct record *record, const struct record_options *options)
 {
-	int status = look_for_choice(&record->inventory, options->choice,
-				     &record->tracker.process);
+	int status = look_for_chosen(&record->inventory, false);
 
 	if (status != STATUS_OK)
 		return status;

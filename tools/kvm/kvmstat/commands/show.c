@@ -247,15 +247,12 @@ static bool takes_look(const struct show *show)
 	return !show->wanted->histograms && !show->output.only;
 }
 
-static int show_now(struct show *show, struct inventory *inventory, struct process *process)
+static int show_now(struct show *show, struct inventory *inventory)
 {
 	int status = STATUS_OK;
 
 	tracker_init(&show->look, inventory);
 	show->look.reads_threads = true;
-	/* In a recording it is found again, in the sample before. */
-	if (!replay_recording())
-		show->look.process = process;
 	if (takes_look(show))
 		status = take_look(&show->look, LOOK_NS);
 	if (status == STATUS_OK)
@@ -321,19 +318,15 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 /* Of a single one that was there; those of a pattern may come back. */
 static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
 {
-	return chosen_have_ended(tracker->inventory) ||
+	return tracker_has_ended(tracker) ||
 	       (choice_is_single(&show->options.choice) && had_any && !tracker_any_lives(tracker));
 }
 
 /* What moved in the VM, and once it has ended all that ever did. */
 static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
 {
-	if (!vm->has_statistics)
-		return;
-	if (vm->ended || ending)
-		render->summary(&show->output, vm, vm->ended ? "ended" : ending);
-	else
-		render->sample(&show->output, vm);
+	if (vm->has_statistics)
+		render->movement(&show->output, vm, vm->ended ? "ended" : ending);
 }
 
 /* @ending: of those that have not ended, NULL: they go on. */
@@ -416,18 +409,14 @@ static int stream_chosen(struct show *show, struct inventory *inventory, int sig
 
 static int show_once(struct show *show, struct inventory *inventory)
 {
-	struct process *process;
-	int status;
+	int status = look_for_chosen(inventory, false);
 
-	status = look_for_choice(inventory, &show->options.choice, &process);
-	if (process && takes_look(show) && has_no_statistics(inventory))
-		status = STATUS_OK;
 	if (status == STATUS_OK)
 		find_wanted_of_vms(show, inventory);
 	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
 		render->begin_histograms(&show->output);
 	if (status == STATUS_OK)
-		status = show_now(show, inventory, process);
+		status = show_now(show, inventory);
 	return status == STATUS_OK && !has_wanted(show) ? STATUS_ERROR : status;
 }
 

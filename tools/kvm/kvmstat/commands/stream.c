@@ -67,7 +67,7 @@ static bool show(struct stream *stream)
 	if (choice_is_single(&stream->options->choice))
 		more = any_runs(&overviews);
 	free(overviews.vm);
-	return (more || !stream->had_any) && !chosen_have_ended(&stream->inventory);
+	return (more || !stream->had_any) && !tracker_has_ended(&stream->tracker);
 }
 
 static int stream_vms(struct stream *stream, const struct interval *interval)

@@ -227,7 +227,7 @@ static void look(struct watch *watch)
 		end_watch(watch, status);
 	watch->looked_ns = tracker->sampled_ns;
 	/* Of a single one that was there, or of processes; those of a pattern may come back. */
-	if (tracker->process_ended || chosen_have_ended(&watch->inventory) ||
+	if (tracker_has_ended(tracker) ||
 	    (choice_is_single(&watch->options->choice) && watch->had_any &&
 	     !tracker_any_lives(tracker)))
 		end_watch(watch, STATUS_OK);
@@ -349,7 +349,7 @@ static int run_watch(struct watch *watch)
 		status = confine(USE_OUTPUT);
 	tracker_init(&watch->tracker, &watch->inventory);
 	if (status == STATUS_OK)
-		status = look_for_choice(&watch->inventory, choice, &watch->tracker.process);
+		status = look_for_chosen(&watch->inventory, false);
 	if (status == STATUS_OK)
 		status = watch_vms(watch, signals);
 	for (i = 0; i < watch->num_vms; i++)

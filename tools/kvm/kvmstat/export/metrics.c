@@ -227,22 +227,6 @@ static size_t add_metric(struct metrics *metrics, struct metric *metric)
 	return i;
 }
 
-static enum accounting_of accounting_of(const char *statistic)
-{
-	static const char * const timed[] = {
-		"time_guest_ns", "time_exit_ns", "time_poll_ns", "time_halt_ns", "time_sleep_ns",
-		"time_user_ns", "exit_reason_ns", "exit_hist", "state", "state_since_ns",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(timed); i++) {
-		if (!strcmp(statistic, timed[i]))
-			return ACCOUNTING_TIME;
-	}
-	return strcmp(statistic, "ready_ns") && strcmp(statistic, "ready_hist") ?
-	       ACCOUNTING_NONE : ACCOUNTING_READY;
-}
-
 static size_t find_metric(struct metrics *metrics, enum scope scope,
 			  const struct statsfile_desc *desc)
 {
@@ -252,7 +236,8 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 		.scope = scope,
 		.type = type_of(desc),
 		.is_peak = statsfile_type(desc) == KVM_STATS_TYPE_PEAK,
-		.accounting = scope == SCOPE_VCPU ? accounting_of(desc->name) : ACCOUNTING_NONE,
+		.accounting = scope == SCOPE_VM ? ACCOUNTING_NONE : is_time(desc) ? ACCOUNTING_TIME :
+			      is_wait(desc) ? ACCOUNTING_READY : ACCOUNTING_NONE,
 		.name = name_metric(scope, desc),
 		.unit = unit_of(desc),
 		.help = is_part ? entry->help : describe_statistic(scope, desc->name),
@@ -464,6 +449,7 @@ size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_s
 		.schema = statsfile_schema_get(schema),
 		.scope = scope,
 	};
+	running_find(&added->running, schema);
 	for (i = 0; i < schema->num_desc; i++) {
 		if (is_wanted(metrics, schema, &schema->desc[i]))
 			add_source(metrics, added,

@@ -65,6 +65,7 @@ struct metric_source {
 struct metric_schema {
 	struct statsfile_schema *schema;
 	enum scope scope;
+	struct running running;
 	struct metric_source *source;	/* by metric */
 	size_t num_sources;		/* what was found later it does not have */
 };

@@ -37,7 +37,6 @@ struct exposition {
 	bool openmetrics;
 	const struct metrics *metrics;
 	struct scrape scrape;
-	struct exposition_server server;
 	/* What comes next: this metric of this VM, and of this member of its group. */
 	enum stage stage;
 	size_t metric;
@@ -50,15 +49,13 @@ struct exposition {
 };
 
 struct exposition *exposition_open(enum exposition_format format, const struct metrics *metrics,
-				   const struct scrape *scrape,
-				   const struct exposition_server *server)
+				   const struct scrape *scrape)
 {
 	struct exposition *exposition = xcalloc(1, sizeof(*exposition));
 
 	exposition->openmetrics = format == FORMAT_OPENMETRICS;
 	exposition->metrics = metrics;
 	exposition->scrape = *scrape;
-	exposition->server = *server;
 	return exposition;
 }
 
@@ -166,10 +163,10 @@ static void append_self(struct exposition *exposition)
 		      scrape->num_problems);
 	append_number(exposition, "kvmstat_connections", "counter",
 		      "Connections of clients that were accepted",
-		      exposition->server.num_connections);
+		      scrape->num_connections);
 	append_number(exposition, "kvmstat_connections_dropped", "counter",
 		      "Connections that were closed because the client was too slow or there were too many",
-		      exposition->server.num_dropped);
+		      scrape->num_dropped);
 }
 
 static uint64_t vm_up(const struct scrape_vm *vm)

@@ -25,18 +25,11 @@ extern const char * const exposition_types[NUM_FORMATS];
 /* By the header Accept, or NULL: OpenMetrics for those who know it. */
 enum exposition_format choose_format(const char *accept);
 
-/* What the server says of itself. */
-struct exposition_server {
-	uint64_t num_connections;
-	uint64_t num_dropped;
-};
-
 struct exposition;
 
 /* Takes over what is in the scrape. The metrics have to stay. */
 struct exposition *exposition_open(enum exposition_format format, const struct metrics *metrics,
-				   const struct scrape *scrape,
-				   const struct exposition_server *server);
+				   const struct scrape *scrape);
 
 /* As much as there is, and is room for; 0 at the end. */
 size_t exposition_read(struct exposition *exposition, char *text, size_t size);

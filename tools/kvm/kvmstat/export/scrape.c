@@ -24,6 +24,7 @@ static void free_exported(struct exported_vm *exported)
 {
 	free(exported->name);
 	free(exported->last.thread);
+	free(exported->times);
 }
 
 void collector_free(struct collector *collector)
@@ -142,15 +143,15 @@ static void take_new(struct collector *collector)
 	name_all(collector);
 }
 
-static int look(struct collector *collector, uint64_t now_ns)
+static int look(struct collector *collector)
 {
 	int ret;
 
-	if (collector->looked && now_ns - collector->looked_ns < LOOK_INTERVAL_NS)
+	if (collector->looked && collector->now_ns - collector->looked_ns < LOOK_INTERVAL_NS)
 		return 0;
 	ret = inventory_look(collector->inventory, NULL);
 	collector->looked = true;
-	collector->looked_ns = now_ns;
+	collector->looked_ns = collector->now_ns;
 	forget_dead(collector);
 	take_new(collector);
 	return ret;
@@ -233,89 +234,127 @@ static void add_values(const struct statsfile_schema *schema, uint64_t *sums,
 	}
 }
 
-static int read_and_add(struct collector *collector, const struct vm *vm,
-			const struct statsfile_schema *schema, uint64_t *sums,
-			struct statsfile_error *error)
+/* The running intervals are complete, as in all views: a fault of a minute is seen while it lasts. */
+static int read_vcpu(const struct collector *collector, const struct vm *vm, size_t index,
+		     const struct running *running, uint64_t *values, struct statsfile_error *error)
 {
+	int ret = vm_read_vcpu(vm, index, values, error);
+
+	if (!ret && running)
+		running_complete(running, values, collector->now_ns);
+	return ret;
+}
+
+/*
+ * What was completed as one state may turn out to have been another. A counter must not go back
+ * for that: it stays where it was until it is there again.
+ */
+static void hold_times(struct exported_vm *exported, const struct running *running,
+		       struct scrape_group *group)
+{
+	size_t i, state, old = exported->num_members;
+	uint64_t *value, *held;
+
+	if (old < group->num_members) {
+		exported->times = xreallocarray(exported->times, group->num_members,
+						RUNNING_STATES * sizeof(*exported->times));
+		memset(exported->times + old * RUNNING_STATES, 0,
+		       (group->num_members - old) * RUNNING_STATES * sizeof(*exported->times));
+		exported->num_members = group->num_members;
+	}
+	for (i = 0; i < group->num_members; i++) {
+		for (state = 0; state < RUNNING_STATES; state++) {
+			if (!running->time[state])
+				continue;
+			value = &group->value[i * group->num_values + running->time[state]->first];
+			held = &exported->times[i * RUNNING_STATES + state];
+			if (*value < *held)
+				*value = *held;
+			*held = *value;
+		}
+	}
+}
+
+static int collect_sum(struct collector *collector, const struct vm *vm,
+		       const struct running *running, struct scrape_group *group,
+		       struct statsfile_error *error)
+{
+	const struct statsfile_schema *schema = vm_vcpu_schema(vm);
+	bool in_place = statsfile_has_windows(&vm->file) && !running && !has_peaks(schema);
 	size_t i;
-	int ret;
+	int ret = 0;
 
 	if (collector->num_now < schema->num_values) {
 		collector->now = xreallocarray(collector->now, schema->num_values,
 					       sizeof(*collector->now));
 		collector->num_now = schema->num_values;
 	}
-	for (i = 0; i < vm->num_vcpus; i++) {
-		ret = vm_read_vcpu(vm, i, collector->now, error);
-		if (ret)
-			return ret;
-		add_values(schema, sums, collector->now);
+	for (i = 0; !ret && i < vm->num_vcpus; i++) {
+		if (in_place) {
+			ret = statsfile_add_vcpu(&vm->file, i, group->value, error);
+			continue;
+		}
+		ret = read_vcpu(collector, vm, i, running, collector->now, error);
+		if (!ret)
+			add_values(schema, group->value, collector->now);
 	}
-	return 0;
-}
-
-static int add_windows(const struct vm *vm, uint64_t *sums, struct statsfile_error *error)
-{
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; !ret && i < vm->num_vcpus; i++)
-		ret = statsfile_add_vcpu(&vm->file, i, sums, error);
 	return ret;
-}
-
-static int collect_sum(struct collector *collector, const struct vm *vm,
-		       struct scrape_group *group, struct statsfile_error *error)
-{
-	struct statsfile_schema *schema = vm_vcpu_schema(vm);
-
-	init_group(collector, group, SCOPE_VCPU, schema, 1);
-	if (statsfile_has_windows(&vm->file) && !has_peaks(schema))
-		return add_windows(vm, group->value, error);
-	return read_and_add(collector, vm, schema, group->value, error);
 }
 
 static int collect_each(struct collector *collector, const struct vm *vm,
-			struct scrape_group *group, struct statsfile_error *error)
+			const struct running *running, struct scrape_group *group,
+			struct statsfile_error *error)
 {
 	size_t i;
 	int ret = 0;
 
-	init_group(collector, group, SCOPE_VCPU, vm_vcpu_schema(vm), vm->num_vcpus);
 	group->vcpu = xcalloc(vm->num_vcpus, sizeof(*group->vcpu));
 	for (i = 0; !ret && i < vm->num_vcpus; i++) {
 		group->vcpu[i] = vm->vcpu[i].number;
-		ret = vm_read_vcpu(vm, i, group->value + i * group->num_values, error);
+		ret = read_vcpu(collector, vm, i, running, group->value + i * group->num_values,
+				error);
 	}
 	return ret;
 }
 
-static int collect_vcpus(struct collector *collector, const struct vm *vm,
-			 struct scrape_group *group, struct statsfile_error *error)
+static int collect_vcpus(struct collector *collector, struct exported_vm *exported,
+			 struct scrape_vm *scrape, struct statsfile_error *error)
 {
+	bool each = collector->options.per_vcpu && !vm_has_sums(exported->vm);
+	struct scrape_group *group = &scrape->group[SCOPE_VCPU];
+	const struct running *running = NULL;
+	const struct vm *vm = exported->vm;
 	int ret;
 
 	if (!vm->num_vcpus)
 		return 0;
-	if (collector->options.per_vcpu && !vm_has_sums(vm))
-		ret = collect_each(collector, vm, group, error);
-	else
-		ret = collect_sum(collector, vm, group, error);
+	init_group(collector, group, SCOPE_VCPU, vm_vcpu_schema(vm), each ? vm->num_vcpus : 1);
+	if (!scrape->is_off[ACCOUNTING_TIME] &&
+	    collector->metrics.schema[group->schema].running.state)
+		running = &collector->metrics.schema[group->schema].running;
+	ret = (each ? collect_each : collect_sum)(collector, vm, running, group, error);
 	statsfile_release_vcpus(&vm->file);
+	if (!ret && running)
+		hold_times(exported, running, group);
 	return ret;
 }
 
-static int collect_vm(struct collector *collector, const struct vm *vm,
+static int collect_vm(struct collector *collector, struct exported_vm *exported,
 		      struct scrape_vm *scrape, struct statsfile_error *error)
 {
 	struct scrape_group *group = &scrape->group[SCOPE_VM];
+	struct statsfile_schema *schema = exported->vm->file.schema;
 	int ret;
 
-	init_group(collector, group, SCOPE_VM, vm->file.schema, 1);
-	ret = statsfile_read(&vm->file, group->value, error);
-	if (!ret)
-		ret = collect_vcpus(collector, vm, &scrape->group[SCOPE_VCPU], error);
-	return ret;
+	init_group(collector, group, SCOPE_VM, schema, 1);
+	ret = statsfile_read(&exported->vm->file, group->value, error);
+	if (ret)
+		return ret;
+	scrape->is_off[ACCOUNTING_TIME] =
+		accounting_is_off(statsfile_find(schema, "time_accounting"), group->value);
+	scrape->is_off[ACCOUNTING_READY] =
+		accounting_is_off(statsfile_find(schema, "ready_accounting"), group->value);
+	return collect_vcpus(collector, exported, scrape, error);
 }
 
 static void free_group(struct scrape_group *group)
@@ -407,21 +446,12 @@ static void read_all_threads(struct collector *collector)
 	}
 }
 
-static bool is_off(const struct statsfile_schema *schema, const uint64_t *values,
-		   const char *accounting)
-{
-	const struct statsfile_desc *desc = statsfile_find(schema, accounting);
-
-	return desc && !values[desc->first];
-}
-
 /* What cannot be read of one VM is no reason to have nothing of the others. */
-static void add_vm(struct collector *collector, const struct exported_vm *exported,
+static void add_vm(struct collector *collector, struct exported_vm *exported,
 		   struct scrape_vm *scrape)
 {
 	const struct vm *vm = exported->vm;
 	struct statsfile_error error;
-	const uint64_t *values;
 
 	*scrape = (struct scrape_vm) {
 		.labels = join_identity(make_label("vm", exported->name), vm,
@@ -433,23 +463,20 @@ static void add_vm(struct collector *collector, const struct exported_vm *export
 	};
 	if (!vm_has_statistics(vm))
 		return;
-	scrape->up = !collect_vm(collector, vm, scrape, &error);
-	if (!scrape->up) {
+	scrape->up = !collect_vm(collector, exported, scrape, &error);
+	if (!scrape->up)
 		clear_values(scrape);
-		return;
-	}
-	values = scrape->group[SCOPE_VM].value;
-	scrape->is_off[ACCOUNTING_TIME] = is_off(vm->file.schema, values, "time_accounting");
-	scrape->is_off[ACCOUNTING_READY] = is_off(vm->file.schema, values, "ready_accounting");
 }
 
-int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
+int collect(struct collector *collector, struct scrape *scrape)
 {
 	struct inventory *inventory = collector->inventory;
+	uint64_t start_ns = monotonic_ns();
 	int ret;
 	size_t i;
 
-	ret = look(collector, now_ns);
+	collector->now_ns = time_source->now_ns();
+	ret = look(collector);
 	*scrape = (struct scrape) {
 		.vm = xcalloc(collector->num_vms, sizeof(*scrape->vm)),
 		.num_vms = collector->num_vms,
@@ -466,7 +493,7 @@ int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape)
 		add_vm(collector, &collector->vm[i], &scrape->vm[i]);
 	}
 	scrape->num_problems = inventory->num_forgotten + inventory->num_problems;
-	scrape->duration_ns = monotonic_ns() - now_ns;
+	scrape->duration_ns = monotonic_ns() - start_ns;
 	return ret;
 }
 

@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "sources/identity.h"
 #include "sources/inventory.h"
+#include "util/clock.h"
 
 /* Of a VM, or of its vCPUs. */
 struct scrape_group {
@@ -41,6 +42,7 @@ struct scrape {
 	size_t num_vms;
 	uint64_t number;		/* of scrapes until now */
 	uint64_t duration_ns;
+	uint64_t num_connections, num_dropped;	/* of the server's clients */
 	/* See struct inventory. */
 	size_t num_denied, num_missing, num_unseen;
 	bool is_hidden, is_namespace;
@@ -51,6 +53,8 @@ struct scrape {
 struct exported_vm {
 	const struct vm *vm;
 	char *name;
+	uint64_t *times;		/* by member and state: see hold_times() */
+	size_t num_members;
 	struct proc_threads last;	/* what they did until they were read last, */
 	struct proc_times threads;	/* and all that they did; threads may end */
 	bool has_threads;
@@ -73,7 +77,7 @@ struct collector {
 	uint64_t *now;			/* for the values of a vCPU */
 	size_t num_now;
 	size_t next_threads;		/* of which VM they are read next */
-	uint64_t looked_ns;
+	uint64_t now_ns, looked_ns;
 	bool looked;
 	uint64_t num_scrapes;
 };
@@ -97,7 +101,7 @@ void collector_free(struct collector *collector);
  * What cannot be seen of them is among the inventory's problems. The caller frees the
  * scrape in any case.
  */
-int collect(struct collector *collector, uint64_t now_ns, struct scrape *scrape);
+int collect(struct collector *collector, struct scrape *scrape);
 void scrape_free(struct scrape *scrape);
 
 #endif /* KVMSTAT_SCRAPE_H */

@@ -94,44 +94,48 @@ static bool is_accounting(const struct statsfile_desc *desc)
 }
 
 /* Those of time by state. */
-static bool is_time(const struct statsfile_desc *desc)
+bool is_time(const struct statsfile_desc *desc)
 {
-	return begins_with(desc->name, "time_") || !strcmp(desc->name, "state") ||
-	       !strcmp(desc->name, "state_since_ns") || !strcmp(desc->name, "exit_reason_ns") ||
-	       !strcmp(desc->name, "exit_hist");
+	return !is_accounting(desc) &&
+	       (begins_with(desc->name, "time_") || !strcmp(desc->name, "state") ||
+		!strcmp(desc->name, "state_since_ns") || !strcmp(desc->name, "exit_reason_ns") ||
+		!strcmp(desc->name, "exit_hist"));
+}
+
+bool is_wait(const struct statsfile_desc *desc)
+{
+	return !is_accounting(desc) && begins_with(desc->name, "ready_");
 }
 
 bool group_shows(const struct group *group, const struct statsfile_desc *desc)
 {
-	if (group->hides_times && is_time(desc) && !is_accounting(desc))
-		return false;
-	if (group->hides_waits && begins_with(desc->name, "ready_") && !is_accounting(desc))
+	if ((group->hides_times && is_time(desc)) || (group->hides_waits && is_wait(desc)))
 		return false;
 	return group->num_members <= 1 || is_quantity(desc);
 }
 
-static bool is_off(const struct statsfile_desc *desc, const uint64_t *values)
+bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values)
 {
-	return desc && !values[desc->first];
+	return accounting && !vm_values[accounting->first];
 }
 
 /* @values: those of the VM. */
 static void find_hidden(struct group *group, const struct statsfile_schema *schema,
 			const uint64_t *values)
 {
-	group->hides_times = is_off(statsfile_find(schema, "time_accounting"), values);
-	group->hides_waits = is_off(statsfile_find(schema, "ready_accounting"), values);
+	group->hides_times = accounting_is_off(statsfile_find(schema, "time_accounting"), values);
+	group->hides_waits = accounting_is_off(statsfile_find(schema, "ready_accounting"), values);
 }
 
-/* Once per schema: names are not to be compared for each vCPU and sample. */
-static void find_running(struct group *group)
+void running_find(struct running *running, const struct statsfile_schema *schema)
 {
-	struct running *running = &group->running;
 	const struct statsfile_value_name *name;
 	char time[TEXT_NAME_SIZE];
 
-	running->state = statsfile_find(group->schema, "state");
-	running->since = statsfile_find(group->schema, "state_since_ns");
+	*running = (struct running) {
+		.state = statsfile_find(schema, "state"),
+		.since = statsfile_find(schema, "state_since_ns"),
+	};
 	if (!running->state || !running->since || !is_enumeration(running->state) ||
 	    running->since->size != 1) {
 		running->state = NULL;
@@ -143,24 +147,22 @@ static void find_running(struct group *group)
 			continue;
 		snprintf(time, sizeof(time), strcmp(name->name, "ready") ? "time_%s_ns" : "%s_ns",
 			 name->name);
-		running->time[name->value] = statsfile_find(group->schema, time);
+		running->time[name->value] = statsfile_find(schema, time);
 	}
 }
 
-/* What has not ended counts up to now: a halt of a minute is 100 % in each of its seconds. */
-static void complete(const struct group *group, uint64_t now_ns)
+void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns)
 {
-	const struct running *running = &group->running;
 	uint64_t since_ns, state;
 
-	if (!running->state || group->hides_times)
+	if (!running->state)
 		return;
-	since_ns = group->now[running->since->first];
-	state = group->now[running->state->first];
+	since_ns = values[running->since->first];
+	state = values[running->state->first];
 	/* 0 while that changes: there is nothing to be completed then. */
 	if (state >= RUNNING_STATES || !since_ns || since_ns >= now_ns || !running->time[state])
 		return;
-	group->now[running->time[state]->first] += now_ns - since_ns;
+	values[running->time[state]->first] += now_ns - since_ns;
 }
 
 double rate_per_second(uint64_t delta, uint64_t elapsed_ns)
@@ -188,7 +190,7 @@ static void group_init(struct group *group, struct statsfile_schema *schema)
 		.now = alloc_values(schema),
 		.step = alloc_values(schema),
 	};
-	find_running(group);
+	running_find(&group->running, schema);
 }
 
 void group_free(struct group *group)
@@ -223,7 +225,7 @@ static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t
 	 * Only a reset (debugfs has one) makes a counter smaller: all it has is new. But time
 	 * that was completed as one state may turn out to have been another.
 	 */
-	return is_time(desc) || begins_with(desc->name, "ready_") ? 0 : now;
+	return is_time(desc) || is_wait(desc) ? 0 : now;
 }
 
 /*
@@ -352,7 +354,8 @@ static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_er
 		ret = vm_read_vcpu(model->vm, i, group->now, error);
 		if (ret)
 			return ret;
-		complete(group, model->last_ns);
+		if (!group->hides_times)
+			running_complete(&group->running, group->now, model->last_ns);
 		group_add(group, &model->vcpu_last[i], from_zero);
 		if (model->focus.schema && i == model->focus_index) {
 			group_copy(&model->focus, group->now, group->step);
@@ -401,7 +404,8 @@ int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64
 		ret = vm_read_vcpu(vm, index, group->now, error);
 	if (!ret) {
 		find_hidden(group, vm->file.schema, values);
-		complete(group, now_ns);
+		if (!group->hides_times)
+			running_complete(&group->running, group->now, now_ns);
 		group_add(group, &last, true);
 		free(last);
 	} else {

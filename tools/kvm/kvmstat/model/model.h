@@ -17,6 +17,11 @@
 /* More states than there are: of those behind them nothing is known. */
 #define RUNNING_STATES 32
 
+/* The state that a vCPU is in, since when, and the time in each state. NULL: there is none. */
+struct running {
+	const struct statsfile_desc *state, *since, *time[RUNNING_STATES];
+};
+
 /*
  * The statistics of a VM, or of several vCPUs with the same descriptors. All arrays
  * have one entry per value of the schema: for a histogram that is one per bucket.
@@ -40,10 +45,7 @@ struct group {
 	/* private: of one member, as they were read, and what it added to delta */
 	uint64_t *now;
 	uint64_t *step;
-	struct running {
-		const struct statsfile_desc *state, *since;	/* or NULL */
-		const struct statsfile_desc *time[RUNNING_STATES];	/* by state; or NULL */
-	} running;
+	struct running running;
 };
 
 struct model {
@@ -89,6 +91,18 @@ void model_unfocus(struct model *model);
 int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64_t now_ns,
 		  struct statsfile_error *error);
 void group_free(struct group *group);
+
+/* Looks them up, once per schema. */
+void running_find(struct running *running, const struct statsfile_schema *schema);
+/* Adds the time of a vCPU's state that has not ended: a halt of a minute is in each of its seconds. */
+void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns);
+
+/* Whether time by state, or waits for a CPU, have to be accounted for so that it counts. */
+bool is_time(const struct statsfile_desc *desc);
+bool is_wait(const struct statsfile_desc *desc);
+
+/* Whether the VM says that this is switched off; if it has no such statistic it is not. */
+bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
 
 /* Whether it counts: a rate makes sense. */
 bool is_counter(const struct statsfile_desc *desc);

@@ -29,7 +29,7 @@ enum column_id {
 struct column_info {
 	const char *title;
 	const char *key;		/* of --sort and of JSON, */
-	const char *csv;		/* and of CSV, which has no other place for the unit */
+	const char *csv;		/* see render_data.c */
 	unsigned int drop;		/* the highest goes first if there is no room */
 	unsigned int least, most;	/* width; 0: that of the longest text */
 	bool left;			/* text, not a number */

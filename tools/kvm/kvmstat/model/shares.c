@@ -103,11 +103,6 @@ static bool is_on(const struct statsfile_desc *desc, const uint64_t *values)
 	return desc && values[desc->first];
 }
 
-bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values)
-{
-	return accounting && !is_on(accounting, vm_values);
-}
-
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
 			const struct times *passed, uint64_t total_ns)
 {

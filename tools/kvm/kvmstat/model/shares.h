@@ -51,9 +51,6 @@ struct accounting {
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema);
 void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema);
 
-/* Whether what is accounted for there is switched off; if no statistic says so it is not. */
-bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
-
 /* By the @values of a vCPU. */
 struct times times_of(const struct share_sources *sources, const uint64_t *values);
 

@@ -416,31 +416,46 @@ static void forget_ended(struct tracker *tracker, uint64_t now_ns)
 	tracker->num_vms = kept;
 }
 
-/* With its VMs it is forgotten. */
-static void note_end(struct tracker *tracker)
+bool tracker_has_ended(const struct tracker *tracker)
 {
-	if (!tracker->process || !tracker->process->gone)
-		return;
-	tracker->process_ended = true;
-	tracker->process = NULL;
+	const struct inventory *inventory = tracker->inventory;
+	const struct choice *choice = inventory->choice;
+	size_t i;
+
+	/* In a recording one may begin later. */
+	if (!choice || choice->num_names || !inventory->host)
+		return false;
+	for (i = 0; i < choice->num_pids; i++) {
+		if (inventory_find_process(inventory, choice->pid[i]))
+			return false;
+	}
+	return true;
+}
+
+/* If only that is chosen, no other is looked into. */
+static struct process *only_process(const struct tracker *tracker)
+{
+	const struct choice *choice = tracker->inventory->choice;
+	pid_t pid = choice ? choice_process(choice) : 0;
+
+	return pid ? inventory_find_process(tracker->inventory, pid) : NULL;
 }
 
 static int scan(struct tracker *tracker)
 {
+	struct process *process = only_process(tracker);
 	uint64_t now_ns = time_source->now_ns();
 	int ret;
 
 	if (tracker->scanned && now_ns - tracker->scanned_ns < SCAN_NS)
 		return 0;
-	if (tracker->process_ended)
+	if (tracker_has_ended(tracker))
 		return 0;
 	tracker->tried_ns = now_ns;
-	ret = inventory_look(tracker->inventory, tracker->process);
+	ret = inventory_look(tracker->inventory, process);
 	/* What is known is watched on if it may not be looked into any more. */
-	if (tracker->process) {
-		note_end(tracker);
+	if (process)
 		ret = 0;
-	}
 	if (!ret)
 		tracker->scanned_ns = now_ns;
 	return ret;
@@ -528,18 +543,18 @@ static bool lacks_vcpus(const struct inventory *inventory)
 static bool look_meanwhile(struct tracker *tracker, bool closely)
 {
 	struct inventory *inventory = tracker->inventory;
+	struct process *process = only_process(tracker);
 	size_t count = count_objects(inventory);
 	uint64_t now_ns;
 	bool pending;
 
-	pending = inventory_see_events(inventory, tracker->process);
-	note_end(tracker);
+	pending = inventory_see_events(inventory, process);
 	/* Of all processes those that make VMs have been looked at. */
-	if (closely && tracker->process)
+	if (closely && process)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
 	scan(tracker);
-	if (tracker->process)
+	if (process)
 		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
 	now_ns = time_source->now_ns();
 	sample_vms(tracker, now_ns, false);
@@ -550,21 +565,21 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 
 enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 {
-	bool pending = tracker->process && lacks_vcpus(tracker->inventory);
-	bool had_ended = tracker->process_ended;
+	bool pending = only_process(tracker) && lacks_vcpus(tracker->inventory);
+	bool had_ended = tracker_has_ended(tracker);
 	enum event event;
 	uint64_t step_ns;
 
 	for (;;) {
 		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
 				    tracker->tried_ns + NSEC_PER_SEC;
-		if (step_ns > end_ns || tracker->process_ended)
+		if (step_ns > end_ns || tracker_has_ended(tracker))
 			step_ns = end_ns;
 		event = pause_until(signals, tracker->inventory->events, step_ns);
 		if (event == EVENT_INTERRUPTED || (event == EVENT_TIME && step_ns == end_ns))
 			return event;
 		pending = look_meanwhile(tracker, pending);
-		if (tracker->process_ended && !had_ended)
+		if (tracker_has_ended(tracker) && !had_ended)
 			return EVENT_READABLE;
 		/* There can be more and more to be seen. */
 		if (time_source->now_ns() >= end_ns)

@@ -80,8 +80,6 @@ struct tracker {
 	uint64_t scanned_ns;		/* host, */
 	uint64_t tried_ns;		/* also if that failed */
 	bool scanned;
-	struct process *process;	/* if not NULL, look for VMs there only; until it ends */
-	bool process_ended;
 	bool from_zero;			/* VMs that are found are new */
 	bool stands_still;		/* VMs that come and end before the next sample: none */
 	bool reads_threads;		/* what /proc says of them */
@@ -109,8 +107,8 @@ int tracker_sample(struct tracker *tracker);
 /*
  * Waits for the end of an interval. Meanwhile VMs are looked for as well, once a second
  * and when KVM says that there is one; those that are new have their first sample then,
- * and those that end their last one: their files are closed at once. EVENT_READABLE if the
- * only process ended.
+ * and those that end their last one: their files are closed at once. EVENT_READABLE if all
+ * processes that were chosen have ended.
  */
 enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
 
@@ -118,6 +116,9 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
  * Whether it is to be shown in the sample that was just taken: one that has ended is once.
  */
 bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked);
+
+/* Whether only processes were chosen, by pid, and none of them is there any more. */
+bool tracker_has_ended(const struct tracker *tracker);
 
 /* Whether a VM is tracked that has not ended. */
 bool tracker_any_lives(const struct tracker *tracker);

@@ -109,7 +109,7 @@ void fit_grid(struct grid *grid, unsigned int width)
 		grid->scope = 0;
 	else if (width)
 		/* The last column needs no gap behind it. */
-		grid->columns = (width + grid->gap - grid->scope) / (pair + grid->gap);
+		grid->columns = (width + GRID_GAP - grid->scope) / (pair + GRID_GAP);
 }
 
 void table_add(struct table *table, const char *format, ...)

@@ -44,11 +44,11 @@ void fit_columns(struct column *columns, size_t count, unsigned int width);
 char *fit_cell(const struct column *column, const char *cell);
 
 /* Pairs of a name and a value, several of them in a line; in front of the first is a scope. */
+#define GRID_GAP 3
 struct grid {
 	unsigned int scope;
 	unsigned int name;		/* widths: the widest that comes */
 	unsigned int value;
-	unsigned int gap;		/* between two of them */
 	unsigned int columns;		/* set by fit_grid() */
 };
 

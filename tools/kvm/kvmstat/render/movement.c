@@ -4,7 +4,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "util/text.h"
 #include "render/movement.h"
 #include "util/util.h"
 
@@ -69,5 +71,45 @@ void format_movement(char text[MOVEMENT_SIZE], const struct row *row, uint64_t e
 	} else {
 		format_value(number, row->desc, row->value);
 		snprintf(text, MOVEMENT_SIZE, "=%s", number);
+	}
+}
+
+static unsigned int longer(unsigned int width, const char *text)
+{
+	unsigned int length = strlen(text);
+
+	return length > width ? length : width;
+}
+
+void grid_add(struct grid *grid, const struct rows *rows, uint64_t elapsed_ns)
+{
+	char text[MOVEMENT_SIZE];
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		format_movement(text, &rows->row[i], elapsed_ns);
+		grid->name = longer(grid->name, rows->row[i].desc->name);
+		grid->value = longer(grid->value, text);
+	}
+}
+
+void grid_print(const struct grid *grid, const char *scope, const struct rows *rows,
+		uint64_t elapsed_ns, FILE *out)
+{
+	char text[MOVEMENT_SIZE];
+	char *name;
+	size_t i;
+
+	for (i = 0; i < rows->count; i++) {
+		if (i % grid->columns)
+			fprintf(out, "%*s", GRID_GAP, "");
+		else if (grid->scope)
+			fprintf(out, "%-*s", (int)grid->scope, i ? "" : scope);
+		format_movement(text, &rows->row[i], elapsed_ns);
+		name = text_fit(rows->row[i].desc->name, grid->name);
+		fprintf(out, "%s %*s", name, (int)grid->value, text);
+		free(name);
+		if (i + 1 == rows->count || !((i + 1) % grid->columns))
+			fputc('\n', out);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "model/model.h"
 #include "render/format.h"
+#include "render/layout.h"
 
 /* A statistic that is about to be shown. */
 struct row {
@@ -42,5 +43,10 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 
 /* A rate for what counts, the new value for all else. */
 void format_movement(char text[MOVEMENT_SIZE], const struct row *row, uint64_t elapsed_ns);
+
+/* Makes the grid as wide as these rows need, and prints them, @scope in front of the first. */
+void grid_add(struct grid *grid, const struct rows *rows, uint64_t elapsed_ns);
+void grid_print(const struct grid *grid, const char *scope, const struct rows *rows,
+		uint64_t elapsed_ns, FILE *out);
 
 #endif /* KVMSTAT_MOVEMENT_H */

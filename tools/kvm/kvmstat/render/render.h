@@ -79,11 +79,11 @@ struct renderer {
 	/* One line per VM: what it does, and what its time is spent with. */
 	void (*overviews)(struct output *output, const struct overviews *overviews);
 
-	/* What moved since the last sample. */
-	void (*sample)(struct output *output, const struct tracked_vm *vm);
-
-	/* Everything that ever moved. @ending: "ended", "still runs", ... */
-	void (*summary)(struct output *output, const struct tracked_vm *vm, const char *ending);
+	/*
+	 * What moved since the last sample, or with an @ending ("ended", "still runs", ...)
+	 * everything that ever did.
+	 */
+	void (*movement)(struct output *output, const struct tracked_vm *vm, const char *ending);
 
 	/* Every statistic. */
 	void (*group)(struct output *output, const struct subject *subject,
@@ -111,9 +111,9 @@ struct renderer {
 };
 
 extern const struct renderer text_renderer;
-extern const struct renderer csv_renderer;
 
-/* If it was built with json-c. It is prepared before privileges are given up. */
+/* If it was built with json-c. json_prepare() comes before privileges are given up. */
+extern const struct renderer csv_renderer;
 extern const struct renderer json_renderer;
 void json_prepare(void);
 

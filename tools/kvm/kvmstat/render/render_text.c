@@ -27,7 +27,6 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 
 /* The names of the scopes stand in a column of this width. */
 #define SCOPE_WIDTH 6
-#define COLUMN_GAP 3
 /* At least, so that the columns stay where they are while different statistics move. */
 #define NAME_WIDTH 20
 #define MOVEMENT_WIDTH 9
@@ -145,46 +144,6 @@ static void render_overviews(struct output *output, const struct overviews *over
 	table_free(&overview->table);
 }
 
-static unsigned int longer(unsigned int width, const char *text)
-{
-	unsigned int length = strlen(text);
-
-	return length > width ? length : width;
-}
-
-static void fit_rows(struct grid *grid, const struct rows *rows, uint64_t elapsed_ns)
-{
-	char text[MOVEMENT_SIZE];
-	size_t i;
-
-	for (i = 0; i < rows->count; i++) {
-		format_movement(text, &rows->row[i], elapsed_ns);
-		grid->name = longer(grid->name, rows->row[i].desc->name);
-		grid->value = longer(grid->value, text);
-	}
-}
-
-static void render_grid(FILE *out, const struct grid *grid, const char *scope,
-			const struct rows *rows, uint64_t elapsed_ns)
-{
-	char text[MOVEMENT_SIZE];
-	char *name;
-	size_t i;
-
-	for (i = 0; i < rows->count; i++) {
-		if (i % grid->columns)
-			fprintf(out, "%*s", (int)grid->gap, "");
-		else if (grid->scope)
-			fprintf(out, "%-*s", (int)grid->scope, i ? "" : scope);
-		format_movement(text, &rows->row[i], elapsed_ns);
-		name = text_fit(rows->row[i].desc->name, grid->name);
-		fprintf(out, "%s %*s", name, (int)grid->value, text);
-		free(name);
-		if (i + 1 == rows->count || !((i + 1) % grid->columns))
-			fputc('\n', out);
-	}
-}
-
 /* The caller frees it. */
 static char *title_of(const struct tracked_vm *vm)
 {
@@ -199,7 +158,6 @@ static void render_sample(struct output *output, const struct tracked_vm *vm)
 		.scope = SCOPE_WIDTH,
 		.name = NAME_WIDTH,
 		.value = MOVEMENT_WIDTH,
-		.gap = COLUMN_GAP,
 	};
 	char *name = title_of(vm);
 	struct rows rows[NUM_SCOPES];
@@ -209,7 +167,7 @@ static void render_sample(struct output *output, const struct tracked_vm *vm)
 
 	for (scope = 0; scope < NUM_SCOPES; scope++) {
 		rows[scope] = moved_rows(&model->group[scope], model->group[scope].delta, false);
-		fit_rows(&grid, &rows[scope], model->elapsed_ns);
+		grid_add(&grid, &rows[scope], model->elapsed_ns);
 		quiet &= !rows[scope].count;
 	}
 	fit_grid(&grid, output->width ? output->width : USUAL_WIDTH);
@@ -220,8 +178,7 @@ static void render_sample(struct output *output, const struct tracked_vm *vm)
 		     quiet ? ": nothing moved" : "");
 	for (i = 0; i < NUM_SCOPES; i++) {
 		scope = scope_order[i];
-		render_grid(output->file, &grid, scope_names[scope], &rows[scope],
-			    model->elapsed_ns);
+		grid_print(&grid, scope_names[scope], &rows[scope], model->elapsed_ns, output->file);
 		free(rows[scope].row);
 	}
 	free(name);
@@ -286,6 +243,15 @@ static void render_summary(struct output *output, const struct tracked_vm *vm,
 	fprintf(output->file, "%u statistic%s did not move.\n", unmoved, PLURAL(unmoved));
 	table_free(&table);
 	free(name);
+}
+
+static void render_movement(struct output *output, const struct tracked_vm *vm,
+			    const char *ending)
+{
+	if (ending)
+		render_summary(output, vm, ending);
+	else
+		render_sample(output, vm);
 }
 
 /* The values that are not 0, as "number:count" or "name:count"; with units a list. */
@@ -631,8 +597,7 @@ const struct renderer text_renderer = {
 	.begin = render_nothing,
 	.end = render_nothing,
 	.overviews = render_overviews,
-	.sample = render_sample,
-	.summary = render_summary,
+	.movement = render_movement,
 	.group = render_group,
 	.histogram = render_histogram,
 	.begin_events = render_begin_events,

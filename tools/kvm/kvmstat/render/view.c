@@ -25,8 +25,6 @@ void view_free(struct view *view)
 {
 	free(view->vm);
 	free(view->vcpu);
-	free(view->rows.row);
-	free(view->bucket);
 }
 
 static int compare_vms(const void *a, const void *b, void *argument)
@@ -124,50 +122,6 @@ const struct tracked_vcpu *view_vcpu(const struct view *view)
 	return view->vcpu[view->list[VIEW_VM].at];
 }
 
-/* What moves comes first, and else the order stays. */
-static void put_moving_first(struct rows *rows)
-{
-	struct row *row = xcalloc(rows->count, sizeof(*row));
-	size_t i, count = 0;
-	int moving;
-
-	for (moving = 1; moving >= 0; moving--) {
-		for (i = 0; i < rows->count; i++) {
-			if (!!rows->row[i].delta == moving)
-				row[count++] = rows->row[i];
-		}
-	}
-	free(rows->row);
-	rows->row = row;
-}
-
-static void list_statistics(struct view *view)
-{
-	const struct group *focus = &view->inside->model.focus;
-	struct view_list *list = &view->list[VIEW_VCPU];
-	size_t i;
-
-	free(view->rows.row);
-	view->rows = moved_rows(focus, focus->delta, true);
-	put_moving_first(&view->rows);
-	for (i = 0; i < view->rows.count; i++) {
-		if (view->rows.row[i].desc == view->selected_statistic)
-			list->at = i;
-	}
-	set_count(list, view->rows.count);
-}
-
-static void list_buckets(struct view *view)
-{
-	struct histogram *histogram = &view->histogram;
-	size_t count;
-
-	*histogram = histogram_of(view->selected_statistic, view->inside->model.focus.value);
-	free(view->bucket);
-	view->bucket = histogram_rows(histogram, &count);
-	set_count(&view->list[VIEW_HISTOGRAM], count);
-}
-
 static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
 	size_t i;
@@ -189,8 +143,6 @@ static void go_down(struct view *view)
 	view->list[view->level] = (struct view_list) {};
 	if (view->level == VIEW_VM)
 		view->selected_vcpu = -1;
-	else if (view->level == VIEW_VCPU)
-		view->selected_statistic = NULL;
 }
 
 static void go_up_to(struct view *view, enum view_level level)
@@ -213,16 +165,10 @@ static void leave_what_is_gone(struct view *view)
 		go_up_to(view, VIEW_VM);
 }
 
-static void focus(struct view *view)
-{
-	bool one_vcpu = view->level >= VIEW_VCPU;
-
-	tracker_focus(view->tracker, one_vcpu ? view->inside : NULL,
-		      one_vcpu ? view_vcpu(view) - view->inside->vcpu : 0);
-}
-
 void view_update(struct view *view)
 {
+	bool one_vcpu;
+
 	/* One that ended and was shown as ended for long enough is gone. */
 	if (view->inside && !is_tracked(view->tracker, view->inside))
 		go_up_to(view, VIEW_HOST);
@@ -233,11 +179,9 @@ void view_update(struct view *view)
 	if (view->level >= VIEW_VM)
 		list_vcpus(view);
 	leave_what_is_gone(view);
-	focus(view);
-	if (view->level >= VIEW_VCPU)
-		list_statistics(view);
-	if (view->level >= VIEW_HISTOGRAM)
-		list_buckets(view);
+	one_vcpu = view->level == VIEW_VCPU;
+	tracker_focus(view->tracker, one_vcpu ? view->inside : NULL,
+		      one_vcpu ? view_vcpu(view) - view->inside->vcpu : 0);
 }
 
 size_t view_selected_line(const struct view *view)
@@ -271,8 +215,6 @@ static void select_line(struct view *view, size_t line)
 		view->selected = view->vm[list->at];
 	else if (view->level == VIEW_VM)
 		view->selected_vcpu = view->vcpu[list->at]->number;
-	else if (view->level == VIEW_VCPU)
-		view->selected_statistic = view->rows.row[list->at].desc;
 }
 
 static void move_selection(struct view *view, ssize_t lines)
@@ -310,10 +252,7 @@ static void enter(struct view *view)
 		view->inside = view->selected;
 		if (!has_column(view, view->sort))
 			view->sort = COLUMN_STATE;
-	} else if ((view->level == VIEW_VM && !has_statistics(view)) ||
-		   view->level == VIEW_HISTOGRAM ||
-		   (view->level == VIEW_VCPU && !is_histogram(view->selected_statistic) &&
-		    !is_array(view->selected_statistic))) {
+	} else if (!has_statistics(view)) {
 		return;
 	}
 	go_down(view);

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/histogram.h"
 #include "model/order.h"
 #include "model/tracker.h"
 #include "render/movement.h"
@@ -38,8 +37,7 @@ enum press {
 enum view_level {
 	VIEW_HOST,			/* the list of VMs */
 	VIEW_VM,			/* the vCPUs of one, and what moves in it */
-	VIEW_VCPU,			/* the statistics of one of them */
-	VIEW_HISTOGRAM,			/* the buckets of one of these */
+	VIEW_VCPU,			/* what moves in one of them */
 	NUM_VIEW_LEVELS,
 };
 
@@ -81,16 +79,8 @@ struct view {
 	const struct tracked_vcpu **vcpu;
 	int selected_vcpu;		/* its id, or -1 */
 
-	/* VIEW_VCPU and below: those that ever moved, first what moves now. */
-	struct rows rows;
-	const struct statsfile_desc *selected_statistic;
-
 	bool replayed;			/* a recording, */
 	uint64_t real_ns;		/* of this time */
-
-	/* VIEW_HISTOGRAM */
-	struct histogram histogram;
-	unsigned int *bucket;		/* of each line of it */
 };
 
 void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);
@@ -111,7 +101,7 @@ size_t view_scroll(struct view *view, size_t lines);
 /* Which line of the list is selected. */
 size_t view_selected_line(const struct view *view);
 
-/* VIEW_VCPU and below: that vCPU. */
+/* VIEW_VCPU: that vCPU. */
 const struct tracked_vcpu *view_vcpu(const struct view *view);
 
 #endif /* KVMSTAT_VIEW_H */

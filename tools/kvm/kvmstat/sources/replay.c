@@ -159,6 +159,9 @@ static void forget(struct inventory *inventory)
 		inventory->vm[i]->dead = true;
 	for (i = 0; i < inventory->num_processes; i++)
 		inventory->process[i]->gone = true;
+	inventory_forget_dead(inventory);
+	/* They have not ended yet. */
+	inventory->ended = 0;
 }
 
 /* Without those following who have found VMs. */
@@ -398,7 +401,8 @@ static bool is_wanted(const struct inventory *inventory, const struct process *p
 		return false;
 	if (process)
 		return !process->gone && process->pid == recorded->pid;
-	return is_chosen(inventory->choice, recorded) ||
+	return choice_has(inventory->choice, inventory_pid_of_choice(inventory, recorded->pid),
+			  recorded->name) ||
 	       inventory_find_process(inventory, recorded->pid);
 }
 

@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 	struct recording_writer writer = {};
 	struct snapshot snapshot;
 
-	if (!num_vms) {
+	if (argc != 2) {
 		fprintf(stderr, "usage: %s VMS >RECORDING\n", argv[0]);
 		return 2;
 	}

@@ -74,6 +74,30 @@ void check_contains(const char *found, const char *expected, const char *name)
 	}
 }
 
+void check_golden(const char *name_of_file, const char *name, const char *found)
+{
+	char *path = xasprintf("%s/%s", getenv("GOLDEN") ?: "tests/golden", name_of_file);
+	FILE *file = fopen(path, !getenv("UPDATE") ? "r" : num_tests ? "a" : "w");
+	char *title = xasprintf("== %s\n", name), *begin, *end;
+	static char text[1 << 18];
+
+	memset(text, 0, sizeof(text));
+	if (file && getenv("UPDATE"))
+		fprintf(file, "%s%s", title, found);
+	else if (!file || !fread(text, 1, sizeof(text) - 1, file))
+		printf("# cannot read %s\n", path);
+	begin = strstr(text, title);
+	begin = begin ? begin + strlen(title) : text + strlen(text);
+	end = strstr(begin, "\n== ");
+	if (end)
+		end[1] = '\0';
+	check_text(getenv("UPDATE") ? begin : found, begin, name);
+	if (file)
+		fclose(file);
+	free(title);
+	free(path);
+}
+
 void check_number(uint64_t found, uint64_t expected, const char *name)
 {
 	check(found == expected, "%s", name);

@@ -18,6 +18,11 @@ void skip(const char *reason, const char *name, ...);
 /* They print what was found when it is not what was expected. */
 void check_text(const char *found, const char *expected, const char *name);
 void check_contains(const char *found, const char *expected, const char *name);
+/*
+ * Compares with the section "== NAME" of tests/golden/FILE, which a person has read. With UPDATE
+ * in the environment the file gets what was found instead.
+ */
+void check_golden(const char *file, const char *name, const char *found);
 void check_number(uint64_t found, uint64_t expected, const char *name);
 
 /* What sets a test up, or cleans up after it: a shell's command, without which no test goes on. */

@@ -166,7 +166,7 @@ static void test_sample(void)
 	move_values(&fixture);
 	fixture_sample(&fixture, 102);
 	fixture.output.width = 80;
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -175,7 +175,7 @@ static void test_sample(void)
 	       "vm    remote_tlb_flush         0.5/s   lpages                     =12\n",
 	       "sample: two columns in 80 characters");
 	fixture.output.width = 40;
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312, kvm-312, 1 vCPU\n"
@@ -187,7 +187,7 @@ static void test_sample(void)
 	       "      lpages                     =12\n",
 	       "sample: one column at least");
 	fixture.output.width = 24;
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	expect(&fixture,
 	       "\n"
 	       "2.0 s: guest, pid 312,\n"
@@ -201,7 +201,7 @@ static void test_sample(void)
 	       "sample: so narrow that names are cut");
 	fixture.output.width = 80;
 	fixture_sample(&fixture, 103);
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	expect(&fixture, "3.0 s: guest, pid 312, kvm-312, 1 vCPU: nothing moved\n",
 	       "sample: nothing moved");
 	fixture_tear_down(&fixture);
@@ -217,7 +217,7 @@ static void test_summary(void)
 	fixture_sample(&fixture, 100);
 	move_values(&fixture);
 	fixture_sample(&fixture, 104);
-	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
+	text_renderer.movement(&fixture.output, &fixture.tracked, "ended");
 	expect(&fixture,
 	       "\n"
 	       "guest, pid 312, kvm-312, 1 vCPU: ended, watched for 4.0 s. Everything that moved:\n"
@@ -316,19 +316,19 @@ static void test_names(void)
 	values[6] = 0;
 	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	fflush(fixture.output.file);
 	check_contains(fixture.text, " 10 ms/s ", "an array moves in its unit");
 	check_contains(fixture.text, " =guest\n", "what moved by its name");
 	fixture_rewind(&fixture);
 	/* As if there were two. */
 	group->num_members = 2;
-	text_renderer.sample(&fixture.output, &fixture.tracked);
+	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, " 10 ms/s\n") && !strstr(fixture.text, "state"),
 	      "what has no sum does not move");
 	fixture_rewind(&fixture);
-	text_renderer.summary(&fixture.output, &fixture.tracked, "ended");
+	text_renderer.movement(&fixture.output, &fixture.tracked, "ended");
 	fflush(fixture.output.file);
 	check(!strstr(fixture.text, "state") &&
 	      strstr(fixture.text, "\n2 statistics did not move.\n"), "nor stands still");

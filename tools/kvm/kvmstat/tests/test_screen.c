@@ -3,6 +3,7 @@
  * The screen of kvmstat top, without a terminal: what is drawn where, what keys change,
  * screens of every size.
  */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -412,7 +413,6 @@ static void test_vcpu(void)
 	model_init(&web->model, &fixture.vm);
 	web->vcpu = &vcpu;
 	web->num_tracked_vcpus = 1;
-	image_values(image)[1] = 77;
 	set_up();
 	sample(&web->model, image, 1);
 	press("jj");
@@ -420,99 +420,14 @@ static void test_vcpu(void)
 	check(view.level == VIEW_VM && view.inside == web, "into the VM");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU && view_vcpu(&view) == &vcpu, "into its vCPU");
-	draw(12, 80);
-	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
-	check_text(line_of(1), "STATISTIC      PER SECOND OF EXITS                TOTAL",
-		   "vCPU: header");
-	check_text(line_of(2), "before                  -                            77",
-		   "vCPU: nothing is known of what moves before the next sample");
 	sample(&web->model, image, 2);
 	draw(12, 80);
-	check_text(line_of(2), "exits                 200     100%                  400",
-		   "vCPU: what moves most is the first one");
-	check_text(line_of(3), "io_exits               50      25%                  100",
-		   "vCPU: a reason, with its share");
-	check_text(line_of(4),
-		   "halt_wait_hist          4                             8 histogram",
-		   "vCPU: a histogram");
-	check_text(line_of(5),
-		   "exit_reasons            3                             6 histogram",
-		   "vCPU: a histogram with names");
-	check_text(line_of(6), "halt_wait_ns         3 ms                          6 ms",
-		   "vCPU: a time");
-	check_text(line_of(7), "exit_reason_ns       2 us                          4 us parts",
-		   "vCPU: an array");
-	check_text(line_of(8), "state                   -                          exit",
-		   "vCPU: what its state is called");
-	check_text(line_of(9), "before                  0                            77",
-		   "vCPU: what does not move comes last");
-	check_text(line_of(10), "exits: Exits from the guest, for whatever reason",
-		   "vCPU: what the selected statistic counts");
-	check(screen.cell[2 * 80].style == STYLE_SELECTED,
-	      "vCPU: before a key is pressed the first line is selected, whatever is in it");
-	view_press(&view, PRESS_END);
-	draw(12, 80);
-	check_text(line_of(9), "before                  0                            77",
-		   "vCPU: what never moved is not shown");
-	check_text(line_of(10), "", "vCPU: of what is not known nothing is said");
-	view_press(&view, PRESS_END);
-	sample(&web->model, image, 3);
-	view_press(&view, PRESS_HOME);
-	view_press(&view, PRESS_END);
-	image_values(image)[1] += 1000;
-	sample(&web->model, image, 4);
-	check(view_selected_line(&view) == 0, "vCPU: what was selected still is, elsewhere");
-	sample(&web->model, image, 5);
-	draw(12, 80);
-	check(screen.cell[9 * 80].style == STYLE_SELECTED, "vCPU: and back");
+	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
+	check_text(line_of(2), "vcpu  exits           200/s   io_exits         50/s   halt_wait_hist    4/s",
+		   "vCPU: what moves in it, most of it first");
 	view_press(&view, PRESS_ENTER);
-	check(view.level == VIEW_VCPU, "what is no histogram cannot be looked into");
-	view_press(&view, PRESS_HOME);
-	press("jj");
-	view_press(&view, PRESS_ENTER);
-	draw(12, 80);
-	check(view.level == VIEW_HISTOGRAM, "into a histogram");
-	check_contains(line_of(0), "vCPU 3, halt_wait_hist  ", "histogram: title");
-	check_text(line_of(1), "      FROM         TO            COUNT  SHARE",
-		   "histogram: header");
-	check_text(line_of(2), "      0 ns       1 ns                5  25.0% ###########",
-		   "histogram: the first bucket");
-	check_text(line_of(4),
-		   "      2 ns       4 ns               15  75.0% ##################################",
-		   "histogram: the fullest bucket, the last one that is not empty");
-	check_text(line_of(5), "", "histogram: nothing behind it");
-	draw(4, 32);
-	view_press(&view, PRESS_END);
-	draw(4, 32);
-	check_contains(line_of(2), "2 ns", "histogram: it is scrolled");
-	view_press(&view, 'q');
-	press("j");
-	view_press(&view, PRESS_ENTER);
-	draw(12, 80);
-	check_text(line_of(1), "NAME                 COUNT  SHARE",
-		   "histogram with names: header");
-	check_text(line_of(2),
-		   "io                      10  66.7% ##############################################",
-		   "histogram with names: the fullest bucket first");
-	check_text(line_of(3), "interrupt                5  33.3% #######################",
-		   "histogram with names: the next");
-	check_text(line_of(4), "", "histogram with names: no empty ones");
-	check_text(line_of(10), "io: An access to an I/O port",
-		   "histogram with names: what the selected reason is");
-	view_press(&view, 'q');
-	press("jj");
-	view_press(&view, PRESS_ENTER);
-	draw(12, 80);
-	check(view.level == VIEW_HISTOGRAM, "into an array");
-	check_text(line_of(1), "NAME                 VALUE  SHARE", "array: header");
-	check_text(line_of(2),
-		   "io                  7.5 us  75.0% ##############################################",
-		   "array: what is most first, in its unit");
-	check_text(line_of(3), "interrupt           2.5 us  25.0% ###############",
-		   "array: the next");
-	check_text(line_of(4), "", "array: no empty ones");
+	check(view.level == VIEW_VCPU, "vCPU: there is nothing to look into");
 	web->ended = true;
-	view_press(&view, 'q');
 	draw(12, 80);
 	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
 	press("q");
@@ -581,6 +496,7 @@ static void test_replay(void)
 
 int main(void)
 {
+	setlocale(LC_CTYPE, "C.UTF-8");
 	test_list();
 	test_keys();
 	test_sizes();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "image.h"
+#include "model/model.h"
 #include "model/shares.h"
 #include "sources/inventory.h"
 #include "tap.h"
@@ -183,7 +184,7 @@ static void test_long_wait(void)
 }
 
 /* Of what is below 0 nothing is known. */
-static bool has_parts(const struct shares *shares, const double part[NUM_SHARES])
+static bool has_shares(const struct shares *shares, const double part[NUM_SHARES])
 {
 	enum share share;
 
@@ -205,7 +206,7 @@ static void test_shares(void)
 	check(!accounting_is_off(accounting.time, on) && !accounting_is_off(NULL, on),
 	      "accounting: is not off");
 	shares = shares_of(&accounting, on, &passed, 999);
-	check(has_parts(&shares, (const double[]) { 0.4, 0.2, 0.1, 0.2, 0.05, 0.05, -1, }),
+	check(has_shares(&shares, (const double[]) { 0.4, 0.2, 0.1, 0.2, 0.05, 0.05, -1, }),
 	      "all is accounted for: they add up to 1, whatever the samples' clock says");
 	shares = shares_of(&accounting, on, &nothing, 1000);
 	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
@@ -229,7 +230,7 @@ static void test_shares(void)
 	check(shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
 	      "the scheduler counts no waits");
 	shares = shares_of(&accounting, on, &passed, 4000);
-	check(has_parts(&shares, (const double[]) { 0.1, 0.05, 0.025, -1, 0.0125, 0.0125, -1, }),
+	check(has_shares(&shares, (const double[]) { 0.1, 0.05, 0.025, -1, 0.0125, 0.0125, -1, }),
 	      "then they are parts of the time that has passed");
 }
 
@@ -245,11 +246,11 @@ static void test_threads(void)
 	};
 	struct shares shares = shares_of_threads(&last, &now, 500);
 
-	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, -1, -1, 0.3, }) &&
+	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, -1, -1, 0.3, }) &&
 	      shares.by_cpu, "threads: what is left is idle, or waits");
 	now.user_ns = 280;
 	shares = shares_of_threads(&last, &now, 500);
-	check(has_parts(&shares, (const double[]) { 0.4, 0.1, 0, 0.19, -1, -1, 0.31, }),
+	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0, 0.19, -1, -1, 0.31, }),
 	      "threads: what became less is nothing, and no less waits for that");
 	shares = shares_of_threads(&last, &now, 100);
 	check(shares.part[SHARE_OFF] == 0 && shares.part[SHARE_GUEST] < 1,

@@ -266,12 +266,12 @@ static void test_empty(void)
 
 static void test_formats(void)
 {
+#ifdef HAVE_JSON
 	render = &csv_renderer;
 	check_show("show -p 10 -c 10", "10,kvm-10,web,2,vcpu,10,exits,,10,0,cumulative,", true);
 	check_show("show -p 10 -c 10",
 		   ",,0.250000000,0.500,0.250,0.125,0.125,0.000,0.000,,kvm\r\n", true);
 	check_show("show -p 10 -c 10 --stat x", "off,shares_source\r\n", false);
-#ifdef HAVE_JSON
 	render = &json_renderer;
 	check_show("show -p 10 -c 11", "\"scope\":\"vcpu\",\"vcpu\":11,\"interval\":{"
 		   "\"value\":250000000,\"unit\":\"seconds\",\"base\":10,\"exponent\":-9}", true);

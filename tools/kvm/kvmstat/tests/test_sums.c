@@ -785,7 +785,7 @@ static void test_busy(void)
 	check_contains(text, "\n  t102 exits       ~0  ~25   ~0     ~0  ~75 ",
 		       "busy: both of them");
 	check_contains(text, "t1234 is a thread: which vCPU it runs is not known.\n"
-		       "Its statistics cannot be had.\n", "busy: which is said");
+		       "Its statistics are not available.\n", "busy: which is said");
 	free(text);
 	end_busy(&busy);
 }

@@ -275,17 +275,20 @@ static void test_many_events(void)
 
 static void test_process(void)
 {
+	const struct choice choice = { .pid = { SCENE_SPLIT_PID, }, .num_pids = 1, };
+
 	scene_start(4);
 	discover_init(&inventory, &scene_host);
 	tracker_init(&tracker, &inventory);
-	tracker.process = inventory_find(&inventory, SCENE_SPLIT_PID);
+	inventory.choice = &choice;
+	inventory_find(&inventory, SCENE_SPLIT_PID);
 	sample();
 	check(tracker.num_vms == 1 && find(SCENE_SPLIT_PID, 0), "one process: its VMs only");
 	next();
-	check(!tracker.process_ended, "it lives");
+	check(!tracker_has_ended(&tracker), "it lives");
 	next();
 	next();
-	check(tracker.process_ended, "it has ended");
+	check(tracker_has_ended(&tracker), "it has ended");
 	next();
 	check_number(tracker.num_vms, 1, "then nothing is looked for");
 	tear_down();

@@ -116,30 +116,35 @@ struct entry {
 	int intercept;			/* of L2, which L1 sets */
 };
 
-#define L1_ENTRY(name, text)						\
+#define L1_CODE(name, text)						\
 	STATS_GUEST_CODE(name, text "\n1:	outb %al, $0x44\n	jmp 1b\n")
-#define L1_TABLE(_reason, name)	{ .reason = _reason, .code = name, .end = name##_end }
+#define L1_EXIT(_reason, name)	{ .reason = _reason, .code = name, .end = name##_end }
 
-L1_ENTRY(l1_vmload, "vmload %rax");
-L1_ENTRY(l1_vmsave, "vmsave %rax");
-L1_ENTRY(l1_invlpga, "invlpga %rax, %ecx");
-L1_ENTRY(l1_invd, "invd");
-L1_ENTRY(l1_rdpmc, "rdpmc");
-L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
-L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
+L1_CODE(l1_vmload, "vmload %rax");
+L1_CODE(l1_vmsave, "vmsave %rax");
+L1_CODE(l1_invlpga, "invlpga %rax, %ecx");
+L1_CODE(l1_invd, "invd");
+L1_CODE(l1_rdpmc, "rdpmc");
+L1_CODE(l1_monitor, "monitor %rax, %ecx, %edx");
+L1_CODE(l1_mwait, "mwait %eax, %ecx");
 
 static const struct entry svm_entries_of_l1[] = {
-	L1_TABLE("vm_insn", l1_vmload),
-	L1_TABLE("vm_insn", l1_vmsave),
-	L1_TABLE("invlpg", l1_invlpga),
-	L1_TABLE("wbinvd", l1_invd),
-	L1_TABLE("rdpmc", l1_rdpmc),
-	L1_TABLE("monitor", l1_monitor),
-	L1_TABLE("mwait", l1_mwait),
+	L1_EXIT("vm_insn", l1_vmload),
+	L1_EXIT("vm_insn", l1_vmsave),
+	L1_EXIT("invlpg", l1_invlpga),
+	L1_EXIT("wbinvd", l1_invd),
+	L1_EXIT("rdpmc", l1_rdpmc),
+};
+
+#define CPUID_MONITOR		(1 << 3)	/* in leaf 1, ECX */
+
+static const struct entry monitor_entries_of_l1[] = {
+	L1_EXIT("monitor", l1_monitor),
+	L1_EXIT("mwait", l1_mwait),
 };
 
 /* L1 intercepts these. KVM itself may leave STGI and CLGI to the CPU. */
-#define L2_ENTRY(_reason, name, _intercept)				\
+#define L2_EXIT(_reason, name, _intercept)				\
 	{ .reason = _reason, .code = name, .end = name##_end, .intercept = INTERCEPT_##_intercept }
 
 STATS_GUEST_CODE(l2_stgi, "stgi\n");
@@ -157,38 +162,55 @@ STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
 STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
 
 static const struct entry svm_entries_of_l2[] = {
-	L2_ENTRY("vm_insn", l2_stgi, STGI),
-	L2_ENTRY("vm_insn", l2_clgi, CLGI),
-	L2_ENTRY("rdtsc", l2_rdtsc, RDTSC),
-	L2_ENTRY("nmi_window", l2_iret, IRET),
-	L2_ENTRY("pause", l2_pause, PAUSE),
-	L2_ENTRY("descriptor_table", l2_sidt, STORE_IDTR),
-	L2_ENTRY("descriptor_table", l2_sgdt, STORE_GDTR),
-	L2_ENTRY("descriptor_table", l2_sldt, STORE_LDTR),
-	L2_ENTRY("descriptor_table", l2_str, STORE_TR),
-	L2_ENTRY("descriptor_table", l2_lidt, LOAD_IDTR),
-	L2_ENTRY("descriptor_table", l2_lgdt, LOAD_GDTR),
-	L2_ENTRY("descriptor_table", l2_lldt, LOAD_LDTR),
-	L2_ENTRY("descriptor_table", l2_ltr, LOAD_TR),
+	L2_EXIT("vm_insn", l2_stgi, STGI),
+	L2_EXIT("vm_insn", l2_clgi, CLGI),
+	L2_EXIT("rdtsc", l2_rdtsc, RDTSC),
+	L2_EXIT("nmi_window", l2_iret, IRET),
+	L2_EXIT("pause", l2_pause, PAUSE),
+	L2_EXIT("descriptor_table", l2_sidt, STORE_IDTR),
+	L2_EXIT("descriptor_table", l2_sgdt, STORE_GDTR),
+	L2_EXIT("descriptor_table", l2_sldt, STORE_LDTR),
+	L2_EXIT("descriptor_table", l2_str, STORE_TR),
+	L2_EXIT("descriptor_table", l2_lidt, LOAD_IDTR),
+	L2_EXIT("descriptor_table", l2_lgdt, LOAD_GDTR),
+	L2_EXIT("descriptor_table", l2_lldt, LOAD_LDTR),
+	L2_EXIT("descriptor_table", l2_ltr, LOAD_TR),
 };
+
+static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *n,
+			      const struct entry *e)
+{
+	__u64 before = exits_by(_metadata, n->vcpu, e->reason);
+
+	guest_put_code(_metadata, &n->guest, e->code, e->end);
+	ASSERT_EQ(PORT_L1, run_l1_at(_metadata, n->vcpu, GUEST_CODE,
+				     lm_gpa(NESTED_CONTROL), 0)) {
+		TH_LOG("%s", e->reason);
+	}
+	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
+		TH_LOG("%s", e->reason);
+	}
+}
 
 TEST_F(nested, svm_instructions_of_l1_count_for_their_reasons)
 {
-	struct nested *n = &self->n;
-	const struct entry *e = svm_entries_of_l1;
-	__u64 before;
+	unsigned int i;
 
-	if (!n->vmcb)
+	if (!self->n.vmcb)
 		SKIP(return, "these are AMD's instructions");
-	for (; e < svm_entries_of_l1 + ARRAY_SIZE(svm_entries_of_l1); e++) {
-		guest_put_code(_metadata, &n->guest, e->code, e->end);
-		before = exits_by(_metadata, n->vcpu, e->reason);
-		ASSERT_EQ(PORT_L1, run_l1_at(_metadata, n->vcpu, GUEST_CODE,
-					     lm_gpa(NESTED_CONTROL), 0));
-		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l1), e->reason);
-		}
-	}
+	for (i = 0; i < ARRAY_SIZE(svm_entries_of_l1); i++)
+		expect_exit_of_l1(_metadata, &self->n, &svm_entries_of_l1[i]);
+}
+
+/* On a CPU without them, L1 dies of an exception. */
+TEST_F(nested, monitor_and_mwait_of_l1_count_for_their_reasons)
+{
+	unsigned int eax, ebx, ecx, edx, i;
+
+	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & CPUID_MONITOR))
+		SKIP(return, "the CPU has neither instruction");
+	for (i = 0; i < ARRAY_SIZE(monitor_entries_of_l1); i++)
+		expect_exit_of_l1(_metadata, &self->n, &monitor_entries_of_l1[i]);
 }
 
 TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)

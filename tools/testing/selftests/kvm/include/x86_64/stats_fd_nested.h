@@ -6,16 +6,73 @@
 #ifndef SELFTEST_KVM_STATS_FD_NESTED_H
 #define SELFTEST_KVM_STATS_FD_NESTED_H
 
+#include <asm/msr-index.h>
 #include <asm/svm.h>
+#include <asm/vmx.h>
 #include <linux/types.h>
 
 #include "stats_fd_long_mode.h"
 #include "svm.h"
 
-/* Of the library of other selftests. */
-struct kvm_vm;
-#define vm_vaddr_t		unsigned long
-#include "vmx.h"
+#define CPUID_VMX		(1U << 5)
+
+/* Newer kernels' vmx.h of the selftests includes all of libkvm: do not use it. */
+#define CPU_BASED_HLT_EXITING			0x00000080
+#define CPU_BASED_ACTIVATE_SECONDARY_CONTROLS	0x80000000
+#define SECONDARY_EXEC_ENABLE_EPT		0x00000002
+#define VM_EXIT_HOST_ADDR_SPACE_SIZE		0x00000200
+#define VM_ENTRY_IA32E_MODE			0x00000200
+
+enum vmcs_field {
+	GUEST_ES_SELECTOR		= 0x0800,
+	GUEST_CS_SELECTOR		= 0x0802,
+	GUEST_SS_SELECTOR		= 0x0804,
+	GUEST_DS_SELECTOR		= 0x0806,
+	GUEST_TR_SELECTOR		= 0x080e,
+	HOST_ES_SELECTOR		= 0x0c00,
+	HOST_CS_SELECTOR		= 0x0c02,
+	HOST_SS_SELECTOR		= 0x0c04,
+	HOST_DS_SELECTOR		= 0x0c06,
+	HOST_TR_SELECTOR		= 0x0c0c,
+	EPT_POINTER			= 0x201a,
+	VMCS_LINK_POINTER		= 0x2800,
+	PIN_BASED_VM_EXEC_CONTROL	= 0x4000,
+	CPU_BASED_VM_EXEC_CONTROL	= 0x4002,
+	EXCEPTION_BITMAP		= 0x4004,
+	CR3_TARGET_COUNT		= 0x400a,
+	VM_EXIT_CONTROLS		= 0x400c,
+	VM_ENTRY_CONTROLS		= 0x4012,
+	SECONDARY_VM_EXEC_CONTROL	= 0x401e,
+	VM_EXIT_REASON			= 0x4402,
+	GUEST_ES_LIMIT			= 0x4800,
+	GUEST_CS_LIMIT			= 0x4802,
+	GUEST_SS_LIMIT			= 0x4804,
+	GUEST_DS_LIMIT			= 0x4806,
+	GUEST_TR_LIMIT			= 0x480e,
+	GUEST_ES_AR_BYTES		= 0x4814,
+	GUEST_CS_AR_BYTES		= 0x4816,
+	GUEST_SS_AR_BYTES		= 0x4818,
+	GUEST_DS_AR_BYTES		= 0x481a,
+	GUEST_FS_AR_BYTES		= 0x481c,
+	GUEST_GS_AR_BYTES		= 0x481e,
+	GUEST_LDTR_AR_BYTES		= 0x4820,
+	GUEST_TR_AR_BYTES		= 0x4822,
+	GUEST_ACTIVITY_STATE		= 0x4826,
+	GUEST_CR0			= 0x6800,
+	GUEST_CR3			= 0x6802,
+	GUEST_CR4			= 0x6804,
+	GUEST_DR7			= 0x681a,
+	GUEST_RSP			= 0x681c,
+	GUEST_RIP			= 0x681e,
+	GUEST_RFLAGS			= 0x6820,
+	HOST_CR0			= 0x6c00,
+	HOST_CR3			= 0x6c02,
+	HOST_CR4			= 0x6c04,
+	HOST_GDTR_BASE			= 0x6c0c,
+	HOST_IDTR_BASE			= 0x6c0e,
+	HOST_RSP			= 0x6c14,
+	HOST_RIP			= 0x6c16,
+};
 
 #define PORT_L1			0x44
 #define PORT_L2			0x45

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The page /metrics by HTTP, in this thread, and the socket that it is served on.
+ */
+#ifndef KVMSTAT_SERVER_H
+#define KVMSTAT_SERVER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "export/scrape.h"
+
+/*
+ * Clients may be slow or hostile. Each has CLIENT_NS for its request and its answer, which is how
+ * long Prometheus waits by default; if MAX_CLIENTS are there, a new one replaces the oldest.
+ */
+#define MAX_CLIENTS 16
+#define MAX_REQUEST (16 << 10)
+#define CLIENT_NS (10 * NSEC_PER_SEC)
+
+struct listen_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+		struct sockaddr_un local;
+	};
+	socklen_t length;
+};
+
+/*
+ * "[ADDR]:PORT". ADDR is numeric, IPv6 in brackets, by default 127.0.0.1. Returns NULL, or what is
+ * wrong with it.
+ */
+const char *listen_parse(const char *text, struct listen_address *address);
+
+/* A URL, or "unix:PATH". The caller frees it. */
+char *listen_describe(const struct listen_address *address);
+
+/*
+ * Both return a file descriptor, or -1 after an error line, and set the address that it has.
+ * listen_take_over() takes the one socket of systemd's socket activation.
+ */
+int listen_open(struct listen_address *address);
+bool listen_is_activated(void);
+int listen_take_over(struct listen_address *address);
+
+struct server;
+
+/* Takes over @fd. Returns NULL after an error line. */
+struct server *server_open(int fd, struct collector *collector);
+/* Serves until the file descriptor @end is readable. Returns an enum exit_status. */
+int server_run(struct server *server, int end);
+void server_close(struct server *server);
+
+#endif /* KVMSTAT_SERVER_H */
