@@ -151,7 +151,7 @@ TEST_F(nested, run_that_the_cpu_refuses_does_not_count)
 		make_l2_invalid(_metadata, n);
 		run_l2(n, l2, 1);
 		expect_exit_of_l2(_metadata, n, SVM_EXIT_ERR, EXIT_REASON_INVALID_STATE |
-				  EXIT_REASON_FAILED_VMENTRY);
+				  VMX_EXIT_REASONS_FAILED_VMENTRY);
 		expect_nested(_metadata, n->vcpu, 0, 0);
 	}
 }
