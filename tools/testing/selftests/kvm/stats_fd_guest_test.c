@@ -64,8 +64,8 @@ static void lender_create(struct __test_metadata *_metadata, struct lender *l)
 
 	memset(l, 0, sizeof(*l));
 	guest_create(_metadata, g, VCPUS);
-	guest_put_code_at(_metadata, g, CODE_STILL, stats_look_still, stats_look_still_end);
-	guest_put_code_at(_metadata, g, CODE_UNTIL, stats_look_until, stats_look_until_end);
+	guest_put_code_at(_metadata, g, CODE_STILL, stats_sample_still, stats_sample_still_end);
+	guest_put_code_at(_metadata, g, CODE_UNTIL, stats_sample_until, stats_sample_until_end);
 	guest_put_code_at(_metadata, g, CODE_WRITE, stats_write, stats_write_end);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &l->file);
 	l->size = stats_mmap_size(&l->file);
@@ -101,7 +101,7 @@ static __u64 vmm_sees(struct __test_metadata *_metadata,
 }
 
 /* Let @v start @code with the exits and another statistic of the VM's @i-th vCPU. */
-static void start_look(struct __test_metadata *_metadata,
+static void start_sample(struct __test_metadata *_metadata,
 		       const struct lender *l, struct guest_vcpu *v,
 		       __u64 code, __u32 count, int i, const char *name)
 {
@@ -111,32 +111,32 @@ static void start_look(struct __test_metadata *_metadata,
 	};
 
 	stats_arch_init_vcpu(_metadata, v->fd, code, count);
-	stats_arch_set_look(_metadata, v->fd, addr, PATTERN);
+	stats_arch_set_sample(_metadata, v->fd, addr, PATTERN);
 }
 
-static void end_look(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		     struct stats_look *look)
+static void end_sample(struct __test_metadata *_metadata, struct guest_vcpu *v,
+		     struct stats_sample *sample)
 {
-	stats_arch_get_look(_metadata, v->fd, look);
+	stats_arch_get_sample(_metadata, v->fd, sample);
 	vcpu_complete_exit(_metadata, v);
 }
 
 /* Let @v read the exits and another statistic of the VM's @i-th vCPU. */
-static void look_at(struct __test_metadata *_metadata, const struct lender *l,
-		    struct guest_vcpu *v, int i, const char *name, struct stats_look *look)
+static void sample_at(struct __test_metadata *_metadata, const struct lender *l,
+		    struct guest_vcpu *v, int i, const char *name, struct stats_sample *sample)
 {
-	start_look(_metadata, l, v, CODE_UNTIL, 0, i, name);
+	start_sample(_metadata, l, v, CODE_UNTIL, 0, i, name);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	end_look(_metadata, v, look);
+	end_sample(_metadata, v, sample);
 }
 
 static __u64 guest_sees(struct __test_metadata *_metadata,
 			const struct lender *l, struct guest_vcpu *v, int i, const char *name)
 {
-	struct stats_look look;
+	struct stats_sample sample;
 
-	look_at(_metadata, l, v, i, name, &look);
-	return look.after[1];
+	sample_at(_metadata, l, v, i, name, &sample);
+	return sample.after[1];
 }
 
 FIXTURE(guest)
@@ -159,22 +159,22 @@ FIXTURE_TEARDOWN(guest) { }
  * Return whether all reads of the guest returned the same number of exits, and its next exit
  * was the one at the end. It may begin with faults if KVM has unmapped its memory.
  */
-static bool looks_without_exit(struct __test_metadata *_metadata,
+static bool samples_without_exit(struct __test_metadata *_metadata,
 			       const struct lender *l, struct guest_vcpu *v, int i)
 {
-	struct stats_look look;
+	struct stats_sample sample;
 	__u64 before, after;
 
-	start_look(_metadata, l, v, CODE_STILL, TIMES, i, STATS_EXITS);
+	start_sample(_metadata, l, v, CODE_STILL, TIMES, i, STATS_EXITS);
 	before = vmm_sees(_metadata, l, i, STATS_EXITS);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	after = vmm_sees(_metadata, l, i, STATS_EXITS);
-	end_look(_metadata, v, &look);
+	end_sample(_metadata, v, &sample);
 
-	EXPECT_LE(before, look.before[0]);
-	EXPECT_LE(look.before[0], look.after[0]);
-	EXPECT_LT(look.after[0], after);
-	return !look.left && after == look.after[0] + 1;
+	EXPECT_LE(before, sample.before[0]);
+	EXPECT_LE(sample.before[0], sample.after[0]);
+	EXPECT_LT(sample.after[0], after);
+	return !sample.left && after == sample.after[0] + 1;
 }
 
 TEST_F(guest, guest_reads_its_exits_without_exit)
@@ -184,7 +184,7 @@ TEST_F(guest, guest_reads_its_exits_without_exit)
 
 	for (vcpu = 0; vcpu < VCPUS; vcpu++) {
 		for (i = 0; i < ATTEMPTS; i++) {
-			if (looks_without_exit(_metadata, l, &l->guest.vcpu[vcpu], vcpu))
+			if (samples_without_exit(_metadata, l, &l->guest.vcpu[vcpu], vcpu))
 				break;
 		}
 		EXPECT_GT(ATTEMPTS, i) TH_LOG("vCPU %d", vcpu);
@@ -195,17 +195,17 @@ TEST_F(guest, guest_sees_exits_of_its_other_vcpus)
 {
 	struct lender *l = &self->l;
 	struct guest_vcpu *other = &l->guest.vcpu[1];
-	struct stats_look look;
+	struct stats_sample sample;
 	struct runner runner;
 	__u64 more;
 
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
 	more = vcpu_read(_metadata, self->vcpu, STATS_EXITS) + TIMES;
-	start_look(_metadata, l, other, CODE_UNTIL, more, 0, UNMOVED);
+	start_sample(_metadata, l, other, CODE_UNTIL, more, 0, UNMOVED);
 	vcpu_run(_metadata, other, STATS_USER_EXIT_REASON);
-	end_look(_metadata, other, &look);
-	EXPECT_LE(more, look.after[0]);
-	EXPECT_LE(look.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
+	end_sample(_metadata, other, &sample);
+	EXPECT_LE(more, sample.after[0]);
+	EXPECT_LE(sample.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 	runner_stop(_metadata, &runner);
 }
 
@@ -214,7 +214,7 @@ TEST_F(guest, running_guest_sees_new_vcpus_and_then_their_windows)
 	const struct kvm_stats_desc *desc;
 	struct lender *l = &self->l;
 	struct guest_vcpu *new_vcpu;
-	struct stats_look look;
+	struct stats_sample sample;
 	struct runner runner;
 	__u64 addr[2];
 
@@ -223,17 +223,17 @@ TEST_F(guest, running_guest_sees_new_vcpus_and_then_their_windows)
 	addr[0] = LENT + desc->offset;
 	addr[1] = addr[0];
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, VCPUS + 1);
-	stats_arch_set_look(_metadata, self->vcpu->fd, addr, 0);
+	stats_arch_set_sample(_metadata, self->vcpu->fd, addr, 0);
 	runner_create(_metadata, &runner, self->vcpu);
 	runner_wait_for(_metadata, &runner, STATS_EXITS, 1);
 	EXPECT_FALSE(runner_returned(&runner));
 	new_vcpu = add_vcpu(_metadata, l);
 	runner_join(_metadata, &runner);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)VCPUS + 1, look.after[0]);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)VCPUS + 1, sample.after[0]);
 
-	look_at(_metadata, l, self->vcpu, VCPUS, STATS_EXITS, &look);
-	EXPECT_EQ(0UL, look.after[0]);
+	sample_at(_metadata, l, self->vcpu, VCPUS, STATS_EXITS, &sample);
+	EXPECT_EQ(0UL, sample.after[0]);
 	vcpu_exit_to_user(_metadata, new_vcpu, TIMES);
 	EXPECT_EQ((__u64)TIMES, guest_sees(_metadata, l, self->vcpu, VCPUS,
 					   STATS_USER_EXITS));
@@ -249,7 +249,7 @@ TEST_F(guest, guest_reads_the_page_of_a_vcpu_file)
 		LENT_PAGE + desc->offset,
 		LENT_PAGE + desc->offset,
 	};
-	struct stats_look look;
+	struct stats_sample sample;
 	const char *page;
 
 	page = stats_mmap(_metadata, f, g->page);
@@ -257,10 +257,10 @@ TEST_F(guest, guest_reads_the_page_of_a_vcpu_file)
 		       LENT_PAGE, (void *)page, g->page);
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, 0);
-	stats_arch_set_look(_metadata, self->vcpu->fd, addr, 0);
+	stats_arch_set_sample(_metadata, self->vcpu->fd, addr, 0);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)TIMES, look.after[0]);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)TIMES, sample.after[0]);
 	guest_set_slot(_metadata, g, LENT_PAGE_SLOT, 0, LENT_PAGE, NULL, 0);
 }
 
@@ -293,7 +293,7 @@ static void start_write(struct __test_metadata *_metadata,
 	const __u64 addrs[2] = { addr, addr };
 
 	stats_arch_init_vcpu(_metadata, v->fd, code, 0);
-	stats_arch_set_look(_metadata, v->fd, addrs, PATTERN);
+	stats_arch_set_sample(_metadata, v->fd, addrs, PATTERN);
 }
 
 static void expect_writes_exit(struct __test_metadata *_metadata,
@@ -342,10 +342,10 @@ TEST_F(guest, read_of_a_window_without_vcpu_fails_until_the_vcpu_exists)
 {
 	struct lender *l = &self->l;
 	struct guest_vcpu *other = &l->guest.vcpu[1];
-	struct stats_look look;
+	struct stats_sample sample;
 	int i;
 
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS,
+	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS,
 		   STATS_USER_EXITS);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
@@ -355,9 +355,9 @@ TEST_F(guest, read_of_a_window_without_vcpu_fails_until_the_vcpu_exists)
 
 	vcpu_exit_to_user(_metadata, add_vcpu(_metadata, l), TIMES);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)TIMES, look.after[1]);
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, STATS_EXITS);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)TIMES, sample.after[1]);
+	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, STATS_EXITS);
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 }
 

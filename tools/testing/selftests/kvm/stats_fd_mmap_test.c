@@ -33,8 +33,8 @@
 
 /*
  * A VM whose vCPUs have distinct values, and ids that are not in order. The test is in a
- * cgroup of its own: 5.10 marks the pages of kernel memory that it charges to a cgroup, and a
- * mapping of such a page would be an error.
+ * cgroup of its own: some kernels mark the pages of kernel memory that they charge to a cgroup,
+ * and a mapping of such a page would be an error.
  */
 struct machine {
 	long page;

@@ -83,7 +83,7 @@ struct stats_activity {
 	.name = #code_name, .code = code_name, .end = code_name##_end
 
 /* Two statistics that a guest read first and last, and the reads that were left to do. */
-struct stats_look {
+struct stats_sample {
 	__u64 before[2];
 	__u64 after[2];
 	__u64 left;

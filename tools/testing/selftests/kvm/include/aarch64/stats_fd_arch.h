@@ -68,14 +68,14 @@ STATS_GUEST_CODE(stats_sleep,
 		 "	b 1b\n");
 
 /* Guests that read two statistics: at x22, usually exits, and at x23. */
-#define STATS_GUEST_LOOK(name, code)					\
+#define STATS_GUEST_SAMPLE(name, code)					\
 	STATS_GUEST_CODE(name,						\
 		code							\
 		"	ldr x23, [x23]\n"				\
 		"	str w1, [x2]\n")
 
 /* Read the first one x19 times, or until it changes. */
-STATS_GUEST_LOOK(stats_look_still,
+STATS_GUEST_SAMPLE(stats_sample_still,
 		 "	ldr x24, [x22]\n"
 		 "1:	ldr x0, [x22]\n"
 		 "	cmp x0, x24\n"
@@ -85,7 +85,7 @@ STATS_GUEST_LOOK(stats_look_still,
 		 "2:	mov x22, x0\n");
 
 /* Read the first one until it is at least x19. */
-STATS_GUEST_LOOK(stats_look_until,
+STATS_GUEST_SAMPLE(stats_sample_until,
 		 "1:	ldr x0, [x22]\n"
 		 "	cmp x0, x19\n"
 		 "	b.lo 1b\n"
@@ -227,7 +227,7 @@ static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu, 
 }
 
 /* Let a guest read two statistics, or write @value to the first one. */
-static inline void stats_arch_set_look(struct __test_metadata *_metadata,
+static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
 				       int vcpu, const __u64 addr[2], __u32 value)
 {
 	stats_arch_init_mmu(_metadata, vcpu);
@@ -236,14 +236,14 @@ static inline void stats_arch_set_look(struct __test_metadata *_metadata,
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[23]), addr[1]);
 }
 
-static inline void stats_arch_get_look(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_look *look)
+static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
+				       int vcpu, struct stats_sample *sample)
 {
-	look->before[0] = stats_get_core(_metadata, vcpu, 24);
-	look->before[1] = stats_get_core(_metadata, vcpu, 25);
-	look->after[0] = stats_get_core(_metadata, vcpu, 22);
-	look->after[1] = stats_get_core(_metadata, vcpu, 23);
-	look->left = stats_get_core(_metadata, vcpu, 19);
+	sample->before[0] = stats_get_core(_metadata, vcpu, 24);
+	sample->before[1] = stats_get_core(_metadata, vcpu, 25);
+	sample->after[0] = stats_get_core(_metadata, vcpu, 22);
+	sample->after[1] = stats_get_core(_metadata, vcpu, 23);
+	sample->left = stats_get_core(_metadata, vcpu, 19);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */

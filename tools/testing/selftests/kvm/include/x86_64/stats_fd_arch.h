@@ -67,7 +67,7 @@ STATS_GUEST_CODE(stats_sleep,
  * Guests that read two statistics: at (%ebx), usually exits, and at (%edi). They are 64
  * bits wide, but the values of the tests fit in 32.
  */
-#define STATS_GUEST_LOOK(name, code)					\
+#define STATS_GUEST_SAMPLE(name, code)					\
 	STATS_GUEST_CODE(name,						\
 		".code16\n"						\
 		code							\
@@ -76,7 +76,7 @@ STATS_GUEST_CODE(stats_sleep,
 		".code64\n")
 
 /* Read the first one %esi times, or until it changes. */
-STATS_GUEST_LOOK(stats_look_still,
+STATS_GUEST_SAMPLE(stats_sample_still,
 		 "	mov (%ebx), %ecx\n"
 		 "1:	mov (%ebx), %eax\n"
 		 "	cmp %eax, %ecx\n"
@@ -86,7 +86,7 @@ STATS_GUEST_LOOK(stats_look_still,
 		 "2:	mov %eax, %ebx\n");
 
 /* Read the first one until it is at least %esi. */
-STATS_GUEST_LOOK(stats_look_until,
+STATS_GUEST_SAMPLE(stats_sample_until,
 		 "1:	mov (%ebx), %eax\n"
 		 "	cmp %esi, %eax\n"
 		 "	jb 1b\n"
@@ -260,7 +260,7 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vc
 }
 
 /* Let a guest read two statistics, or write @value to the first one. */
-static inline void stats_arch_set_look(struct __test_metadata *_metadata,
+static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
 				       int vcpu, const __u64 addr[2], __u32 value)
 {
 	struct kvm_regs regs;
@@ -272,17 +272,17 @@ static inline void stats_arch_set_look(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-static inline void stats_arch_get_look(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_look *look)
+static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
+				       int vcpu, struct stats_sample *sample)
 {
 	struct kvm_regs regs;
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
-	look->before[0] = regs.rcx;
-	look->before[1] = regs.rbp;
-	look->after[0] = regs.rbx;
-	look->after[1] = regs.rdi;
-	look->left = regs.rsi;
+	sample->before[0] = regs.rcx;
+	sample->before[1] = regs.rbp;
+	sample->after[0] = regs.rbx;
+	sample->after[1] = regs.rdi;
+	sample->left = regs.rsi;
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */
