@@ -230,7 +230,7 @@ static inline long stats_read_number(struct __test_metadata *_metadata,
 static inline void stats_own_cgroup(struct __test_metadata *_metadata, char own[PATH_MAX])
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[PATH_MAX];
+	char line[PATH_MAX - 64];
 
 	ASSERT_NE(NULL, file);
 	own[0] = '\0';
