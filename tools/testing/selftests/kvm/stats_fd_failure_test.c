@@ -352,8 +352,7 @@ static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 	site_create(_metadata, &sweep->site);
 	before = count_belongings(_metadata);
 	for (n = sweep->first + nr; n <= sweep->last; n += sweep->step) {
-		failed = stats_fail_nth(_metadata, fail_nth, n, site_call,
-						&sweep->site, &ret);
+		failed = stats_fail_nth(_metadata, fail_nth, n, site_call, &sweep->site, &ret);
 		if (!failed) {
 			ASSERT_LE(0, ret);
 			close(ret);

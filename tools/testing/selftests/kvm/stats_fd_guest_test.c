@@ -102,8 +102,8 @@ static __u64 vmm_sees(struct __test_metadata *_metadata,
 
 /* Let @v start @code with the exits and another statistic of the VM's @i-th vCPU. */
 static void start_sample(struct __test_metadata *_metadata,
-		       const struct lender *l, struct guest_vcpu *v,
-		       __u64 code, __u32 count, int i, const char *name)
+			 const struct lender *l, struct guest_vcpu *v,
+			 __u64 code, __u32 count, int i, const char *name)
 {
 	const __u64 addr[2] = {
 		guest_at(_metadata, l, i, STATS_EXITS),
@@ -115,7 +115,7 @@ static void start_sample(struct __test_metadata *_metadata,
 }
 
 static void end_sample(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		     struct stats_sample *sample)
+		       struct stats_sample *sample)
 {
 	stats_arch_get_sample(_metadata, v->fd, sample);
 	vcpu_complete_exit(_metadata, v);
@@ -123,7 +123,7 @@ static void end_sample(struct __test_metadata *_metadata, struct guest_vcpu *v,
 
 /* Let @v read the exits and another statistic of the VM's @i-th vCPU. */
 static void sample_at(struct __test_metadata *_metadata, const struct lender *l,
-		    struct guest_vcpu *v, int i, const char *name, struct stats_sample *sample)
+		      struct guest_vcpu *v, int i, const char *name, struct stats_sample *sample)
 {
 	start_sample(_metadata, l, v, CODE_UNTIL, 0, i, name);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
@@ -160,7 +160,7 @@ FIXTURE_TEARDOWN(guest) { }
  * was the one at the end. It may begin with faults if KVM has unmapped its memory.
  */
 static bool samples_without_exit(struct __test_metadata *_metadata,
-			       const struct lender *l, struct guest_vcpu *v, int i)
+				 const struct lender *l, struct guest_vcpu *v, int i)
 {
 	struct stats_sample sample;
 	__u64 before, after;
@@ -345,8 +345,7 @@ TEST_F(guest, read_of_a_window_without_vcpu_fails_until_the_vcpu_exists)
 	struct stats_sample sample;
 	int i;
 
-	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS,
-		   STATS_USER_EXITS);
+	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS, STATS_USER_EXITS);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 	/* Other vCPUs can go on. */

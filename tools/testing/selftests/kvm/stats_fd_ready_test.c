@@ -211,7 +211,7 @@ static __u64 long_waits(struct __test_metadata *_metadata, const struct guest_vc
 	return waits;
 }
 
-TEST_F(ready, waits_between_two_KVM_RUNs_count_as_one)
+TEST_F(ready, waits_between_two_runs_count_as_one)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
 	struct sample first, last;

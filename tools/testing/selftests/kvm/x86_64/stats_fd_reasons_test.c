@@ -136,7 +136,7 @@ static const struct entry svm_entries_of_l1[] = {
 	L1_EXIT("rdpmc", l1_rdpmc),
 };
 
-#define CPUID_MONITOR		(1 << 3)	/* in leaf 1, ECX */
+#define CPUID_MONITOR		0x8	/* in leaf 1, ECX */
 
 static const struct entry monitor_entries_of_l1[] = {
 	L1_EXIT("monitor", l1_monitor),

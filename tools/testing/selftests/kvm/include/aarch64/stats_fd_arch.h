@@ -76,20 +76,20 @@ STATS_GUEST_CODE(stats_sleep,
 
 /* Read the first one x19 times, or until it changes. */
 STATS_GUEST_SAMPLE(stats_sample_still,
-		 "	ldr x24, [x22]\n"
-		 "1:	ldr x0, [x22]\n"
-		 "	cmp x0, x24\n"
-		 "	b.ne 2f\n"
-		 "	subs x19, x19, #1\n"
-		 "	b.ne 1b\n"
-		 "2:	mov x22, x0\n");
+		   "	ldr x24, [x22]\n"
+		   "1:	ldr x0, [x22]\n"
+		   "	cmp x0, x24\n"
+		   "	b.ne 2f\n"
+		   "	subs x19, x19, #1\n"
+		   "	b.ne 1b\n"
+		   "2:	mov x22, x0\n");
 
 /* Read the first one until it is at least x19. */
 STATS_GUEST_SAMPLE(stats_sample_until,
-		 "1:	ldr x0, [x22]\n"
-		 "	cmp x0, x19\n"
-		 "	b.lo 1b\n"
-		 "	mov x22, x0\n");
+		   "1:	ldr x0, [x22]\n"
+		   "	cmp x0, x19\n"
+		   "	b.lo 1b\n"
+		   "	mov x22, x0\n");
 
 /* Write to a statistic with each size of STATS_WRITE_SIZES. */
 STATS_GUEST_CODE(stats_write,
@@ -228,7 +228,7 @@ static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu, 
 
 /* Let a guest read two statistics, or write @value to the first one. */
 static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
-				       int vcpu, const __u64 addr[2], __u32 value)
+					 int vcpu, const __u64 addr[2], __u32 value)
 {
 	stats_arch_init_mmu(_metadata, vcpu);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[1]), value);
@@ -237,7 +237,7 @@ static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
 }
 
 static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_sample *sample)
+					 int vcpu, struct stats_sample *sample)
 {
 	sample->before[0] = stats_get_core(_metadata, vcpu, 24);
 	sample->before[1] = stats_get_core(_metadata, vcpu, 25);

@@ -77,20 +77,20 @@ STATS_GUEST_CODE(stats_sleep,
 
 /* Read the first one %esi times, or until it changes. */
 STATS_GUEST_SAMPLE(stats_sample_still,
-		 "	mov (%ebx), %ecx\n"
-		 "1:	mov (%ebx), %eax\n"
-		 "	cmp %eax, %ecx\n"
-		 "	jne 2f\n"
-		 "	dec %esi\n"
-		 "	jnz 1b\n"
-		 "2:	mov %eax, %ebx\n");
+		   "	mov (%ebx), %ecx\n"
+		   "1:	mov (%ebx), %eax\n"
+		   "	cmp %eax, %ecx\n"
+		   "	jne 2f\n"
+		   "	dec %esi\n"
+		   "	jnz 1b\n"
+		   "2:	mov %eax, %ebx\n");
 
 /* Read the first one until it is at least %esi. */
 STATS_GUEST_SAMPLE(stats_sample_until,
-		 "1:	mov (%ebx), %eax\n"
-		 "	cmp %esi, %eax\n"
-		 "	jb 1b\n"
-		 "	mov %eax, %ebx\n");
+		   "1:	mov (%ebx), %eax\n"
+		   "	cmp %esi, %eax\n"
+		   "	jb 1b\n"
+		   "	mov %eax, %ebx\n");
 
 /* Write to a statistic with each size of STATS_WRITE_SIZES. */
 STATS_GUEST_CODE(stats_write,
@@ -261,7 +261,7 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vc
 
 /* Let a guest read two statistics, or write @value to the first one. */
 static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
-				       int vcpu, const __u64 addr[2], __u32 value)
+					 int vcpu, const __u64 addr[2], __u32 value)
 {
 	struct kvm_regs regs;
 
@@ -273,7 +273,7 @@ static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
 }
 
 static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_sample *sample)
+					 int vcpu, struct stats_sample *sample)
 {
 	struct kvm_regs regs;
 

@@ -314,7 +314,7 @@ static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct
 	set_msr(_metadata, v, MSR_X2APIC_LVTT, APIC_LVTT_DEADLINE | STATS_VECTOR);
 }
 
-/* Return the exits of a guest that writes to @msr @times times and exits. */
+/* Return the exits of a guest that writes to an MSR several times and exits. */
 static inline __u64 lm_exits_of_writes(struct __test_metadata *_metadata, struct guest *g,
 				       int times, __u32 msr, __u32 low, __u32 high)
 {

@@ -14,7 +14,7 @@
 #include "stats_fd_long_mode.h"
 #include "svm.h"
 
-#define CPUID_VMX		(1U << 5)
+#define CPUID_VMX		0x20
 
 /* Newer kernels' vmx.h of the selftests includes all of libkvm: do not use it. */
 #define CPU_BASED_HLT_EXITING			0x00000080
@@ -458,10 +458,14 @@ static inline void run_l1(struct __test_metadata *_metadata, struct nested *n, _
 }
 
 /* The same, with new code for L2. */
-#define run_l2(n, code, runs) do {				\
-	set_l2(_metadata, n, code, code##_end);			\
-	run_l1(_metadata, n, runs);				\
-} while (0)
+static inline void run_l2_code(struct __test_metadata *_metadata, struct nested *n,
+			       const char *code, const char *end, __u64 runs)
+{
+	set_l2(_metadata, n, code, end);
+	run_l1(_metadata, n, runs);
+}
+
+#define run_l2(n, code, runs)	run_l2_code(_metadata, n, code, code##_end, runs)
 
 /* Expect AMD's or Intel's code of L2's exit to L1. */
 static inline void expect_exit_of_l2(struct __test_metadata *_metadata,
