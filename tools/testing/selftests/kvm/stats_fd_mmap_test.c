@@ -129,18 +129,14 @@ static long try_map(const struct stats_file *f, size_t size, int prot, int flags
 }
 
 /* The data block of a VM's or vCPU's file. */
-struct data {
+FIXTURE(data)
+{
 	struct machine m;
 	const struct stats_file *f;
 	off_t offset;
 	const char *map;
 	size_t size;		/* of data block and windows */
 	const struct kvm_stats_desc *counter;
-};
-
-FIXTURE(data)
-{
-	struct data d;
 };
 
 FIXTURE_VARIANT(data)
@@ -153,59 +149,56 @@ FIXTURE_VARIANT_ADD(data, of_vcpu) { .vcpu = true };
 
 FIXTURE_SETUP(data)
 {
-	machine_create(_metadata, &self->d.m);
-	self->d.f = variant->vcpu ? &self->d.m.guest.vcpu[1].file :
-				  &self->d.m.vm_file;
-	self->d.offset = self->d.f->header.data_offset;
-	self->d.map = stats_mmap(_metadata, self->d.f, self->d.m.page);
-	self->d.size = stats_mmap_size(self->d.f);
-	self->d.counter = stats_find(self->d.f, variant->vcpu ?
-				     STATS_USER_EXITS : "online_vcpus");
-	ASSERT_NE(NULL, self->d.counter);
+	machine_create(_metadata, &self->m);
+	self->f = variant->vcpu ? &self->m.guest.vcpu[1].file : &self->m.vm_file;
+	self->offset = self->f->header.data_offset;
+	self->map = stats_mmap(_metadata, self->f, self->m.page);
+	self->size = stats_mmap_size(self->f);
+	self->counter = stats_find(self->f, variant->vcpu ? STATS_USER_EXITS : "online_vcpus");
+	ASSERT_NE(NULL, self->counter);
 }
 
 FIXTURE_TEARDOWN(data)
 {
-	munmap((void *)self->d.map, self->d.m.page);
-	machine_destroy(_metadata, &self->d.m);
+	munmap((void *)self->map, self->m.page);
+	machine_destroy(_metadata, &self->m);
 }
 
-static __u64 counter_of(const struct data *d, const char *map)
+static __u64 counter_of(const FIXTURE_DATA(data) *self, const char *map)
 {
-	return stats_mapped(map, d->counter);
+	return stats_mapped(map, self->counter);
 }
 
 /* Raise the counter by 1. */
-static void move_counter(struct __test_metadata *_metadata, struct data *d)
+static void move_counter(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self)
 {
-	if (d->f == &d->m.vm_file)
-		machine_grow(_metadata, &d->m);
+	if (self->f == &self->m.vm_file)
+		machine_grow(_metadata, &self->m);
 	else
-		vcpu_exit_to_user(_metadata, &d->m.guest.vcpu[1], 1);
+		vcpu_exit_to_user(_metadata, &self->m.guest.vcpu[1], 1);
 }
 
 /* Expect that a mapping shows current values. */
-static void expect_alive(struct __test_metadata *_metadata, struct data *d, const char *map)
+static void expect_alive(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self,
+			 const char *map)
 {
-	__u64 before = counter_of(d, map);
+	__u64 before = counter_of(self, map);
 
-	expect_page(_metadata, d->f, map);
-	move_counter(_metadata, d);
-	EXPECT_EQ(before + 1, counter_of(d, map));
-	expect_page(_metadata, d->f, map);
+	expect_page(_metadata, self->f, map);
+	move_counter(_metadata, self);
+	EXPECT_EQ(before + 1, counter_of(self, map));
+	expect_page(_metadata, self->f, map);
 }
 
 TEST_F(data, mapping_shows_the_values_of_pread_and_zeros)
 {
-	EXPECT_EQ(variant->vcpu ? 2UL * EXITS : (__u64)VCPUS,
-		  counter_of(&self->d, self->d.map));
-	expect_alive(_metadata, &self->d, self->d.map);
+	EXPECT_EQ(variant->vcpu ? 2UL * EXITS : (__u64)VCPUS, counter_of(self, self->map));
+	expect_alive(_metadata, self, self->map);
 }
 
 TEST_F(data, private_writable_executable_or_misaligned_mapping_is_refused)
 {
 	const int write_exec = PROT_WRITE | PROT_EXEC, all = PROT_READ | write_exec;
-	const struct data *d = &self->d;
 	const struct {
 		long error;
 		int flags, prot;
@@ -221,7 +214,7 @@ TEST_F(data, private_writable_executable_or_misaligned_mapping_is_refused)
 		/* A mapping that grows downwards would leave the file. */
 		{ -EINVAL, MAP_SHARED | MAP_GROWSDOWN, PROT_READ },
 		{ -EINVAL, MAP_SHARED, PROT_READ, 1 }, { -EINVAL, MAP_SHARED, PROT_READ, 8 },
-		{ -EINVAL, MAP_SHARED, PROT_READ, d->m.page - 1 },
+		{ -EINVAL, MAP_SHARED, PROT_READ, self->m.page - 1 },
 		{ -EINVAL, MAP_SHARED, PROT_READ, -1 }, { -EINVAL, MAP_SHARED, PROT_READ, -8 },
 	};
 	unsigned int i;
@@ -229,8 +222,9 @@ TEST_F(data, private_writable_executable_or_misaligned_mapping_is_refused)
 	/* Programs start like this on CPUs that cannot forbid execution. */
 	ASSERT_LE(0, personality(personality(-1U) & ~READ_IMPLIES_EXEC));
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		EXPECT_EQ(calls[i].error, try_map(d->f, d->m.page, calls[i].prot, calls[i].flags,
-						  d->offset + calls[i].within)) {
+		EXPECT_EQ(calls[i].error, try_map(self->f, self->m.page, calls[i].prot,
+						  calls[i].flags,
+						  self->offset + calls[i].within)) {
 			TH_LOG("call %u", i);
 		}
 	}
@@ -257,22 +251,22 @@ static int is_executable(const void *map)
 
 static int map_with_read_implies_exec(void *arg)
 {
-	struct data *d = arg;
+	FIXTURE_DATA(data) *self = arg;
 	void *map;
 
 	if (personality(READ_IMPLIES_EXEC) < 0)
 		return -errno;
 	/* mprotect() does not add execution to the existing mapping. */
-	if (mprotect((void *)d->map, d->m.page, PROT_NONE) ||
-	    mprotect((void *)d->map, d->m.page, PROT_READ))
+	if (mprotect((void *)self->map, self->m.page, PROT_NONE) ||
+	    mprotect((void *)self->map, self->m.page, PROT_READ))
 		return -ENOTRECOVERABLE;
-	map = mmap(NULL, d->m.page, PROT_READ, MAP_SHARED, d->f->fd, d->offset);
+	map = mmap(NULL, self->m.page, PROT_READ, MAP_SHARED, self->f->fd, self->offset);
 	return map == MAP_FAILED ? -errno : -is_executable(map);
 }
 
 TEST_F(data, mapping_with_READ_IMPLIES_EXEC_is_not_executable)
 {
-	EXPECT_EQ(0, stats_in_child(_metadata, map_with_read_implies_exec, &self->d));
+	EXPECT_EQ(0, stats_in_child(_metadata, map_with_read_implies_exec, self));
 }
 
 /* If page numbers have 32 bits, some of the offsets overflow them. */
@@ -283,29 +277,29 @@ static long not_overflow(long ret)
 
 TEST_F(data, mapping_beyond_data_and_windows_fails_with_EINVAL)
 {
-	const long page = self->d.m.page;
-	const off_t end = self->d.offset + self->d.size;
+	const long page = self->m.page;
+	const off_t end = self->offset + self->size;
 	const struct {
 		off_t offset;
 		size_t size;
 	} ranges[] = {
-		{ 0, 1 }, { 0, page }, { 0, self->d.offset + page },
-		{ self->d.offset - page, page }, { self->d.offset - page, 2 * page },
-		{ self->d.offset - page, self->d.size + 2 * page },
-		{ self->d.offset, 0 }, { self->d.offset, self->d.size + 1 },
-		{ self->d.offset, self->d.size + page },
-		{ self->d.offset, (size_t)(1ULL << 32) },
+		{ 0, 1 }, { 0, page }, { 0, self->offset + page },
+		{ self->offset - page, page }, { self->offset - page, 2 * page },
+		{ self->offset - page, self->size + 2 * page },
+		{ self->offset, 0 }, { self->offset, self->size + 1 },
+		{ self->offset, self->size + page },
+		{ self->offset, (size_t)(1ULL << 32) },
 		{ end - page, page + 1 }, { end - page, 2 * page },
 		{ end, 1 }, { end, page }, { end + page, page },
-		{ 1LL << 32, page }, { (1LL << 32) + self->d.offset, page },
-		{ (1LL << 44) + self->d.offset, page }, { LLONG_MAX & -page, page },
-		{ LLONG_MIN, page }, { LLONG_MIN + self->d.offset, page },
-		{ -2 * page, page }, { -2 * page - self->d.offset, self->d.offset },
+		{ 1LL << 32, page }, { (1LL << 32) + self->offset, page },
+		{ (1LL << 44) + self->offset, page }, { LLONG_MAX & -page, page },
+		{ LLONG_MIN, page }, { LLONG_MIN + self->offset, page },
+		{ -2 * page, page }, { -2 * page - self->offset, self->offset },
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
-		EXPECT_EQ(-EINVAL, not_overflow(try_map(self->d.f, ranges[i].size, PROT_READ,
+		EXPECT_EQ(-EINVAL, not_overflow(try_map(self->f, ranges[i].size, PROT_READ,
 							MAP_SHARED, ranges[i].offset))) {
 			TH_LOG("offset %#llx, size %#zx", (unsigned long long)ranges[i].offset,
 			       ranges[i].size);
@@ -319,103 +313,104 @@ TEST_F(data, mprotect_to_write_or_execute_fails_with_EACCES)
 		PROT_WRITE, PROT_READ | PROT_WRITE, PROT_EXEC,
 		PROT_READ | PROT_EXEC, PROT_READ | PROT_WRITE | PROT_EXEC,
 	};
-	void *map = (void *)self->d.map;
+	void *map = (void *)self->map;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(prots); i++) {
-		EXPECT_EQ(-EACCES, result(mprotect(map, self->d.m.page, prots[i]))) {
+		EXPECT_EQ(-EACCES, result(mprotect(map, self->m.page, prots[i]))) {
 			TH_LOG("prot %#x", prots[i]);
 		}
 	}
-	EXPECT_EQ(0, result(mprotect(map, self->d.m.page, PROT_NONE)));
-	EXPECT_EQ(SIGSEGV, stats_signal_of_load(self->d.map));
-	EXPECT_EQ(-EACCES, result(mprotect(map, self->d.m.page, PROT_WRITE)));
-	EXPECT_EQ(0, result(mprotect(map, self->d.m.page, PROT_READ)));
-	expect_alive(_metadata, &self->d, self->d.map);
+	EXPECT_EQ(0, result(mprotect(map, self->m.page, PROT_NONE)));
+	EXPECT_EQ(SIGSEGV, stats_signal_of_load(self->map));
+	EXPECT_EQ(-EACCES, result(mprotect(map, self->m.page, PROT_WRITE)));
+	EXPECT_EQ(0, result(mprotect(map, self->m.page, PROT_READ)));
+	expect_alive(_metadata, self, self->map);
 }
 
 TEST_F(data, mremap_to_a_larger_size_fails_with_EFAULT)
 {
-	const long page = self->d.m.page;
-	void *map = (void *)self->d.map;
+	const long page = self->m.page;
+	void *map = (void *)self->map;
 
 	EXPECT_EQ(-EFAULT, result((long)mremap(map, page, 2 * page, 0)));
 	EXPECT_EQ(-EFAULT, result((long)mremap(map, page, 2 * page, MREMAP_MAYMOVE)));
 	/* With a size of 0 there would be a second mapping. */
 	EXPECT_EQ(-EFAULT, result((long)mremap(map, 0, page, MREMAP_MAYMOVE)));
 	EXPECT_EQ(-EFAULT, result((long)mremap(map, 0, 2 * page, MREMAP_MAYMOVE)));
-	expect_alive(_metadata, &self->d, self->d.map);
+	expect_alive(_metadata, self, self->map);
 }
 
 TEST_F(data, moved_mapping_shows_current_values)
 {
-	const long page = self->d.m.page;
+	const long page = self->m.page;
 	char *room = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *map = (void *)self->d.map;
+	void *map = (void *)self->map;
 
 	ASSERT_NE(MAP_FAILED, room);
 	ASSERT_EQ((void *)room, mremap(map, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, room));
-	EXPECT_EQ(SIGSEGV, stats_signal_of_load(self->d.map));
-	self->d.map = room;
-	expect_alive(_metadata, &self->d, room);
+	EXPECT_EQ(SIGSEGV, stats_signal_of_load(self->map));
+	self->map = room;
+	expect_alive(_metadata, self, room);
 	EXPECT_EQ(-EACCES, result(mprotect(room, page, PROT_WRITE)));
 }
 
 TEST_F(data, store_raises_SIGSEGV_and_system_calls_cannot_write)
 {
-	const char *addr = self->d.map + self->d.counter->offset;
-	__u64 value, before = counter_of(&self->d, self->d.map);
+	const char *addr = self->map + self->counter->offset;
+	__u64 value, before = counter_of(self, self->map);
 	int mem;
 
 	EXPECT_EQ(SIGSEGV, stats_signal_of(addr, true));
 	EXPECT_EQ(SEGV_ACCERR, stats_fault_info.si_code);
 	EXPECT_EQ((void *)addr, stats_fault_info.si_addr);
-	EXPECT_EQ(-EFAULT, result(pread(self->d.f->fd, (void *)addr, 8, 0)));
+	EXPECT_EQ(-EFAULT, result(pread(self->f->fd, (void *)addr, 8, 0)));
 	/* Debuggers can write to mappings that are only read-only. */
 	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, mem);
 	EXPECT_EQ(-EIO, result(pwrite(mem, &before, sizeof(before), (unsigned long)addr)));
 	EXPECT_EQ(8, pread(mem, &value, sizeof(value), (unsigned long)addr));
 	EXPECT_EQ(before, value);
-	expect_alive(_metadata, &self->d, self->d.map);
+	expect_alive(_metadata, self, self->map);
 }
 
 static int read_in_child(void *arg)
 {
-	const struct data *d = arg;
+	const FIXTURE_DATA(data) *self = arg;
 	__u64 value = 0;
 
-	pread(d->f->fd, &value, sizeof(value), d->offset + d->counter->offset);
-	return value && counter_of(d, d->map) == value ? 0 : -ESTALE;
+	pread(self->f->fd, &value, sizeof(value), self->offset + self->counter->offset);
+	return value && counter_of(self, self->map) == value ? 0 : -ESTALE;
 }
 
 TEST_F(data, fork_inherits_the_mapping)
 {
-	move_counter(_metadata, &self->d);
-	EXPECT_EQ(0, stats_in_child(_metadata, read_in_child, &self->d));
+	move_counter(_metadata, self);
+	EXPECT_EQ(0, stats_in_child(_metadata, read_in_child, self));
 }
 
 TEST_F(data, mapping_survives_vm_and_file_with_final_values)
 {
-	struct stats_file file = *self->d.f;
+	struct stats_file file = *self->f;
 	char *last;
 
-	file.fd = dup(self->d.f->fd);
-	guest_kill(&self->d.m.guest);
+	file.fd = dup(self->f->fd);
+	guest_kill(&self->m.guest);
 	stats_expect_fdinfo(_metadata, file.fd, "state", "dead");
-	expect_page(_metadata, &file, self->d.map);
+	expect_page(_metadata, &file, self->map);
 	last = expected_page(_metadata, &file);
 
 	/* The file of a dead VM can still be mapped. */
-	expect_page(_metadata, &file, stats_mmap(_metadata, &file, self->d.m.page));
+	expect_page(_metadata, &file, stats_mmap(_metadata, &file, self->m.page));
 	close(file.fd);
-	close(self->d.f->fd);
+	close(self->f->fd);
 	run_other_vms(_metadata);
-	EXPECT_EQ(0, memcmp(last, self->d.map, self->d.m.page));
+	EXPECT_EQ(0, memcmp(last, self->map, self->m.page));
 }
 
 /* The windows of a VM's vCPUs. */
-struct windows {
+FIXTURE(windows)
+{
 	struct machine m;
 	const struct stats_file *f;
 	const char *map;		/* of data block and all windows */
@@ -424,27 +419,21 @@ struct windows {
 	unsigned int num;
 };
 
-FIXTURE(windows)
-{
-	struct windows w;
-};
-
 FIXTURE_SETUP(windows)
 {
-	machine_create(_metadata, &self->w.m);
-	self->w.f = &self->w.m.vm_file;
-	self->w.size = stats_mmap_size(self->w.f);
-	self->w.map = stats_mmap(_metadata, self->w.f, self->w.size);
-	self->w.first = self->w.f->ext.vcpu_mmap_offset -
-		      self->w.f->header.data_offset;
-	self->w.num = self->w.f->ext.vcpu_max;
-	ASSERT_LT(VCPUS, (int)self->w.num);
+	machine_create(_metadata, &self->m);
+	self->f = &self->m.vm_file;
+	self->size = stats_mmap_size(self->f);
+	self->map = stats_mmap(_metadata, self->f, self->size);
+	self->first = self->f->ext.vcpu_mmap_offset - self->f->header.data_offset;
+	self->num = self->f->ext.vcpu_max;
+	ASSERT_LT(VCPUS, (int)self->num);
 }
 
 FIXTURE_TEARDOWN(windows)
 {
-	munmap((void *)self->w.map, self->w.size);
-	machine_destroy(_metadata, &self->w.m);
+	munmap((void *)self->map, self->size);
+	machine_destroy(_metadata, &self->m);
 }
 
 static void expect_sigbus(struct __test_metadata *_metadata, const char *addr)
@@ -456,60 +445,60 @@ static void expect_sigbus(struct __test_metadata *_metadata, const char *addr)
 
 /* Expect the right content or signal at @map, which is at @offset of data and windows. */
 static void expect_page_at(struct __test_metadata *_metadata,
-			   const struct windows *w, const char *map, size_t offset)
+			   const FIXTURE_DATA(windows) *self, const char *map, size_t offset)
 {
-	size_t stride = w->f->ext.vcpu_stride;
-	size_t i = (offset - w->first) / stride;
+	size_t stride = self->f->ext.vcpu_stride;
+	size_t i = (offset - self->first) / stride;
 
 	if (!offset)
-		expect_page(_metadata, w->f, map);
-	else if (offset < w->first || (offset - w->first) % stride ||
-		 i >= (size_t)w->m.guest.vcpus)
+		expect_page(_metadata, self->f, map);
+	else if (offset < self->first || (offset - self->first) % stride ||
+		 i >= (size_t)self->m.guest.vcpus)
 		expect_sigbus(_metadata, map);
 	else
-		expect_page(_metadata, &w->m.guest.vcpu[i].file, map);
+		expect_page(_metadata, &self->m.guest.vcpu[i].file, map);
 }
 
 /* Map a range of data and windows, and check all pages. */
 static void expect_range(struct __test_metadata *_metadata,
-			 const struct windows *w, size_t offset, size_t size)
+			 const FIXTURE_DATA(windows) *self, size_t offset, size_t size)
 {
 	size_t at;
 	char *map;
 
-	map = mmap(NULL, size, PROT_READ, MAP_SHARED, w->f->fd,
-		   w->f->header.data_offset + offset);
+	map = mmap(NULL, size, PROT_READ, MAP_SHARED, self->f->fd,
+		   self->f->header.data_offset + offset);
 	ASSERT_NE(MAP_FAILED, map) {
 		TH_LOG("offset %zu, size %zu: %s", offset, size, strerror(errno));
 	}
-	for (at = 0; at < size; at += w->m.page)
-		expect_page_at(_metadata, w, map + at, offset + at);
+	for (at = 0; at < size; at += self->m.page)
+		expect_page_at(_metadata, self, map + at, offset + at);
 	EXPECT_EQ(0, munmap(map, size));
 }
 
-static const char *window(const struct windows *w, unsigned int i)
+static const char *window(const FIXTURE_DATA(windows) *self, unsigned int i)
 {
-	return stats_window(w->f, w->map, i);
+	return stats_window(self->f, self->map, i);
 }
 
 static void expect_window(struct __test_metadata *_metadata,
-			  const struct windows *w, unsigned int i)
+			  const FIXTURE_DATA(windows) *self, unsigned int i)
 {
-	expect_page(_metadata, &w->m.guest.vcpu[i].file, window(w, i));
+	expect_page(_metadata, &self->m.guest.vcpu[i].file, window(self, i));
 }
 
 TEST_F(windows, any_range_of_whole_pages_can_be_mapped)
 {
-	const size_t page = self->w.m.page;
+	const size_t page = self->m.page;
 	const size_t most = VCPUS + 3;
 	size_t start, pages;
 
-	expect_range(_metadata, &self->w, 0, self->w.size);
+	expect_range(_metadata, self, 0, self->size);
 	/* At the beginning, around the last existing vCPU, and at the end. */
 	for (start = 0; start < most; start++) {
 		for (pages = 1; start + pages <= most; pages++) {
-			expect_range(_metadata, &self->w, start * page, pages * page);
-			expect_range(_metadata, &self->w, self->w.size - (start + pages) * page,
+			expect_range(_metadata, self, start * page, pages * page);
+			expect_range(_metadata, self, self->size - (start + pages) * page,
 				     pages * page);
 		}
 	}
@@ -517,92 +506,92 @@ TEST_F(windows, any_range_of_whole_pages_can_be_mapped)
 
 TEST_F(windows, windows_are_in_the_order_of_creation_as_are_ids)
 {
-	const struct kvm_stats_desc *exits = stats_find_vcpu(self->w.f,
+	const struct kvm_stats_desc *exits = stats_find_vcpu(self->f,
 							     STATS_USER_EXITS);
-	const struct kvm_stats_desc *online = stats_find(self->w.f, "online_vcpus");
+	const struct kvm_stats_desc *online = stats_find(self->f, "online_vcpus");
 	char id[STATS_NAME_SIZE];
 	int i;
 
 	ASSERT_NE(NULL, exits);
 	ASSERT_NE(NULL, online);
-	EXPECT_EQ((__u64)VCPUS, stats_mapped_vcpus(self->w.map, online));
+	EXPECT_EQ((__u64)VCPUS, stats_mapped_vcpus(self->map, online));
 	for (i = 0; i < VCPUS; i++) {
-		EXPECT_EQ(EXITS * (i + 1UL), stats_mapped(window(&self->w, i), exits));
-		snprintf(id, sizeof(id), "%s/vcpu-%u", stats_id(self->w.f),
-			 stats_vcpu_id(self->w.f, i));
-		EXPECT_STREQ(id, stats_id(&self->w.m.guest.vcpu[i].file));
+		EXPECT_EQ(EXITS * (i + 1UL), stats_mapped(window(self, i), exits));
+		snprintf(id, sizeof(id), "%s/vcpu-%u", stats_id(self->f),
+			 stats_vcpu_id(self->f, i));
+		EXPECT_STREQ(id, stats_id(&self->m.guest.vcpu[i].file));
 	}
 }
 
 TEST_F(windows, window_raises_SIGBUS_until_its_vcpu_exists)
 {
 	const int more = 3;
-	const __u32 id = stats_vcpu_id(self->w.f, 0);
+	const __u32 id = stats_vcpu_id(self->f, 0);
 	struct guest_vcpu *v;
 	int i;
 
 	/* Creation fails if the VM has a vCPU with the id. */
-	EXPECT_EQ(STATS_KNOWN_VCPU_ID, result(ioctl(self->w.m.guest.vm, KVM_CREATE_VCPU, id)));
+	EXPECT_EQ(STATS_KNOWN_VCPU_ID, result(ioctl(self->m.guest.vm, KVM_CREATE_VCPU, id)));
 	for (i = VCPUS; i < VCPUS + more; i++) {
-		expect_sigbus(_metadata, window(&self->w, i));
-		v = machine_grow(_metadata, &self->w.m);
-		expect_page(_metadata, &v->file, window(&self->w, i));
+		expect_sigbus(_metadata, window(self, i));
+		v = machine_grow(_metadata, &self->m);
+		expect_page(_metadata, &v->file, window(self, i));
 		vcpu_exit_to_user(_metadata, v, EXITS);
-		expect_page(_metadata, &v->file, window(&self->w, i));
-		expect_sigbus(_metadata, window(&self->w, i + 1));
+		expect_page(_metadata, &v->file, window(self, i));
+		expect_sigbus(_metadata, window(self, i + 1));
 	}
-	expect_sigbus(_metadata, window(&self->w, self->w.num - 1));
+	expect_sigbus(_metadata, window(self, self->num - 1));
 }
 
 TEST_F(windows, window_stays_when_the_fd_of_its_vcpu_is_closed)
 {
-	struct guest_vcpu *v = &self->w.m.guest.vcpu[VCPUS - 1];
+	struct guest_vcpu *v = &self->m.guest.vcpu[VCPUS - 1];
 	struct stats_file file = v->file;
 
-	munmap(v->run, self->w.m.guest.page);
+	munmap(v->run, self->m.guest.page);
 	close(v->fd);
-	self->w.m.guest.vcpus--;
-	expect_page(_metadata, &file, window(&self->w, VCPUS - 1));
+	self->m.guest.vcpus--;
+	expect_page(_metadata, &file, window(self, VCPUS - 1));
 	/* The next vCPU gets the next window. */
-	v = machine_grow(_metadata, &self->w.m);
-	expect_page(_metadata, &file, window(&self->w, VCPUS - 1));
-	expect_page(_metadata, &v->file, window(&self->w, VCPUS));
+	v = machine_grow(_metadata, &self->m);
+	expect_page(_metadata, &file, window(self, VCPUS - 1));
+	expect_page(_metadata, &v->file, window(self, VCPUS));
 }
 
 TEST_F(windows, windows_of_existing_vcpus_can_be_locked_and_populated)
 {
-	const size_t size = self->w.f->ext.vcpu_stride;
-	void *first = (void *)window(&self->w, 0);
-	void *missing = (void *)window(&self->w, VCPUS);
-	long map = try_map(self->w.f, self->w.size, PROT_READ, MAP_SHARED |
-			   MAP_LOCKED | MAP_POPULATE, self->w.f->header.data_offset);
+	const size_t size = self->f->ext.vcpu_stride;
+	void *first = (void *)window(self, 0);
+	void *missing = (void *)window(self, VCPUS);
+	long map = try_map(self->f, self->size, PROT_READ, MAP_SHARED |
+			   MAP_LOCKED | MAP_POPULATE, self->f->header.data_offset);
 
 	ASSERT_LT(0, map);
 	EXPECT_EQ(0, result(mlock(first, size)));
 	EXPECT_EQ(-ENOMEM, result(mlock(missing, size)));
-	machine_grow(_metadata, &self->w.m);
+	machine_grow(_metadata, &self->m);
 	EXPECT_EQ(0, result(mlock(missing, size)));
-	expect_page(_metadata, self->w.f, (char *)map);
-	expect_page(_metadata, &self->w.m.guest.vcpu[VCPUS].file,
-		    stats_window(self->w.f, (char *)map, VCPUS));
-	EXPECT_EQ(0, result(munlock((void *)self->w.map, self->w.size)));
-	EXPECT_EQ(0, result(munmap((void *)map, self->w.size)));
+	expect_page(_metadata, self->f, (char *)map);
+	expect_page(_metadata, &self->m.guest.vcpu[VCPUS].file,
+		    stats_window(self->f, (char *)map, VCPUS));
+	EXPECT_EQ(0, result(munlock((void *)self->map, self->size)));
+	EXPECT_EQ(0, result(munmap((void *)map, self->size)));
 }
 
 TEST_F(windows, one_window_can_be_unmapped)
 {
-	void *middle = (void *)window(&self->w, 1);
+	void *middle = (void *)window(self, 1);
 
-	EXPECT_EQ(0, result(munmap(middle, self->w.f->ext.vcpu_stride)));
+	EXPECT_EQ(0, result(munmap(middle, self->f->ext.vcpu_stride)));
 	EXPECT_EQ(SIGSEGV, stats_signal_of_load(middle));
-	expect_page(_metadata, self->w.f, self->w.map);
-	expect_window(_metadata, &self->w, 0);
-	expect_window(_metadata, &self->w, 2);
+	expect_page(_metadata, self->f, self->map);
+	expect_window(_metadata, self, 0);
+	expect_window(_metadata, self, 2);
 	/* The parts are still protected. */
-	EXPECT_EQ(-EACCES, result(mprotect((void *)window(&self->w, 2), self->w.m.page,
+	EXPECT_EQ(-EACCES, result(mprotect((void *)window(self, 2), self->m.page,
 					   PROT_WRITE)));
-	EXPECT_EQ(-EFAULT, result((long)mremap((void *)window(&self->w, 0), self->w.m.page,
-					       2 * self->w.m.page, MREMAP_MAYMOVE)));
+	EXPECT_EQ(-EFAULT, result((long)mremap((void *)window(self, 0), self->m.page,
+					       2 * self->m.page, MREMAP_MAYMOVE)));
 }
 
 TEST_F(windows, windows_survive_vm_and_file_with_final_values)
@@ -610,22 +599,22 @@ TEST_F(windows, windows_survive_vm_and_file_with_final_values)
 	char *last[VCPUS];
 	int i;
 
-	guest_kill(&self->w.m.guest);
+	guest_kill(&self->m.guest);
 	for (i = 0; i < VCPUS; i++) {
-		last[i] = expected_page(_metadata, &self->w.m.guest.vcpu[i].file);
-		close(self->w.m.guest.vcpu[i].file.fd);
+		last[i] = expected_page(_metadata, &self->m.guest.vcpu[i].file);
+		close(self->m.guest.vcpu[i].file.fd);
 	}
-	close(self->w.f->fd);
+	close(self->f->fd);
 	run_other_vms(_metadata);
 	/* The first touch of these pages. */
 	for (i = 0; i < VCPUS; i++) {
-		EXPECT_EQ(0, memcmp(last[i], window(&self->w, i), self->w.m.page)) {
+		EXPECT_EQ(0, memcmp(last[i], window(self, i), self->m.page)) {
 			TH_LOG("window %d", i);
 		}
 		free(last[i]);
 	}
-	expect_sigbus(_metadata, window(&self->w, VCPUS));
-	expect_sigbus(_metadata, window(&self->w, self->w.num - 1));
+	expect_sigbus(_metadata, window(self, VCPUS));
+	expect_sigbus(_metadata, window(self, self->num - 1));
 }
 
 static long page_faults(void)

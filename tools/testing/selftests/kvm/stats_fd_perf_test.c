@@ -709,9 +709,9 @@ struct failure {
 	char cgroup[STATS_CGROUP_SIZE];
 };
 
-static int open_cpu_event(const void *config)
+static int open_cpu_event(const void *arg)
 {
-	struct perf_event_attr attr = { .config = *(const __u64 *)config };
+	struct perf_event_attr attr = *(const struct perf_event_attr *)arg;
 
 	return perf_open(&attr, -1, 0, -1);
 }
@@ -721,6 +721,8 @@ static void fail_to_open(struct __test_metadata *_metadata, int nr, void *arg)
 {
 	int i, n, refused, event, fail_nth = open(STATS_FAIL_NTH, O_RDWR | O_CLOEXEC);
 	struct failure *f = arg;
+	/* perf_type() needs memory itself. */
+	struct perf_event_attr attr = { .type = perf_type(), .config = f->config };
 	bool failed;
 
 	ASSERT_LE(0, fail_nth);
@@ -729,7 +731,7 @@ static void fail_to_open(struct __test_metadata *_metadata, int nr, void *arg)
 		for (n = 1, refused = 0, failed = true; failed; n++) {
 			ASSERT_GT(MAX_ALLOCATIONS, n);
 			failed = stats_fail_nth(_metadata, fail_nth, n, open_cpu_event,
-						&f->config, &event);
+						&attr, &event);
 			if (event < 0) {
 				ASSERT_EQ(-ENOMEM, event);
 				refused++;

@@ -200,7 +200,8 @@ TEST_F(file, poll_reports_pri_to_each_open_file)
 }
 
 /* A reader of a VM that gets a new vCPU before each read. */
-struct reader {
+FIXTURE(read)
+{
 	int vm;
 	int fd;
 	struct stats_file f;
@@ -209,24 +210,18 @@ struct reader {
 	unsigned long next_id;
 };
 
-FIXTURE(read)
-{
-	struct reader r;
-};
-
 FIXTURE_SETUP(read)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	struct reader *r = &self->r;
 
-	r->vm = stats_create_vm(_metadata);
-	r->fd = stats_get_fd(_metadata, r->vm);
-	stats_load(_metadata, dup(r->fd), &r->f);
-	r->size = (r->f.size | (page - 1)) + 1;
-	r->buffer = mmap(NULL, r->size + page, PROT_READ | PROT_WRITE,
+	self->vm = stats_create_vm(_metadata);
+	self->fd = stats_get_fd(_metadata, self->vm);
+	stats_load(_metadata, dup(self->fd), &self->f);
+	self->size = (self->f.size | (page - 1)) + 1;
+	self->buffer = mmap(NULL, self->size + page, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, r->buffer);
-	ASSERT_EQ(0, mprotect(r->buffer + r->size, page, PROT_NONE));
+	ASSERT_NE(MAP_FAILED, self->buffer);
+	ASSERT_EQ(0, mprotect(self->buffer + self->size, page, PROT_NONE));
 }
 
 FIXTURE_TEARDOWN(read) { }
@@ -239,36 +234,36 @@ struct read {
 	bool clears;
 };
 
-static void expect_read(struct __test_metadata *_metadata, struct reader *r, const struct read *c)
+static void expect_read(struct __test_metadata *_metadata, FIXTURE_DATA(read) *self,
+			const struct read *c)
 {
-	struct pollfd fd = { .fd = r->fd, .events = POLLPRI };
+	struct pollfd fd = { .fd = self->fd, .events = POLLPRI };
 	size_t size = c->to - c->from, room = c->room == ALL ? size : c->room;
 
-	add_vcpu(_metadata, r->vm, r->next_id++);
+	add_vcpu(_metadata, self->vm, self->next_id++);
 	ASSERT_EQ(1, poll(&fd, 1, 0));
 	EXPECT_EQ(size && !room ? -EFAULT : (ssize_t)room,
-		  result(pread(r->fd, r->buffer + r->size - room, size, c->from)));
+		  result(pread(self->fd, self->buffer + self->size - room, size, c->from)));
 	EXPECT_EQ(!c->clears, poll(&fd, 1, 0)) {
 		TH_LOG("%zu bytes from %zu, room for %zu", size, c->from, room);
 	}
-	read_header(_metadata, r->fd);
+	read_header(_metadata, self->fd);
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 }
 
 TEST_F(read, read_of_any_byte_of_header_or_vcpu_ids_clears_pri)
 {
-	struct reader *r = &self->r;
-	const struct kvm_stats_header *h = &r->f.header;
-	const size_t head = STATS_HEADER_SIZE, ids = r->f.ext.vcpu_id_offset;
-	const size_t end = ids + r->f.ext.vcpu_max * sizeof(__u32), data = h->data_offset;
+	const struct kvm_stats_header *h = &self->f.header;
+	const size_t head = STATS_HEADER_SIZE, ids = self->f.ext.vcpu_id_offset;
+	const size_t end = ids + self->f.ext.vcpu_max * sizeof(__u32), data = h->data_offset;
 	const struct read reads[] = {
 		{ 0, head, ALL, true }, { 0, 1, ALL, true }, { head - 1, head, ALL, true },
 		{ head - 1, head + 1, ALL, true }, { ids, end, ALL, true },
 		{ ids, ids + 1, ALL, true }, { end - 1, end, ALL, true },
 		{ ids - 1, ids + 1, ALL, true }, { ids - 1, end + 1, ALL, true },
 		{ head, ids, ALL }, { h->desc_offset, ids, ALL }, { ids - 1, ids, ALL },
-		{ end, end + 1, ALL }, { data - 1, data + 1, ALL }, { data, r->f.size, ALL },
-		{ 0, 0, ALL }, { ids, ids, ALL }, { r->f.size, r->f.size, ALL },
+		{ end, end + 1, ALL }, { data - 1, data + 1, ALL }, { data, self->f.size, ALL },
+		{ 0, 0, ALL }, { ids, ids, ALL }, { self->f.size, self->f.size, ALL },
 		/* These fail or are short. */
 		{ 0, head, 0 }, { 0, head, 1, true }, { ids, ids + 4, 0 },
 		{ ids, ids + 4, 1, true }, { ids - 16, ids + 16, 16 },
@@ -277,30 +272,29 @@ TEST_F(read, read_of_any_byte_of_header_or_vcpu_ids_clears_pri)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(reads); i++)
-		expect_read(_metadata, r, &reads[i]);
+		expect_read(_metadata, self, &reads[i]);
 }
 
 TEST_F(read, no_other_system_call_than_read_clears_pri)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	struct reader *r = &self->r;
-	struct pollfd fd = { .fd = r->fd, .events = POLLPRI };
+	struct pollfd fd = { .fd = self->fd, .events = POLLPRI };
 	char bytes[8], line[STATS_LINE_SIZE];
 	struct iovec iov[2] = { { bytes, 1 }, { bytes, sizeof(bytes) } };
 	struct stat st;
 	void *data;
 
-	add_vcpu(_metadata, r->vm, r->next_id++);
-	ASSERT_EQ(0, lseek(r->fd, 0, SEEK_SET));
-	ASSERT_EQ(0, fstat(r->fd, &st));
-	ASSERT_EQ(1, stats_fdinfo(_metadata, r->fd, "id", line));
-	data = mmap(NULL, page, PROT_READ, MAP_SHARED, r->fd, r->f.header.data_offset);
+	add_vcpu(_metadata, self->vm, self->next_id++);
+	ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	ASSERT_EQ(1, stats_fdinfo(_metadata, self->fd, "id", line));
+	data = mmap(NULL, page, PROT_READ, MAP_SHARED, self->fd, self->f.header.data_offset);
 	ASSERT_NE(MAP_FAILED, data);
-	memcpy(r->buffer, data, page);
+	memcpy(self->buffer, data, page);
 	ASSERT_EQ(0, munmap(data, page));
 	EXPECT_EQ(1, poll(&fd, 1, 0));
 	/* The second buffer gets the first vCPU id. */
-	EXPECT_LT(0, preadv(r->fd, iov, 2, r->f.ext.vcpu_id_offset - 1));
+	EXPECT_LT(0, preadv(self->fd, iov, 2, self->f.ext.vcpu_id_offset - 1));
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 }
 
@@ -619,7 +613,7 @@ static void live_often(struct __test_metadata *_metadata, int nr, void *arg)
 
 TEST_F(read, followers_notice_all_vcpus_and_the_end_of_the_vm)
 {
-	size_t ids = self->r.f.ext.vcpu_id_offset;
+	size_t ids = self->f.ext.vcpu_id_offset;
 
 	stats_in_children(_metadata, FOLLOWING_PROCESSES, live_often, &ids);
 }

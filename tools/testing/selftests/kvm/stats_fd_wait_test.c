@@ -20,43 +20,39 @@
 
 #define EXITS			100
 
-/* A VM whose vCPU is inside of KVM_RUN. */
-struct busy {
+/* A VM whose vCPU is inside KVM_RUN. */
+FIXTURE(busy)
+{
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct stats_file vm;
 	struct runner runner;
 	struct userfault userfault;
-	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
-};
-
-FIXTURE(busy)
-{
-	struct busy b;
+	void (*stop)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
 };
 
 FIXTURE_VARIANT(busy)
 {
-	void (*start)(struct __test_metadata *_metadata, struct busy *b);
-	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
+	void (*start)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
+	void (*stop)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
 	bool irqchip;
 };
 
-static void stop(struct __test_metadata *_metadata, struct busy *b)
+static void stop(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_stop(_metadata, &b->runner);
+	runner_stop(_metadata, &self->runner);
 }
 
-static void start_exiting(struct __test_metadata *_metadata, struct busy *b)
+static void start_exiting(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_start(_metadata, &b->runner, b->vcpu, UINT_MAX, EXITS);
+	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time) { .start = start_exiting, .stop = stop };
 
-static void start_in_guest(struct __test_metadata *_metadata, struct busy *b)
+static void start_in_guest(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_start(_metadata, &b->runner, b->vcpu, EXITS, EXITS);
+	runner_start(_metadata, &self->runner, self->vcpu, EXITS, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
@@ -65,17 +61,17 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
 	.stop = stop,
 };
 
-static void start_sleeping(struct __test_metadata *_metadata, struct busy *b)
+static void start_sleeping(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	guest_put_code(_metadata, &b->guest, stats_sleep, stats_sleep_end);
-	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 0);
-	runner_sleep(_metadata, &b->runner, b->vcpu);
+	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	runner_sleep(_metadata, &self->runner, self->vcpu);
 }
 
-static void stop_sleeping(struct __test_metadata *_metadata, struct busy *b)
+static void stop_sleeping(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	EXPECT_EQ(1UL, vcpu_read(_metadata, b->vcpu, "blocking"));
-	runner_wake(_metadata, &b->runner, b->guest.vm);
+	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "blocking"));
+	runner_wake(_metadata, &self->runner, self->guest.vm);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
@@ -85,21 +81,21 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
 	.irqchip = true,
 };
 
-static void start_stuck(struct __test_metadata *_metadata, struct busy *b)
+static void start_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	userfault_create(_metadata, &b->guest, &b->userfault);
-	guest_put_code(_metadata, &b->guest, stats_touch, stats_touch_end);
-	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 1);
-	runner_create(_metadata, &b->runner, b->vcpu);
-	userfault_wait(_metadata, &b->userfault);
+	userfault_create(_metadata, &self->guest, &self->userfault);
+	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	runner_create(_metadata, &self->runner, self->vcpu);
+	userfault_wait(_metadata, &self->userfault);
 }
 
-static void stop_stuck(struct __test_metadata *_metadata, struct busy *b)
+static void stop_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	EXPECT_FALSE(runner_returned(&b->runner));
-	userfault_resolve(_metadata, &b->guest, &b->userfault);
-	runner_join(_metadata, &b->runner);
-	userfault_destroy(&b->guest, &b->userfault);
+	EXPECT_FALSE(runner_returned(&self->runner));
+	userfault_resolve(_metadata, &self->guest, &self->userfault);
+	runner_join(_metadata, &self->runner);
+	userfault_destroy(&self->guest, &self->userfault);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
@@ -110,23 +106,19 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
 
 FIXTURE_SETUP(busy)
 {
-	struct busy *b = &self->b;
-
-	b->guest.irqchip = variant->irqchip;
-	guest_create(_metadata, &b->guest, 1);
-	b->vcpu = &b->guest.vcpu[0];
-	stats_load(_metadata, stats_get_fd(_metadata, b->guest.vm), &b->vm);
-	b->stop = variant->stop;
-	variant->start(_metadata, b);
+	self->guest.irqchip = variant->irqchip;
+	guest_create(_metadata, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &self->vm);
+	self->stop = variant->stop;
+	variant->start(_metadata, self);
 }
 
 FIXTURE_TEARDOWN(busy)
 {
-	struct busy *b = &self->b;
-
-	b->stop(_metadata, b);
-	stats_unload(&b->vm);
-	guest_destroy(&b->guest);
+	self->stop(_metadata, self);
+	stats_unload(&self->vm);
+	guest_destroy(&self->guest);
 }
 
 /* A VM or vCPU, and the expected content of its file. */
@@ -216,8 +208,7 @@ static int measure_in_child(void *arg)
 
 TEST_F(busy, file_is_opened_and_read_at_once_by_two_processes)
 {
-	struct busy *b = &self->b;
-	struct source vcpu = { b->vcpu->fd, &b->vcpu->file }, vm = { b->guest.vm, &b->vm };
+	struct source vcpu = { self->vcpu->fd, &self->vcpu->file }, vm = { self->guest.vm, &self->vm };
 
 	EXPECT_EQ(0, measure(&vcpu));
 	EXPECT_EQ(0, measure(&vm));
