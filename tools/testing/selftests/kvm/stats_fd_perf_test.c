@@ -110,21 +110,21 @@ static bool can_be_counted(const struct kvm_stats_desc *desc)
 
 TEST_F(perf, sysfs_has_the_format_of_config)
 {
-	char line[64];
+	char line[STATS_LINE_SIZE];
 
-	ASSERT_TRUE(perf_sysfs("format/event", line, sizeof(line)));
+	ASSERT_TRUE(stats_read_line(PERF_KVM, "format/event", line));
 	EXPECT_STREQ("config:0-15", line);
-	ASSERT_TRUE(perf_sysfs("format/value", line, sizeof(line)));
+	ASSERT_TRUE(stats_read_line(PERF_KVM, "format/value", line));
 	EXPECT_STREQ("config:16-31", line);
 }
 
 static void expect_event_file(struct __test_metadata *_metadata,
 			      const char *name, const char *expected)
 {
-	char path[128], line[64];
+	char path[128], line[STATS_LINE_SIZE];
 
 	snprintf(path, sizeof(path), "events/%s", name);
-	ASSERT_TRUE(perf_sysfs(path, line, sizeof(line))) TH_LOG("%s", name);
+	ASSERT_TRUE(stats_read_line(PERF_KVM, path, line)) TH_LOG("%s", name);
 	EXPECT_STREQ(expected, line) TH_LOG("%s", name);
 }
 
@@ -810,27 +810,17 @@ TEST_F(perf, opening_and_closing_events_interrupts_no_other_cpu)
 	EXPECT_GT(EVENTS / 4UL, function_calls(_metadata) - before);
 }
 
-static int module_users(void)
-{
-	FILE *file = fopen("/sys/module/kvm/refcnt", "r");
-	int num = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &num) != 1)
-		num = -1;
-	fclose(file);
-	return num;
-}
-
 TEST_F(perf, open_event_holds_the_module)
 {
-	int before = module_users();
+	char line[STATS_LINE_SIZE];
+	int before;
 
-	if (before < 0)
+	if (!stats_read_line("/sys/module/kvm", "refcnt", line))
 		return;		/* KVM is built in */
+	before = atoi(line);
 	open_event(_metadata, user_exits_config(_metadata, self->vcpu), 0, -1);
-	EXPECT_EQ(before + 1, module_users());
+	ASSERT_TRUE(stats_read_line("/sys/module/kvm", "refcnt", line));
+	EXPECT_EQ(before + 1, atoi(line));
 }
 
 /* Expect @num samples, all at @ip. */

@@ -317,15 +317,13 @@ static __u64 now_ns(struct __test_metadata *_metadata)
 /* Set how long vCPUs of new VMs poll at most. Return the old value. */
 static unsigned int set_halt_poll(struct __test_metadata *_metadata, unsigned int ns)
 {
-	FILE *parameter = fopen("/sys/module/kvm/parameters/halt_poll_ns", "r+e");
-	unsigned int before;
+	static const char dir[] = "/sys/module/kvm/parameters";
+	char before[STATS_LINE_SIZE], text[16];
 
-	ASSERT_NE(NULL, parameter);
-	ASSERT_EQ(1, fscanf(parameter, "%u", &before));
-	rewind(parameter);
-	ASSERT_LT(0, fprintf(parameter, "%u", ns));
-	ASSERT_EQ(0, fclose(parameter));
-	return before;
+	ASSERT_TRUE(stats_read_line(dir, "halt_poll_ns", before));
+	snprintf(text, sizeof(text), "%u", ns);
+	ASSERT_EQ(0, stats_write_file(dir, "halt_poll_ns", text));
+	return strtoul(before, NULL, 10);
 }
 
 FIXTURE(halt)

@@ -32,28 +32,12 @@
 #define STATS_SETTLED_ROUNDS	8
 #define STATS_SETTLE_ROUNDS	200
 
-/* Return 0 or a negative errno. */
-static inline int stats_write_file(const char *dir, const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	ssize_t ret;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = result(write(fd, text, strlen(text)));
-	close(fd);
-	return ret < 0 ? ret : 0;
-}
-
 /* A setting of the whole system. A separate process restores it. */
 struct stats_setting {
 	const char *dir;
 	const char *name;
 	const char *value;
-	char saved[64];
+	char saved[STATS_LINE_SIZE];
 };
 
 struct stats_keeper {
@@ -65,18 +49,11 @@ static inline void stats_save_settings(struct __test_metadata *_metadata,
 				       struct stats_setting *settings)
 {
 	struct stats_setting *s;
-	char path[PATH_MAX];
-	ssize_t len;
-	int fd;
 
 	for (s = settings; s->dir; s++) {
-		snprintf(path, sizeof(path), "%s/%s", s->dir, s->name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
-		len = read(fd, s->saved, sizeof(s->saved) - 1);
-		ASSERT_LT(0, len);
-		s->saved[len] = '\0';
-		close(fd);
+		ASSERT_TRUE(stats_read_line(s->dir, s->name, s->saved)) {
+			TH_LOG("%s/%s", s->dir, s->name);
+		}
 	}
 }
 

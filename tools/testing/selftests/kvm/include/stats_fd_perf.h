@@ -12,30 +12,12 @@
 
 #define PERF_KVM		"/sys/bus/event_source/devices/kvm"
 
-/* Read the line of a file in that directory. Return false if there is no file. */
-static inline bool perf_sysfs(const char *name, char *line, size_t size)
-{
-	char path[256];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), PERF_KVM "/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, line, size - 1);
-	close(fd);
-	line[n > 0 ? n : 0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return true;
-}
-
 /* Return perf's number of KVM's PMU, or 0. */
 static inline __u32 perf_type(void)
 {
-	char line[32];
+	char line[STATS_LINE_SIZE];
 
-	return perf_sysfs("type", line, sizeof(line)) ? atoi(line) : 0;
+	return stats_read_line(PERF_KVM, "type", line) ? atoi(line) : 0;
 }
 
 /* Return the perf_event_attr.config of a value of a statistic. */

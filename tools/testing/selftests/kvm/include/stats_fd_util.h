@@ -122,6 +122,41 @@ static inline long result(long ret)
 	return ret < 0 ? -errno : ret;
 }
 
+#define STATS_LINE_SIZE			128
+
+/* Read the first line of a file. Return false if there is none. */
+static inline bool stats_read_line(const char *dir, const char *name, char line[STATS_LINE_SIZE])
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	line[0] = '\0';
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fgets(line, STATS_LINE_SIZE, file))
+		line[strcspn(line, "\n")] = '\0';
+	fclose(file);
+	return line[0];
+}
+
+/* Return 0 or a negative errno. */
+static inline int stats_write_file(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	ssize_t ret;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = result(write(fd, text, strlen(text)));
+	close(fd);
+	return ret < 0 ? ret : 0;
+}
+
 static inline pid_t stats_tid(void)
 {
 	return syscall(SYS_gettid);
@@ -369,8 +404,6 @@ static inline void stats_read_all(struct __test_metadata *_metadata,
 		  pread(f->fd, values, num * sizeof(*values),
 			f->header.data_offset + desc->offset));
 }
-
-#define STATS_LINE_SIZE			128
 
 /*
  * Copy the value of the line "<key>:\t<value>" of a file's fdinfo, or an empty string.

@@ -154,40 +154,23 @@ TEST_F(guest, each_KVM_RUN_counts_as_host_state_reload)
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
-#define L1D_FLUSH	"/sys/module/kvm_intel/parameters/vmentry_l1d_flush"
+#define VMX_PARAMETERS	"/sys/module/kvm_intel/parameters"
 
 /* Choose which entries flush the cache. */
 static void set_l1d_flush(struct __test_metadata *_metadata, const char *when)
 {
-	int fd = open(L1D_FLUSH, O_WRONLY);
-
-	ASSERT_LE(0, fd);
-	ASSERT_EQ((ssize_t)strlen(when), write(fd, when, strlen(when)));
-	close(fd);
-}
-
-static bool l1d_is_flushed(const char *when)
-{
-	char value[32] = "";
-	int fd = open(L1D_FLUSH, O_RDONLY);
-
-	if (fd < 0)
-		return false;
-	if (read(fd, value, sizeof(value) - 1) < 0)
-		value[0] = '\0';
-	close(fd);
-	value[strcspn(value, "\n")] = '\0';
-	return !strcmp(value, when);
+	ASSERT_EQ(0, stats_write_file(VMX_PARAMETERS, "vmentry_l1d_flush", when));
 }
 
 TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 {
-	bool conditional = l1d_is_flushed("cond");
+	char before_test[STATS_LINE_SIZE];
 	struct guest_vcpu *v = self->vcpu;
 	__u64 before, exits, flushes;
 	int i;
 
-	if (!conditional && !l1d_is_flushed("never"))
+	stats_read_line(VMX_PARAMETERS, "vmentry_l1d_flush", before_test);
+	if (strcmp(before_test, "cond") && strcmp(before_test, "never"))
 		SKIP(return, "KVM does not flush the cache on this CPU");
 	set_l1d_flush(_metadata, "always");
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
@@ -204,8 +187,7 @@ TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	EXPECT_EQ(flushes, vcpu_read(_metadata, v, "l1d_flush"));
 	vcpu_complete_exit(_metadata, v);
-	if (conditional)
-		set_l1d_flush(_metadata, "cond");
+	set_l1d_flush(_metadata, before_test);
 }
 
 /* A vCPU thread that competes for its CPU. */
@@ -383,7 +365,7 @@ FIXTURE(long_mode)
 {
 	struct guest guest;
 	struct guest_vcpu *vcpu;
-	struct lm_tables tables;
+	char *tables;
 };
 
 FIXTURE_SETUP(long_mode)
@@ -391,7 +373,7 @@ FIXTURE_SETUP(long_mode)
 	self->guest.irqchip = true;
 	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
-	lm_create_tables(_metadata, &self->guest, DATA_SLOT, &self->tables);
+	self->tables = lm_create_tables(_metadata, &self->guest, DATA_SLOT);
 	lm_init_vcpu(_metadata, self->vcpu->fd, 0);
 }
 
@@ -442,7 +424,7 @@ static void start_hypercalls(struct __test_metadata *_metadata,
 
 TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
 {
-	struct hv_flush *flush = lm_hva(&self->tables, LM_FREE);
+	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	flush->flags = HV_FLUSH_ALL;
@@ -535,7 +517,7 @@ TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 	int i;
 
 	lm_use_x2apic(_metadata, v);
-	lm_set_handler(&self->tables, STATS_VECTOR, TIMER_HANDLER);
+	lm_set_handler(self->tables, STATS_VECTOR, TIMER_HANDLER);
 	guest_put_code(_metadata, &self->guest, timer_code, timer_code_end);
 	guest_put_code_at(_metadata, &self->guest, TIMER_HANDLER,
 			  timer_handler, timer_handler_end);

@@ -48,59 +48,35 @@ STATS_GUEST_CODE(touch_code,
 enum touch { WRITE, READ };
 enum mmu { SHADOW, NESTED, TDP };
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t written;
-
-	if (fd < 0)
-		return false;
-	written = write(fd, text, strlen(text));
-	close(fd);
-	return written == (ssize_t)strlen(text);
-}
-
 /* Set a parameter of KVM's module, which other kernels may refuse to change. */
 static bool set_parameter(const char *name, bool value)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/module/kvm/parameters/%s", name);
-	write_text(path, value ? "Y" : "N");
+	stats_write_file("/sys/module/kvm/parameters", name, value ? "Y" : "N");
 	return stats_parameter_is_off("kvm", name) != value;
 }
 
-static void hugepages_path(char path[128], size_t size)
+static void hugepages_dir(char dir[64], size_t size)
 {
-	snprintf(path, 128, "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages",
-		 size >> 10);
+	snprintf(dir, 64, "/sys/kernel/mm/hugepages/hugepages-%zukB", size >> 10);
 }
 
 /* Return the host's number of huge pages of a size. */
 static unsigned long hugepages(size_t size)
 {
-	unsigned long count;
-	char path[128];
-	FILE *file;
+	char dir[64], line[STATS_LINE_SIZE];
 
-	hugepages_path(path, size);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%lu", &count) != 1)
-		count = 0;
-	fclose(file);
-	return count;
+	hugepages_dir(dir, size);
+	return stats_read_line(dir, "nr_hugepages", line) ? atol(line) : 0;
 }
 
 /* Ask for huge pages. The host may find less. */
 static void set_hugepages(size_t size, unsigned long count)
 {
-	char path[128], text[32];
+	char dir[64], text[32];
 
-	hugepages_path(path, size);
+	hugepages_dir(dir, size);
 	snprintf(text, sizeof(text), "%lu", count);
-	write_text(path, text);
+	stats_write_file(dir, "nr_hugepages", text);
 }
 
 struct machine {
@@ -727,7 +703,7 @@ TEST_F(mmu, fault_whose_page_arrives_asynchronously_counts_as_fixed_once)
 FIXTURE(paging)
 {
 	struct machine m;
-	struct lm_tables tables;
+	char *tables;
 	struct faults faults;
 };
 
@@ -746,14 +722,14 @@ FIXTURE_SETUP(paging)
 	if (!choose_mmu(&self->m, variant->tdp_mmu))
 		SKIP(return, "the test cannot choose this MMU");
 	machine_create(_metadata, &self->m);
-	lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT, &self->tables);
+	self->tables = lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT);
 	lm_init_vcpu(_metadata, self->m.vcpu->fd, 0);
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 }
 
 FIXTURE_TEARDOWN(paging)
 {
-	lm_destroy_tables(&self->tables);
+	munmap(self->tables, LM_PAGES * LM_PAGE);
 	machine_destroy(&self->m);
 }
 
@@ -770,7 +746,7 @@ TEST_F(paging, max_mmu_rmap_size_is_the_most_other_addresses_of_a_page)
 
 	/* KVM does not prefetch addresses that are in different groups. */
 	for (i = 0; i < TOUCHED; i++)
-		lm_map(&self->tables, i * PREFETCH_PAGES, AREA);
+		lm_map(self->tables, i * PREFETCH_PAGES, AREA);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	/* Without shadow paging, this maps the guest's page tables. */
 	if (!shadow)
@@ -790,7 +766,7 @@ TEST_F(paging, max_mmu_rmap_size_is_the_most_other_addresses_of_a_page)
 	/* All addresses are unmapped with the page. The peak stays. */
 	ASSERT_EQ(0, madvise(self->m.area, PAGE, MADV_DONTNEED));
 	EXPECT_EQ(before - (shadow ? 0 : 1), vm_read(_metadata, &self->m, "pages_4k"));
-	lm_map(&self->tables, i * PREFETCH_PAGES, AREA + PAGE);
+	lm_map(self->tables, i * PREFETCH_PAGES, AREA + PAGE);
 	lm_write_pages(_metadata, &self->m, LM_GVA + i * PREFETCH_PAGES * PAGE, 1);
 	EXPECT_EQ(shadow ? TOUCHED - 1 : 0,
 		  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
@@ -836,7 +812,7 @@ TEST_F(paging, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
 		tables = guest_add_memory(_metadata, &m->guest,
 					  COLLIDING_SLOT + i, 0, gpa, PAGE);
 		tables[0] = AREA | LM_PTE_FLAGS;
-		lm_set_pte(&self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
+		lm_set_pte(self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
 		gpa = i + 1 < COLLIDING ? next_colliding(gpa) : gpa + HUGE;
 	}
 	for (i = 0; i <= COLLIDING; i++) {
@@ -871,7 +847,7 @@ TEST_F(paging, third_write_to_a_page_table_counts_as_flood_and_zaps_its_shadow)
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 pages, zapped, missed;
 
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	pages = shadow_pages(_metadata, &self->m);
@@ -911,7 +887,7 @@ TEST_F(paging, each_write_to_a_directory_entry_counts_as_zapped_entry)
 	__u64 i, zapped;
 
 	guest_put_code_at(_metadata, &self->m.guest, WRITE_ENTRY, write_entry, write_entry_end);
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	zapped = vm_read(_metadata, &self->m, "mmu_pde_zapped");
 	for (i = 0; i < TOUCHED; i++) {
 		/* Map it again: the third write in a row would zap the whole shadow. */
@@ -931,7 +907,7 @@ TEST_F(paging, write_to_a_lowest_level_table_counts_as_unsync)
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 before;
 
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	self->faults = faults_read(_metadata, self->m.vcpu);

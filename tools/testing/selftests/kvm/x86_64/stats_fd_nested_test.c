@@ -213,7 +213,7 @@ TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_othe
 		write_field(_metadata, n->vcpu, EXCEPTION_BITMAP, 1 << 14);
 	set_l2(_metadata, n, l2_writes, l2_writes_end);
 	if (variant->nested_paging)
-		lm_map(&n->tables, 0, NOWHERE);
+		lm_map(n->tables, 0, NOWHERE);
 	run_l1(_metadata, n, 1);
 	expect_exit_of_l2(_metadata, n, variant->nested_paging ? SVM_EXIT_NPF :
 			  SVM_EXIT_EXCP_BASE + 14,

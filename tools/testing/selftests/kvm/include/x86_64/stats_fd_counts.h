@@ -57,15 +57,10 @@ static const char * const stats_arch_exact[] = {
 
 static inline bool stats_parameter_is_off(const char *module, const char *name)
 {
-	char path[64], value;
-	int fd;
+	char dir[64], line[STATS_LINE_SIZE];
 
-	snprintf(path, sizeof(path), "/sys/module/%s/parameters/%s", module, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, &value, 1) != 1)
-		value = 'N';
-	close(fd);
-	return value == 'N' || value == '0';
+	snprintf(dir, sizeof(dir), "/sys/module/%s/parameters", module);
+	return !stats_read_line(dir, name, line) || line[0] == 'N' || line[0] == '0';
 }
 
 /* Return whether KVM shadows the guest's page tables. */

@@ -58,35 +58,29 @@ STATS_GUEST_CODE(lm_fault_handler,
 		 "1:	outb %al, $0x42\n"
 		 "	jmp 1b\n");
 
-struct lm_tables {
-	char *memory;
-};
-
 static inline __u64 lm_gpa(int page)
 {
 	return LM_TABLES + page * LM_PAGE;
 }
 
-static inline void *lm_hva(const struct lm_tables *t, int page)
+static inline void *lm_hva(char *t, int page)
 {
-	return t->memory + page * LM_PAGE;
+	return t + page * LM_PAGE;
 }
 
-static inline void lm_set_pte(const struct lm_tables *t, int table, int index, __u64 pte)
+static inline void lm_set_pte(char *t, int table, int index, __u64 pte)
 {
-	__u64 *ptes = lm_hva(t, table);
-
-	ptes[index] = pte;
+	((__u64 *)lm_hva(t, table))[index] = pte;
 }
 
 /* Map a page at LM_GVA. */
-static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
+static inline void lm_map(char *t, int page, __u64 gpa)
 {
 	lm_set_pte(t, LM_PT, page, gpa | LM_PTE_FLAGS);
 }
 
 /* Map the first 2 MB to themselves with these four tables. */
-static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int pd, int pt)
+static inline void lm_map_low(char *t, int pml4, int pdpt, int pd, int pt)
 {
 	int i;
 
@@ -97,7 +91,7 @@ static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int
 		lm_set_pte(t, pt, i, i * LM_PAGE | LM_PTE_FLAGS);
 }
 
-static inline void lm_write_page_tables(const struct lm_tables *t)
+static inline void lm_write_page_tables(char *t)
 {
 	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
 	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
@@ -108,7 +102,7 @@ static inline void lm_write_page_tables(const struct lm_tables *t)
 #define LM_IDT_OFFSET		0x100
 
 /* Interrupts are off in the handler, whose address is below 4 GB. */
-static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 handler)
+static inline void lm_set_handler(char *t, int vector, __u64 handler)
 {
 	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
 
@@ -117,7 +111,7 @@ static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 h
 }
 
 /* Descriptor 1 is 64-bit code; gate 14 (#PF) leads to the fault handler. */
-static inline void lm_write_descriptors(const struct lm_tables *t)
+static inline void lm_write_descriptors(char *t)
 {
 	__u64 *gdt = lm_hva(t, LM_SYSTEM);
 
@@ -125,20 +119,17 @@ static inline void lm_write_descriptors(const struct lm_tables *t)
 	lm_set_handler(t, 14, lm_gpa(LM_FAULT_HANDLER));
 }
 
-static inline void lm_create_tables(struct __test_metadata *_metadata,
-				    struct guest *g, int slot, struct lm_tables *t)
+static inline char *lm_create_tables(struct __test_metadata *_metadata,
+				     struct guest *g, int slot)
 {
-	t->memory = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
+	char *t = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
+
 	lm_write_page_tables(t);
 	lm_write_descriptors(t);
 	memcpy(lm_hva(t, LM_CODE), lm_code, lm_code_end - lm_code);
 	memcpy(lm_hva(t, LM_FAULT_HANDLER), lm_fault_handler,
 	       lm_fault_handler_end - lm_fault_handler);
-}
-
-static inline void lm_destroy_tables(struct lm_tables *t)
-{
-	munmap(t->memory, LM_PAGES * LM_PAGE);
+	return t;
 }
 
 /*

@@ -175,7 +175,7 @@ enum nested_page {
 struct nested {
 	struct guest guest;
 	struct guest_vcpu *vcpu;
-	struct lm_tables tables;
+	char *tables;
 	struct vmcb *vmcb;		/* on AMD */
 	bool launched;			/* on Intel */
 };
@@ -187,18 +187,12 @@ static inline void set_segment(struct vmcb_seg *seg, u16 selector, u16 attribute
 	seg->limit = 0xffffffff;
 }
 
-/* L1 maps the first 2 MB for L2. */
-static inline void write_nested_page_tables(const struct lm_tables *t)
-{
-	lm_map_low(t, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
-}
-
 #define EPT_ALL			7UL	/* read, write, execute */
 #define EPT_WRITE_BACK		6UL	/* the type of memory */
 #define EPT_LEVELS		4UL
 
-/* The same in Intel's format. */
-static inline void write_ept(const struct lm_tables *t)
+/* L1 maps the first 2 MB for L2, in Intel's format. */
+static inline void write_ept(char *t)
 {
 	int i;
 
@@ -367,7 +361,7 @@ static inline void write_vmcs(struct __test_metadata *_metadata, struct guest_vc
 }
 
 static inline void create_vmx(struct __test_metadata *_metadata, struct guest *g,
-			      const struct lm_tables *t, bool nested_paging)
+			      char *t, bool nested_paging)
 {
 	struct guest_vcpu *v = &g->vcpu[0];
 	__u64 *pages = lm_hva(t, NESTED_STACK);
@@ -412,15 +406,15 @@ static inline void nested_create(struct __test_metadata *_metadata, struct neste
 	guest_create(_metadata, &n->guest, 1);
 	guest_add_ioeventfd(_metadata, &n->guest, PORT_IOEVENTFD, 1, KVM_IOEVENTFD_FLAG_PIO);
 	n->vcpu = &n->guest.vcpu[0];
-	lm_create_tables(_metadata, &n->guest, TABLES_SLOT, &n->tables);
+	n->tables = lm_create_tables(_metadata, &n->guest, TABLES_SLOT);
 	lm_init_vcpu(_metadata, n->vcpu->fd, stats_arch_svm() ? EFER_SVME : 0);
 	if (stats_arch_svm()) {
 		guest_put_code(_metadata, &n->guest, l1, l1_end);
-		write_nested_page_tables(&n->tables);
-		n->vmcb = lm_hva(&n->tables, NESTED_CONTROL);
+		lm_map_low(n->tables, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
+		n->vmcb = lm_hva(n->tables, NESTED_CONTROL);
 		write_vmcb(n->vmcb, nested_paging);
 	} else {
-		create_vmx(_metadata, &n->guest, &n->tables, nested_paging);
+		create_vmx(_metadata, &n->guest, n->tables, nested_paging);
 	}
 }
 
@@ -428,7 +422,7 @@ static inline void nested_create(struct __test_metadata *_metadata, struct neste
 static inline void set_l2(struct __test_metadata *_metadata, struct nested *n, const char *code,
 			  const char *end)
 {
-	stats_arch_put_code(lm_hva(&n->tables, NESTED_CODE), code, end - code);
+	stats_arch_put_code(lm_hva(n->tables, NESTED_CODE), code, end - code);
 	if (n->vmcb)
 		n->vmcb->save.rip = lm_gpa(NESTED_CODE);
 	else
