@@ -23,7 +23,7 @@ run_cases() {
 		status=$?
 		set -e
 		if [ "$status" -eq 0 ]; then
-			grep '^#' "$scratch/case.log" || :
+			grep -a '^#' "$scratch/case.log" || :
 			echo "ok $number - $case"
 		else
 			failed=$((failed + 1))

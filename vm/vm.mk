@@ -45,6 +45,8 @@ baseline: deps-source deps-kernel deps-vm deps-arm64 deps-vm-arm64 ## record the
 
 .PHONY: kernels-bench
 kernels-bench: kernel-x86-bench kernel-arm64-bench
+	scripts/kernel x86 bench-plain
+	scripts/kernel arm64 bench-plain
 	VARIANT=base scripts/tree
 	VARIANT=base scripts/kernel x86 bench
 	VARIANT=base scripts/kernel arm64 bench

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Prints the table of one profile: the rows of the base and of the series, with limits. If a
-# figure exceeds its limit, names it on stderr, too, and exits with status 1. `what` is the
+# Prints the table of one profile: the rows of the base, of the series and, for instructions,
+# of the series without its options ("plain"), with limits. If a figure exceeds its limit, names it on stderr, too, and exits with status 1. `what` is the
 # program that made the rows.
 
 BEGIN {
@@ -18,7 +18,7 @@ BEGIN {
 }
 
 $1 == "row" {
-	kernel = FILENAME == ARGV[1] ? "base" : "series"
+	kernel = FILENAME == ARGV[1] ? "base" : FILENAME == ARGV[2] ? "series" : "plain"
 	if (kernel == "series" && $2 ~ /^debugfs-all-/)
 		size[++num_sizes] = substr($2, length("debugfs-all-") + 1)
 	cost[kernel, $2] = $3
@@ -64,6 +64,13 @@ function show(text, key, limit) {
 	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%.5g")
 }
 
+# The same, without the series' options.
+function compare_plain(key, limit,    more) {
+	more = percent(cost["base", key], cost["plain", key])
+	row("... options off", cost["base", key], cost["plain", key], sprintf("%+.2f %%", more),
+		limit, more, "%.2f %%")
+}
+
 function count(key) {
 	if (values["base", key] == "" || values["base", key] == values["series", key])
 		return values["series", key]
@@ -85,8 +92,11 @@ function instructions(    x86) {
 	compare("null system call", "system-call")
 	compare("pread() of /dev/null", "pread-null")
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.25 : 2.2)
+	compare_plain("kernel-exit", x86 ? 0.9 : 1.6)
 	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 1.3 : 1.2)
+	compare_plain("user-exit", x86 ? 1.0 : 0.9)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
+	compare_plain("halt")
 	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.1 : 13.2,
 		"kernel-exit")
 	compare("exit to user space, time by state on", "user-exit-timed", "", "user-exit")

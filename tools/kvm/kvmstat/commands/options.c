@@ -33,12 +33,13 @@ const struct command_info command_info[NUM_COMMANDS] = {
 	},
 	[COMMAND_SHOW] = {
 		"show", "VM... [INTERVAL [COUNT]]", "all statistics; with INTERVAL those that move",
+		NULL,
 	},
 	[COMMAND_EXITS] = {
-		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long",
+		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long", NULL,
 	},
 	[COMMAND_HIST] = {
-		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take",
+		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take", NULL,
 	},
 	[COMMAND_WATCH] = {
 		"watch", "NAME[:PART] '>' VALUE [per WINDOW]",
@@ -48,19 +49,19 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		"by default 1s.",
 	},
 	[COMMAND_RECORD] = {
-		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file",
+		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file", NULL,
 	},
 	[COMMAND_REPLAY] = {
 		"replay", "FILE [COMMAND...]", "any command above on such a file",
 		"Without COMMAND a line per VM and interval.",
 	},
 	[COMMAND_EXPORT] = {
-		"export", "", "all statistics for Prometheus, by HTTP",
+		"export", "", "all statistics for Prometheus, by HTTP", NULL,
 	},
 	[COMMAND_EXPLAIN] = {
-		"explain", "NAME...", "what statistics and reasons for exits mean",
+		"explain", "NAME...", "what statistics and reasons for exits mean", NULL,
 	},
-	[COMMAND_HELP] = { "help", "[COMMAND]", "this text, or the help of COMMAND", },
+	[COMMAND_HELP] = { "help", "[COMMAND]", "this text, or the help of COMMAND", NULL, },
 };
 
 #define BIT(command) (1u << COMMAND_##command)
@@ -76,6 +77,8 @@ enum {
 	OPTION_FORCE, OPTION_AT, OPTION_INFO,
 };
 
+#define FLAG(field) offsetof(struct options, field)
+
 static const struct option_info {
 	const char *name;
 	int value;
@@ -83,40 +86,43 @@ static const struct option_info {
 	unsigned int commands;		/* a BIT() of each that has it */
 	const char *help;
 	bool repeats;
+	size_t flag;			/* which bool of struct options it sets, or 0 */
 } options_table[] = {
 	{ "pid", 'p', "VM", ON_VMS,
-	  "only the VM of that pid, of that name or, by a shell pattern, of such names", true, },
-	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, },
+	  "only the VM of that pid, of that name or, by a shell pattern, of such names", true, 0, },
+	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, 0, },
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
-	  "if the VM is not there yet, wait until it is", false, },
+	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
 	  "those with most of that first: state, guest, kvm, vmm, ready, wait, idle, off, other, "
-	  "exits, halts, injections, ready99, exit99, vcpus; or by pid, name, reason", false, },
-	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, },
+	  "exits, halts, injections, ready99, exit99, vcpus; or by pid, name, reason", false, 0, },
+	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
-	  "only statistics whose name it fits", false, },
+	  "only statistics whose name it fits", false, 0, },
 	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST),
-	  "only those that are not 0", false, },
-	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false, },
-	{ "count", 'n', "COUNT", BIT(WATCH), "end after so many events", false, },
-	{ "force", OPTION_FORCE, NULL, BIT(RECORD), "overwrite the file", false, },
+	  "only those that are not 0", false, FLAG(nonzero), },
+	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false,
+	  FLAG(verbose), },
+	{ "count", 'n', "COUNT", BIT(WATCH), "end after so many events", false, 0, },
+	{ "force", OPTION_FORCE, NULL, BIT(RECORD), "overwrite the file", false, FLAG(force), },
 	{ "at", OPTION_AT, "TIME", BIT(REPLAY),
 	  "begin at 14:05[:30], at 2026-01-31T14:05[:30] or so many seconds (+90) after the "
-	  "beginning", false, },
-	{ "info", OPTION_INFO, NULL, BIT(REPLAY), "host, kernel, time, number of samples", false, },
+	  "beginning", false, 0, },
+	{ "info", OPTION_INFO, NULL, BIT(REPLAY), "host, kernel, time, number of samples", false,
+	  FLAG(info), },
 	{ "listen", OPTION_LISTEN, "[ADDR]:PORT", BIT(EXPORT),
-	  "where it listens, by default 127.0.0.1:10203", false, },
+	  "where it listens, by default 127.0.0.1:10203", false, 0, },
 	{ "per-vcpu", OPTION_PER_VCPU, NULL, BIT(EXPORT),
-	  "each vCPU, instead of the sum of a VM's vCPUs", false, },
+	  "each vCPU, instead of the sum of a VM's vCPUs", false, FLAG(per_vcpu), },
 	{ "label", OPTION_LABEL, "NAME", BIT(EXPORT),
-	  "this label of kvm_vm_info on each series of a VM", true, },
+	  "this label of kvm_vm_info on each series of a VM", true, 0, },
 	{ "buckets", OPTION_BUCKETS, "N", BIT(EXPORT),
-	  "at most N buckets of each histogram, with +Inf; by default 8", false, },
+	  "at most N buckets of each histogram, with +Inf; by default 8", false, 0, },
 	{ "once", OPTION_ONCE, NULL, BIT(EXPORT),
-	  "print it once, for node_exporter's textfile collector", false, },
-	{ "json", OPTION_JSON, NULL, FORMATTED, "as JSON", true, },
-	{ "csv", OPTION_CSV, NULL, FORMATTED, "as comma-separated values", true, },
-	{ "help", 'h', NULL, ~0u, "print this", true, },
+	  "print it once, for node_exporter's textfile collector", false, FLAG(once), },
+	{ "json", OPTION_JSON, NULL, FORMATTED, "as JSON", true, 0, },
+	{ "csv", OPTION_CSV, NULL, FORMATTED, "as comma-separated values", true, 0, },
+	{ "help", 'h', NULL, ~0u, "print this", true, 0, },
 };
 
 #define FOR_EACH_OPTION(info) \
@@ -136,7 +142,7 @@ enum command_id find_command(const char *name)
 			continue;
 		if (!command_info[i].name[strlen(name)])
 			return i;
-		/* Of two that begin so it is neither. */
+		/* The prefix is ambiguous. */
 		if (found != NUM_COMMANDS)
 			return NUM_COMMANDS;
 		found = i;
@@ -162,6 +168,11 @@ static const struct option_info *find_option(const char *text, size_t length)
 	return NULL;
 }
 
+bool command_takes(enum command_id command, const char *option)
+{
+	return has_option(command, find_option(option, strlen(option)));
+}
+
 int usage_error(const char *format, ...)
 {
 	va_list args;
@@ -185,7 +196,7 @@ static int option_error(int option, char **argv, enum command_id command)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", text);
-	/* Of letters that are written together only optopt knows which one it was. */
+	/* Only optopt knows which one of several letters is wrong. */
 	if (optopt && strncmp(text, "--", 2))
 		text = letter;
 	length = strcspn(text, "=");
@@ -203,22 +214,15 @@ static int option_error(int option, char **argv, enum command_id command)
  */
 static int label_error(const char *name)
 {
-	char *names, *longer;
-	int status;
+	char names[256] = "";
 	size_t i;
 
 	if (!strcmp(name, "pid") || !strcmp(name, "id"))
 		return usage_error("with the label '%s' a VM's series begin anew when it starts",
 				   name);
-	names = xasprintf("%s", "");
-	for (i = 0; i < IDENTITY_FIELDS; i++) {
-		longer = xasprintf("%s%s%s", names, i ? ", " : "", identity_label(i));
-		free(names);
-		names = longer;
-	}
-	status = usage_error("'%s' is no label of whose VM it is: %s", name, names);
-	free(names);
-	return status;
+	for (i = 0; i < IDENTITY_FIELDS; i++)
+		sprintf(names + strlen(names), "%s%s", i ? ", " : "", identity_label(i));
+	return usage_error("'%s' is no label of whose VM it is: %s", name, names);
 }
 
 static int parse_label(const char *name, bool *label)
@@ -255,7 +259,7 @@ static int take_option(int option, struct options *options)
 	case 'p':
 		return choose(options, optarg);
 	case 'c':
-		if (parse_number(optarg, 0, VCPU_SUM - 1, &number))
+		if (parse_number(optarg, 0, INT_MAX - 1, &number))
 			return usage_error("'%s' is not a vCPU's number", optarg);
 		options->vcpu = number;
 		return STATUS_OK;
@@ -281,27 +285,6 @@ static int take_option(int option, struct options *options)
 		return STATUS_OK;
 	case OPTION_AT:
 		options->at = optarg;
-		return STATUS_OK;
-	case 'w':
-		options->wait = true;
-		return STATUS_OK;
-	case 'v':
-		options->verbose = true;
-		return STATUS_OK;
-	case OPTION_NONZERO:
-		options->nonzero = true;
-		return STATUS_OK;
-	case OPTION_FORCE:
-		options->force = true;
-		return STATUS_OK;
-	case OPTION_INFO:
-		options->info = true;
-		return STATUS_OK;
-	case OPTION_ONCE:
-		options->once = true;
-		return STATUS_OK;
-	case OPTION_PER_VCPU:
-		options->per_vcpu = true;
 		return STATUS_OK;
 	default:
 		return STATUS_OK;
@@ -362,6 +345,8 @@ int parse_options(enum command_id command, int argc, char **argv, bool in_order,
 		if (seen[info - options_table] && !info->repeats)
 			return usage_error("--%s is there twice", info->name);
 		seen[info - options_table] = true;
+		if (info->flag)
+			*(bool *)((char *)options + info->flag) = true;
 		status = take_option(option, options);
 		if (status != STATUS_OK)
 			return status;

@@ -20,17 +20,12 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-struct record_options {
-	const struct choice *choice;
-	const char *path;
-	bool force;
-	struct interval interval;
-};
-
 struct record {
 	struct inventory inventory;
 	struct tracker tracker;
 	struct recording_writer writer;
+	struct options options;
+	struct interval interval;
 	const char *path;
 	int fd;
 	bool is_unread;			/* its reader is gone */
@@ -40,11 +35,6 @@ struct record {
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
-
-static char *copy_text(const char *text)
-{
-	return xasprintf("%s", text);
-}
 
 static void copy_values(struct recorded_vm *recorded, const struct model *model)
 {
@@ -69,12 +59,12 @@ static struct recorded_vm record_vm(const struct tracker *tracker,
 		.pid = tracked->pid,
 		.ended = tracked->ended,
 		.early_ns = tracked->ended ? tracker->sampled_ns - tracked->ended_ns : 0,
-		.name = copy_text(tracked->name),
-		.id = copy_text(tracked->id),
 	};
 	const struct model *model = &tracked->model;
 	size_t i;
 
+	snprintf(recorded.name, sizeof(recorded.name), "%s", tracked->name);
+	snprintf(recorded.id, sizeof(recorded.id), "%s", tracked->id);
 	for (i = 0; i < tracked->threads.count; i++)
 		proc_threads_add(&recorded.threads, &tracked->threads.thread[i]);
 	if (tracked->vm && tracked->threads.count)
@@ -87,21 +77,11 @@ static struct recorded_vm record_vm(const struct tracker *tracker,
 	if (model->num_vcpus)
 		recorded.vcpu_schema = statsfile_schema_get(model->group[SCOPE_VCPU].schema);
 	recorded.num_vcpus = model->num_vcpus;
-	if (recorded.num_vcpus && tracked->vcpu[0].number == VCPU_SUM)
-		recorded.num_vcpus_counted = tracked->num_vcpus;
 	recorded.vcpu = xcalloc(recorded.num_vcpus, sizeof(*recorded.vcpu));
 	for (i = 0; i < recorded.num_vcpus; i++)
 		recorded.vcpu[i] = tracked->vcpu[i].number;
 	copy_values(&recorded, model);
 	return recorded;
-}
-
-/* One that has ended has one last sample, if it had any. */
-static bool is_recorded(const struct tracker *tracker, const struct tracked_vm *tracked)
-{
-	if (!tracker_shows(tracker, tracked))
-		return false;
-	return !tracked->has_statistics || tracked->sampled;
 }
 
 static int compare_serials(const void *a, const void *b)
@@ -119,11 +99,15 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 		.monotonic_ns = tracker->sampled_ns,
 		.vm = xcalloc(tracker->num_vms, sizeof(*snapshot.vm)),
 	};
+	const struct tracked_vm *tracked;
 	size_t i;
 
 	for (i = 0; i < tracker->num_vms; i++) {
-		if (is_recorded(tracker, tracker->vm[i]))
-			snapshot.vm[snapshot.num_vms++] = record_vm(tracker, tracker->vm[i]);
+		tracked = tracker->vm[i];
+		/* One that has ended has one last sample, if it had any. */
+		if (tracker_shows(tracker, tracked) &&
+		    (!tracked->has_statistics || tracked->sampled))
+			snapshot.vm[snapshot.num_vms++] = record_vm(tracker, tracked);
 	}
 	if (snapshot.num_vms)
 		qsort(snapshot.vm, snapshot.num_vms, sizeof(*snapshot.vm), compare_serials);
@@ -131,8 +115,8 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 }
 
 /*
- * What was written last is cut off again. What cannot be cut off is no regular file, and
- * nothing is lost with it. Standard output may be behind what others have written.
+ * Cuts off what was written last; only a regular file can be. Standard output may be behind what
+ * others have written.
  */
 static bool cut_off(int fd, size_t size)
 {
@@ -197,24 +181,20 @@ static int sample(struct record *record)
 	return ret;
 }
 
-/* Of processes that were chosen all VMs, and the processes. */
-static bool has_ended(const struct tracker *tracker)
+static int take_samples(struct record *record)
 {
-	return !tracker_any_lives(tracker) && tracker_has_ended(tracker);
-}
-
-static int take_samples(struct record *record, const struct interval *interval)
-{
+	const struct tracker *tracker = &record->tracker;
 	uint64_t i, end_ns = time_source->now_ns();
 	int status;
 
 	status = sample(record);
 	if (!record->inventory.choice)
 		print_denied(&record->inventory);
-	for (i = 0; status == STATUS_OK && (!interval->count || i < interval->count); i++) {
-		if (record->is_unread || has_ended(&record->tracker))
+	for (i = 0; status == STATUS_OK; i++) {
+		if (record->is_unread || (record->interval.count && i == record->interval.count) ||
+		    (tracker_has_ended(tracker) && !tracker_any_lives(tracker)))
 			break;
-		end_ns = next_end(end_ns, interval->ns);
+		end_ns = next_end(end_ns, record->interval.ns);
 		if (tracker_wait(&record->tracker, record->signals, end_ns) == EVENT_INTERRUPTED)
 			break;
 		status = sample(record);
@@ -222,33 +202,32 @@ static int take_samples(struct record *record, const struct interval *interval)
 	return status;
 }
 
-static int begin(struct record *record, const struct record_options *options)
+static int begin(struct record *record)
 {
 	struct recording_host host = {
-		.version = copy_text(KVMSTAT_VERSION),
-		.interval_ns = options->interval.ns,
-		.pid = choice_process(options->choice),
+		.version = KVMSTAT_VERSION,
+		.interval_ns = record->interval.ns,
+		.pid = choice_process(&record->options.choice),
 	};
 	struct utsname kernel;
 
 	uname(&kernel);
-	host.name = copy_text(kernel.nodename);
-	host.release = copy_text(kernel.release);
-	host.machine = copy_text(kernel.machine);
+	snprintf(host.name, sizeof(host.name), "%s", kernel.nodename);
+	snprintf(host.release, sizeof(host.release), "%s", kernel.release);
+	snprintf(host.machine, sizeof(host.machine), "%s", kernel.machine);
 	recording_begin(&record->writer, &host);
-	recording_host_free(&host);
 	return write_block(record);
 }
 
-static int run_record(struct record *record, const struct record_options *options)
+static int run_record(struct record *record)
 {
 	int status;
 
-	status = begin(record, options);
+	status = begin(record);
 	if (status == STATUS_OK)
 		status = confine(USE_RECORDING);
 	if (status == STATUS_OK)
-		status = take_samples(record, &options->interval);
+		status = take_samples(record);
 	/* Standard output may be the file. */
 	if (record->num_samples)
 		fprintf(stderr, "%s: %llu samples in %.1f s, %llu bytes\n", record->path,
@@ -279,24 +258,24 @@ static int take_file(int fd, const char *path)
 	return STATUS_OK;
 }
 
-/* Of nothing that is there anything is lost, unless that is asked for. */
-static int open_file(const struct record_options *options)
+/* Overwrites a file only if --force asks for it. */
+static int open_file(const char *path, bool force)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? 0 : O_EXCL);
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? 0 : O_EXCL);
 	int fd;
 
-	if (is_output(options->path)) {
+	if (is_output(path)) {
 		if (!isatty(STDOUT_FILENO))
 			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		print_error("a recording is nothing for a terminal");
 		return -1;
 	}
-	fd = open(options->path, flags, 0666);
-	if (fd < 0 && errno == EEXIST && !options->force)
-		print_error("%s exists; --force overwrites it", options->path);
+	fd = open(path, flags, 0666);
+	if (fd < 0 && errno == EEXIST && !force)
+		print_error("%s exists; --force overwrites it", path);
 	else if (fd < 0)
-		print_error("%s: %s", options->path, strerror(errno));
-	if (fd >= 0 && take_file(fd, options->path) != STATUS_OK) {
+		print_error("%s: %s", path, strerror(errno));
+	if (fd >= 0 && take_file(fd, path) != STATUS_OK) {
 		close(fd);
 		return -1;
 	}
@@ -304,14 +283,13 @@ static int open_file(const struct record_options *options)
 }
 
 /* A file without anything in it is left by nothing that can be known before. */
-static int open_record(struct record *record, const struct record_options *options)
+static int open_record(struct record *record)
 {
 	int status = look_for_chosen(&record->inventory, false);
 
 	if (status != STATUS_OK)
 		return status;
-	record->path = options->path;
-	record->fd = open_file(options);
+	record->fd = open_file(record->path, record->options.force);
 	if (record->fd < 0)
 		return STATUS_ERROR;
 	record->signals = catch_signals();
@@ -320,40 +298,31 @@ static int open_record(struct record *record, const struct record_options *optio
 	return STATUS_OK;
 }
 
-static int parse_record(const struct options *parsed, struct record_options *options)
-{
-	if (!parsed->num_arguments)
-		return usage_error("record: the name of a file is missing");
-	*options = (struct record_options) {
-		.choice = &parsed->choice,
-		.path = parsed->argument[0],
-		.force = parsed->force,
-		.interval = time_source->interval,
-	};
-	return parse_interval(parsed->num_arguments - 1, parsed->argument + 1,
-			      &options->interval);
-}
-
 int command_record(int argc, char **argv)
 {
-	struct record record = { .fd = -1, .signals = -1, };
-	struct record_options options;
-	struct options parsed;
+	struct record record = {
+		.interval = time_source->interval, .fd = -1, .signals = -1,
+	};
+	struct options *options = &record.options;
 	int status;
 
-	status = parse_options(COMMAND_RECORD, argc, argv, false, &parsed);
-	if (status == STATUS_OK && !parsed.help)
-		status = parse_record(&parsed, &options);
-	if (status != STATUS_OK || parsed.help)
+	status = parse_options(COMMAND_RECORD, argc, argv, false, options);
+	if (status != STATUS_OK || options->help)
 		return status;
-	status = open_inventory(&record.inventory, options.choice);
+	if (!options->num_arguments)
+		return usage_error("record: the name of a file is missing");
+	record.path = options->argument[0];
+	status = parse_interval(options->num_arguments - 1, options->argument + 1,
+				&record.interval);
+	if (status == STATUS_OK)
+		status = open_inventory(&record.inventory, &options->choice);
 	if (status != STATUS_OK)
 		return status;
 	tracker_init(&record.tracker, &record.inventory);
 	record.tracker.reads_threads = true;
-	status = open_record(&record, &options);
+	status = open_record(&record);
 	if (status == STATUS_OK)
-		status = run_record(&record, &options);
+		status = run_record(&record);
 	if (record.fd >= 0)
 		close(record.fd);
 	if (record.signals >= 0)

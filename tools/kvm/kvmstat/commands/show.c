@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: every statistic, with what describes it. And what other commands have
- * in common with it: which values of which VM, vCPU or file are meant.
+ * kvmstat show: every statistic, with what describes it. kvmstat hist: histograms, with the bounds
+ * of their buckets and percentiles, or with the names of the buckets. As they are now, or of one
+ * interval after the other.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "commands/command.h"
-#include "commands/show.h"
 #include "model/histogram.h"
 #include "model/model.h"
 #include "model/tracker.h"
@@ -23,47 +23,70 @@
 struct show {
 	struct options options;
 	struct output output;
-	struct wanted *wanted;
+	bool histograms;		/* and nothing else */
+	char **name;			/* of those that are wanted */
+	size_t num_names;		/* 0: all */
+	bool any_histogram;		/* was shown */
 	struct interval interval;
 	bool streams;
 	bool is_shown;			/* the last sample */
 	struct tracker look;		/* at what the time is spent with; or nothing */
-	void (*group)(struct output *output, const struct subject *subject,
-		      const struct group *group, struct wanted *wanted);
 };
+
+static bool is_wanted(const struct show *show, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < show->num_names; i++) {
+		if (!strcmp(show->name[i], name))
+			return true;
+	}
+	return !show->num_names;
+}
 
 static void show_group(struct show *show, const struct subject *subject,
 		       const struct group *group)
 {
-	show->group(&show->output, subject, group, show->wanted);
-}
-
-/* In what is there: what is not there is not waited for, and said to be missing. */
-static void find_wanted(struct show *show, const struct statsfile_schema *schema)
-{
-	struct wanted *wanted = show->wanted;
 	const struct statsfile_desc *desc;
-	size_t i, name;
-	bool fits;
+	struct histogram histogram;
+	unsigned int i;
 
-	wanted->looked = true;
-	for (i = 0; schema && i < schema->num_desc; i++) {
-		desc = &schema->desc[i];
-		if (wanted->histograms && !is_histogram(desc))
+	if (!show->histograms)
+		render->group(&show->output, subject, group);
+	for (i = 0; show->histograms && group->schema && i < group->schema->num_desc; i++) {
+		desc = &group->schema->desc[i];
+		if (!is_histogram(desc) || !output_shows(&show->output, group, desc) ||
+		    !is_wanted(show, desc->name))
 			continue;
-		fits = output_has(&show->output, desc->name);
-		wanted->any |= fits && !wanted->num_names;
-		for (name = 0; name < wanted->num_names; name++) {
-			if (strcmp(wanted->name[name], desc->name))
-				continue;
-			wanted->found[name] = true;
-			wanted->any |= fits;
-		}
+		histogram = histogram_of(desc, group->value);
+		/* In an interval most are empty, and were not asked for. */
+		if (subject->elapsed_ns && !histogram.total && !show->num_names)
+			continue;
+		render->histogram(&show->output, subject, &histogram);
+		show->any_histogram = true;
 	}
 }
 
-static void find_wanted_of_vms(struct show *show, const struct inventory *inventory)
+/* Whether it describes a statistic of that name, or with NULL one that --stat fits. */
+static bool schema_has(const struct show *show, const struct statsfile_schema *schema,
+		       const char *name)
 {
+	const struct statsfile_desc *desc;
+	size_t i;
+
+	for (i = 0; schema && i < schema->num_desc; i++) {
+		desc = &schema->desc[i];
+		if ((!show->histograms || is_histogram(desc)) &&
+		    (name ? !strcmp(name, desc->name) : output_has(&show->output, desc->name)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether any VM has it; true as long as no VM has statistics. */
+static bool any_has(const struct show *show, const struct inventory *inventory, const char *name)
+{
+	bool is_known = false;
 	const struct vm *vm;
 	size_t i;
 
@@ -71,46 +94,33 @@ static void find_wanted_of_vms(struct show *show, const struct inventory *invent
 		vm = inventory->vm[i];
 		if (!vm_has_statistics(vm))
 			continue;
-		if (show->options.vcpu == ALL_VCPUS)
-			find_wanted(show, vm->file.schema);
-		find_wanted(show, vm_vcpu_schema(vm));
+		is_known = true;
+		if (schema_has(show, vm_vcpu_schema(vm), name) ||
+		    (show->options.vcpu == ALL_VCPUS && schema_has(show, vm->file.schema, name)))
+			return true;
 	}
+	return !is_known;
 }
 
-/* False after an error line if something that was asked for is not there. */
-static bool has_wanted(const struct show *show)
+/* An error line if something that was asked for is not there. */
+static int check_wanted(const struct show *show, const struct inventory *inventory)
 {
-	const struct wanted *wanted = show->wanted;
-	const char *what = wanted->histograms ? "histogram" : "statistic";
+	const char *what = show->histograms ? "histogram" : "statistic";
 	size_t i;
 
-	if (!wanted->looked)
-		return true;
-	for (i = 0; i < wanted->num_names; i++) {
-		if (!wanted->found[i]) {
-			print_error("there is no %s '%s'", what, wanted->name[i]);
-			return false;
+	for (i = 0; i < show->num_names; i++) {
+		if (!any_has(show, inventory, show->name[i])) {
+			print_error("there is no %s '%s'", what, show->name[i]);
+			return STATUS_ERROR;
 		}
 	}
-	if (!wanted->any && show->output.only)
-		print_error("there is no %s whose name fits --stat", what);
-	else if (!wanted->any && wanted->histograms)
-		print_error("there is no %s", what);
-	else
-		return true;
-	return false;
+	if ((!show->output.only && !show->histograms) || any_has(show, inventory, NULL))
+		return STATUS_OK;
+	print_error("there is no %s%s", what, show->output.only ? " whose name fits --stat" : "");
+	return STATUS_ERROR;
 }
 
-/* Histograms that are empty are not there with --nonzero, or in an interval. */
-static void say_nothing_counted(const struct show *show)
-{
-	const struct wanted *wanted = show->wanted;
-
-	if (wanted->histograms && (show->output.nonzero || show->streams) && !wanted->shown)
-		print_error("nothing was counted in these histograms");
-}
-
-/* Of those that were looked at for a while, else NULL. */
+/* NULL if the VM was not sampled twice. */
 static const struct tracked_vm *find_tracked(const struct show *show, const struct vm *vm)
 {
 	size_t i;
@@ -135,7 +145,7 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 		print_error("%s: %s", vm->file.id, error.text);
 		status = STATUS_ERROR;
 	} else {
-		/* Of some VMs only the vCPUs can be read: see held.h. */
+		/* Some VMs have readable vCPUs only: see held.h. */
 		if (vm->file.schema->num_desc)
 			show_group(show, &subject, &model.group[SCOPE_VM]);
 		subject.scope = SCOPE_VCPU;
@@ -181,10 +191,7 @@ static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, uns
 	return NULL;
 }
 
-/*
- * Where there are no statistics of it: what the time of its thread, or of those of all vCPUs,
- * is spent with, if that is known.
- */
+/* Without statistics show the shares of the vCPU's thread, or of all vCPU threads, if known. */
 static bool show_threads(struct show *show, const struct vm *vm)
 {
 	const struct vcpu vcpu = { .number = show->options.vcpu, };
@@ -241,10 +248,10 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	return STATUS_ERROR;
 }
 
-/* Who asks for certain statistics does not wait for more. */
+/* Do not wait for shares if certain statistics are asked for. */
 static bool takes_look(const struct show *show)
 {
-	return !show->wanted->histograms && !show->output.only;
+	return !show->histograms && !show->output.only;
 }
 
 static int show_now(struct show *show, struct inventory *inventory)
@@ -261,7 +268,7 @@ static int show_now(struct show *show, struct inventory *inventory)
 	return status;
 }
 
-/* What was counted in the last interval stands for the values. */
+/* Shows what was counted in the last interval as values. */
 static void show_step(struct show *show, const struct subject *subject,
 		      const struct group *group)
 {
@@ -295,7 +302,7 @@ static void show_steps(struct show *show, const struct tracked_vm *tracked)
 	}
 }
 
-/* In each VM that has it; whether there is one. */
+/* Focuses the vCPU in each VM; whether any VM has it. */
 static bool find_vcpus(const struct show *show, struct tracker *tracker)
 {
 	struct tracked_vm *tracked;
@@ -315,14 +322,14 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 	return any;
 }
 
-/* Of a single one that was there; those of a pattern may come back. */
+/* A single VM does not come back; VMs of a pattern may. */
 static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
 {
 	return tracker_has_ended(tracker) ||
 	       (choice_is_single(&show->options.choice) && had_any && !tracker_any_lives(tracker));
 }
 
-/* What moved in the VM, and once it has ended all that ever did. */
+/* Shows what moved, and once the VM has ended all that ever did. */
 static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
 {
 	if (vm->has_statistics)
@@ -336,9 +343,9 @@ static void show_sample(struct show *show, struct tracker *tracker, const char *
 
 	show->output.width = standard_output().width;
 	for (i = 0; i < tracker->num_vms; i++) {
-		if (show->wanted->histograms && !ending)
+		if (show->histograms && !ending)
 			show_steps(show, tracker->vm[i]);
-		else if (!show->wanted->histograms && tracker_shows(tracker, tracker->vm[i]) &&
+		else if (!show->histograms && tracker_shows(tracker, tracker->vm[i]) &&
 			 !(show->is_shown && tracker->vm[i]->ended))
 			show_moves(show, tracker->vm[i], ending);
 	}
@@ -363,7 +370,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 		end_ns = next_end(end_ns, show->interval.ns);
 		event = tracker_wait(tracker, signals, end_ns);
 		/* Less than an interval is none, but totals are of all of the time. */
-		if (event != EVENT_TIME && show->wanted->histograms)
+		if (event != EVENT_TIME && show->histograms)
 			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(tracker);
 		show->is_shown = false;
@@ -381,16 +388,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 	return status;
 }
 
-/* Histograms are in front of all others in CSV, even of none. */
-static int begin_wanted(struct show *show, const struct inventory *inventory)
-{
-	if (show->wanted->histograms && render->begin_histograms)
-		render->begin_histograms(&show->output);
-	find_wanted_of_vms(show, inventory);
-	return has_wanted(show) ? STATUS_OK : STATUS_ERROR;
-}
-
-/* What is there in the end of a recording is of no use then. */
+/* A stream starts at the beginning of a recording. */
 static int stream_chosen(struct show *show, struct inventory *inventory, int signals)
 {
 	struct tracker tracker;
@@ -400,24 +398,23 @@ static int stream_chosen(struct show *show, struct inventory *inventory, int sig
 	tracker_init(&tracker, inventory);
 	status = attach(&tracker, &show->options, signals, &stopped);
 	if (status == STATUS_OK)
-		status = begin_wanted(show, inventory);
+		status = check_wanted(show, inventory);
 	if (status == STATUS_OK && !stopped)
 		status = stream(show, &tracker, signals);
 	tracker_free(&tracker);
 	return status;
 }
 
+/* Shows what there is even if something is missing. */
 static int show_once(struct show *show, struct inventory *inventory)
 {
-	int status = look_for_chosen(inventory, false);
+	int status = look_for_chosen(inventory, false), wanted;
 
-	if (status == STATUS_OK)
-		find_wanted_of_vms(show, inventory);
-	if (status == STATUS_OK && show->wanted->histograms && render->begin_histograms)
-		render->begin_histograms(&show->output);
-	if (status == STATUS_OK)
-		status = show_now(show, inventory);
-	return status == STATUS_OK && !has_wanted(show) ? STATUS_ERROR : status;
+	if (status != STATUS_OK)
+		return status;
+	wanted = check_wanted(show, inventory);
+	status = show_now(show, inventory);
+	return status == STATUS_OK ? wanted : status;
 }
 
 static int show_chosen(struct show *show)
@@ -432,11 +429,17 @@ static int show_chosen(struct show *show)
 	status = open_inventory(&inventory, &show->options.choice);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
+	/* Its header is there in CSV even if there is no histogram. */
+	if (status == STATUS_OK && show->histograms && render->begin_histograms)
+		render->begin_histograms(&show->output);
 	if (status == STATUS_OK)
 		status = show->streams ? stream_chosen(show, &inventory, signals) :
 					 show_once(show, &inventory);
 	if (status == STATUS_OK) {
-		say_nothing_counted(show);
+		/* Those that are empty are not shown. */
+		if (show->histograms && (show->output.nonzero || show->streams) &&
+		    !show->any_histogram)
+			print_error("nothing was counted in these histograms");
 		status = inventory_status(&inventory);
 	}
 	inventory_free(&inventory);
@@ -449,34 +452,29 @@ static int show_chosen(struct show *show)
 static int parse_arguments(struct show *show)
 {
 	struct options *options = &show->options;
-	struct wanted *wanted = show->wanted;
 	int status;
 
-	status = take_vms(options, !choice_is_made(&options->choice), !wanted->histograms);
+	status = take_vms(options, !choice_is_made(&options->choice), !show->histograms);
 	if (status != STATUS_OK)
 		return status;
 	if (!choice_is_made(&options->choice))
 		return usage_error("%s: which VM?", command_info[options->command].name);
-	wanted->name = options->argument;
+	show->name = options->argument;
 	while (options->num_arguments && !is_interval(options->argument[0])) {
 		options->argument++;
 		options->num_arguments--;
-		wanted->num_names++;
+		show->num_names++;
 	}
-	wanted->found = xcalloc(wanted->num_names, sizeof(*wanted->found));
 	show->streams = options->num_arguments || options->wait;
 	return parse_interval(options->num_arguments, options->argument, &show->interval);
 }
 
-int show_groups(enum command_id command, int argc, char **argv, struct wanted *wanted,
-		void (*group)(struct output *output, const struct subject *subject,
-			      const struct group *group, struct wanted *wanted))
+static int run(enum command_id command, int argc, char **argv)
 {
 	struct show show = {
 		.output = standard_output(),
+		.histograms = command == COMMAND_HIST,
 		.interval = time_source->interval,
-		.wanted = wanted,
-		.group = group,
 	};
 	int status;
 
@@ -489,20 +487,15 @@ int show_groups(enum command_id command, int argc, char **argv, struct wanted *w
 	if (status == STATUS_OK && !show.options.help)
 		status = show_chosen(&show);
 	options_free(&show.options);
-	free(wanted->found);
 	return status;
-}
-
-static void show_statistics(struct output *output, const struct subject *subject,
-			    const struct group *group, struct wanted *wanted)
-{
-	(void)wanted;
-	render->group(output, subject, group);
 }
 
 int command_show(int argc, char **argv)
 {
-	struct wanted wanted = {};
+	return run(COMMAND_SHOW, argc, argv);
+}
 
-	return show_groups(COMMAND_SHOW, argc, argv, &wanted, show_statistics);
+int command_hist(int argc, char **argv)
+{
+	return run(COMMAND_HIST, argc, argv);
 }

@@ -17,7 +17,7 @@
 #include "commands/command.h"
 #include "commands/top.h"
 #include "model/tracker.h"
-#include "render/render_screen.h"
+#include "render/screen.h"
 #include "render/terminal.h"
 #include "render/view.h"
 #include "sources/replay.h"
@@ -104,7 +104,7 @@ static void handle_keys(struct top *top)
 		top->next_ns = monotonic_ns() + top->view.interval_ns;
 }
 
-/* In a recording the first sample is the one before, so that there are rates at once. */
+/* In a recording take the sample before, too, so that rates are known at once. */
 static int first_sample(struct top *top)
 {
 	size_t position = top->view.replayed ? replay_recording()->position : 0;
@@ -162,7 +162,7 @@ static void wait_for_something(struct top *top)
 	} else {
 		top->tracker.stands_still = top->view.paused;
 		tracker_wait(&top->tracker, top->user, end_ns);
-		/* What it shows may have ended, or have more vCPUs. */
+		/* The VM may have ended, or have more vCPUs. */
 		view_update(&top->view);
 	}
 	handle_user(top);

@@ -1,36 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat why: why a VM is slow, in a sentence and the figures behind it; and kvmstat exits: its
- * exits by reason. Both look at VMs for one interval.
+ * Commands that look at VMs for one interval: kvmstat list, the VMs and what their time is spent
+ * with; why, in a sentence why each is slow; exits, its exits by reason.
  */
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "commands/command.h"
 #include "model/tracker.h"
-#include "render/render_why.h"
+#include "render/render.h"
 #include "util/util.h"
 
-static int look(struct inventory *inventory, const struct options *options,
-		const struct interval *interval)
+static void show(struct overviews *overviews, enum command_id command)
 {
 	struct output output = standard_output();
+	size_t i;
+
+	if (command == COMMAND_LIST) {
+		overviews->is_list = true;
+		render->begin(&output);
+		render->overviews(&output, overviews);
+		render->end(&output);
+		return;
+	}
+	for (i = 0; i < overviews->num_vms; i++)
+		(command == COMMAND_WHY ? render_why : render_exits)(&output, overviews->vm[i]);
+}
+
+static int look(struct inventory *inventory, const struct options *options, uint64_t interval_ns)
+{
 	struct overviews overviews;
 	struct tracker tracker;
 	int status;
-	size_t i;
 
 	tracker_init(&tracker, inventory);
 	tracker.reads_threads = true;
-	status = take_look(&tracker, interval->ns);
+	status = take_look(&tracker, interval_ns);
 	if (status == STATUS_OK) {
 		get_overviews(&tracker, options, &overviews);
-		for (i = 0; i < overviews.num_vms; i++) {
-			if (options->command == COMMAND_WHY)
-				render_why(&output, overviews.vm[i]);
-			else
-				render_exits(&output, overviews.vm[i]);
-		}
+		show(&overviews, options->command);
 		free(overviews.vm);
 		if (!inventory->choice)
 			print_denied(inventory);
@@ -48,25 +56,36 @@ static int run(enum command_id command, int argc, char **argv)
 	int status;
 
 	status = parse_options(command, argc, argv, false, &options);
-	if (status == STATUS_OK && !options.help)
-		status = take_vms(&options, !choice_is_made(&options.choice), true);
-	if (status == STATUS_OK && options.num_arguments > 1)
-		status = usage_error("unexpected argument '%s'", options.argument[1]);
-	if (status == STATUS_OK && !options.help)
-		status = parse_interval(options.num_arguments, options.argument, &interval);
 	if (status != STATUS_OK || options.help)
 		return status;
-	/* The worst one first. */
-	options.order = COLUMN_STATE;
+	if (command == COMMAND_LIST) {
+		status = take_vms(&options, INT_MAX, true);
+		interval.ns = LOOK_NS;
+	} else {
+		status = take_vms(&options, !choice_is_made(&options.choice), true);
+		/* The worst one first. */
+		options.order = COLUMN_STATE;
+	}
+	if (status == STATUS_OK && options.num_arguments > 1)
+		status = usage_error("unexpected argument '%s'", options.argument[1]);
+	if (status == STATUS_OK)
+		status = parse_interval(options.num_arguments, options.argument, &interval);
+	if (status != STATUS_OK)
+		return status;
 	status = open_inventory(&inventory, &options.choice);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
 		status = look_for_chosen(&inventory, false);
 	if (status == STATUS_OK)
-		status = look(&inventory, &options, &interval);
+		status = look(&inventory, &options, interval.ns);
 	inventory_free(&inventory);
 	return status;
+}
+
+int command_list(int argc, char **argv)
+{
+	return run(COMMAND_LIST, argc, argv);
 }
 
 int command_why(int argc, char **argv)

@@ -113,8 +113,8 @@ static const char time_help[] =
 	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
 
 /*
- * What is called otherwise as a metric: what has parts that a word says more of, statistics
- * that are themselves parts of a whole, and what would have the name of another one.
+ * Statistics with another name as a metric: their parts have a better label, they are parts of a
+ * whole themselves, or their name is taken.
  */
 static const struct renamed {
 	const char *statistic;
@@ -236,7 +236,7 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 		.scope = scope,
 		.type = type_of(desc),
 		.is_peak = statsfile_type(desc) == KVM_STATS_TYPE_PEAK,
-		.accounting = scope == SCOPE_VM ? ACCOUNTING_NONE : is_time(desc) ? ACCOUNTING_TIME :
+		.accounting = is_time(desc) ? ACCOUNTING_TIME :
 			      is_wait(desc) ? ACCOUNTING_READY : ACCOUNTING_NONE,
 		.name = name_metric(scope, desc),
 		.unit = unit_of(desc),
@@ -408,7 +408,7 @@ static void add_source(const struct metrics *metrics, struct metric_schema *sche
 		schema->num_sources = metric + 1;
 	}
 	for (source = &schema->source[metric]; source->desc; source = source->next) {
-		/* Of two statistics that are called the same it is the first. */
+		/* If two statistics have the same name take the first. */
 		if (!strcmp(source->desc->name, desc->name))
 			return;
 		if (!source->next)

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which metrics a monitoring system gets of the statistics: their names, with the unit
- * that they are in, what is said of them, and where in a file each has its values.
- * Looked up once for all schemas that describe the same, of which a host has a few, however
- * many VMs come and go; metrics are never forgotten.
+ * The metrics made of statistics: names, units, help, and where a file has the values. Looked up
+ * once for all files with the same descriptors, and never forgotten.
  *
- * A histogram "X_hist" of times for which there is "X_ns", the sum of them, is one
- * metric: that is its sum. Who wants one of the two gets it: what a metric is called does
- * not depend on what else is wanted.
- *
- * A histogram whose buckets have names is a counter with a label: monitoring systems add up
- * the buckets of a histogram, which have an order. An array is one as well, or a gauge, and
- * statistics that are parts of a whole are one metric together. What is no quantity is none.
+ * A histogram "X_hist" and the sum "X_ns" are one metric, whichever is asked for. A histogram with
+ * named buckets is a counter with a label, as an array is (or a gauge), and statistics that are
+ * parts of a whole are one metric. States and moments are none.
  */
 #ifndef KVMSTAT_METRICS_H
 #define KVMSTAT_METRICS_H
@@ -29,7 +23,7 @@ enum metric_type {
 	METRIC_HISTOGRAM,
 };
 
-/* What a VM's statistic says whether it is accounted for. */
+/* Which of the VM's statistics says whether it is measured. */
 enum accounting_of {
 	ACCOUNTING_NONE,		/* always */
 	ACCOUNTING_TIME,		/* time_accounting */
@@ -54,9 +48,8 @@ struct metric_source {
 	const struct statsfile_desc *desc;	/* NULL if it has not */
 	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
 	/*
-	 * Of buckets and parts the label that each has alone, with a comma in front: its upper
-	 * bound, NULL where it is left out and counted by the next one, or its name. NULL of
-	 * what has none.
+	 * The label of each bucket or part, with a comma in front; NULL: it is left out, and the
+	 * next bucket counts it.
 	 */
 	char **label;
 	struct metric_source *next;		/* a further part of the same metric, or NULL */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The values of all VMs of the host at one moment, for a monitoring system: those of the
- * vCPUs summed up per VM, or one by one. Collects; how it is shown is decided elsewhere.
- */
+/* The values of all VMs of the host: the sum over a VM's vCPUs, or each of them. */
 #ifndef KVMSTAT_SCRAPE_H
 #define KVMSTAT_SCRAPE_H
 
@@ -82,10 +79,7 @@ struct collector {
 	uint64_t num_scrapes;
 };
 
-/*
- * How much of a scrape may be spent with the threads of vCPUs, of which each is two files. What
- * is left is for the next one.
- */
+/* How much of a scrape may be spent with threads, two files each; the next one does the rest. */
 #define THREADS_NS (NSEC_PER_SEC / 10)
 
 void collector_init(struct collector *collector, struct inventory *inventory,
@@ -96,10 +90,8 @@ void collector_events(struct collector *collector);
 void collector_free(struct collector *collector);
 
 /*
- * Looks for VMs, not more often than once a second, and reads all of them. 0, or -errno
- * if there are no processes to be read at all; then there are the VMs that were there.
- * What cannot be seen of them is among the inventory's problems. The caller frees the
- * scrape in any case.
+ * Scans for VMs, at most once a second, and reads all of them. Returns 0, or -errno if no process
+ * can be read. The caller frees the scrape in any case.
  */
 int collect(struct collector *collector, struct scrape *scrape);
 void scrape_free(struct scrape *scrape);

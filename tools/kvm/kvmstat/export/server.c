@@ -50,12 +50,14 @@ const char *listen_parse(const char *text, struct listen_address *address)
 		strcpy(host, "127.0.0.1");
 	if (length > 2 && text[0] == '[' && text[length - 1] == ']' && length < sizeof(host)) {
 		host[length - 1] = '\0';
-		*ipv6 = (struct sockaddr_in6) { .sin6_family = AF_INET6, .sin6_port = htons(port), };
+		ipv6->sin6_family = AF_INET6;
+		ipv6->sin6_port = htons(port);
 		address->length = sizeof(*ipv6);
 		return inet_pton(AF_INET6, host + 1, &ipv6->sin6_addr) == 1 ?
 		       NULL : "has no numeric address";
 	}
-	*ipv4 = (struct sockaddr_in) { .sin_family = AF_INET, .sin_port = htons(port), };
+	ipv4->sin_family = AF_INET;
+	ipv4->sin_port = htons(port);
 	address->length = sizeof(*ipv4);
 	return inet_pton(AF_INET, host, &ipv4->sin_addr) == 1 ? NULL : "has no numeric address";
 }
@@ -141,7 +143,7 @@ struct client {
 struct server {
 	struct MHD_Daemon *daemon;
 	struct collector *collector;
-	struct client *client[MAX_CLIENTS];	/* those that are not dropped, the oldest first */
+	struct client *client[MAX_CLIENTS];	/* not dropped, the oldest first */
 	size_t num_clients;
 	bool has_failed;		/* to read the processes, at the last look */
 	bool has_said;			/* that --stat fits nothing */
@@ -316,7 +318,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	(void)data;
 	(void)size;
 	(void)request;
-	/* What had arrived by then is read all the same. */
+	/* libmicrohttpd still parses a request that arrived before the drop. */
 	if (client->dropped)
 		return MHD_NO;
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET))

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few numbers that a VM or vCPU is judged by at a glance, the same on every
- * architecture: exits, halts, injections per second, the reason that most exits had, and
- * what the time is spent with.
- * Which statistics they are made of is looked up once per schema.
- *
- * The reason is a bucket of exit_reasons, in which each exit is once. Kernels without that
- * have statistics of some reasons, and the reason is one of these, unless more exits are in
- * none of them.
+ * The few numbers that a VM or vCPU is judged by, the same on every architecture: exits, halts and
+ * injections per second, the reason of most exits, and shares of the time. The top reason is a
+ * bucket of exit_reasons, or on kernels without that a statistic, unless more exits are in none.
  */
 #ifndef KVMSTAT_COLUMNS_H
 #define KVMSTAT_COLUMNS_H
@@ -65,10 +60,7 @@ struct columns {
 struct rates {
 	bool known[NUM_RATES];
 	double per_second[NUM_RATES];	/* 0 of what is not known */
-	/*
-	 * The reason for most exits, a name in the schema. NULL if there were none, or if
-	 * most were for reasons that are not counted: then these are top_per_second.
-	 */
+	/* The top reason; NULL: none, or with top_per_second one that is not counted. */
 	const char *top;
 	double top_per_second;
 	struct quantile_of quantile[NUM_QUANTILES];
@@ -91,10 +83,7 @@ static inline const char *rates_reason(const struct rates *rates)
 	return rates->top_per_second ? "other" : "-";
 }
 
-/*
- * What the schema of a VM's vCPUs has for the columns; it has to live as long as they
- * are used. Nothing is known without a schema.
- */
+/* Looks up what the schema of vCPUs has. It has to stay; NULL: nothing is known. */
 void columns_find(struct columns *columns, const struct statsfile_schema *schema);
 
 /* Whether it counts exits of one kind, or all of them. */

@@ -8,10 +8,7 @@
 
 #include "sources/lists.h"
 
-/*
- * NULL if it is not known. Where architectures describe the same name in other words,
- * those of the one that the program was built for.
- */
+/* NULL if it is not known. The architecture's own sentence comes first. */
 const char *describe_statistic(enum scope scope, const char *name);
 
 /* Of whichever scope: names are unique over both. NULL if it is not known. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a histogram tells: the bounds of its buckets, how many values it has counted,
- * and in which bucket the median and other percentiles are. Where in the bucket is not
- * known: a percentile is a range. Of one with named buckets, bounds and percentiles mean
- * nothing. Nor do they of an array, which else can be seen as one: by its parts.
+ * Buckets, their bounds, and percentiles, which are buckets, too. Named buckets and arrays have
+ * neither bounds nor percentiles.
  */
 #ifndef KVMSTAT_HISTOGRAM_H
 #define KVMSTAT_HISTOGRAM_H
@@ -37,9 +35,8 @@ struct histogram {
 struct histogram histogram_of(const struct statsfile_desc *desc, const uint64_t *values);
 
 /*
- * A bucket counts values from its lower bound up to, but not including, its upper
- * bound. The last one is open and has none. In the file's numbers; what is too large
- * for them is UINT64_MAX.
+ * A bucket counts values from its lower bound up to, but not including, its upper bound, in the
+ * file's numbers. The last one is open. What is too large is UINT64_MAX.
  */
 uint64_t bucket_lower(const struct statsfile_desc *desc, unsigned int bucket);
 uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket);
@@ -53,8 +50,8 @@ const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *d
 			unsigned int bucket);
 
 /*
- * The buckets in the order in which they are shown: from the lowest to the highest that is
- * not empty; of what has parts the fullest first, without empty ones. The caller frees them.
+ * The buckets to show: from the lowest to the highest that is not empty; of what has parts the
+ * fullest first, without empty ones. The caller frees them.
  */
 unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the threads of vCPUs spend their time with, in parts that add up to all of it.
- * A kernel with time by state tells them apart; of one that has it switched off, or counts
- * waits for a CPU alone, only these are known. Of others /proc has the time on a CPU, and
- * cannot tell what a thread does without one.
+ * Shares of the vCPU threads' time, which add up to all of it: from time by state, or from /proc,
+ * which knows the time on a CPU only.
  */
 #ifndef KVMSTAT_SHARES_H
 #define KVMSTAT_SHARES_H
@@ -54,7 +52,7 @@ void accounting_find(struct accounting *accounting, const struct statsfile_schem
 /* By the @values of a vCPU. */
 struct times times_of(const struct share_sources *sources, const uint64_t *values);
 
-/* What came in between, of one vCPU: its parts add up to the time in between. */
+/* Between two samples of one vCPU. */
 struct times times_between(const struct times *last, const struct times *now);
 
 void times_add(struct times *sum, const struct times *more);
@@ -67,8 +65,8 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 			const struct times *passed, uint64_t total_ns);
 
 /*
- * What the scheduler says of @threads that were there for @elapsed_ns, where KVM says nothing:
- * KVM and VMM are time on a CPU, and all that is neither that nor waited for one is SHARE_OFF.
+ * Of threads during @elapsed_ns, from /proc: KVM and VMM are time on a CPU, what is neither that
+ * nor a wait for one is SHARE_OFF.
  */
 struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
 				uint64_t elapsed_ns);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What is watched for: values of a statistic that grow by so much within a window, or whose
- * level comes to be so high. As it was asked for, as it is in the statistics of a VM, and
- * whether it has happened, for what the kernel does not watch itself.
- */
+/* What is watched for: growth of a statistic within a window, or a level that is reached. */
 #ifndef KVMSTAT_WATCH_H
 #define KVMSTAT_WATCH_H
 
@@ -35,25 +31,21 @@ struct watch_target {
 };
 
 /*
- * Finds it in the schemas, of which that of vCPUs may be NULL, as it is before there is one:
- * then @target->desc may be NULL, too. NULL or what is wrong, which the caller frees.
+ * Finds it in the schemas. Before there is a vCPU @vcpu is NULL; then @target->desc may be NULL,
+ * too. Returns NULL, or what is wrong, which the caller frees.
  */
 char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 		 struct statsfile_schema *vcpu, struct watch_target *target);
 
-/*
- * Whether the value is in the unit that KVM's lists have for the statistic, before there is a
- * VM that says so. NULL or what is wrong, which the caller frees.
- */
+/* Checks the unit of the value before there is a VM. Returns as watch_find(). */
 char *watch_check(const struct watch_rule *rule, const struct description *listed);
 
 /* Whether it is a level that is watched, and no growth. */
 bool watch_is_level(const struct watch_target *target);
 
-/* Looks in a window, so that what happens in as much time is seen whenever it begins. */
+/* Samples in a window. */
 #define WATCH_LOOKS 10
 
-/* One thing that is looked at: of the looks of the last window when it was, and the value. */
 struct watch_look {
 	uint64_t time_ns;
 	uint64_t value;
@@ -70,9 +62,8 @@ struct watched {
 void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*
- * Whether it has happened, and by how much: @growth of a level is the level itself. Of looks
- * that are more than a window apart it is what came in the average one, rounded up: so much, or
- * more, came in one of them.
+ * Whether it has happened, and by how much; of a level @growth is the level. If samples are more
+ * than a window apart it is the average window, rounded up: one of them grew by at least that.
  */
 bool watched_look(struct watched *watched, const struct watch_target *target,
 		  uint64_t window_ns, const struct watch_look *now, uint64_t *growth);

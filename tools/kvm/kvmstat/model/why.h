@@ -32,4 +32,20 @@ enum why why_of_vm(const struct tracked_vm *tracked);
 /* A number to sort by: the state, then the share of the time that decided it. */
 double why_rank(enum why why, const struct shares *shares);
 
+/* Exits by reason: those to KVM, and those that KVM passes on to the VMM. */
+struct exits {
+	struct exit_row {
+		const char *name;
+		uint64_t count;
+		uint64_t ns;		/* in KVM, until the guest or the VMM went on */
+	} *row;				/* the most expensive, or the most frequent, first */
+	size_t count;
+	uint64_t total, total_ns;
+	bool has_times;
+};
+
+/* In the last interval; the caller frees exits->row. Exits to the VMM have no times. */
+void exits_find(struct exits *exits, const struct tracked_vm *tracked);
+void exits_find_user(struct exits *exits, const struct tracked_vm *tracked);
+
 #endif /* KVMSTAT_WHY_H */

@@ -192,30 +192,13 @@ static int format_fraction(char text[FORMAT_SIZE], uint64_t value, int decimals)
 	return length;
 }
 
-/* False if the result does not fit. */
-static bool multiply(const struct statsfile_desc *desc, uint64_t *value)
-{
-	uint64_t base = statsfile_base(desc) == KVM_STATS_BASE_POW2 ? 2 : 10;
-	int i;
-
-	for (i = 0; *value && i < desc->exponent; i++) {
-		if (__builtin_mul_overflow(*value, base, value))
-			return false;
-	}
-	return true;
-}
-
 int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value)
 {
-	uint64_t scaled = value;
-
 	if (!desc->exponent || !is_base_known(desc))
 		return format_digits(text, value);
 	if (desc->exponent < 0 && desc->exponent >= -MAX_DECIMALS &&
 	    statsfile_base(desc) == KVM_STATS_BASE_POW10)
 		return format_fraction(text, value, -desc->exponent);
-	if (desc->exponent > 0 && multiply(desc, &scaled))
-		return format_digits(text, scaled);
 	return snprintf(text, FORMAT_SIZE, "%.17g", scale_value(desc, value));
 }
 
@@ -280,7 +263,7 @@ char *format_bar(uint64_t count, uint64_t highest, unsigned int width)
 	unsigned int length = count ? (double)count / highest * width + 0.5 : 0;
 	char *bar;
 
-	/* What was counted at all is seen. */
+	/* Draw at least one character. */
 	if (count && !length)
 		length = 1;
 	bar = xcalloc(length + 1, 1);

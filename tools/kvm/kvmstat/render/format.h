@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Numbers for people: a value in its unit, in few characters. Shared by all
- * renderers, so that they all say the same.
- */
+/* Numbers for people: a value in its unit, in few characters. */
 #ifndef KVMSTAT_FORMAT_H
 #define KVMSTAT_FORMAT_H
 
@@ -15,9 +12,8 @@
 #define FORMAT_SIZE 32
 
 /*
- * The value in its unit, with a prefix where it helps: "1.5 MiB", "20.3 ms". Plain
- * numbers are not rounded. Of histograms @value is a number of counted values, and
- * is plain too. What stands for something is the beginning of its name.
+ * The value in its unit: "1.5 MiB", "20.3 ms", or its name. Plain numbers are not rounded; of
+ * histograms @value is one.
  */
 void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
 
@@ -30,10 +26,7 @@ void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, doub
 /* The same of a number of events. */
 void format_count_rate(char text[FORMAT_SIZE], double rate);
 
-/*
- * The value in its unit for a program: with all digits, exactly if that is possible at
- * all. Returns their number.
- */
+/* The value in its unit with all digits, for a program. Returns their number. */
 int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
 
 /* The bound of a histogram's bucket, in its unit. */
@@ -42,11 +35,7 @@ void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 /* Whether format_value() says more of numbers than the file does. */
 bool is_scaled(const struct statsfile_desc *desc);
 
-/*
- * What the type and the unit are called: "log-hist", "seconds*10^-9", "-" for no
- * unit, "type-9" for one that is not known. Words without blanks. format_unit_name()
- * leaves out the scale.
- */
+/* Words: "log-hist", "seconds*10^-9", "-" for no unit, "type-9" for one that is not known. */
 void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a renderer can show. The commands call the one that the command line asks for,
- * so that all of them show the same.
- */
+/* What a renderer can show: text, JSON and CSV show the same. */
 #ifndef KVMSTAT_RENDER_H
 #define KVMSTAT_RENDER_H
 
@@ -19,12 +16,12 @@
 #include "sources/inventory.h"
 #include "sources/recording.h"
 
-/* Where it goes, and how many characters fit into a line of text; 0: any number. */
+/* A line has room for @width characters; 0: any number. */
 struct output {
 	FILE *file;
 	unsigned int width;
-	bool verbose;			/* of each statistic what it counts */
-	const regex_t *only;		/* statistics of which it fits the name; NULL: all */
+	bool verbose;			/* describe each statistic */
+	const regex_t *only;		/* statistics whose name it fits; NULL: all */
 	bool nonzero;			/* only those that are not 0 */
 	unsigned int num_shown;		/* private: blocks, or lines below the header */
 	unsigned int header;		/* private: which one that is */
@@ -51,13 +48,13 @@ struct subject {
 	const char *id;
 	enum scope scope;
 	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
-	uint64_t elapsed_ns;		/* of so long before that time alone; 0: of all time */
+	uint64_t elapsed_ns;		/* the interval before that time; 0: all time */
 	struct timespec time;		/* CLOCK_REALTIME */
-	const struct shares *shares;	/* of the vCPUs' time, or NULL: nobody has looked at it, */
-	uint64_t look_ns;		/* for so long */
+	const struct shares *shares;	/* of the vCPUs' time, or NULL, */
+	uint64_t look_ns;		/* during so long */
 };
 
-/* Something that was watched for has happened, or cannot happen any more. */
+/* What was watched for has happened, or cannot happen any more. */
 struct watch_event {
 	const struct tracked_vm *vm;
 	const struct watch_rule *rule;
@@ -69,10 +66,7 @@ struct watch_event {
 };
 
 struct renderer {
-	/*
-	 * Around all that a command shows which shows it once, in the first three and the
-	 * last three of these forms: in JSON it is one document then.
-	 */
+	/* Around what a command prints that prints once: in JSON it is one document. */
 	void (*begin)(struct output *output);
 	void (*end)(struct output *output);
 
@@ -89,14 +83,14 @@ struct renderer {
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group);
 
-	/* What stands in front of all histograms, if there are none as well; NULL: nothing. */
+	/* Before all histograms, also if there are none; NULL: nothing. */
 	void (*begin_histograms)(struct output *output);
 
 	/* One histogram. */
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
 
-	/* What stands in front of all events, if none comes as well; NULL: nothing. */
+	/* Before all events, also if none comes; NULL: nothing. */
 	void (*begin_events)(struct output *output, const struct watch_rule *rule,
 			     const struct watch_target *target);
 
@@ -106,7 +100,7 @@ struct renderer {
 	/* What was recorded. */
 	void (*recording)(struct output *output, const struct recording *recording);
 
-	/* What is wrong; NULL: as usual, see error_printer. */
+	/* NULL: as usual, see error_printer. */
 	void (*error)(const char *text);
 };
 
@@ -119,5 +113,14 @@ void json_prepare(void);
 
 /* The one to use. */
 extern const struct renderer *render;
+
+/* Why it is slow, in a sentence, and the figures behind it. */
+void render_why(struct output *output, const struct tracked_vm *vm);
+
+/* Its exits by reason, and those to its VMM. */
+void render_exits(struct output *output, const struct tracked_vm *vm);
+
+/* The sentence alone; the caller frees it. */
+char *why_sentence(const struct tracked_vm *vm);
 
 #endif /* KVMSTAT_RENDER_H */

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/exits.h"
 #include "model/why.h"
-#include "render/render_why.h"
+#include "render/render.h"
 #include "util/text.h"
 #include "util/util.h"
 

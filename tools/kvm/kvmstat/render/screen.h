@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A screen in memory: what would be on a terminal of that size. It is filled without
- * one, and so tested without one; what is put beside it is cut off.
+ * A screen in memory, what would be on a terminal of that size: the VMs of the host, or one VM with
+ * its vCPUs and the statistics that move, or help.
  */
 #ifndef KVMSTAT_SCREEN_H
 #define KVMSTAT_SCREEN_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <wchar.h>
 
+#include "render/view.h"
 #include "util/util.h"
 
 enum screen_style {
@@ -33,19 +34,9 @@ struct screen {
 	struct screen_cell *cell;
 };
 
-/* Blank, all of it. */
-void screen_clear(struct screen *screen, unsigned int lines, unsigned int columns);
 void screen_free(struct screen *screen);
 
-void screen_put(struct screen *screen, unsigned int line, unsigned int column,
-		wchar_t character, enum screen_style style);
-
-/* Returns the column behind the text. */
-__printf(5, 6)
-unsigned int screen_print(struct screen *screen, unsigned int line, unsigned int column,
-			  enum screen_style style, const char *format, ...);
-
-/* The whole line. */
-void screen_set_style(struct screen *screen, unsigned int line, enum screen_style style);
+/* Fills all of it; scrolls the view so that what is selected can be seen. */
+void render_screen(struct screen *screen, struct view *view);
 
 #endif /* KVMSTAT_SCREEN_H */

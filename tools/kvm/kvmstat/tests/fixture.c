@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "tap.h"
 #include "util/util.h"
 
 void fixture_set_up(struct fixture *fixture, const char *process_name,
@@ -59,6 +60,13 @@ void fixture_sample(struct fixture *fixture, uint64_t seconds)
 
 	if (model_sample(&fixture->tracked.model, seconds * NSEC_PER_SEC, false, &error))
 		abort();
+}
+
+void fixture_expect(struct fixture *fixture, const char *file, const char *name)
+{
+	fflush(fixture->output.file);
+	check_golden(file, name, fixture->text);
+	fixture_rewind(fixture);
 }
 
 void fixture_rewind(struct fixture *fixture)

@@ -31,6 +31,9 @@ void fixture_tear_down(struct fixture *fixture);
 
 void fixture_sample(struct fixture *fixture, uint64_t seconds);
 
+/* Compares what was rendered, see check_golden(), and forgets it. */
+void fixture_expect(struct fixture *fixture, const char *file, const char *name);
+
 /* Forgets what was rendered. */
 void fixture_rewind(struct fixture *fixture);
 

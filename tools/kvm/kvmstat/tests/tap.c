@@ -78,19 +78,22 @@ void check_golden(const char *name_of_file, const char *name, const char *found)
 {
 	char *path = xasprintf("%s/%s", getenv("GOLDEN") ?: "tests/golden", name_of_file);
 	FILE *file = fopen(path, !getenv("UPDATE") ? "r" : num_tests ? "a" : "w");
+	const char *newline = *found && found[strlen(found) - 1] != '\n' ? "\n" : "";
 	char *title = xasprintf("== %s\n", name), *begin, *end;
 	static char text[1 << 18];
 
 	memset(text, 0, sizeof(text));
 	if (file && getenv("UPDATE"))
-		fprintf(file, "%s%s", title, found);
+		fprintf(file, "%s%s%s", title, found, newline);
 	else if (!file || !fread(text, 1, sizeof(text) - 1, file))
 		printf("# cannot read %s\n", path);
 	begin = strstr(text, title);
 	begin = begin ? begin + strlen(title) : text + strlen(text);
-	end = strstr(begin, "\n== ");
+	end = strncmp(begin, "== ", 3) ? strstr(begin, "\n== ") : begin - 1;
 	if (end)
-		end[1] = '\0';
+		end[!*newline] = '\0';
+	else if (*newline && *begin)
+		begin[strlen(begin) - 1] = '\0';
 	check_text(getenv("UPDATE") ? begin : found, begin, name);
 	if (file)
 		fclose(file);

@@ -3,6 +3,7 @@
  * The columns: what counts in each on architectures that count differently.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "image.h"
 #include "model/columns.h"
@@ -107,162 +108,104 @@ static const struct image_stat strange_durations[] = {
 	{},
 };
 
-struct result {
-	struct rates rates;
-	char top[IMAGE_NAME_SIZE];	/* the name is the schema's */
+/* What was counted in half a second, so that an expectation of 2 is a count of 1. */
+static const struct {
+	const char *name;
+	const struct image_stat *stats;
+	uint64_t delta[MAX_VALUES];
+	const char *expected;		/* exits, halts, injections, the top reason and its rate */
+} cases[] = {
+	{ "x86: halts without polls, MMIO says more than page fault", x86_stats,
+	  { 60, 60, 100, 20, 5, 2, 1000, 90, }, "200 40 14 mmio_exits 120", },
+	{ "x86: most are page faults", x86_stats, { 45, 40, 100, 20, }, "200 40 0 pf_taken 90", },
+	{ "x86: no reason if more exits are not counted under any", x86_stats,
+	  { 30, 30, 100, 20, }, "200 40 0 none 100", },
+	{ "x86: 5 percent are no reason", x86_stats, { 0, 0, 100, 5, }, "200 10 0 none 190", },
+	{ "x86: nothing moved", x86_stats, {}, "0 0 0 none 0", },
+	{ "reasons: the one that has a name and most exits", reason_stats,
+	  { 10, 9, 9, 3, 5, 9, 2, 9, }, "20 - - page_fault 10", },
+	{ "reasons: of two with the same count the first", reason_stats,
+	  { 8, 0, 0, 4, 4, }, "16 - - io 8", },
+	{ "reasons: the last bucket with a name", reason_stats,
+	  { 1, 0, 0, 0, 0, 0, 1, }, "2 - - other 2", },
+	{ "reasons: nothing else is one", reason_stats, { 10, 9, 9, }, "20 - - none 0", },
+	{ "reasons without names: as if they were not there", nameless_stats,
+	  { 4, 2, 3, 4, 0, }, "8 - - io_exits 4", },
+	{ "arm64: halts are WFI, injections are not counted", arm64_stats,
+	  { 7, 4, }, "14 8 - wfi_exit_stat 8", },
+	{ "s390: sums of intercepts and deliveries", s390_stats,
+	  { 50, 4, 3, 2, 1, 1, }, "14 4 4 exit_instruction 8", },
+	{ "powerpc: no reason is added, halts polled or blocked", powerpc_stats,
+	  { 10, 6, 1, 2, 3, 4, }, "20 20 - syscall_exits 12", },
+	{ "other statistics: nothing is known", other_stats, { 1, 1, }, "- - - none 0", },
 };
 
-/* What was counted in half a second: an expectation of 2 is a count of 1. */
-static struct result rates_of(const struct image_stat *stats, const uint64_t delta[MAX_VALUES])
+static void columns_of(struct rates *rates, const struct statsfile *file, const uint64_t *delta)
 {
-	struct image image = image_build_ext("kvm-1/vcpu-0", stats, NULL, 0);
-	struct statsfile file = image_open(&image);
 	struct columns columns;
-	struct result result;
 
-	columns_find(&columns, file.schema);
-	columns_rates(&columns, delta, NSEC_PER_SEC / 2, &result.rates);
-	snprintf(result.top, sizeof(result.top), "%s",
-		 result.rates.top ? result.rates.top : "none");
+	columns_find(&columns, file->schema);
+	columns_rates(&columns, delta, NSEC_PER_SEC / 2, rates);
+}
+
+static void test_rates(size_t index)
+{
+	struct image image = image_build_ext("kvm-1/vcpu-0", cases[index].stats, NULL, 0);
+	struct statsfile file = image_open(&image);
+	char found[128] = "";
+	struct rates rates;
+	enum rate rate;
+
+	columns_of(&rates, &file, cases[index].delta);
+	for (rate = 0; rate < NUM_RATES; rate++)
+		sprintf(found + strlen(found), rates.known[rate] ? "%g " : "- ",
+			rates.per_second[rate]);
+	sprintf(found + strlen(found), "%s %g", rates.top ?: "none", rates.top_per_second);
+	check_text(found, cases[index].expected, cases[index].name);
 	statsfile_close(&file);
 	image_free(&image);
-	return result;
-}
-
-static bool is_rate(const struct result *result, enum rate rate, double per_second)
-{
-	return result->rates.known[rate] && result->rates.per_second[rate] == per_second;
-}
-
-static void test_x86(void)
-{
-	struct result result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) {
-		60, 60, 100, 20, 5, 2, 1000, 90,
-	});
-
-	check(is_rate(&result, RATE_EXITS, 200), "x86: exits");
-	check(is_rate(&result, RATE_HALTS, 40), "x86: halts, not those that polled once more");
-	check(is_rate(&result, RATE_INJECTIONS, 14), "x86: injections are interrupts and NMIs");
-	check_text(result.top, "mmio_exits", "x86: MMIO says more than page fault");
-	check(result.rates.top_per_second == 120, "x86: rate of the top reason");
-	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) { 45, 40, 100, 20, });
-	check_text(result.top, "pf_taken", "x86: most are page faults");
-	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) { 30, 30, 100, 20, });
-	check_text(result.top, "none", "x86: no reason if more exits are not counted under any");
-	check(result.rates.top_per_second == 100, "x86: these are not counted twice");
-	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) { 0, 0, 100, 5, });
-	check_text(result.top, "none", "x86: 5 percent are no reason");
-	result = rates_of(x86_stats, (const uint64_t[MAX_VALUES]) {});
-	check_text(result.top, "none", "nothing moved: no reason");
-	check(is_rate(&result, RATE_EXITS, 0), "nothing moved: 0 exits");
-}
-
-static void test_reasons(void)
-{
-	struct result result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) {
-		10, 9, 9, 3, 5, 9, 2, 9,
-	});
-
-	check_text(result.top, "page_fault", "reasons: the one that has a name and most exits");
-	check(result.rates.top_per_second == 10, "reasons: its rate");
-	check(is_rate(&result, RATE_EXITS, 20), "reasons: are added to no exits");
-	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 8, 0, 0, 4, 4, });
-	check_text(result.top, "io", "reasons: of two with the same count the first");
-	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 1, 0, 0, 0, 0, 0, 1, });
-	check_text(result.top, "other", "reasons: the last bucket with a name");
-	result = rates_of(reason_stats, (const uint64_t[MAX_VALUES]) { 10, 9, 9, });
-	check_text(result.top, "none", "reasons: nothing else is one");
-	result = rates_of(nameless_stats, (const uint64_t[MAX_VALUES]) { 4, 2, 3, 4, 0, });
-	check_text(result.top, "io_exits", "reasons without names: as if they were not there");
-}
-
-static void test_arm64(void)
-{
-	struct result result = rates_of(arm64_stats, (const uint64_t[MAX_VALUES]) { 7, 4, });
-
-	check(is_rate(&result, RATE_EXITS, 14), "arm64: exits");
-	check(is_rate(&result, RATE_HALTS, 8), "arm64: halts are WFI");
-	check(!result.rates.known[RATE_INJECTIONS], "arm64: injections are not counted");
-	check_text(result.top, "wfi_exit_stat", "arm64: top reason");
-}
-
-static void test_s390(void)
-{
-	struct result result = rates_of(s390_stats, (const uint64_t[MAX_VALUES]) {
-		50, 4, 3, 2, 1, 1,
-	});
-
-	check(is_rate(&result, RATE_EXITS, 14), "s390: exits are the sum of intercepts");
-	check(is_rate(&result, RATE_HALTS, 4), "s390: halts are waits");
-	check(is_rate(&result, RATE_INJECTIONS, 4), "s390: injections are deliveries");
-	check_text(result.top, "exit_instruction", "s390: top reason");
-}
-
-static void test_powerpc(void)
-{
-	struct result result = rates_of(powerpc_stats, (const uint64_t[MAX_VALUES]) {
-		10, 6, 1, 2, 3, 4,
-	});
-
-	check(is_rate(&result, RATE_EXITS, 20), "powerpc: exits, no reason is added");
-	check(is_rate(&result, RATE_HALTS, 20), "powerpc: halts that polled, halts that blocked");
-}
-
-static bool is_quantile(const struct result *result, enum quantile quantile, unsigned int bucket)
-{
-	const struct quantile_of *found = &result->rates.quantile[quantile];
-
-	return found->known && found->bucket == bucket;
 }
 
 static void test_quantiles(void)
 {
-	struct result result = rates_of(duration_stats, (const uint64_t[MAX_VALUES]) {
-		9, 0, 50, 48, 2, 0, 0, 0,
-	});
-	const struct rates *rates = &result.rates;
-	struct quantile_of other = { .known = true, };
-
-	check(is_quantile(&result, QUANTILE_READY, 3), "quantiles: 99 of 100 waits");
-	check(!rates->quantile[QUANTILE_EXIT].known, "quantiles: there was no exit");
-	check(quantile_rank(&other) > quantile_rank(&rates->quantile[QUANTILE_EXIT]),
-	      "quantiles: in their order");
-	result = rates_of(duration_stats, (const uint64_t[MAX_VALUES]) {
-		9, 0, 0, 0, 0, 1, 98, 1,
-	});
-	check(is_quantile(&result, QUANTILE_EXIT, 1), "quantiles: of exits");
-	result = rates_of(strange_durations, (const uint64_t[MAX_VALUES]) { 1, 1, 1, 1, 1, });
-	check(!rates->quantile[QUANTILE_READY].desc && !rates->quantile[QUANTILE_EXIT].desc,
-	      "quantiles: of nothing else");
-}
-
-static void test_unknown(void)
-{
-	struct result result = rates_of(other_stats, (const uint64_t[MAX_VALUES]) { 1, 1, });
-	struct columns columns;
+	static const uint64_t waits[MAX_VALUES] = { 9, 0, 50, 48, 2, };
+	static const uint64_t exits[MAX_VALUES] = { 9, 0, 0, 0, 0, 1, 98, 1, };
+	struct image image = image_build_ext("kvm-1/vcpu-0", duration_stats, NULL, 0);
+	struct image others = image_build_ext("kvm-1/vcpu-0", strange_durations, NULL, 0);
+	struct statsfile file = image_open(&image), other = image_open(&others);
+	const struct quantile_of known = { .known = true, };
 	struct rates rates;
-	enum rate rate;
 
-	for (rate = 0; rate < NUM_RATES; rate++)
-		check(!result.rates.known[rate], "other statistics: rate %d is not known", rate);
-	check_text(result.top, "none", "other statistics: no reason");
-
-	columns_find(&columns, NULL);
-	columns_rates(&columns, NULL, NSEC_PER_SEC, &rates);
-	check(!rates.known[RATE_EXITS] && !rates.top, "no schema: nothing is known");
-	columns_find(&columns, NULL);
-	columns_rates(&columns, NULL, 0, &rates);
-	check(rates.per_second[RATE_EXITS] == 0, "no time has passed: 0");
+	columns_of(&rates, &file, waits);
+	check(rates.quantile[QUANTILE_READY].bucket == 3, "quantiles: 99 of 100 waits");
+	check(!rates.quantile[QUANTILE_EXIT].known, "quantiles: there was no exit");
+	check(quantile_rank(&known) > quantile_rank(&rates.quantile[QUANTILE_EXIT]),
+	      "quantiles: in their order");
+	columns_of(&rates, &file, exits);
+	check(rates.quantile[QUANTILE_EXIT].bucket == 1, "quantiles: of exits");
+	columns_of(&rates, &other, waits);
+	check(!rates.quantile[QUANTILE_READY].desc && !rates.quantile[QUANTILE_EXIT].desc,
+	      "quantiles: of nothing else");
+	statsfile_close(&file);
+	statsfile_close(&other);
+	image_free(&image);
+	image_free(&others);
 }
 
 int main(void)
 {
-	test_x86();
-	test_reasons();
-	test_arm64();
-	test_s390();
-	test_powerpc();
+	const struct statsfile none = {};
+	struct columns columns;
+	struct rates rates;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		test_rates(i);
 	test_quantiles();
-	test_unknown();
+	columns_of(&rates, &none, NULL);
+	check(!rates.known[RATE_EXITS] && !rates.top, "no schema: nothing is known");
+	columns_find(&columns, NULL);
+	columns_rates(&columns, NULL, 0, &rates);
+	check(rates.per_second[RATE_EXITS] == 0, "no time has passed: 0");
 	return tap_end();
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "tap.h"
 #include "util/clock.h"
 #include "util/util.h"
@@ -132,7 +132,9 @@ static void draw_vms(void)
 		},
 	};
 	struct tracked_vm running = fixture.tracked, by_proc = fixture.closed;
-	struct tracked_vm ended = { .pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm", };
+	struct tracked_vm ended = {
+		.pid = 8, .name = "b", .id = "-", .ended = true, .source = "vmm",
+	};
 	const struct tracked_vm *vm[] = { &running, &by_proc, &fixture.closed, &ended, };
 
 	running.rates = rates;
@@ -234,10 +236,9 @@ static void draw_recording(void)
 		{ .real_ns = 1234567890000000000, .monotonic_ns = 5, },
 		{ .real_ns = 1234567892000000000, .monotonic_ns = 2000000005, },
 	};
-	char host[] = "host", release[] = "6.1", machine[] = "x86_64", version[] = "0.1";
 	struct recording recording = {
-		.host = { .name = host, .release = release, .machine = machine,
-			  .version = version, .interval_ns = NSEC_PER_SEC, },
+		.host = { .name = "host", .release = "6.1", .machine = "x86_64",
+			  .version = "0.1", .interval_ns = NSEC_PER_SEC, },
 		.sample = sample, .num_samples = ARRAY_SIZE(sample),
 	};
 

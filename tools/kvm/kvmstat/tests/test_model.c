@@ -181,53 +181,42 @@ static void test_gauges(void)
 	tear_down(&fixture);
 }
 
-static void check_kind(const struct statsfile_desc *desc, bool enumeration, bool quantity,
-		       bool array, const char *name)
-{
-	struct group one = { .num_members = 1, }, two = { .num_members = 2, };
-
-	check(is_enumeration(desc) == enumeration, "kinds: %s: an enumeration or not", name);
-	check(is_quantity(desc) == quantity, "kinds: %s: a quantity or not", name);
-	check(is_array(desc) == array, "kinds: %s: an array or not", name);
-	check(group_shows(&one, desc) && group_shows(&two, desc) == quantity,
-	      "kinds: %s: of two vCPUs it is shown if it has a sum", name);
-}
-
 static void test_kinds(void)
 {
 	static const struct statsfile_value_name names[] = { { 0, "guest", }, { 2, "host", }, };
-	struct statsfile_desc desc = {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.size = 1,
-		.num_value_names = 2,
-		.value_names = names,
+	static const struct {
+		struct statsfile_desc desc;
+		bool enumeration, quantity, array;
+	} cases[] = {
+		{ { "state", KVM_STATS_TYPE_INSTANT, 0, 1, 0, 0, 2, names, }, true, false, false, },
+		{ { "states", KVM_STATS_TYPE_INSTANT, 0, 2, 0, 0, 2, names, }, false, true, true, },
+		{ { "state_since_ns", KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS, -9, 1,
+		    0, 0, 0, NULL, }, false, false, false, },
+		{ { "_since_ns", KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS, -9, 1,
+		    0, 0, 0, NULL, }, false, true, false, },
+		{ { "halt_poll_ns", KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS, -9, 1,
+		    0, 0, 0, NULL, }, false, true, false, },
+		{ { "count_since_ns", KVM_STATS_UNIT_SECONDS, -9, 1, 0, 0, 0, NULL, },
+		  false, true, false, },
 	};
+	const struct group one = { .num_members = 1, }, two = { .num_members = 2, };
+	struct statsfile_desc array = cases[1].desc;
 	const uint64_t values[] = { 5, 7, };
+	size_t i;
 
-	check_kind(&desc, true, false, false, "names");
-	check_text(enumerated_name(&desc, 2), "host", "kinds: what a value stands for");
-	check(!enumerated_name(&desc, 1), "kinds: or nothing");
-	desc.size = 2;
-	check_kind(&desc, false, true, true, "array with names");
-	check(has_parts(&desc) && !enumerated_name(&desc, 0), "kinds: an array has parts");
-	check_number(group_total(&desc, values), 12, "kinds: an array's total is its sum");
-	desc.flags = KVM_STATS_TYPE_PEAK;
-	check_number(group_total(&desc, values), 7, "kinds: of peaks the highest");
-	desc = (struct statsfile_desc) {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.size = 1,
-	};
-	check_kind(&desc, false, false, false, "moment");
-	desc.name = "_since_ns";
-	check_kind(&desc, false, true, false, "nothing has begun");
-	desc.name = "halt_poll_ns";
-	check_kind(&desc, false, true, false, "length of time");
-	desc.name = "state_since_ns";
-	desc.flags = KVM_STATS_UNIT_SECONDS;
-	check_kind(&desc, false, true, false, "time that is counted");
-	check(!has_parts(&desc), "kinds: a scalar has no parts");
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(is_enumeration(&cases[i].desc) == cases[i].enumeration &&
+		      is_quantity(&cases[i].desc) == cases[i].quantity &&
+		      is_array(&cases[i].desc) == cases[i].array &&
+		      has_parts(&cases[i].desc) == cases[i].array &&
+		      group_shows(&one, &cases[i].desc) &&
+		      group_shows(&two, &cases[i].desc) == cases[i].quantity,
+		      "kinds: %s", cases[i].desc.name);
+	check_text(enumerated_name(&cases[0].desc, 2), "host", "kinds: what a value stands for");
+	check(!enumerated_name(&cases[0].desc, 1) && !enumerated_name(&array, 0), "kinds: or nothing");
+	check_number(group_total(&array, values), 12, "kinds: an array's total is its sum");
+	array.flags = KVM_STATS_TYPE_PEAK;
+	check_number(group_total(&array, values), 7, "kinds: of peaks the highest");
 }
 
 static void test_histograms(void)

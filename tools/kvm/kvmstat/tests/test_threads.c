@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "model/threads.h"
+#include "model/tracker.h"
 #include "tap.h"
 #include "util/util.h"
 

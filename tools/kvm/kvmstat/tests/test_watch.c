@@ -26,54 +26,47 @@
 #include "util/quantity.h"
 #include "util/util.h"
 
-/* Quantities */
-
-static void check_quantity(const char *text, enum quantity_kind kind, int base, int exponent,
-			   uint64_t expected)
-{
-	const struct quantity_scale scale = { .base = base, .exponent = exponent, };
-	uint64_t number = 0;
-	const char *error = parse_quantity(text, kind, &scale, &number);
-
-	check(!error, "'%s' is one: %s", text, error ? error : "");
-	check_number(number, expected, text);
-}
-
-static void check_no_quantity(const char *text, enum quantity_kind kind)
-{
-	const struct quantity_scale scale = { .base = 10, .exponent = -9, };
-	uint64_t number;
-
-	check(parse_quantity(text, kind, &scale, &number), "'%s' is none", text);
-}
-
 static void test_quantities(void)
 {
-	static const char * const wrong[] = {
-		"", " 1", "1 ", "-1", "+1", "1.", ".5", "1..2", "0x10", "1e3", "inf", "1k", "1,5",
-		"1.5",
+	static const struct {
+		const char *text;
+		enum quantity_kind kind;
+		struct quantity_scale scale;
+		uint64_t expected;
+	} cases[] = {
+		{ "8ms", QUANTITY_TIME, { 10, -9, }, 8000000, },
+		{ "8.4ms", QUANTITY_TIME, { 10, -9, }, 8400000, },
+		{ "0.1s", QUANTITY_TIME, { 10, -9, }, 100000000, },
+		{ "1ns", QUANTITY_TIME, { 10, -9, }, 1, },
+		{ "1500us", QUANTITY_TIME, { 10, -6, }, 1500, },
+		{ "18446744073709551615ns", QUANTITY_TIME, { 10, -9, }, UINT64_MAX, },
+		{ "1.5MiB", QUANTITY_BYTES, { 10, 0, }, 3 << 19, },
+		{ "64KiB", QUANTITY_BYTES, { 2, 10, }, 64, },
+		{ "12", QUANTITY_BYTES, { 2, 2, }, 3, },
+		{ "0", QUANTITY_COUNT, { 10, 0, }, 0, },
+		{ "9007199254740993", QUANTITY_COUNT, { 10, 0, }, 9007199254740993, },
+		{ "18446744073709551615", QUANTITY_COUNT, { 10, 0, }, UINT64_MAX, },
 	};
+	static const struct {
+		const char *text;
+		enum quantity_kind kind;
+	} wrong[] = {
+		{ "", 0, }, { " 1", 0, }, { "1 ", 0, }, { "-1", 0, }, { "+1", 0, }, { "1.", 0, },
+		{ ".5", 0, }, { "1..2", 0, }, { "0x10", 0, }, { "1e3", 0, }, { "inf", 0, },
+		{ "1k", 0, }, { "1,5", 0, }, { "1.5", 0, }, { "18446744073709551616", 0, },
+		{ "1", QUANTITY_TIME, }, { "1m", QUANTITY_TIME, },
+		{ "18446744074s", QUANTITY_TIME, }, { "1ms", QUANTITY_BYTES, },
+	};
+	const struct quantity_scale nanoseconds = { .base = 10, .exponent = -9, };
+	uint64_t number;
 	size_t i;
 
-	check_quantity("8ms", QUANTITY_TIME, 10, -9, 8000000);
-	check_quantity("8.4ms", QUANTITY_TIME, 10, -9, 8400000);
-	check_quantity("0.1s", QUANTITY_TIME, 10, -9, 100000000);
-	check_quantity("1ns", QUANTITY_TIME, 10, -9, 1);
-	check_quantity("1500us", QUANTITY_TIME, 10, -6, 1500);
-	check_quantity("18446744073709551615ns", QUANTITY_TIME, 10, -9, UINT64_MAX);
-	check_quantity("1.5MiB", QUANTITY_BYTES, 10, 0, 3 << 19);
-	check_quantity("64KiB", QUANTITY_BYTES, 2, 10, 64);
-	check_quantity("12", QUANTITY_BYTES, 2, 2, 3);
-	check_quantity("0", QUANTITY_COUNT, 10, 0, 0);
-	check_quantity("9007199254740993", QUANTITY_COUNT, 10, 0, 9007199254740993);
-	check_quantity("18446744073709551615", QUANTITY_COUNT, 10, 0, UINT64_MAX);
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check(!parse_quantity(cases[i].text, cases[i].kind, &cases[i].scale, &number) &&
+		      number == cases[i].expected, "quantity %s", cases[i].text);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
-		check_no_quantity(wrong[i], QUANTITY_COUNT);
-	check_no_quantity("1", QUANTITY_TIME);
-	check_no_quantity("1m", QUANTITY_TIME);
-	check_no_quantity("1ms", QUANTITY_BYTES);
-	check_no_quantity("18446744073709551616", QUANTITY_COUNT);
-	check_no_quantity("18446744074s", QUANTITY_TIME);
+		check(parse_quantity(wrong[i].text, wrong[i].kind, &nanoseconds, &number),
+		      "'%s' is none", wrong[i].text);
 }
 
 /* What is asked for */
@@ -128,65 +121,61 @@ static char *find(const char *name, const char *value, bool or_equal, struct wat
 	return watch_find(&rule, vm_file.schema, vcpu_file.schema, target);
 }
 
-static void check_found(const char *name, const char *value, unsigned int first,
-			unsigned int count, uint64_t threshold)
-{
-	struct watch_target target;
-	char *error = find(name, value, true, &target);
-
-	check(!error && target.desc, "%s >= %s is known: %s", name, value, error ? error : "");
-	check(!error && target.first == first && target.count == count &&
-	      target.threshold == threshold, "%s >= %s: values %u to %u, threshold %llu", name,
-	      value, target.first, target.first + target.count - 1,
-	      (unsigned long long)target.threshold);
-	free(error);
-}
-
-static void check_not_found(const char *name, const char *value, const char *expected)
-{
-	struct watch_target target;
-	char *error = find(name, value, true, &target);
-
-	check_text(error ? error : "", expected, name);
-	check(!target.desc, "%s: nothing to be watched", name);
-	free(error);
-}
-
 static void test_find(void)
 {
+	static const struct {
+		const char *name, *value;
+		unsigned int first, count;
+		uint64_t threshold;
+		const char *error;
+	} cases[] = {
+		{ "exits", "5", 0, 1, 5, NULL, },
+		{ "flushes", "1", 0, 1, 1, NULL, },
+		{ "waited_ns", "8ms", 0, 1, 8000000, NULL, },
+		{ "exit_reasons", "5", 0, 4, 5, NULL, },
+		{ "exit_reasons:hlt", "5", 0, 1, 5, NULL, },
+		{ "exit_reasons:other", "5", 3, 1, 5, NULL, },
+		{ "exit_reasons:2", "5", 2, 1, 5, NULL, },
+		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: nearest, so that both ways to say it are one. */
+		{ "wait_hist:8ms-", "5", 24, 8, 5, NULL, },
+		{ "wait_hist:8.4ms-", "5", 24, 8, 5, NULL, },
+		{ "wait_hist:6.2ms-", "5", 23, 9, 5, NULL, },
+		{ "wait_hist:6.3ms-", "5", 24, 8, 5, NULL, },
+		{ "wait_hist:4.2ms-8.4ms", "5", 23, 1, 5, NULL, },
+		{ "wait_hist:-8.4ms", "5", 0, 24, 5, NULL, },
+		{ "wait_hist:0ns-", "5", 0, 32, 5, NULL, },
+		{ "wait_hist:1.1s-", "5", 31, 1, 5, NULL, },
+		{ "size_hist:64-", "5", 1, 3, 5, NULL, },
+		{ "size_hist:64B-128B", "5", 1, 1, 5, NULL, },
+		{ "wait_hist:10s-", "5", 0, 0, 0,
+		  "wait_hist has no buckets 10s-: kvmstat hist shows those that it has", },
+		{ "wait_hist:8ms-8ms", "5", 0, 0, 0,
+		  "wait_hist has no buckets 8ms-8ms: kvmstat hist shows those that it has", },
+		{ "wait_hist:8ms-1ms", "5", 0, 0, 0,
+		  "wait_hist has no buckets 8ms-1ms: kvmstat hist shows those that it has", },
+		{ "wait_hist:x-", "5", 0, 0, 0, "'x' needs a unit: ns, us, ms or s", },
+		{ "exit_reasons:4", "5", 0, 0, 0,
+		  "exit_reasons has no part '4': kvmstat show has those that it has", },
+		{ "exit_reasons:", "5", 0, 0, 0,
+		  "exit_reasons has no part '': kvmstat show has those that it has", },
+		{ "exits:1", "5", 0, 0, 0, "exits has no parts", },
+		{ "state", "1", 0, 0, 0, "state is no quantity", },
+		{ "exit", "1", 0, 0, 0, "there is no statistic 'exit'", },
+		{ "exits", "0", 0, 0, 0, "everything is '>=' 0", },
+	};
 	struct watch_target target;
+	char *error;
+	size_t i;
 
-	check_found("exits", "5", 0, 1, 5);
-	check_found("flushes", "1", 0, 1, 1);
-	check_found("waited_ns", "8ms", 0, 1, 8000000);
-	check_found("exit_reasons", "5", 0, 4, 5);
-	check_found("exit_reasons:hlt", "5", 0, 1, 5);
-	check_found("exit_reasons:other", "5", 3, 1, 5);
-	check_found("exit_reasons:2", "5", 2, 1, 5);
-	/* 2^23 ns are 8.4 ms, 2^22 are 4.2: nearest, so that both ways to say it are one. */
-	check_found("wait_hist:8ms-", "5", 24, 8, 5);
-	check_found("wait_hist:8.4ms-", "5", 24, 8, 5);
-	check_found("wait_hist:6.2ms-", "5", 23, 9, 5);
-	check_found("wait_hist:6.3ms-", "5", 24, 8, 5);
-	check_found("wait_hist:4.2ms-8.4ms", "5", 23, 1, 5);
-	check_found("wait_hist:-8.4ms", "5", 0, 24, 5);
-	check_found("wait_hist:0ns-", "5", 0, 32, 5);
-	check_found("wait_hist:1.1s-", "5", 31, 1, 5);
-	check_found("size_hist:64-", "5", 1, 3, 5);
-	check_found("size_hist:64B-128B", "5", 1, 1, 5);
-	check_not_found("wait_hist:10s-", "5",
-			"wait_hist has no buckets 10s-: kvmstat hist shows those that it has");
-	check_not_found("wait_hist:8ms-8ms", "5",
-			"wait_hist has no buckets 8ms-8ms: kvmstat hist shows those that it has");
-	check_not_found("wait_hist:x-", "5", "'x' needs a unit: ns, us, ms or s");
-	check_not_found("exit_reasons:4", "5",
-			"exit_reasons has no part '4': kvmstat show has those that it has");
-	check_not_found("exit_reasons:", "5",
-			"exit_reasons has no part '': kvmstat show has those that it has");
-	check_not_found("exits:1", "5", "exits has no parts");
-	check_not_found("state", "1", "state is no quantity");
-	check_not_found("exit", "1", "there is no statistic 'exit'");
-	check_not_found("exits", "0", "everything is '>=' 0");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		error = find(cases[i].name, cases[i].value, true, &target);
+		check_text(error ?: "", cases[i].error ?: "", cases[i].name);
+		check(!target.desc == !!cases[i].error &&
+		      (error || (target.first == cases[i].first && target.count == cases[i].count &&
+				 target.threshold == cases[i].threshold)),
+		      "%s >= %s: its values", cases[i].name, cases[i].value);
+		free(error);
+	}
 	free(find("exits", "5", false, &target));
 	check_number(target.threshold, 6, "more than 5 are 6");
 	free(find("exits", "0", false, &target));
@@ -419,9 +408,8 @@ static void test_no_statistics(void)
 	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
 				     .vcpu_stats = other_stats, .vcpus = 1, };
 	guests[1] = (struct guest) { .pid = 20, .name = "closed", .vm_stats = vm_stats,
-				     .vcpu_stats = vcpu_stats, .vcpus = 1, .sum = 5, };
+				     .vcpu_stats = vcpu_stats, .vcpus = 1, .closed = true, };
 	guests_start();
-	guests_debugfs_err = -EACCES;
 	last_tick = 100;
 	on_tick = NULL;
 	time_source = &test_time;
@@ -438,11 +426,10 @@ static void test_no_statistics(void)
 		     "what was asked for is wrong, and nothing else is said");
 	check_number(status, STATUS_USAGE, "what was asked for is wrong: status");
 	guests[0].dead = true;
-	guests_debugfs_err = 0;
+	guests[1].closed = false;
 	on_tick = bring_up;
 	check_events(&guests_host, "watch exits > 4",
 		     "exits of each vCPU: more than 4 within 1 s\n"
-		     "kvmstat: pid 20 (closed): its statistics are debugfs' sums of all vCPUs\n"
 		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
 		     "one that comes and cannot be watched");
 	check_number(tick, last_tick, "one that comes and cannot be watched: it goes on");

@@ -479,10 +479,9 @@ TEST_F(mmu, write_to_a_dirty_logged_page_counts_as_fast_fault)
 		.slot = AREA_SLOT,
 		.dirty_bitmap = dirty,
 	};
-	/* The TDP MMU of 5.10 has no fast path. */
 	struct faults fast = {
 		.fixed = TOUCHED,
-		.fast = self->m.mmu == TDP ? 0 : TOUCHED,
+		.fast = TOUCHED,
 	};
 
 	if (cpu_logs_dirty_pages())

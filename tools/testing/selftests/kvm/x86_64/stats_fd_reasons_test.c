@@ -113,40 +113,77 @@ TEST_F(nested, runs_that_the_cpu_refuses_count_for_entry_failure)
 /* An instruction that exits, and its reason. */
 struct entry {
 	const char *reason, *code, *end;
-	int intercept;			/* of L2, which L1 sets */
+	int intercept;			/* of L2, which L1 sets on AMD */
+	__u32 primary, secondary;	/* controls that L1 sets on Intel */
 };
 
-#define L1_CODE(name, text)						\
+#define L1_ENTRY(name, text)						\
 	STATS_GUEST_CODE(name, text "\n1:	outb %al, $0x44\n	jmp 1b\n")
-#define L1_EXIT(_reason, name)	{ .reason = _reason, .code = name, .end = name##_end }
+#define ENTRY(_reason, name, ...)					\
+	{ .reason = _reason, .code = name, .end = name##_end, ##__VA_ARGS__ }
 
-L1_CODE(l1_vmload, "vmload %rax");
-L1_CODE(l1_vmsave, "vmsave %rax");
-L1_CODE(l1_invlpga, "invlpga %rax, %ecx");
-L1_CODE(l1_invd, "invd");
-L1_CODE(l1_rdpmc, "rdpmc");
-L1_CODE(l1_monitor, "monitor %rax, %ecx, %edx");
-L1_CODE(l1_mwait, "mwait %eax, %ecx");
+L1_ENTRY(l1_vmload, "vmload %rax");
+L1_ENTRY(l1_vmsave, "vmsave %rax");
+L1_ENTRY(l1_invlpga, "invlpga %rax, %ecx");
+L1_ENTRY(l1_invd, "invd");
+L1_ENTRY(l1_rdpmc, "rdpmc");
+L1_ENTRY(l1_monitor, "monitor %rax, %ecx, %edx");
+L1_ENTRY(l1_mwait, "mwait %eax, %ecx");
+L1_ENTRY(l1_xsetbv, "mov $1, %eax\n	xsetbv");
+L1_ENTRY(l1_vmptrst, "vmptrst -8(%rsp)");
+L1_ENTRY(l1_invept, "invept -16(%rsp), %rcx");
+L1_ENTRY(l1_invvpid, "invvpid -16(%rsp), %rcx");
 
 static const struct entry svm_entries_of_l1[] = {
-	L1_EXIT("vm_insn", l1_vmload),
-	L1_EXIT("vm_insn", l1_vmsave),
-	L1_EXIT("invlpg", l1_invlpga),
-	L1_EXIT("wbinvd", l1_invd),
-	L1_EXIT("rdpmc", l1_rdpmc),
+	ENTRY("vm_insn", l1_vmload),
+	ENTRY("vm_insn", l1_vmsave),
+	ENTRY("invlpg", l1_invlpga),
+	ENTRY("wbinvd", l1_invd),
+	ENTRY("rdpmc", l1_rdpmc),
+	{ }
 };
 
-#define CPUID_MONITOR		0x8	/* in leaf 1, ECX */
+#define CPU_BASED_INVLPG_EXITING	0x00000200
+#define CPU_BASED_RDPMC_EXITING		0x00000800
+#define CPU_BASED_RDTSC_EXITING		0x00001000
+#define CPU_BASED_MONITOR_TRAP		0x08000000
+#define CPU_BASED_PAUSE_EXITING		0x40000000
+#define SECONDARY_EXEC_DESC		0x00000004
+#define SECONDARY_EXEC_ENABLE_RDTSCP	0x00000008
+#define SECONDARY_EXEC_ENABLE_VPID	0x00000020
+#define SECONDARY_EXEC_RDRAND_EXITING	0x00000800
+#define SECONDARY_EXEC_ENABLE_INVPCID	0x00001000
+#define SECONDARY_EXEC_RDSEED_EXITING	0x00010000
+
+/* INVEPT and INVVPID exist if their control does. */
+static const struct entry vmx_entries_of_l1[] = {
+	ENTRY("vm_insn", l1_vmptrst),
+	ENTRY("vm_insn", l1_invept, .secondary = SECONDARY_EXEC_ENABLE_EPT),
+	ENTRY("vm_insn", l1_invvpid, .secondary = SECONDARY_EXEC_ENABLE_VPID),
+	ENTRY("wbinvd", l1_invd),
+	{ }
+};
+
+/* In leaf 1, ECX. */
+#define CPUID_MONITOR		(1U << 3)
+#define CPUID_XSAVE		(1U << 26)
+
+static bool cpu_has(unsigned int feature)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & feature);
+}
 
 static const struct entry monitor_entries_of_l1[] = {
-	L1_EXIT("monitor", l1_monitor),
-	L1_EXIT("mwait", l1_mwait),
+	ENTRY("monitor", l1_monitor),
+	ENTRY("mwait", l1_mwait),
+	{ }
 };
 
-/* L1 intercepts these. KVM itself may leave STGI and CLGI to the CPU. */
-#define L2_EXIT(_reason, name, _intercept)				\
-	{ .reason = _reason, .code = name, .end = name##_end, .intercept = INTERCEPT_##_intercept }
+static const struct entry xsetbv_entry = ENTRY("xsetbv", l1_xsetbv);
 
+/* L1 intercepts these. KVM itself may leave STGI and CLGI to the CPU. */
 STATS_GUEST_CODE(l2_stgi, "stgi\n");
 STATS_GUEST_CODE(l2_clgi, "clgi\n");
 STATS_GUEST_CODE(l2_rdtsc, "rdtsc\n");
@@ -160,25 +197,80 @@ STATS_GUEST_CODE(l2_lidt, "lidt (%rdi)\n");
 STATS_GUEST_CODE(l2_lgdt, "lgdt (%rdi)\n");
 STATS_GUEST_CODE(l2_lldt, "lldt (%rdi)\n");
 STATS_GUEST_CODE(l2_ltr, "ltr (%rdi)\n");
+STATS_GUEST_CODE(l2_rdtscp, "rdtscp\n");
+STATS_GUEST_CODE(l2_write_protect, "mov %cr0, %rax\n	xor $0x10000, %eax\n	mov %rax, %cr0\n");
+STATS_GUEST_CODE(l2_rdpmc, "rdpmc\n");
+STATS_GUEST_CODE(l2_invlpg, "invlpg (%rdi)\n");
+STATS_GUEST_CODE(l2_nop, "nop\n	nop\n");
+STATS_GUEST_CODE(l2_rdrand, "rdrand %eax\n");
+STATS_GUEST_CODE(l2_rdseed, "rdseed %eax\n");
+STATS_GUEST_CODE(l2_invpcid, "invpcid (%rdi), %rax\n");
 
 static const struct entry svm_entries_of_l2[] = {
-	L2_EXIT("vm_insn", l2_stgi, STGI),
-	L2_EXIT("vm_insn", l2_clgi, CLGI),
-	L2_EXIT("rdtsc", l2_rdtsc, RDTSC),
-	L2_EXIT("nmi_window", l2_iret, IRET),
-	L2_EXIT("pause", l2_pause, PAUSE),
-	L2_EXIT("descriptor_table", l2_sidt, STORE_IDTR),
-	L2_EXIT("descriptor_table", l2_sgdt, STORE_GDTR),
-	L2_EXIT("descriptor_table", l2_sldt, STORE_LDTR),
-	L2_EXIT("descriptor_table", l2_str, STORE_TR),
-	L2_EXIT("descriptor_table", l2_lidt, LOAD_IDTR),
-	L2_EXIT("descriptor_table", l2_lgdt, LOAD_GDTR),
-	L2_EXIT("descriptor_table", l2_lldt, LOAD_LDTR),
-	L2_EXIT("descriptor_table", l2_ltr, LOAD_TR),
+	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
+	ENTRY("vm_insn", l2_clgi, .intercept = INTERCEPT_CLGI),
+	ENTRY("rdtsc", l2_rdtsc, .intercept = INTERCEPT_RDTSC),
+	ENTRY("nmi_window", l2_iret, .intercept = INTERCEPT_IRET),
+	ENTRY("pause", l2_pause, .intercept = INTERCEPT_PAUSE),
+	ENTRY("descriptor_table", l2_sidt, .intercept = INTERCEPT_STORE_IDTR),
+	ENTRY("descriptor_table", l2_sgdt, .intercept = INTERCEPT_STORE_GDTR),
+	ENTRY("descriptor_table", l2_sldt, .intercept = INTERCEPT_STORE_LDTR),
+	ENTRY("descriptor_table", l2_str, .intercept = INTERCEPT_STORE_TR),
+	ENTRY("descriptor_table", l2_lidt, .intercept = INTERCEPT_LOAD_IDTR),
+	ENTRY("descriptor_table", l2_lgdt, .intercept = INTERCEPT_LOAD_GDTR),
+	ENTRY("descriptor_table", l2_lldt, .intercept = INTERCEPT_LOAD_LDTR),
+	ENTRY("descriptor_table", l2_ltr, .intercept = INTERCEPT_LOAD_TR),
+	ENTRY("cr_access", l2_write_protect, .intercept = INTERCEPT_SELECTIVE_CR0),
+	{ }
 };
 
-static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *n,
-			      const struct entry *e)
+static const struct entry vmx_entries_of_l2[] = {
+	ENTRY("rdtsc", l2_rdtsc, .primary = CPU_BASED_RDTSC_EXITING),
+	ENTRY("rdtsc", l2_rdtscp, .primary = CPU_BASED_RDTSC_EXITING,
+	      .secondary = SECONDARY_EXEC_ENABLE_RDTSCP),
+	ENTRY("rdpmc", l2_rdpmc, .primary = CPU_BASED_RDPMC_EXITING),
+	ENTRY("pause", l2_pause, .primary = CPU_BASED_PAUSE_EXITING),
+	ENTRY("invlpg", l2_invlpg, .primary = CPU_BASED_INVLPG_EXITING),
+	ENTRY("invpcid", l2_invpcid, .primary = CPU_BASED_INVLPG_EXITING,
+	      .secondary = SECONDARY_EXEC_ENABLE_INVPCID),
+	ENTRY("monitor_trap", l2_nop, .primary = CPU_BASED_MONITOR_TRAP),
+	ENTRY("descriptor_table", l2_sidt, .secondary = SECONDARY_EXEC_DESC),
+	ENTRY("descriptor_table", l2_sldt, .secondary = SECONDARY_EXEC_DESC),
+	ENTRY("rdrand", l2_rdrand, .secondary = SECONDARY_EXEC_RDRAND_EXITING),
+	ENTRY("rdrand", l2_rdseed, .secondary = SECONDARY_EXEC_RDSEED_EXITING),
+	{ }
+};
+
+/* Return whether L1 may set the controls, which AMD does not have. */
+static bool has_controls(struct __test_metadata *_metadata, const struct nested *n,
+			 const struct entry *e)
+{
+	__u32 primary = e->primary | (e->secondary ? CPU_BASED_ACTIVATE_SECONDARY_CONTROLS : 0);
+
+	return n->vmcb ||
+	       (!(primary & ~(get_msr(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS) >> 32)) &&
+		!(e->secondary & ~(get_msr(_metadata, n->vcpu,
+					   MSR_IA32_VMX_PROCBASED_CTLS2) >> 32)));
+}
+
+static void intercept(struct __test_metadata *_metadata, struct nested *n,
+		      const struct entry *e)
+{
+	if (n->vmcb) {
+		write_vmcb(n->vmcb, false);
+		n->vmcb->control.intercept |= 1UL << e->intercept;
+		return;
+	}
+	write_field(_metadata, n->vcpu, CPU_BASED_VM_EXEC_CONTROL,
+		    control(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS, e->primary |
+			    (e->secondary ? CPU_BASED_ACTIVATE_SECONDARY_CONTROLS : 0)));
+	write_field(_metadata, n->vcpu, SECONDARY_VM_EXEC_CONTROL,
+		    control(_metadata, n->vcpu, MSR_IA32_VMX_PROCBASED_CTLS2, e->secondary));
+}
+
+/* Let L1 execute the instruction. Return its exits for the reason. */
+static __u64 run_entry(struct __test_metadata *_metadata, struct nested *n,
+		       const struct entry *e)
 {
 	__u64 before = exits_by(_metadata, n->vcpu, e->reason);
 
@@ -187,54 +279,76 @@ static void expect_exit_of_l1(struct __test_metadata *_metadata, struct nested *
 				     lm_gpa(NESTED_CONTROL), 0)) {
 		TH_LOG("%s", e->reason);
 	}
-	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-		TH_LOG("%s", e->reason);
+	return exits_by(_metadata, n->vcpu, e->reason) - before;
+}
+
+static void expect_exits_of_l1(struct __test_metadata *_metadata, struct nested *n,
+			       const struct entry *e)
+{
+	for (; e->reason; e++) {
+		if (!has_controls(_metadata, n, e))
+			continue;
+		EXPECT_EQ(1UL, run_entry(_metadata, n, e)) TH_LOG("%s", e->reason);
 	}
 }
 
-TEST_F(nested, svm_instructions_of_l1_count_for_their_reasons)
+TEST_F(nested, instructions_of_l1_count_for_their_reasons)
 {
-	unsigned int i;
-
-	if (!self->n.vmcb)
-		SKIP(return, "these are AMD's instructions");
-	for (i = 0; i < ARRAY_SIZE(svm_entries_of_l1); i++)
-		expect_exit_of_l1(_metadata, &self->n, &svm_entries_of_l1[i]);
+	expect_exits_of_l1(_metadata, &self->n,
+			   self->n.vmcb ? svm_entries_of_l1 : vmx_entries_of_l1);
 }
 
 /* On a CPU without them, L1 dies of an exception. */
 TEST_F(nested, monitor_and_mwait_of_l1_count_for_their_reasons)
 {
-	unsigned int eax, ebx, ecx, edx, i;
-
-	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & CPUID_MONITOR))
+	if (!cpu_has(CPUID_MONITOR))
 		SKIP(return, "the CPU has neither instruction");
-	for (i = 0; i < ARRAY_SIZE(monitor_entries_of_l1); i++)
-		expect_exit_of_l1(_metadata, &self->n, &monitor_entries_of_l1[i]);
+	expect_exits_of_l1(_metadata, &self->n, monitor_entries_of_l1);
+}
+
+#define CR4_OSXSAVE		(1UL << 18)
+
+/* KVM intercepts these on AMD, but QEMU's SVM does not. */
+#define NOT_EMULATED		"this CPU is an emulator that does not intercept it"
+
+TEST_F(nested, xsetbv_of_l1_counts_for_xsetbv)
+{
+	struct kvm_sregs sregs;
+	__u64 exits;
+
+	if (!cpu_has(CPUID_XSAVE))
+		SKIP(return, "the CPU has no XSAVE");
+	ASSERT_EQ(0, ioctl(self->n.vcpu->fd, KVM_GET_SREGS, &sregs));
+	sregs.cr4 |= CR4_OSXSAVE;
+	ASSERT_EQ(0, ioctl(self->n.vcpu->fd, KVM_SET_SREGS, &sregs));
+	exits = run_entry(_metadata, &self->n, &xsetbv_entry);
+	if (stats_arch_svm() && !exits)
+		SKIP(return, NOT_EMULATED);
+	EXPECT_EQ(1UL, exits);
 }
 
 TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)
 {
 	struct nested *n = &self->n;
-	const struct entry *e = svm_entries_of_l2;
+	const struct entry *e = n->vmcb ? svm_entries_of_l2 : vmx_entries_of_l2;
 	__u64 before;
 
-	if (!n->vmcb)
-		SKIP(return, "these are AMD's intercepts");
-	for (; e < svm_entries_of_l2 + ARRAY_SIZE(svm_entries_of_l2); e++) {
-		write_vmcb(n->vmcb, false);
-		n->vmcb->control.intercept |= 1UL << e->intercept;
+	for (; e->reason; e++) {
+		if (!has_controls(_metadata, n, e))
+			continue;
+		intercept(_metadata, n, e);
 		set_l2(_metadata, n, e->code, e->end);
 		before = exits_by(_metadata, n->vcpu, e->reason);
 		run_l1(_metadata, n, 1);
 		EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, e->reason) - before) {
-			TH_LOG("entry %ld: %s", (long)(e - svm_entries_of_l2), e->reason);
+			TH_LOG("%s", e->reason);
 		}
 	}
 }
 
 STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
 STATS_GUEST_CODE(l1_rsm, "rsm\n");
+STATS_GUEST_CODE(l1_ud2, "ud2\n");
 
 /* KVM injects an exception. L1 has no handler: a triple fault. */
 static void expect_death(struct __test_metadata *_metadata, struct nested *n,
@@ -265,6 +379,42 @@ TEST_F(nested, rsm_counts_for_rsm)
 	if (!self->n.vmcb)
 		SKIP(return, "on Intel it is an exception");
 	expect_death(_metadata, &self->n, "rsm", l1_rsm, l1_rsm_end);
+}
+
+TEST_F(nested, triple_fault_of_l1_counts_for_shutdown)
+{
+	expect_death(_metadata, &self->n, "shutdown", l1_ud2, l1_ud2_end);
+}
+
+/* The selector of a TSS, behind the code segment. */
+#define TSS_SELECTOR_OF_GUEST	0x10
+STATS_GUEST_CODE(switch_task, ".code16\n	ljmp $0x10, $0\n.code64\n");
+
+/* The TSS for the old state has no memory: KVM gives up. */
+TEST(task_switch_counts_for_task_switch)
+{
+	const __u64 available_tss = 0x67 | GUEST_MEMORY << 16 | 0x89ULL << 40;
+	struct guest guest = { };
+	struct kvm_sregs sregs;
+	struct guest_vcpu *v;
+	__u64 *gdt;
+
+	guest_create(_metadata, &guest, 1);
+	guest_put_code(_metadata, &guest, switch_task, switch_task_end);
+	v = &guest.vcpu[0];
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
+	gdt = guest.memory + (GUEST_CODE - GUEST_MEMORY) + GUEST_CODE_SIZE;
+	memcpy(gdt, guest.memory + STATS_GDT, TSS_SELECTOR_OF_GUEST);
+	gdt[TSS_SELECTOR_OF_GUEST / 8] = available_tss;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
+	sregs.gdt.base = GUEST_CODE + GUEST_CODE_SIZE;
+	sregs.gdt.limit = TSS_SELECTOR_OF_GUEST + 7;
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SREGS, &sregs));
+	ASSERT_EQ(0, ioctl(v->fd, KVM_RUN, 0));
+	if (stats_arch_svm() && !exits_by(_metadata, v, "task_switch"))
+		SKIP(return, NOT_EMULATED);
+	EXPECT_EQ((__u32)KVM_EXIT_INTERNAL_ERROR, v->run->exit_reason);
+	EXPECT_EQ(1UL, exits_by(_metadata, v, "task_switch"));
 }
 
 TEST_HARNESS_MAIN

@@ -147,9 +147,13 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	ASSERT_NE(NULL, cpuid);
 	cpuid->nent = max;
 	ASSERT_EQ(0, ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid));
-	for (i = 0; i < cpuid->nent; i++)
+	for (i = 0; i < cpuid->nent; i++) {
 		if (cpuid->entries[i].function == 1)
 			cpuid->entries[i].ecx |= 1 << 24;
+		/* "Hv#1": newer kernels take Hyper-V's hypercalls only if its interface is there. */
+		if (cpuid->entries[i].function == 0x40000001)
+			cpuid->entries[i].eax = 0x31237648;
+	}
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_CPUID2, cpuid));
 	free(cpuid);
 	close(kvm);
