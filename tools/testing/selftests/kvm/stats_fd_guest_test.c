@@ -44,15 +44,6 @@ struct lender {
 	size_t size;
 };
 
-static bool has_readonly_memory(struct __test_metadata *_metadata)
-{
-	int kvm = stats_open_kvm(_metadata);
-	int cap = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_READONLY_MEM);
-
-	close(kvm);
-	return cap > 0;
-}
-
 static void lend(struct __test_metadata *_metadata, struct lender *l, __u32 flags)
 {
 	guest_set_slot(_metadata, &l->guest, LENT_SLOT, flags, LENT, (void *)l->map, l->size);
@@ -147,7 +138,7 @@ FIXTURE(guest)
 
 FIXTURE_SETUP(guest)
 {
-	if (!has_readonly_memory(_metadata))
+	if (ioctl(stats_open_kvm(_metadata), KVM_CHECK_EXTENSION, KVM_CAP_READONLY_MEM) <= 0)
 		SKIP(return, "no KVM_CAP_READONLY_MEM");
 	lender_create(_metadata, &self->l);
 	self->vcpu = &self->l.guest.vcpu[0];

@@ -57,7 +57,7 @@ static void open_handles(struct __test_metadata *_metadata, struct handles *h)
 	h->fd[VM_STATS] = stats_get_fd(_metadata, h->fd[VM]);
 	h->fd[VCPU_STATS] = stats_get_fd(_metadata, h->fd[VCPU]);
 	memset(h->open, true, sizeof(h->open));
-	stats_debugfs_path(h->debugfs, getpid(), h->fd[VM]);
+	snprintf(h->debugfs, sizeof(h->debugfs), STATS_DEBUGFS "/%d-%d", getpid(), h->fd[VM]);
 	stats_load(_metadata, h->fd[VM_STATS], &h->vm_file);
 	stats_load(_metadata, h->fd[VCPU_STATS], &h->vcpu_file);
 }

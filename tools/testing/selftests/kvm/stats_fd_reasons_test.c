@@ -36,7 +36,8 @@ static unsigned int names_of(const struct stats_file *f, unsigned int bucket)
 	unsigned int i, num = 0;
 
 	for (i = 0; (v = stats_value_name(f, i)); i++)
-		num += is_reason(f, v) && v->value == bucket;
+		num += stats_desc(f, v->desc) == stats_find(f, "exit_reasons") &&
+		       v->value == bucket;
 	return num;
 }
 

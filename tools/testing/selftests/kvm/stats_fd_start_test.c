@@ -57,24 +57,10 @@ FIXTURE_TEARDOWN(start)
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
-/* Return the number of a state, or -1. */
-static int state_find(const struct stats_file *f, const char *name)
-{
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "state") &&
-		    !strncmp(name, v->name, STATS_NAME_SIZE))
-			return v->value;
-	}
-	return -1;
-}
-
 /* Run the vCPU until it is in this state, and after a while end KVM_RUN by a signal. */
 static void block(struct __test_metadata *_metadata, struct guest_vcpu *v, const char *name)
 {
-	const __u64 state = state_find(&v->file, name);
+	const __u64 state = stats_find_value(&v->file, "state", name);
 	struct runner runner;
 	int i;
 

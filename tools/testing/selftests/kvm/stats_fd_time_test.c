@@ -113,24 +113,11 @@ FIXTURE_TEARDOWN(time)
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
-/* The name of a value of the statistic state. */
-static const char *state_name(const struct stats_file *f, __u64 state)
-{
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "state") && v->value == state)
-			return v->name;
-	}
-	return "no name";
-}
-
 #define is_in_state(name, t)						\
-	(!strcmp(name, state_name(&self->vcpu->file, (t)->state)))
+	(!strcmp(name, stats_name_of(&self->vcpu->file, "state", (t)->state)))
 
 #define EXPECT_STATE(name, t)						\
-	EXPECT_STREQ(name, state_name(&self->vcpu->file, (t)->state))
+	EXPECT_STREQ(name, stats_name_of(&self->vcpu->file, "state", (t)->state))
 
 /* Take a sample in the way that the documentation describes. */
 static void times_sample(const struct mapped_times *m, struct times *t)

@@ -694,15 +694,11 @@ TEST_F(guest, each_nmi_that_waits_counts_as_an_nmi_window)
 /* A request that finds the window open needs no exit. There are no other exits. */
 TEST_F(guest, each_requested_interrupt_window_counts)
 {
-	struct kvm_regs regs;
 	__u64 windows;
 	int i;
 
 	guest_put_code(_metadata, &self->guest, stats_spin, stats_spin_end);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_REGS, &regs));
-	regs.rflags |= 0x200;
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_SET_REGS, &regs));
 	self->vcpu->run->request_interrupt_window = 1;
 	for (i = 0; i < TIMES; i++)
 		vcpu_run(_metadata, self->vcpu, KVM_EXIT_IRQ_WINDOW_OPEN);

@@ -45,18 +45,6 @@ struct stats_keeper {
 	int pipe;
 };
 
-static inline void stats_save_settings(struct __test_metadata *_metadata,
-				       struct stats_setting *settings)
-{
-	struct stats_setting *s;
-
-	for (s = settings; s->dir; s++) {
-		ASSERT_TRUE(stats_read_line(s->dir, s->name, s->saved)) {
-			TH_LOG("%s/%s", s->dir, s->name);
-		}
-	}
-}
-
 /*
  * Change settings until stats_restore_settings() or the test's death. The process that
  * restores them has a process group of its own, so that it survives a timeout.
@@ -69,7 +57,11 @@ static inline void stats_change_settings(struct __test_metadata *_metadata,
 	int pipefd[2];
 	char byte;
 
-	stats_save_settings(_metadata, settings);
+	for (s = settings; s->dir; s++) {
+		ASSERT_TRUE(stats_read_line(s->dir, s->name, s->saved)) {
+			TH_LOG("%s/%s", s->dir, s->name);
+		}
+	}
 	ASSERT_EQ(0, pipe2(pipefd, O_CLOEXEC));
 	keeper->pipe = pipefd[1];
 	keeper->pid = fork();

@@ -26,36 +26,15 @@ static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 	return desc->size;
 }
 
-/* Return whether a name belongs to a bucket of exit_reasons. */
-static inline bool is_reason(const struct stats_file *f, const struct kvm_stats_value_name *v)
-{
-	return stats_desc(f, v->desc) == stats_find(f, "exit_reasons");
-}
-
 /* Return the bucket of a reason, or -1. */
 static inline int reason_find(const struct stats_file *f, const char *name)
 {
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (is_reason(f, v) && !strncmp(name, v->name, STATS_NAME_SIZE))
-			return v->value;
-	}
-	return -1;
+	return stats_find_value(f, "exit_reasons", name);
 }
 
-/* Return the name of a bucket. */
 static inline const char *reason_name(const struct stats_file *f, unsigned int bucket)
 {
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (is_reason(f, v) && v->value == bucket)
-			return v->name;
-	}
-	return "no name";
+	return stats_name_of(f, "exit_reasons", bucket);
 }
 
 /* Read the time of exits by reason and return the sum. */

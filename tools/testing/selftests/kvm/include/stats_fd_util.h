@@ -110,12 +110,6 @@ static inline bool stats_has_ext(const struct stats_file *f)
 	return f->ext.magic == KVM_STATS_EXT_MAGIC;
 }
 
-/* Bytes at the start of the file that never change. A VM's list of vCPU ids grows. */
-static inline size_t stats_constant_size(const struct stats_file *f)
-{
-	return f->ext.vcpu_id_offset ?: f->header.data_offset;
-}
-
 /* Return a system call's result, or its errno as a negative number. */
 static inline long result(long ret)
 {
@@ -378,6 +372,33 @@ stats_find(const struct stats_file *f, const char *name)
 	return NULL;
 }
 
+/* Return the number of a statistic's value with this name, or -1. */
+static inline int stats_find_value(const struct stats_file *f, const char *stat, const char *name)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, stat) &&
+		    !strncmp(name, v->name, STATS_NAME_SIZE))
+			return v->value;
+	}
+	return -1;
+}
+
+/* Return the name of a statistic's value. */
+static inline const char *stats_name_of(const struct stats_file *f, const char *stat, __u64 value)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, stat) && v->value == value)
+			return v->name;
+	}
+	return "no name";
+}
+
 /* Read a statistic's current value. */
 static inline __u64 stats_read(struct __test_metadata *_metadata,
 			       const struct stats_file *f, const char *name)
@@ -576,12 +597,6 @@ static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
 static inline bool stats_has_debugfs(void)
 {
 	return !access(STATS_DEBUGFS, R_OK | X_OK) && stats_in_initial_pid_ns();
-}
-
-/* The directory of the VM that thread @tid created as fd @vm. */
-static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid, int vm)
-{
-	snprintf(path, STATS_DEBUGFS_SIZE, STATS_DEBUGFS "/%d-%d", tid, vm);
 }
 
 /* Return whether the kernel has a symbol; root can see all of them. */

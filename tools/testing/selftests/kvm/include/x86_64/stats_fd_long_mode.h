@@ -91,13 +91,6 @@ static inline void lm_map_low(char *t, int pml4, int pdpt, int pd, int pt)
 		lm_set_pte(t, pt, i, i * LM_PAGE | LM_PTE_FLAGS);
 }
 
-static inline void lm_write_page_tables(char *t)
-{
-	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
-	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
-	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
-}
-
 #define LM_GDT_CODE		8
 #define LM_IDT_OFFSET		0x100
 
@@ -110,22 +103,17 @@ static inline void lm_set_handler(char *t, int vector, __u64 handler)
 			  0x8e00UL << 32 | (handler >> 16 & 0xffff) << 48;
 }
 
-/* Descriptor 1 is 64-bit code; gate 14 (#PF) leads to the fault handler. */
-static inline void lm_write_descriptors(char *t)
-{
-	__u64 *gdt = lm_hva(t, LM_SYSTEM);
-
-	gdt[LM_GDT_CODE / 8] = 0x00af9b000000ffffUL;
-	lm_set_handler(t, 14, lm_gpa(LM_FAULT_HANDLER));
-}
-
 static inline char *lm_create_tables(struct __test_metadata *_metadata,
 				     struct guest *g, int slot)
 {
 	char *t = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
 
-	lm_write_page_tables(t);
-	lm_write_descriptors(t);
+	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
+	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
+	/* Descriptor 1 is 64-bit code, gate 14 is the page fault handler. */
+	lm_set_pte(t, LM_SYSTEM, LM_GDT_CODE / 8, 0x00af9b000000ffffUL);
+	lm_set_handler(t, 14, lm_gpa(LM_FAULT_HANDLER));
 	memcpy(lm_hva(t, LM_CODE), lm_code, lm_code_end - lm_code);
 	memcpy(lm_hva(t, LM_FAULT_HANDLER), lm_fault_handler,
 	       lm_fault_handler_end - lm_fault_handler);
@@ -159,34 +147,27 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	close(kvm);
 }
 
-/* Set up segments of 4 GB with the same selector. */
-static inline void stats_set_flat_segments(struct kvm_sregs *sregs, __u16 selector)
+/* Set up 64-bit mode with flat segments and additional bits of EFER. */
+static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
 {
-	struct kvm_segment flat = {
+	const struct kvm_segment flat = {
 		.limit = 0xffffffff,
-		.selector = selector,
+		.selector = 16,
 		.type = 3,
 		.present = 1,
 		.db = 1,
 		.s = 1,
 		.g = 1,
 	};
-
-	sregs->ds = flat;
-	sregs->es = flat;
-	sregs->ss = flat;
-	sregs->cs = flat;
-	sregs->cs.type = 11;
-}
-
-/* Set up 64-bit mode with flat segments and additional bits of EFER. */
-static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
-{
 	struct kvm_sregs sregs;
 
 	lm_set_cpuid(_metadata, vcpu);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	stats_set_flat_segments(&sregs, 16);
+	sregs.ds = flat;
+	sregs.es = flat;
+	sregs.ss = flat;
+	sregs.cs = flat;
+	sregs.cs.type = 11;
 	sregs.cs.selector = LM_GDT_CODE;
 	sregs.cs.db = 0;
 	sregs.cs.l = 1;

@@ -230,13 +230,6 @@ static inline void write_vmcb(struct vmcb *vmcb, bool nested_paging)
 	save->rsp = lm_gpa(NESTED_STACK + 1);
 }
 
-static inline bool host_has_vmx(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & CPUID_VMX;
-}
-
 static inline int run_l1_at(struct __test_metadata *_metadata, struct guest_vcpu *v,
 			    __u64 code, __u64 rax, __u64 rbx)
 {
@@ -391,7 +384,10 @@ static inline void create_vmx(struct __test_metadata *_metadata, struct guest *g
 /* Return why this host cannot run nested guests, or NULL. */
 static const char *nested_missing(bool nested_paging)
 {
-	if (!stats_arch_svm() && !host_has_vmx())
+	unsigned int eax, ebx, ecx, edx;
+
+	if (!stats_arch_svm() &&
+	    !(__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & CPUID_VMX))
 		return "the host's CPU has neither SVM nor VMX";
 	if (!stats_arch_svm() && stats_parameter_is_off("kvm_intel", "nested"))
 		return "nested guests are turned off";
