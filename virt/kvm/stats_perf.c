@@ -674,11 +674,6 @@ struct event_file {
 	s16 value;
 };
 
-static const struct kvm_stats_desc *desc_of(const struct event_file *file)
-{
-	return find_desc(file->event);
-}
-
 static ssize_t show_event(struct device *dev, struct device_attribute *attr,
 			  char *page)
 {
@@ -688,7 +683,7 @@ static ssize_t show_event(struct device *dev, struct device_attribute *attr,
 	if (file->value != ALL_VALUES)
 		return sprintf(page, "event=0x%x,value=0x%x\n", file->event,
 			       file->value);
-	if (desc_of(file)->size > 1)
+	if (find_desc(file->event)->size > 1)
 		return sprintf(page, "event=0x%x,value=?\n", file->event);
 	return sprintf(page, "event=0x%x\n", file->event);
 }
@@ -789,7 +784,7 @@ void kvm_stats_perf_register(void)
 
 	for (i = 0; i < ARRAY_SIZE(event_files); i++) {
 		file = &event_files[i];
-		desc = desc_of(file);
+		desc = find_desc(file->event);
 		if (!can_be_counted(desc))
 			continue;
 		*attr++ = &file->event_attr.attr;
