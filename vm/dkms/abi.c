@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints what a VMM and its guest see of KVM: capabilities, CPUID, MSRs, and the state that a
- * migration transfers, of a VM and a vCPU that have not run. Times are left out.
+ * Prints what a VMM and its guest see of KVM: capabilities, CPUID, MSRs, and the state of a VM
+ * and a vCPU that have not run. Times are left out.
  */
 #include <linux/types.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vfio BUS-ADDRESS: VFIO, which is not rebuilt with the modules, knows a VM by a pointer only.
- * A PCI device without an IOMMU is given to a VM, and holds the VM after it was closed.
+ * vfio BUS-ADDRESS GROUP: VFIO, which is not rebuilt with the modules, knows a VM by a pointer
+ * only. A PCI device is given to a VM, and holds the VM after it was closed.
  */
 #include <linux/types.h>
 #include <linux/vfio.h>
@@ -37,16 +37,17 @@ static int users_of_kvm(void)
 int main(int argc, char **argv)
 {
 	int container = checked(open("/dev/vfio/vfio", O_RDWR), "/dev/vfio/vfio");
-	int group = checked(open("/dev/vfio/noiommu-0", O_RDWR), "/dev/vfio/noiommu-0");
 	struct vfio_device_info info = { .argsz = sizeof(info) };
+	int group, device, kvm_device;
 	struct tiny_vm vm;
-	int device, kvm_device;
+	char path[64];
 
-	if (argc != 2)
+	if (argc != 3)
 		return 1;
-	printf("TAP version 13\n1..4\n");
+	snprintf(path, sizeof(path), "/dev/vfio/%s", strrchr(argv[2], '/') + 1);
+	group = checked(open(path, O_RDWR), path);
 	checked(ioctl(group, VFIO_GROUP_SET_CONTAINER, &container), "VFIO_GROUP_SET_CONTAINER");
-	checked(ioctl(container, VFIO_SET_IOMMU, VFIO_NOIOMMU_IOMMU), "VFIO_SET_IOMMU");
+	checked(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1_IOMMU), "VFIO_SET_IOMMU");
 	vm = tiny_vm_create();
 	kvm_device = add_to(vm.fd, group);
 	device = checked(ioctl(group, VFIO_GROUP_GET_DEVICE_FD, argv[1]), argv[1]);
