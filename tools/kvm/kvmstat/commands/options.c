@@ -94,8 +94,7 @@ static const struct option_info {
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
 	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
-	  "those with most of that first: state, guest, kvm, vmm, ready, wait, idle, off, other, "
-	  "exits, halts, injections, ready99, exit99, vcpus; or by pid, name, reason", false, 0, },
+	  "sort by that, numbers from the highest:", false, 0, },
 	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
 	  "only statistics whose name it fits", false, 0, },
@@ -411,7 +410,8 @@ void print_command_help(enum command_id command)
 {
 	const struct command_info *info = &command_info[command];
 	const struct option_info *option;
-	char text[64];
+	char text[64], help[512];
+	enum column_id i;
 
 	printf("kvmstat %s%s[OPTION...]%s%s\n", info->name, *info->name ? " " : "",
 	       *info->usage ? " " : "", info->usage);
@@ -428,7 +428,10 @@ void print_command_help(enum command_id command)
 			 option->value > 'z' ? ' ' : option->value, option->value > 'z' ? ' ' : ',',
 			 option->name, option->argument ? " " : "", option->argument ?: "");
 		printf("  %-24s", text);
-		print_wrapped(stdout, option->help, HELP_WIDTH - 1 - 26, 26);
+		strcpy(help, option->help);
+		for (i = 0; option->value == OPTION_SORT && i < NUM_COLUMNS; i++)
+			sprintf(help + strlen(help), "%s%s", i ? ", " : " ", column_info[i].key);
+		print_wrapped(stdout, help, HELP_WIDTH - 1 - 26, 26);
 		putchar('\n');
 	}
 }

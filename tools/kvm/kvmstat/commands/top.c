@@ -183,6 +183,18 @@ static int loop(struct top *top)
 	return ret;
 }
 
+static struct inventory *noted;
+static void (*print_line)(const char *text);
+
+/* The next sample draws over an error line, so it is also a message on the screen. */
+static void note_error(const char *text)
+{
+	print_line(text);
+	inventory_add_note(noted, xasprintf("%s", text));
+	if (noted->num_printed + 1 == noted->num_problems)
+		noted->num_printed++;
+}
+
 int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void))
 {
 	struct top top = {};
@@ -207,7 +219,11 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	/* Its errors are printed when the screen is gone. */
 	top.view.quit = find_chosen(inventory, false) != STATUS_OK;
 	top.view.replayed = replay_recording();
+	noted = inventory;
+	print_line = error_printer;
+	error_printer = note_error;
 	ret = loop(&top);
+	error_printer = print_line;
 	terminal_close();
 	if (ret)
 		print_error("%s: %s", inventory->source->where, strerror(-ret));

@@ -112,11 +112,14 @@ static void add_item(struct items *items, const struct item *item)
 
 static void add_fds(struct items *items, pid_t pid, const struct proc_fds *fds)
 {
-	const struct proc_fd *fd;
+	size_t i;
 
-	for (fd = fds->entry; fd < fds->entry + fds->count; fd++)
+	for (i = 0; i < fds->count; i++)
 		add_item(items, &(struct item) {
-			.pid = pid, .fd = fd->fd, .link = fd->link, .is_stats = fd->is_stats,
+			.pid = pid,
+			.fd = fds->entry[i].fd,
+			.link = fds->entry[i].link,
+			.is_stats = fds->entry[i].is_stats,
 		});
 }
 
@@ -165,9 +168,11 @@ static void list_processes(const struct host *host, struct answer *answer, struc
 {
 	const struct proc_process *process;
 	struct proc_list list;
+	size_t i;
 
 	answer->ret = host->list(host, &list);
-	for (process = list.process; process < list.process + list.count; process++) {
+	for (i = 0; i < list.count; i++) {
+		process = &list.process[i];
 		if (process->err)
 			add_item(items, &(struct item) {
 				.pid = process->pid, .err = process->err,
@@ -450,15 +455,10 @@ static bool receive(const struct broker *broker, uint32_t question, struct answe
 /* Receives one message of the pending answer, or says that there is none. */
 static bool receive_pending(struct broker *broker, struct answer *answer, int *fd, int timeout_ms)
 {
-	if (!wait_for_answer(broker, timeout_ms)) {
-		if (!broker->is_silent)
-			print_error(BROKER "does not answer: new VMs are not shown");
-		broker->is_silent = true;
+	if (!wait_for_answer(broker, timeout_ms))
 		return false;
-	}
 	if (!receive(broker, broker->pending.question, answer, fd))
 		lose_broker();
-	broker->is_silent = false;
 	broker->is_pending = answer->more;
 	return true;
 }

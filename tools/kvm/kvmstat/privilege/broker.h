@@ -26,8 +26,7 @@ struct broker {
 	int socket;
 	pid_t pid;		/* of the broker; 0: there is none to wait for */
 	int signals;		/* that end waiting for it, or -1 */
-	bool has_answered;	/* it has listed processes, */
-	bool is_silent;		/* and did not answer the last question */
+	bool has_answered;	/* it has listed processes */
 	bool is_pending;	/* an answer to this request will come: */
 	struct broker_request pending;
 };
@@ -36,7 +35,8 @@ struct broker {
  * Starts a process that answers for @host with the privileges of this one. It ends when every
  * copy of the socket is closed, or with the thread that started it. If it ends before, the
  * next question ends kvmstat with an error. The first list of processes is waited for, with an
- * error line after some seconds, until a signal; later questions get half a second.
+ * error line after some seconds, until a signal; later questions get half a second, then the
+ * result is EAGAIN.
  * STATUS_OK, or STATUS_ERROR after an error line.
  */
 int broker_start(struct broker *broker, const struct host *host);

@@ -433,9 +433,11 @@ static bool is_remade(struct inventory *inventory, const struct vm *vm,
 	uint64_t number;
 	bool is_same;
 	int stats;
+	size_t i;
 
 	/* Under the same number if there is one. */
-	for (other = fds->entry; other < fds->entry + fds->count; other++) {
+	for (i = 0; i < fds->count; i++) {
+		other = &fds->entry[i];
 		if (vm->held_fd >= 0 && other->is_stats && other->link == vm->held_vcpu &&
 		    (!fd || other->fd == vm->held_fd))
 			fd = other;
@@ -843,8 +845,16 @@ static int look(struct inventory *inventory, struct process *process)
 		mark_dead(inventory);
 		report_refusals(inventory);
 	}
-	/* Without an answer, what was found before is still there. */
-	return ret == -EAGAIN ? 0 : ret;
+	if (ret != -EAGAIN) {
+		inventory->is_unanswered = false;
+		return ret;
+	}
+	/* What was found before is still there. A late answer may come by the next scan. */
+	if (inventory->is_unanswered)
+		inventory_add_note(inventory,
+				   xasprintf("the process that finds VMs, kvmstat-broker, does not answer: new VMs are not shown"));
+	inventory->is_unanswered = true;
+	return 0;
 }
 
 static void see_events(struct inventory *inventory)

@@ -113,6 +113,7 @@ struct inventory {
 	size_t num_unowned;		/* VMs without a process at the last scan */
 	bool has_counted;		/* them */
 	bool is_full;			/* this scan cannot open one file more */
+	bool is_unanswered;		/* the last scan was */
 	uint64_t waited_ns;		/* in this scan, for processes that make others wait */
 };
 

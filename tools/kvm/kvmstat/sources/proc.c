@@ -492,8 +492,10 @@ bool proc_threads_are_valid(const struct proc_threads *threads)
 {
 	const struct proc_thread *thread;
 	pid_t last = 0;
+	size_t i;
 
-	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
+	for (i = 0; i < threads->count; i++) {
+		thread = &threads->thread[i];
 		if (thread->tid <= last || thread->vcpu < -1 || thread->state > PROC_OUTSIDE ||
 		    thread->times.has_ready > 1 || thread->times.num_threads != 1)
 			return false;

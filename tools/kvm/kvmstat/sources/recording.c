@@ -104,8 +104,10 @@ const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_
 void snapshot_free(struct snapshot *snapshot)
 {
 	struct recorded_vm *vm;
+	size_t i;
 
-	for (vm = snapshot->vm; vm < snapshot->vm + snapshot->num_vms; vm++) {
+	for (i = 0; i < snapshot->num_vms; i++) {
+		vm = &snapshot->vm[i];
 		if (vm->schema)
 			statsfile_schema_put(vm->schema);
 		if (vm->vcpu_schema)

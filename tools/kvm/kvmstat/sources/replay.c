@@ -473,11 +473,12 @@ static int read_threads(const struct inventory *inventory, const struct process 
 			struct proc_threads *threads)
 {
 	const struct recorded_vm *recorded;
-	size_t i;
+	size_t i, k;
 
 	(void)inventory;
 	*threads = (struct proc_threads) {};
-	for (recorded = now()->vm; recorded < now()->vm + now()->num_vms; recorded++) {
+	for (k = 0; k < now()->num_vms; k++) {
+		recorded = &now()->vm[k];
 		if (recorded->pid != process->pid || recorded->ended)
 			continue;
 		for (i = 0; i < recorded->threads.count; i++)

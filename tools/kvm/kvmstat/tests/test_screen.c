@@ -404,7 +404,8 @@ static void test_vcpu(void)
 	sample(&web->model, image, 2);
 	draw(12, 80);
 	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
-	check_text(line_of(2), "vcpu  exits           200/s   io_exits         50/s   halt_wait_hist    4/s",
+	check_text(line_of(2),
+		   "vcpu  exits           200/s   io_exits         50/s   halt_wait_hist    4/s",
 		   "vCPU: what moves in it, most of it first");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU, "vCPU: there is nothing to look into");

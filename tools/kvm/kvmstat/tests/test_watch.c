@@ -136,7 +136,7 @@ static void test_find(void)
 		{ "exit_reasons:hlt", "5", 0, 1, 5, NULL, },
 		{ "exit_reasons:other", "5", 3, 1, 5, NULL, },
 		{ "exit_reasons:2", "5", 2, 1, 5, NULL, },
-		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: nearest, so that both ways to say it are one. */
+		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: the nearest bound is taken. */
 		{ "wait_hist:8ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:8.4ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:6.2ms-", "5", 23, 9, 5, NULL, },
