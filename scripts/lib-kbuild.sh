@@ -34,7 +34,7 @@ cross() {
 # base_fragments ARCH: of the configuration, those that all kernels of the base have
 base_fragments() {
 	local fragment
-	for fragment in common "$BASE" "$1"; do
+	for fragment in common "$BASE" "$1" "$BASE-$1"; do
 		[ ! -f "vm/config/$fragment.config" ] || echo "vm/config/$fragment.config"
 	done
 }

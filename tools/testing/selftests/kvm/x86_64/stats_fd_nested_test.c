@@ -168,7 +168,7 @@ TEST_F(nested, run_that_the_cpu_refuses_is_none)
 		start_l1(_metadata, n, 1);
 		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
 		expect_exit_of_l2(_metadata, n, SVM_EXIT_ERR, EXIT_REASON_INVALID_STATE |
-				  EXIT_REASON_FAILED_VMENTRY);
+				  VMX_EXIT_REASONS_FAILED_VMENTRY);
 		expect_nested(_metadata, n->vcpu, 0, 0);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include <asm/msr-index.h>
 #include <asm/svm.h>
+#include <asm/vmx.h>
 #include <linux/types.h>
 #include <sys/eventfd.h>
 
@@ -38,6 +39,8 @@ enum vmcs_field {
 	VMCS_LINK_POINTER		= 0x2800,
 	PIN_BASED_VM_EXEC_CONTROL	= 0x4000,
 	CPU_BASED_VM_EXEC_CONTROL	= 0x4002,
+	EXCEPTION_BITMAP		= 0x4004,
+	CR3_TARGET_COUNT		= 0x400a,
 	VM_EXIT_CONTROLS		= 0x400c,
 	VM_ENTRY_CONTROLS		= 0x4012,
 	SECONDARY_VM_EXEC_CONTROL	= 0x401e,
