@@ -262,7 +262,7 @@ int kvm_stats_init(void)
 	return wake_queue ? 0 : -ENOMEM;
 }
 
-/* The last VM is gone, so no wake-up is pending or will be queued. */
+/* The last VM is gone, so no wake-up will be queued. Waits for pending ones. */
 void kvm_stats_exit(void)
 {
 	destroy_workqueue(wake_queue);

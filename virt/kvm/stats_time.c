@@ -24,7 +24,7 @@
 DEFINE_STATIC_KEY_FALSE(kvm_stats_time);
 EXPORT_SYMBOL_GPL(kvm_stats_time);
 
-/* Do not account for the time before this: for none while the switch is off. */
+/* Account for time from here on; U64_MAX while the switch is off. */
 static u64 accounted_from = U64_MAX;
 
 /* The time since the vCPU's last change of state, or since accounted_from. */
@@ -94,7 +94,7 @@ static __always_inline void count_time(struct kvm_vcpu *vcpu,
 	}
 }
 
-/* The time in a state without the waits for a CPU. Keep the rest for the next interval. */
+/* The time in a state without the waits for a CPU. Keep excess waits for the next interval. */
 static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 {
 	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
@@ -438,7 +438,7 @@ static bool vms_exist(void)
 
 /*
  * The vCPU thread is not in KVM_RUN: this holds vcpu->mutex. Threads in KVM_RUN get
- * their state when they next change it; the kick below makes them. It does not wake a
+ * their state when they next change it; kvm_vcpu_kick() makes them. It does not wake a
  * thread that sleeps for memory: if that sleeps until the switch is off again, its time
  * is not accounted for.
  */
@@ -465,7 +465,7 @@ static void kvm_stats_time_find_state(struct kvm_vcpu *vcpu)
 
 /*
  * A holder of kvm->lock may try to lock the mutexes of all vCPUs, for example to reset
- * them, and fails if one is taken: take mutexes only under kvm->lock. Do not wait for
+ * them, which fails if one is taken: take mutexes only under kvm->lock. Do not wait for
  * kvm->lock: its holder may wait for user memory, and this holds kvm_lock.
  */
 static void kvm_stats_time_find_states(struct kvm *kvm)

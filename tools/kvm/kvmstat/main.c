@@ -24,20 +24,19 @@ static int run_replay(int argc, char **argv);
 static const struct command {
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
-	bool formats;				/* it has --json and --csv */
 	bool replay;				/* it can look at a recording, */
 	bool latest;				/* and then at the end of it */
 } commands[NUM_COMMANDS] = {
-	[COMMAND_LIST] = { .run = command_list, .formats = true, .replay = true, .latest = true, },
+	[COMMAND_LIST] = { .run = command_list, .replay = true, .latest = true, },
 	[COMMAND_WHY] = { .run = command_why, .replay = true, .latest = true, },
 	[COMMAND_TOP] = { .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
-	[COMMAND_STREAM] = { .run = command_stream, .formats = true, .replay = true, },
-	[COMMAND_SHOW] = { .run = command_show, .formats = true, .replay = true, .latest = true, },
+	[COMMAND_STREAM] = { .run = command_stream, .replay = true, },
+	[COMMAND_SHOW] = { .run = command_show, .replay = true, .latest = true, },
 	[COMMAND_EXITS] = { .run = command_exits, .replay = true, .latest = true, },
-	[COMMAND_HIST] = { .run = command_hist, .formats = true, .replay = true, .latest = true, },
-	[COMMAND_WATCH] = { .run = command_watch, .formats = true, .replay = true, },
+	[COMMAND_HIST] = { .run = command_hist, .replay = true, .latest = true, },
+	[COMMAND_WATCH] = { .run = command_watch, .replay = true, },
 	[COMMAND_RECORD] = { .run = command_record, },
-	[COMMAND_REPLAY] = { .run = run_replay, .formats = true, },
+	[COMMAND_REPLAY] = { .run = run_replay, },
 	[COMMAND_EXPORT] = { .run = WITH_HTTP(command_export), .needs = "libmicrohttpd", },
 	[COMMAND_EXPLAIN] = { .run = command_explain, },
 	[COMMAND_HELP] = { .run = command_help, },
@@ -60,7 +59,7 @@ static bool take_option(int *argc, char **argv, const char *option)
 	return true;
 }
 
-/* What was asked for instead of text, or NULL. */
+/* The option that asks for another format than text, or NULL. */
 static const char *format;
 
 static int choose_format(int *argc, char **argv)
@@ -90,7 +89,7 @@ static int run(enum command_id id, int argc, char **argv)
 
 	if (!command->run)
 		return library_error(name, command->needs);
-	if (format && !command->formats)
+	if (format && !command_takes(id, format))
 		return usage_error("%s has no %s", name, format);
 	if (replay_recording() && !command->replay)
 		return usage_error("%s cannot look at a recording", name);

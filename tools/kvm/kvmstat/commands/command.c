@@ -89,7 +89,7 @@ int parse_interval(int argc, char **argv, struct interval *interval)
 	return STATUS_OK;
 }
 
-/* What this host shows of its processes. */
+/* Checks how much of this host's processes /proc shows. */
 static int look_at_proc(struct inventory *inventory)
 {
 	if (!proc_is_ours(this_host.proc)) {
@@ -162,7 +162,7 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
-/* Of a recording it ends with the sample that is meant; of the first there is nothing before. */
+/* A recording's first sample has no interval before it. */
 int take_look(struct tracker *tracker, uint64_t interval_ns)
 {
 	const struct recording *recording = replay_recording();
@@ -175,7 +175,7 @@ int take_look(struct tracker *tracker, uint64_t interval_ns)
 	if (status != STATUS_OK || first || (!recording && !tracker->num_vms))
 		return status;
 	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : interval_ns));
-	/* What has come with that sample is there, whatever the time since the one before. */
+	/* Scan again, however short the interval was. */
 	if (recording)
 		tracker->scanned_ns = 0;
 	return sample_tracked(tracker);
@@ -183,7 +183,7 @@ int take_look(struct tracker *tracker, uint64_t interval_ns)
 
 int inventory_status(struct inventory *inventory)
 {
-	/* Of what has come since the last sample as well. */
+	/* Problems may have come since the last sample. */
 	print_problems(inventory);
 	if (inventory->incomplete || (inventory_is_denied(inventory) && !inventory->found_any))
 		return STATUS_ERROR;
@@ -196,7 +196,7 @@ void print_denied(const struct inventory *inventory)
 
 	if (denied)
 		print_error("%s", denied);
-	/* For a program an empty answer is one. */
+	/* A program takes an empty list as the answer. */
 	else if (!inventory->num_vms && !inventory->num_problems && render == &text_renderer)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
@@ -212,17 +212,6 @@ static void note_missing(struct inventory *inventory, const char *format, ...)
 	va_start(args, format);
 	inventory_add_problem(inventory, xvasprintf(format, args));
 	va_end(args);
-}
-
-/* A number may be meant as a name. */
-static void note_name(struct inventory *inventory, pid_t pid)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "%d", pid);
-	if (inventory_has_name(inventory, name))
-		note_missing(inventory, "there is a VM that is called '%s': choose it by -p '\\%s'",
-			     name, name);
 }
 
 static bool has_vm_of(const struct inventory *inventory, const struct choice *part)
@@ -255,11 +244,10 @@ static bool has_vm(struct inventory *inventory, struct process *process)
 	else
 		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
 			     process->pid);
-	note_name(inventory, process->pid);
 	return false;
 }
 
-/* Of a recording all that is said of a process is that it is not there. */
+/* In a recording the only problem with a process is that it does not exist. */
 static bool is_there(struct inventory *inventory, const struct choice *part, bool may_come)
 {
 	pid_t pid = choice_process(part);
@@ -271,8 +259,6 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 		process = inventory_find_process(inventory, pid);
 		if (!process)
 			process = inventory_find(inventory, pid);
-		if (!process)
-			note_name(inventory, pid);
 		return process && (may_come || has_vm(inventory, process));
 	}
 	if (may_come || has_vm_of(inventory, part))
@@ -282,7 +268,7 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	return false;
 }
 
-/* Others were chosen as well, and were there for longer. */
+/* Other chosen VMs exist for longer. */
 static void note_ended(struct inventory *inventory, const struct choice *part)
 {
 	pid_t pid = choice_process(part);
@@ -358,7 +344,6 @@ bool has_no_statistics(const struct inventory *inventory)
 	return any;
 }
 
-/* Where there are only sums, or no statistics, it may have one. */
 int vcpu_error(const struct inventory *inventory, const struct choice *choice, int vcpu)
 {
 	pid_t pid = choice_process(choice);
@@ -366,9 +351,7 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		if (vm_has_sums(inventory->vm[i]))
-			why = " by itself, debugfs has sums of all";
-		else if (!vm_has_statistics(inventory->vm[i]))
+		if (!vm_has_statistics(inventory->vm[i]))
 			why = " of which anything is known";
 	}
 	if (pid)
@@ -391,6 +374,7 @@ int no_statistics_error(void)
  * to be there for that long.
  */
 #define STAYS (100 * MSEC)
+#define LOOK_AGAIN (20 * MSEC)
 
 struct wait {
 	struct tracker *tracker;
@@ -428,7 +412,7 @@ static bool has_stayed(struct wait *wait)
 static void wait_on(struct wait *wait)
 {
 	inventory_forget_dead(wait->tracker->inventory);
-	/* What comes then is new: what it has counted was counted since. */
+	/* A VM that comes now is new: all that it has counted is of this time. */
 	if (!wait->is_there)
 		wait->tracker->from_zero = true;
 }
@@ -438,7 +422,6 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
 	uint64_t now_ns, next_ns = 0;
-	bool pending;
 	int status;
 
 	for (;;) {
@@ -452,7 +435,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
 		}
-		pending = inventory_see_events(inventory, NULL);
+		inventory_see_events(inventory);
 		print_problems(inventory);
 		if (has_stayed(wait))
 			return STATUS_OK;
@@ -465,9 +448,8 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			return STATUS_ERROR;
 		}
 		wait_on(wait);
-		pending |= wait->is_there;
 		if (pause_until(wait->signals, inventory->events,
-				pending ? now_ns + MAKERS_STEP_NS : next_ns) == EVENT_INTERRUPTED) {
+				wait->is_there ? now_ns + LOOK_AGAIN : next_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;
 			status = replay_status();
 			return status == STATUS_OK ? inventory_status(inventory) : status;
@@ -514,7 +496,7 @@ static int output_error(void)
 		return 0;
 	if (poll(&output, 1, 0) > 0 && output.revents & POLLERR)
 		return -EPIPE;
-	/* What is not open for that says so of nothing as well. */
+	/* A descriptor that is not open for writing fails with zero bytes, too. */
 	return write(STDOUT_FILENO, "", 0) < 0 ? -errno : -EIO;
 }
 

@@ -14,7 +14,7 @@
 
 /* The number of the capability KVM_CAP_BINARY_STATS_FD is in it. */
 #define DEFAULT_LISTEN ":10203"
-/* Of each histogram: all of them are most of what there is. */
+/* Buckets of each histogram: all of them would be most of the page. */
 #define DEFAULT_BUCKETS 8
 
 int export_parse_options(int argc, char **argv, struct export_options *options)
@@ -54,7 +54,7 @@ static int serve(struct collector *collector, int fd, int signals,
 	}
 	status = confined(USE_NETWORK);
 	if (status == STATUS_OK) {
-		/* Of single processes a metric tells. */
+		/* A metric counts single processes. */
 		if (collector->inventory->is_hidden)
 			print_denied(collector->inventory);
 		print_missing(collector->inventory);
@@ -86,7 +86,7 @@ static int listen_and_serve(struct collector *collector, const struct export_opt
 	return status;
 }
 
-/* For a collector of files. */
+/* For node_exporter's textfile collector. */
 static int print_page(struct collector *collector)
 {
 	struct inventory *inventory = collector->inventory;
@@ -128,7 +128,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	return status;
 }
 
-/* Of those that kvmstat knows: other kernels have others. */
+/* Statistics that kvmstat knows; other kernels have others. */
 static bool fits_any(const regex_t *only)
 {
 	const struct description *known;

@@ -36,7 +36,7 @@ int command_help(int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* What the program was built with: tells why a command is missing. */
+/* Shows why a command is missing. */
 static const char libraries[] = ""
 #ifdef HAVE_JSON
 	" json-c"
@@ -49,6 +49,9 @@ static const char libraries[] = ""
 #endif
 #ifdef HAVE_ZLIB
 	" zlib"
+#endif
+#ifdef HAVE_SECCOMP
+	" libseccomp"
 #endif
 #ifdef HAVE_SYSTEMD
 	" libsystemd"

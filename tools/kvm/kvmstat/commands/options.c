@@ -33,12 +33,13 @@ const struct command_info command_info[NUM_COMMANDS] = {
 	},
 	[COMMAND_SHOW] = {
 		"show", "VM... [INTERVAL [COUNT]]", "all statistics; with INTERVAL those that move",
+		NULL,
 	},
 	[COMMAND_EXITS] = {
-		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long",
+		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long", NULL,
 	},
 	[COMMAND_HIST] = {
-		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take",
+		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take", NULL,
 	},
 	[COMMAND_WATCH] = {
 		"watch", "NAME[:PART] '>' VALUE [per WINDOW]",
@@ -48,19 +49,19 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		"by default 1s.",
 	},
 	[COMMAND_RECORD] = {
-		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file",
+		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file", NULL,
 	},
 	[COMMAND_REPLAY] = {
 		"replay", "FILE [COMMAND...]", "any command above on such a file",
 		"Without COMMAND a line per VM and interval.",
 	},
 	[COMMAND_EXPORT] = {
-		"export", "", "all statistics for Prometheus, by HTTP",
+		"export", "", "all statistics for Prometheus, by HTTP", NULL,
 	},
 	[COMMAND_EXPLAIN] = {
-		"explain", "NAME...", "what statistics and reasons for exits mean",
+		"explain", "NAME...", "what statistics and reasons for exits mean", NULL,
 	},
-	[COMMAND_HELP] = { "help", "[COMMAND]", "this text, or the help of COMMAND", },
+	[COMMAND_HELP] = { "help", "[COMMAND]", "this text, or the help of COMMAND", NULL, },
 };
 
 #define BIT(command) (1u << COMMAND_##command)
@@ -93,8 +94,7 @@ static const struct option_info {
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
 	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
-	  "those with most of that first: state, guest, kvm, vmm, ready, wait, idle, off, other, "
-	  "exits, halts, injections, ready99, exit99, vcpus; or by pid, name, reason", false, 0, },
+	  "sort by that, numbers from the highest:", false, 0, },
 	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
 	  "only statistics whose name it fits", false, 0, },
@@ -141,7 +141,7 @@ enum command_id find_command(const char *name)
 			continue;
 		if (!command_info[i].name[strlen(name)])
 			return i;
-		/* Of two that begin so it is neither. */
+		/* The prefix is ambiguous. */
 		if (found != NUM_COMMANDS)
 			return NUM_COMMANDS;
 		found = i;
@@ -167,6 +167,11 @@ static const struct option_info *find_option(const char *text, size_t length)
 	return NULL;
 }
 
+bool command_takes(enum command_id command, const char *option)
+{
+	return has_option(command, find_option(option, strlen(option)));
+}
+
 int usage_error(const char *format, ...)
 {
 	va_list args;
@@ -190,7 +195,7 @@ static int option_error(int option, char **argv, enum command_id command)
 
 	if (option == ':')
 		return usage_error("%s needs an argument", text);
-	/* Of letters that are written together only optopt knows which one it was. */
+	/* Only optopt knows which one of several letters is wrong. */
 	if (optopt && strncmp(text, "--", 2))
 		text = letter;
 	length = strcspn(text, "=");
@@ -253,7 +258,7 @@ static int take_option(int option, struct options *options)
 	case 'p':
 		return choose(options, optarg);
 	case 'c':
-		if (parse_number(optarg, 0, VCPU_SUM - 1, &number))
+		if (parse_number(optarg, 0, INT_MAX - 1, &number))
 			return usage_error("'%s' is not a vCPU's number", optarg);
 		options->vcpu = number;
 		return STATUS_OK;
@@ -405,7 +410,8 @@ void print_command_help(enum command_id command)
 {
 	const struct command_info *info = &command_info[command];
 	const struct option_info *option;
-	char text[64];
+	char text[64], help[512];
+	enum column_id i;
 
 	printf("kvmstat %s%s[OPTION...]%s%s\n", info->name, *info->name ? " " : "",
 	       *info->usage ? " " : "", info->usage);
@@ -422,7 +428,10 @@ void print_command_help(enum command_id command)
 			 option->value > 'z' ? ' ' : option->value, option->value > 'z' ? ' ' : ',',
 			 option->name, option->argument ? " " : "", option->argument ?: "");
 		printf("  %-24s", text);
-		print_wrapped(stdout, option->help, HELP_WIDTH - 1 - 26, 26);
+		strcpy(help, option->help);
+		for (i = 0; option->value == OPTION_SORT && i < NUM_COLUMNS; i++)
+			sprintf(help + strlen(help), "%s%s", i ? ", " : " ", column_info[i].key);
+		print_wrapped(stdout, help, HELP_WIDTH - 1 - 26, 26);
 		putchar('\n');
 	}
 }

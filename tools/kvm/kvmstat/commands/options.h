@@ -79,6 +79,9 @@ void options_free(struct options *options);
 int take_vms(struct options *options, int count, bool names);
 bool is_interval(const char *argument);
 
+/* Whether the command has the option, which is written with its dashes. */
+bool command_takes(enum command_id command, const char *option);
+
 void print_help(void);
 void print_command_help(enum command_id command);
 

@@ -36,11 +36,6 @@ struct record {
 	uint64_t last_ns;
 };
 
-static char *copy_text(const char *text)
-{
-	return xasprintf("%s", text);
-}
-
 static void copy_values(struct recorded_vm *recorded, const struct model *model)
 {
 	uint64_t *values = xcalloc(recorded_vm_num_values(recorded), sizeof(*values));
@@ -64,12 +59,12 @@ static struct recorded_vm record_vm(const struct tracker *tracker,
 		.pid = tracked->pid,
 		.ended = tracked->ended,
 		.early_ns = tracked->ended ? tracker->sampled_ns - tracked->ended_ns : 0,
-		.name = copy_text(tracked->name),
-		.id = copy_text(tracked->id),
 	};
 	const struct model *model = &tracked->model;
 	size_t i;
 
+	snprintf(recorded.name, sizeof(recorded.name), "%s", tracked->name);
+	snprintf(recorded.id, sizeof(recorded.id), "%s", tracked->id);
 	for (i = 0; i < tracked->threads.count; i++)
 		proc_threads_add(&recorded.threads, &tracked->threads.thread[i]);
 	if (tracked->vm && tracked->threads.count)
@@ -82,8 +77,6 @@ static struct recorded_vm record_vm(const struct tracker *tracker,
 	if (model->num_vcpus)
 		recorded.vcpu_schema = statsfile_schema_get(model->group[SCOPE_VCPU].schema);
 	recorded.num_vcpus = model->num_vcpus;
-	if (recorded.num_vcpus && tracked->vcpu[0].number == VCPU_SUM)
-		recorded.num_vcpus_counted = tracked->num_vcpus;
 	recorded.vcpu = xcalloc(recorded.num_vcpus, sizeof(*recorded.vcpu));
 	for (i = 0; i < recorded.num_vcpus; i++)
 		recorded.vcpu[i] = tracked->vcpu[i].number;
@@ -212,18 +205,17 @@ static int take_samples(struct record *record)
 static int begin(struct record *record)
 {
 	struct recording_host host = {
-		.version = copy_text(KVMSTAT_VERSION),
+		.version = KVMSTAT_VERSION,
 		.interval_ns = record->interval.ns,
 		.pid = choice_process(&record->options.choice),
 	};
 	struct utsname kernel;
 
 	uname(&kernel);
-	host.name = copy_text(kernel.nodename);
-	host.release = copy_text(kernel.release);
-	host.machine = copy_text(kernel.machine);
+	snprintf(host.name, sizeof(host.name), "%s", kernel.nodename);
+	snprintf(host.release, sizeof(host.release), "%s", kernel.release);
+	snprintf(host.machine, sizeof(host.machine), "%s", kernel.machine);
 	recording_begin(&record->writer, &host);
-	recording_host_free(&host);
 	return write_block(record);
 }
 
@@ -266,7 +258,7 @@ static int take_file(int fd, const char *path)
 	return STATUS_OK;
 }
 
-/* Of nothing that is there anything is lost, unless that is asked for. */
+/* Overwrites a file only if --force asks for it. */
 static int open_file(const char *path, bool force)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (force ? 0 : O_EXCL);

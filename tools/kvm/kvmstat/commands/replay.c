@@ -52,7 +52,7 @@ static bool parse_time(const char *text, time_t first, time_t *time)
 		if (!end || *end)
 			continue;
 		*time = mktime(&tm);
-		/* Of the minute in which it begins there is only the rest. */
+		/* The recording may begin within this minute. */
 		if (formats[i][strlen(formats[i]) - 1] == 'M' && *time < first &&
 		    first - *time < 60)
 			*time = first;
@@ -137,7 +137,7 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 	struct options options;
 	int status;
 
-	if (argc > 1 && argv[1][0] != '-') {
+	if (argc > 1 && (argv[1][0] != '-' || !argv[1][1])) {
 		/* The file may stand in front of them, too. */
 		char *file = argv[1];
 

@@ -83,7 +83,7 @@ static bool schema_has(const struct show *show, const struct statsfile_schema *s
 	return false;
 }
 
-/* Of any VM; what is not there is not waited for. True as long as nothing is known. */
+/* Whether any VM has it; true as long as no VM has statistics. */
 static bool any_has(const struct show *show, const struct inventory *inventory, const char *name)
 {
 	bool is_known = false;
@@ -120,7 +120,7 @@ static int check_wanted(const struct show *show, const struct inventory *invento
 	return STATUS_ERROR;
 }
 
-/* Of those that were looked at for a while, else NULL. */
+/* NULL if the VM was not sampled twice. */
 static const struct tracked_vm *find_tracked(const struct show *show, const struct vm *vm)
 {
 	size_t i;
@@ -145,7 +145,7 @@ static int show_whole_vm(struct show *show, const struct vm *vm)
 		print_error("%s: %s", vm->file.id, error.text);
 		status = STATUS_ERROR;
 	} else {
-		/* Of some VMs only the vCPUs can be read: see held.h. */
+		/* Some VMs have readable vCPUs only: see held.h. */
 		if (vm->file.schema->num_desc)
 			show_group(show, &subject, &model.group[SCOPE_VM]);
 		subject.scope = SCOPE_VCPU;
@@ -191,10 +191,7 @@ static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, uns
 	return NULL;
 }
 
-/*
- * Where there are no statistics of it: what the time of its thread, or of those of all vCPUs,
- * is spent with, if that is known.
- */
+/* Without statistics show the shares of the vCPU's thread, or of all vCPU threads, if known. */
 static bool show_threads(struct show *show, const struct vm *vm)
 {
 	const struct vcpu vcpu = { .number = show->options.vcpu, };
@@ -251,7 +248,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	return STATUS_ERROR;
 }
 
-/* Who asks for certain statistics does not wait for more. */
+/* Do not wait for shares if certain statistics are asked for. */
 static bool takes_look(const struct show *show)
 {
 	return !show->histograms && !show->output.only;
@@ -271,7 +268,7 @@ static int show_now(struct show *show, struct inventory *inventory)
 	return status;
 }
 
-/* What was counted in the last interval stands for the values. */
+/* Shows what was counted in the last interval as values. */
 static void show_step(struct show *show, const struct subject *subject,
 		      const struct group *group)
 {
@@ -305,7 +302,7 @@ static void show_steps(struct show *show, const struct tracked_vm *tracked)
 	}
 }
 
-/* In each VM that has it; whether there is one. */
+/* Focuses the vCPU in each VM; whether any VM has it. */
 static bool find_vcpus(const struct show *show, struct tracker *tracker)
 {
 	struct tracked_vm *tracked;
@@ -325,14 +322,14 @@ static bool find_vcpus(const struct show *show, struct tracker *tracker)
 	return any;
 }
 
-/* Of a single one that was there; those of a pattern may come back. */
+/* A single VM does not come back; VMs of a pattern may. */
 static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
 {
 	return tracker_has_ended(tracker) ||
 	       (choice_is_single(&show->options.choice) && had_any && !tracker_any_lives(tracker));
 }
 
-/* What moved in the VM, and once it has ended all that ever did. */
+/* Shows what moved, and once the VM has ended all that ever did. */
 static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
 {
 	if (vm->has_statistics)
@@ -391,7 +388,7 @@ static int stream(struct show *show, struct tracker *tracker, int signals)
 	return status;
 }
 
-/* What is there in the end of a recording is of no use then. */
+/* A stream starts at the beginning of a recording. */
 static int stream_chosen(struct show *show, struct inventory *inventory, int signals)
 {
 	struct tracker tracker;
@@ -408,7 +405,7 @@ static int stream_chosen(struct show *show, struct inventory *inventory, int sig
 	return status;
 }
 
-/* What is missing is said below what there is. */
+/* Shows what there is even if something is missing. */
 static int show_once(struct show *show, struct inventory *inventory)
 {
 	int status = look_for_chosen(inventory, false), wanted;

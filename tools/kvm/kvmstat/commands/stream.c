@@ -121,7 +121,7 @@ static int parse(int argc, char **argv, struct options *options, struct interval
 	if (options->num_arguments && isalpha((unsigned char)options->argument[0][0]))
 		return usage_error("'%s' is not an interval; a command stands in front of options",
 				   options->argument[0]);
-	/* Without an interval it is one report, and no stream, but of a recording. */
+	/* Without an interval print one report, except of a recording. */
 	if (!choice_is_made(&options->choice) && !options->num_arguments &&
 	    time_source == &machine_time)
 		interval->count = 1;

@@ -104,7 +104,7 @@ static void handle_keys(struct top *top)
 		top->next_ns = monotonic_ns() + top->view.interval_ns;
 }
 
-/* In a recording the first sample is the one before, so that there are rates at once. */
+/* In a recording take the sample before, too, so that rates are known at once. */
 static int first_sample(struct top *top)
 {
 	size_t position = top->view.replayed ? replay_recording()->position : 0;
@@ -162,7 +162,7 @@ static void wait_for_something(struct top *top)
 	} else {
 		top->tracker.stands_still = top->view.paused;
 		tracker_wait(&top->tracker, top->user, end_ns);
-		/* What it shows may have ended, or have more vCPUs. */
+		/* The VM may have ended, or have more vCPUs. */
 		view_update(&top->view);
 	}
 	handle_user(top);
@@ -181,6 +181,18 @@ static int loop(struct top *top)
 		wait_for_something(top);
 	}
 	return ret;
+}
+
+static struct inventory *noted;
+static void (*print_line)(const char *text);
+
+/* The next sample draws over an error line, so it is also a message on the screen. */
+static void note_error(const char *text)
+{
+	print_line(text);
+	inventory_add_note(noted, xasprintf("%s", text));
+	if (noted->num_printed + 1 == noted->num_problems)
+		noted->num_printed++;
 }
 
 int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void))
@@ -207,7 +219,11 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 	/* Its errors are printed when the screen is gone. */
 	top.view.quit = find_chosen(inventory, false) != STATUS_OK;
 	top.view.replayed = replay_recording();
+	noted = inventory;
+	print_line = error_printer;
+	error_printer = note_error;
 	ret = loop(&top);
+	error_printer = print_line;
 	terminal_close();
 	if (ret)
 		print_error("%s: %s", inventory->source->where, strerror(-ret));

@@ -108,8 +108,7 @@ static void look_at_thing(struct watch *watch, struct watched_vm *watched,
 	if (!watched_look(&watched->thing[thing], target, watch->rule.window_ns, &now,
 			  &event.growth))
 		return;
-	/* Sums have no number. */
-	if (target->scope == SCOPE_VCPU && vm->vcpu[vcpu].number != VCPU_SUM)
+	if (target->scope == SCOPE_VCPU)
 		event.vcpu = vm->vcpu[vcpu].number;
 	show_event(watch, &event);
 	if (++watch->num_events == watch->options->count)
@@ -136,7 +135,7 @@ static void add_things(struct watch *watch, struct watched_vm *watched,
 	watched->num_things = count;
 }
 
-/* What cannot be had of the first VMs is a mistake of who asked for it. */
+/* If the first VMs do not have it, the command line is wrong. */
 static void refuse(struct watch *watch, struct watched_vm *watched, const struct tracked_vm *vm,
 		   char *refusal)
 {
@@ -181,7 +180,7 @@ static struct watched_vm *watched_of(struct watch *watch, const struct tracked_v
 	return &watch->vm[watch->num_vms++];
 }
 
-/* What is read of a dead VM is final. */
+/* Values of a dead VM are final. */
 static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 {
 	struct watched_vm *watched = watched_of(watch, vm);
@@ -200,7 +199,7 @@ static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 		show_event(watch, &event);
 }
 
-/* Who asked for something else has no use for what is wrong with VMs. */
+/* Does not print problems: a usage error may come first. */
 static int sample(struct watch *watch)
 {
 	int ret = tracker_sample(&watch->tracker);
@@ -225,14 +224,14 @@ static void look(struct watch *watch)
 	if (!watch->is_over && !flush_output(&status))
 		end_watch(watch, status);
 	watch->looked_ns = tracker->sampled_ns;
-	/* Of a single one that was there, or of processes; those of a pattern may come back. */
+	/* A single VM does not come back; VMs of a pattern may. */
 	if (tracker_has_ended(tracker) ||
 	    (choice_is_single(&watch->options->choice) && watch->had_any &&
 	     !tracker_any_lives(tracker)))
 		end_watch(watch, STATUS_OK);
 }
 
-/* Of a VM that is not there yet as well, unless there is none of which anything is known. */
+/* True if a VM may still get the vCPU. */
 static bool knows_vcpu(const struct watch *watch)
 {
 	const struct tracked_vm *vm;
@@ -247,7 +246,7 @@ static bool knows_vcpu(const struct watch *watch)
 	return !watch->tracker.num_vms;
 }
 
-/* What cannot be asked of a VM that is there may be a mistake, and nobody would see that. */
+/* Refuses what can never happen, which the user would wait for. */
 static int check_rule(const struct watch *watch)
 {
 	char *name = xasprintf("%.*s", (int)strcspn(watch->rule.name, ":"), watch->rule.name);
@@ -302,7 +301,7 @@ static int watch_vms(struct watch *watch, int signals)
 	return watch->status == STATUS_OK ? inventory_status(&watch->inventory) : watch->status;
 }
 
-/* With a unit, or seconds as everywhere. */
+/* With a unit, or in seconds. */
 static bool parse_window(const char *text, uint64_t *ns)
 {
 	static const struct quantity_scale nanoseconds = { .base = 10, .exponent = -9, };

@@ -113,8 +113,8 @@ static const char time_help[] =
 	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
 
 /*
- * What is called otherwise as a metric: what has parts that a word says more of, statistics
- * that are themselves parts of a whole, and what would have the name of another one.
+ * Statistics with another name as a metric: their parts have a better label, they are parts of a
+ * whole themselves, or their name is taken.
  */
 static const struct renamed {
 	const char *statistic;
@@ -408,7 +408,7 @@ static void add_source(const struct metrics *metrics, struct metric_schema *sche
 		schema->num_sources = metric + 1;
 	}
 	for (source = &schema->source[metric]; source->desc; source = source->next) {
-		/* Of two statistics that are called the same it is the first. */
+		/* If two statistics have the same name take the first. */
 		if (!strcmp(source->desc->name, desc->name))
 			return;
 		if (!source->next)

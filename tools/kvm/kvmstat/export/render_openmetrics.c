@@ -37,13 +37,13 @@ struct exposition {
 	bool openmetrics;
 	const struct metrics *metrics;
 	struct scrape scrape;
-	/* What comes next: this metric of this VM, and of this member of its group. */
+	/* The next sample: metric, VM, and member of its group. */
 	enum stage stage;
 	size_t metric;
 	size_t vm;
 	size_t member;
 	bool has_header;		/* the metric */
-	/* What was made of it and not read yet. */
+	/* Text that was not read yet. */
 	char *text;
 	size_t room, length, taken;
 };
@@ -206,7 +206,7 @@ static void append_info(struct exposition *exposition)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", scrape->vm[i].info);
 }
 
-/* What a thread did of which KVM says nothing, or less exactly. */
+/* What threads did where KVM does not account for it. */
 static const struct mode {
 	const char *name;
 	size_t ns;
@@ -256,7 +256,7 @@ static const char * const type_names[] = {
 	[METRIC_HISTOGRAM] = "histogram",
 };
 
-/* What the sentence is about is one vCPU. */
+/* The sentence is about one vCPU. */
 static const char *scope_of(const struct metric *metric, const struct scrape_group *group)
 {
 	if (metric->scope == SCOPE_VM || group->vcpu)
@@ -278,7 +278,7 @@ static void append_metric_header(struct exposition *exposition, const struct met
 	free(help);
 }
 
-/* Of one sample, without what it has by itself. */
+/* What the samples of a member have in common. */
 struct sample {
 	const struct metric *metric;
 	const struct scrape_vm *vm;
@@ -383,7 +383,7 @@ static bool append_next_member(struct exposition *exposition)
 	const struct scrape_group *group = &vm->group[scope];
 	const struct metric_source *source;
 
-	/* What is not measured is absent: a zero would be taken for a measurement. */
+	/* Leave out what is not measured: a zero would look like a measurement. */
 	if (exposition->member >= group->num_members ||
 	    vm->is_off[exposition->metrics->metric[exposition->metric].accounting])
 		return false;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "export/scrape.h"
+#include "model/tracker.h"
 #include "util/util.h"
 
 #define LOOK_INTERVAL_NS NSEC_PER_SEC
@@ -39,8 +40,8 @@ void collector_free(struct collector *collector)
 }
 
 /*
- * Of VMs with the same name: the one whose name comes from who is surer, then the one that was
- * started first. No VM can take the name of another one by coming later, or by saying so.
+ * Sorts VMs with the same name: the surest source of the name first, then the first start. So no
+ * VM can take another one's name by coming later, or by claiming it.
  */
 static int compare_claims(const void *a, const void *b)
 {
@@ -83,9 +84,8 @@ static char *name_other(const struct vm *vm, bool is_tie)
 }
 
 /*
- * What tells VMs apart, and no more, so that a VM that is started again continues its
- * series. It depends on the VMs that are there, and not on when they were seen: an exporter
- * that is started again calls each as the one before did.
+ * Labels tell VMs apart, and no more, so that a VM that is started again continues its series.
+ * They depend on the VMs that exist only, so that another exporter gives the same ones.
  */
 static void name_all(struct collector *collector)
 {
@@ -159,7 +159,7 @@ static int look(struct collector *collector)
 
 void collector_events(struct collector *collector)
 {
-	inventory_see_events(collector->inventory, NULL);
+	inventory_see_events(collector->inventory);
 	forget_dead(collector);
 	take_new(collector);
 }
@@ -320,7 +320,7 @@ static int collect_each(struct collector *collector, const struct vm *vm,
 static int collect_vcpus(struct collector *collector, struct exported_vm *exported,
 			 struct scrape_vm *scrape, struct statsfile_error *error)
 {
-	bool each = collector->options.per_vcpu && !vm_has_sums(exported->vm);
+	bool each = collector->options.per_vcpu;
 	struct scrape_group *group = &scrape->group[SCOPE_VCPU];
 	const struct running *running = NULL;
 	const struct vm *vm = exported->vm;
@@ -372,18 +372,6 @@ static void clear_values(struct scrape_vm *vm)
 		free_group(&vm->group[scope]);
 }
 
-/* Which of its threads runs which of its VMs a process does not say. */
-static bool is_alone(const struct collector *collector, const struct vm *vm)
-{
-	size_t i;
-
-	for (i = 0; i < collector->num_vms; i++) {
-		if (collector->vm[i].vm != vm && collector->vm[i].vm->process == vm->process)
-			return false;
-	}
-	return true;
-}
-
 static uint64_t grown(uint64_t last, uint64_t now)
 {
 	return now > last ? now - last : 0;
@@ -398,14 +386,14 @@ static void add_times(struct proc_times *sum, const struct proc_times *last,
 	sum->ready_ns += grown(last->ready_ns, now->ready_ns);
 }
 
-/* What a thread did that has ended stays: a counter must not go back. */
+/* Keeps what ended threads did: a counter must not go back. */
 static void read_threads(struct collector *collector, struct exported_vm *exported)
 {
 	static const struct proc_times none;
 	const struct proc_thread *thread, *last;
 	struct proc_threads now;
 
-	exported->has_threads = is_alone(collector, exported->vm) &&
+	exported->has_threads = vm_is_alone(collector->inventory, exported->vm) &&
 				!inventory_read_threads(collector->inventory,
 							exported->vm->process, &now);
 	if (!exported->has_threads)
@@ -430,7 +418,7 @@ static bool has_own_times(const struct vm *vm)
 	return desc && !statsfile_read_some(&vm->file, desc->first, 1, &value, &error) && value;
 }
 
-/* Of all VMs in turn, as far as there is time. */
+/* Reads VM after VM until the time is over; the next scrape goes on there. */
 static void read_all_threads(struct collector *collector)
 {
 	uint64_t end_ns = monotonic_ns() + THREADS_NS;
@@ -446,7 +434,7 @@ static void read_all_threads(struct collector *collector)
 	}
 }
 
-/* What cannot be read of one VM is no reason to have nothing of the others. */
+/* A VM that cannot be read does not keep the others out. */
 static void add_vm(struct collector *collector, struct exported_vm *exported,
 		   struct scrape_vm *scrape)
 {

@@ -318,7 +318,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	(void)data;
 	(void)size;
 	(void)request;
-	/* What had arrived by then is read all the same. */
+	/* libmicrohttpd still parses a request that arrived before the drop. */
 	if (client->dropped)
 		return MHD_NO;
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET))

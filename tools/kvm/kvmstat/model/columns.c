@@ -22,8 +22,8 @@
 #define MMIO 0x100
 
 /*
- * Of two reasons with the same count the first one is named, so what says more
- * stands in front: on x86 an access to MMIO is a page fault as well.
+ * If two reasons have the same count, the first one is the top reason. Therefore the more specific
+ * one comes first: on x86 an access to MMIO is also a page fault.
  */
 static const struct column_name {
 	const char *name;
@@ -126,7 +126,7 @@ static const struct column_name {
 
 static_assert(ARRAY_SIZE(column_names) <= COLUMNS_MAX, "each may be a source");
 
-/* What counts in each rate: the first one of which there are statistics. */
+/* What counts in each rate: the first one that has statistics. */
 static const unsigned int rate_counts[NUM_RATES][2] = {
 	[RATE_EXITS] = { TOTAL, PART, },
 	[RATE_HALTS] = { HALTS, ANY_HALTS, },
@@ -153,7 +153,7 @@ static const char * const quantiles[NUM_QUANTILES] = {
 	[QUANTILE_EXIT] = "exit_hist",
 };
 
-/* Of times, or it is another one. */
+/* A histogram of another unit is another statistic. */
 static const struct statsfile_desc *find_durations(const struct statsfile_schema *schema,
 						   const char *name)
 {

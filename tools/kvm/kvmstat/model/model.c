@@ -93,7 +93,7 @@ static bool is_accounting(const struct statsfile_desc *desc)
 	return statsfile_unit(desc) == KVM_STATS_UNIT_BOOLEAN;
 }
 
-/* Those of time by state. */
+/* Time by state. */
 bool is_time(const struct statsfile_desc *desc)
 {
 	return !is_accounting(desc) &&
@@ -119,7 +119,7 @@ bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *
 	return accounting && !vm_values[accounting->first];
 }
 
-/* @values: those of the VM. */
+/* @values: the VM's. */
 static void find_hidden(struct group *group, const struct statsfile_schema *schema,
 			const uint64_t *values)
 {

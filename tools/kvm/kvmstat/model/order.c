@@ -19,7 +19,7 @@ const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_SHARES + SHARE_GUEST] = { "GUEST%", "guest", "guest=shares/guest", .drop = 2, },
 	[COLUMN_SHARES + SHARE_KVM] = { "KVM%", "kvm", "kvm=shares/kvm", .drop = 4, },
 	[COLUMN_SHARES + SHARE_VMM] = { "VMM%", "vmm", "vmm=shares/vmm", .drop = 5, },
-	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready=shares/ready", },
+	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready=shares/ready", .drop = 0, },
 	[COLUMN_SHARES + SHARE_WAIT] = { "WAIT%", "wait", "wait=shares/wait", .drop = 6, },
 	[COLUMN_SHARES + SHARE_IDLE] = { "IDLE%", "idle", "idle=shares/idle", .drop = 7, },
 	[COLUMN_SHARES + SHARE_OFF] = {
@@ -63,71 +63,100 @@ enum column_id column_find(const char *key)
 	return column;
 }
 
-static int compare_numbers(double left, double right)
-{
-	return (left > right) - (left < right);
-}
+static const struct rates no_rates;
 
-static int compare_rates(const struct rates *left, const struct rates *right,
-			 enum column_id column)
+static struct cell rates_cell(const struct rates *rates, enum column_id column)
 {
+	const struct quantile_of *quantile;
+
+	if (!rates)
+		rates = &no_rates;
 	if (column_is_share(column))
-		return compare_numbers(left->shares.part[column - COLUMN_SHARES],
-				       right->shares.part[column - COLUMN_SHARES]);
+		return (struct cell) {
+			.known = rates->shares.known[column - COLUMN_SHARES],
+			.number = rates->shares.part[column - COLUMN_SHARES],
+		};
 	if (column_is_rate(column))
-		return compare_numbers(left->per_second[column - COLUMN_RATES],
-				       right->per_second[column - COLUMN_RATES]);
-	if (column_is_quantile(column))
-		return compare_numbers(quantile_rank(&left->quantile[column - COLUMN_QUANTILES]),
-				       quantile_rank(&right->quantile[column - COLUMN_QUANTILES]));
-	return column == COLUMN_TOP ? strcmp(rates_reason(left), rates_reason(right)) : 0;
+		return (struct cell) {
+			.known = rates->known[column - COLUMN_RATES],
+			.number = rates->per_second[column - COLUMN_RATES],
+		};
+	if (column_is_quantile(column)) {
+		quantile = &rates->quantile[column - COLUMN_QUANTILES];
+		return (struct cell) { quantile->known, quantile_rank(quantile), NULL, };
+	}
+	if (column == COLUMN_TOP)
+		return (struct cell) { rates->known[RATE_EXITS], 0, rates_reason(rates), };
+	return (struct cell) {};
 }
 
-/* Sort equal states by exits. */
-static int compare_ranks(enum why left_why, const struct rates *left, enum why right_why,
-			 const struct rates *right)
+struct cell vm_cell(const struct tracked_vm *vm, const struct rates *rates, enum column_id column)
 {
-	int order = compare_numbers(why_rank(left_why, &left->shares),
-				    why_rank(right_why, &right->shares));
-
-	return order ? order : compare_rates(left, right, COLUMN_RATES + RATE_EXITS);
-}
-
-int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
-		    enum column_id column)
-{
-	static const struct rates none;
+	enum why why = why_of_vm(vm);
 
 	switch (column) {
 	case COLUMN_PID:
-		return compare_numbers(left->pid, right->pid);
-	case COLUMN_NAME:
-		return strcmp(left->name, right->name);
+		return (struct cell) { true, vm->pid, NULL, };
 	case COLUMN_VM:
-		return strcmp(left->id, right->id);
-	case COLUMN_SOURCE:
-		return strcmp(left->source, right->source);
+		return (struct cell) { true, 0, vm->id, };
 	case COLUMN_VCPUS:
-		return compare_numbers(left->num_vcpus, right->num_vcpus);
-	case COLUMN_OTHER:
-		return compare_numbers(left->other, right->other);
+		return (struct cell) { true, vm->num_vcpus, NULL, };
 	case COLUMN_STATE:
-		return compare_ranks(why_of_vm(left), &left->rates, why_of_vm(right),
-				     &right->rates);
+		return (struct cell) { true, why_rank(why, &vm->rates.shares), why_names[why], };
+	case COLUMN_OTHER:
+		return (struct cell) { rates && vm->has_other, vm->other, NULL, };
+	case COLUMN_SOURCE:
+		return (struct cell) { true, 0, vm->source, };
+	case COLUMN_NAME:
+		return (struct cell) { true, 0, vm->name, };
 	default:
-		/* One that has ended does nothing any more. */
-		return compare_rates(left->ended ? &none : &left->rates,
-				     right->ended ? &none : &right->rates, column);
+		return rates_cell(rates, column);
 	}
+}
+
+struct cell vcpu_cell(const struct tracked_vcpu *vcpu, const struct rates *rates,
+		      enum column_id column)
+{
+	enum why why = why_of_shares(rates ? &rates->shares : &no_rates.shares);
+
+	if (column == COLUMN_PID)
+		return (struct cell) { true, vcpu->number, NULL, };
+	if (column == COLUMN_STATE)
+		return (struct cell) { true, why_rank(why, &vcpu->rates.shares), why_names[why], };
+	return rates_cell(rates, column);
+}
+
+static int compare_cells(const struct cell *left, const struct cell *right, enum column_id column)
+{
+	if (left->text && column != COLUMN_STATE)
+		return strcmp(left->text, right->text);
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+/* Sorts equal states by exits. A VM that has ended has no rates. */
+int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
+		    enum column_id column)
+{
+	const struct cell cells[] = {
+		vm_cell(left, left->ended ? NULL : &left->rates, column),
+		vm_cell(right, right->ended ? NULL : &right->rates, column),
+	};
+	int order = compare_cells(&cells[0], &cells[1], column);
+
+	if (order || column != COLUMN_STATE)
+		return order;
+	return compare_tracked(left, right, COLUMN_RATES + RATE_EXITS);
 }
 
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,
 		  enum column_id column)
 {
-	if (column == COLUMN_PID)
-		return compare_numbers(left->number, right->number);
-	if (column == COLUMN_STATE)
-		return compare_ranks(why_of_shares(&left->rates.shares), &left->rates,
-				     why_of_shares(&right->rates.shares), &right->rates);
-	return compare_rates(&left->rates, &right->rates, column);
+	const struct cell cells[] = {
+		vcpu_cell(left, &left->rates, column), vcpu_cell(right, &right->rates, column),
+	};
+	int order = compare_cells(&cells[0], &cells[1], column);
+
+	if (order || column != COLUMN_STATE)
+		return order;
+	return compare_vcpus(left, right, COLUMN_RATES + RATE_EXITS);
 }

@@ -61,7 +61,19 @@ static inline bool column_begins_low(enum column_id column)
 	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
 }
 
-/* As strcmp(). vCPUs have an id, shares and rates only. */
+/* What stands in a column of a line. */
+struct cell {
+	bool known;
+	double number;			/* to sort by: a share, a rate, a quantile's rank */
+	const char *text;		/* or NULL */
+};
+
+/* @rates: NULL if none are known. vCPUs have a number, a state and rates only. */
+struct cell vm_cell(const struct tracked_vm *vm, const struct rates *rates, enum column_id column);
+struct cell vcpu_cell(const struct tracked_vcpu *vcpu, const struct rates *rates,
+		      enum column_id column);
+
+/* As strcmp(). */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column);
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,

@@ -25,7 +25,7 @@ static const struct statsfile_desc *find_scalar(const struct statsfile_schema *s
 	return desc && desc->size == 1 ? desc : NULL;
 }
 
-/* In nanoseconds, or it is another one. */
+/* A statistic of another unit is another one. */
 static const struct statsfile_desc *find_time(const struct statsfile_schema *schema,
 					      const char *name)
 {
@@ -133,7 +133,7 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	return shares;
 }
 
-/* Of the user's the guest's was taken, which counts otherwise: it can be less than before. */
+/* user_ns can go down: guest_ns was subtracted, and counts in another way. */
 static uint64_t time_between(uint64_t last_ns, uint64_t now_ns)
 {
 	return now_ns > last_ns ? now_ns - last_ns : 0;
@@ -152,7 +152,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	struct shares shares = { .by_cpu = true, };
 	enum share share;
 
-	/* What one of them did before it was there, or is not there with any more. */
+	/* Threads that came or ended have counted outside of the interval. */
 	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
 		return shares;
 	for (share = 0; share < NUM_SHARES; share++)
@@ -164,7 +164,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	for (share = 0; share < NUM_SHARES; share++) {
 		if (share == SHARE_WAIT || share == SHARE_IDLE)
 			continue;
-		/* Without it, waits for a CPU cannot be told from sleep. */
+		/* Otherwise a wait for a CPU looks like sleep. */
 		shares.known[share] = now->has_ready ||
 				      (share != SHARE_READY && share != SHARE_OFF);
 		if (shares.known[share])

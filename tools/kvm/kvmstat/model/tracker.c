@@ -47,22 +47,6 @@ static const struct columns *columns_of(struct tracker *tracker,
 	return &tracker->columns;
 }
 
-/* What KVM would count, had it not been told to leave that: no column shall wait for it. */
-static void forget_uncounted(const struct tracked_vm *tracked, struct rates *rates)
-{
-	const struct statsfile_desc *const accounting[NUM_QUANTILES] = {
-		[QUANTILE_READY] = tracked->accounting.ready,
-		[QUANTILE_EXIT] = tracked->accounting.time,
-	};
-	const uint64_t *values = tracked->model.group[SCOPE_VM].value;
-	enum quantile i;
-
-	for (i = 0; i < NUM_QUANTILES; i++) {
-		if (accounting_is_off(accounting[i], values))
-			rates->quantile[i] = (struct quantile_of) {};
-	}
-}
-
 static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct rates *rates)
 {
 	const struct model *model = &tracked->model;
@@ -70,7 +54,11 @@ static void note_rates(struct tracked_vm *tracked, const uint64_t *delta, struct
 	if (!model->elapsed_ns)
 		return;
 	columns_rates(tracked->columns, delta, model->elapsed_ns, rates);
-	forget_uncounted(tracked, rates);
+	/* Forget what the kernel does not account for, or its column would stay empty. */
+	if (model->group[SCOPE_VM].hides_waits)
+		rates->quantile[QUANTILE_READY] = (struct quantile_of) {};
+	if (model->group[SCOPE_VM].hides_times)
+		rates->quantile[QUANTILE_EXIT] = (struct quantile_of) {};
 }
 
 static struct shares find_shares(const struct tracked_vm *tracked, const struct times *passed,
@@ -109,7 +97,7 @@ static void note_vcpu(const struct model *model, size_t index, const uint64_t *d
 /* Before its first sample, or when a VMM opens the files that are read. */
 static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
 {
-	/* What it was before is no other sample of the same. */
+	/* It is another VM for a recording from now on. */
 	tracked->serial = ++tracker->num_tracked;
 	tracked->has_statistics = true;
 	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
@@ -133,8 +121,8 @@ static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm, ui
 }
 
 /*
- * Of the VM that comes next in the inventory, which is new if nothing is left from
- * *@next on: both have the VMs that live in the same order.
+ * Finds the VM that comes next in the inventory, or adds it if nothing is left from *@next on: both
+ * have the living VMs in the same order.
  */
 static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next,
 				     uint64_t now_ns)
@@ -178,7 +166,7 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 		tracked->elapsed_ns = 0;
 }
 
-static bool is_alone(const struct inventory *inventory, const struct vm *vm)
+bool vm_is_alone(const struct inventory *inventory, const struct vm *vm)
 {
 	size_t i;
 
@@ -241,7 +229,7 @@ static struct shares shares_of_thread(const struct tracked_vm *tracked,
 	return shares_of_threads(&last->times, &now->times, now_ns - tracked->threads_ns);
 }
 
-/* That of the vCPU with this number, or a new one. */
+/* The vCPU with this number, or a new one. */
 static struct tracked_vcpu *vcpu_of_thread(struct tracked_vm *tracked, pid_t tid, int number)
 {
 	struct tracked_vcpu *vcpu;
@@ -267,8 +255,6 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	size_t i;
 
 	tracked->rates.shares = shares_of_threads(before, after, now_ns - tracked->threads_ns);
-	if (vm_has_sums(tracked->vm))
-		tracked->vcpu[0].rates.shares = tracked->rates.shares;
 	tracked->vcpu = xreallocarray(tracked->vcpu, tracked->num_tracked_vcpus + now->count,
 				      sizeof(*tracked->vcpu));
 	tracked->num_tracked_threads = 0;
@@ -281,7 +267,7 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	tracked->elapsed_ns = now_ns - tracked->threads_ns;
 }
 
-/* What the process did beside its vCPUs, if these are the same as before. */
+/* What the process did beside its vCPUs, if they are the same as before. */
 static void note_whole(struct tracked_vm *tracked, const struct proc_threads *now,
 		       uint64_t vcpus_ns, uint64_t elapsed_ns)
 {
@@ -304,7 +290,7 @@ static bool all_are(const struct proc_threads *threads, enum proc_state state)
 	return threads->count && i == threads->count;
 }
 
-/* By its state since the sample before, if there is one: without threads nobody knows better. */
+/* Decides without threads: by the state since the sample before. */
 static bool was_outside(const struct tracked_vm *tracked)
 {
 	const struct shares *shares = &tracked->rates.shares;
@@ -326,7 +312,7 @@ static enum activity find_activity(const struct tracked_vm *tracked,
 	return ACTIVITY_RUNS;
 }
 
-/* In the state that a VM is in its time is not spent with anything. */
+/* A VM that is paused or stopped has no shares. */
 static void note_activity(struct tracked_vm *tracked, enum activity activity)
 {
 	size_t i;
@@ -351,7 +337,6 @@ static void forget_threads(struct tracked_vm *tracked)
 	note_activity(tracked, was_outside(tracked) ? ACTIVITY_PAUSED : ACTIVITY_RUNS);
 }
 
-/* Which of its threads runs which of its VMs a process does not say. */
 static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct inventory *inventory = tracker->inventory;
@@ -360,7 +345,7 @@ static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, ui
 
 	if (!tracker->reads_threads)
 		return;
-	if (!is_alone(inventory, tracked->vm) ||
+	if (!vm_is_alone(inventory, tracked->vm) ||
 	    inventory_read_threads(inventory, tracked->vm->process, &now)) {
 		forget_threads(tracked);
 		return;
@@ -369,7 +354,7 @@ static void note_threads(struct tracker *tracker, struct tracked_vm *tracked, ui
 	before = proc_sum_times(&tracked->threads, &now);
 	after = proc_sum_times(&now, &tracked->threads);
 	if (tracked->threads_ns && now_ns > tracked->threads_ns) {
-		/* What KVM itself accounts for is exact. */
+		/* Prefer the kernel's own accounting, which is exact. */
 		if (!tracked->accounting.time || tracked->accounting_is_off)
 			note_shares(tracked, &now, &before, &after, now_ns);
 		note_whole(tracked, &now, after.run_ns - before.run_ns,
@@ -413,9 +398,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	if (vm->num_vcpus) {
 		note_rates(tracked, tracked->model.group[SCOPE_VCPU].delta, &tracked->rates);
 		tracked->rates.shares = find_shares(tracked, &tracked->passed, tracked->passed_ns);
-		tracked->accounting_is_off =
-			accounting_is_off(tracked->accounting.time,
-					  tracked->model.group[SCOPE_VM].value);
+		tracked->accounting_is_off = tracked->model.group[SCOPE_VM].hides_times;
 	}
 	tracked->has_rates = tracked->model.elapsed_ns;
 	tracked->elapsed_ns = tracked->model.elapsed_ns;
@@ -462,7 +445,7 @@ bool tracker_has_ended(const struct tracker *tracker)
 	const struct choice *choice = inventory->choice;
 	size_t i;
 
-	/* In a recording one may begin later. */
+	/* In a recording a process may begin later. */
 	if (!choice || choice->num_names || !inventory->host)
 		return false;
 	for (i = 0; i < choice->num_pids; i++) {
@@ -493,7 +476,7 @@ static int scan(struct tracker *tracker)
 		return 0;
 	tracker->tried_ns = now_ns;
 	ret = inventory_look(tracker->inventory, process);
-	/* What is known is watched on if it may not be looked into any more. */
+	/* Keep what is known if the process may not be looked into any more. */
 	if (process)
 		ret = 0;
 	if (!ret)
@@ -501,7 +484,7 @@ static int scan(struct tracker *tracker)
 	return ret;
 }
 
-/* In a recording one that has ended was read when it did, which no sample was of. */
+/* In a recording the last values of a VM are from between two samples. */
 static uint64_t read_ns(const struct tracked_vm *tracked, const struct vm *vm, uint64_t now_ns)
 {
 	if (!vm->ended_ns || vm->ended_ns > now_ns || vm->ended_ns <= tracked->model.last_ns)
@@ -509,7 +492,7 @@ static uint64_t read_ns(const struct tracked_vm *tracked, const struct vm *vm, u
 	return vm->ended_ns;
 }
 
-/* Of all VMs, or only of those that are new or have ended. */
+/* Samples all VMs, or only those that are new or have ended. */
 static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 {
 	struct inventory *inventory = tracker->inventory;
@@ -579,6 +562,9 @@ static bool lacks_vcpus(const struct inventory *inventory)
 	return false;
 }
 
+/* How soon to look again at a process that makes a VM. */
+#define LOOK_AGAIN_NS (NSEC_PER_SEC / 50)
+
 /* Returns whether to look again soon: it may have come and gone within one interval. */
 static bool look_meanwhile(struct tracker *tracker, bool closely)
 {
@@ -586,16 +572,15 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 	struct process *process = only_process(tracker);
 	size_t count = count_objects(inventory);
 	uint64_t now_ns;
-	bool pending;
+	bool pending = false;
 
-	pending = inventory_see_events(inventory, process);
-	/* Of all processes those that make VMs have been looked at. */
+	inventory_see_events(inventory);
 	if (closely && process)
 		tracker->scanned_ns = 0;
 	/* If there is nothing to be read, the next sample says so. */
 	scan(tracker);
 	if (process)
-		pending |= lacks_vcpus(inventory) || count_objects(inventory) != count;
+		pending = lacks_vcpus(inventory) || count_objects(inventory) != count;
 	now_ns = time_source->now_ns();
 	sample_vms(tracker, now_ns, false);
 	if (tracker->stands_still)
@@ -611,7 +596,7 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 	uint64_t step_ns;
 
 	for (;;) {
-		step_ns = pending ? time_source->now_ns() + MAKERS_STEP_NS :
+		step_ns = pending ? time_source->now_ns() + LOOK_AGAIN_NS :
 				    tracker->tried_ns + NSEC_PER_SEC;
 		if (step_ns > end_ns || tracker_has_ended(tracker))
 			step_ns = end_ns;

@@ -97,6 +97,12 @@ struct tracker {
  */
 void threads_match(const struct proc_threads *threads, const struct vm *vm, int *vcpu);
 
+/*
+ * Whether it is the only living VM of its process: no process says which of its threads runs which
+ * of its VMs.
+ */
+bool vm_is_alone(const struct inventory *inventory, const struct vm *vm);
+
 void tracker_init(struct tracker *tracker, struct inventory *inventory);
 void tracker_free(struct tracker *tracker);
 
@@ -111,8 +117,8 @@ int tracker_sample(struct tracker *tracker);
 
 /*
  * Waits for the end of an interval. Meanwhile it scans for VMs, once a second and when KVM
- * announces one: takes the first sample of new VMs and the last one of those that end. Returns EVENT_READABLE
- * if all processes that were chosen have ended.
+ * announces one: takes the first sample of new VMs and the last one of those that end. Returns
+ * EVENT_READABLE if all processes that were chosen have ended.
  */
 enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns);
 

@@ -23,7 +23,7 @@ static enum quantity_kind kind_of(const struct statsfile_desc *desc)
 	}
 }
 
-/* In the file's numbers: a value of the statistic, or the bound of a bucket. */
+/* Parses a value or the bound of a bucket into the file's numbers. */
 static char *parse_value(const char *text, const struct statsfile_desc *desc, uint64_t *value)
 {
 	const struct quantity_scale scale = {
@@ -35,7 +35,7 @@ static char *parse_value(const char *text, const struct statsfile_desc *desc, ui
 	return error ? xasprintf("'%s' %s", text, error) : NULL;
 }
 
-/* The bucket whose lower bound is nearest: who knows bounds has them rounded. */
+/* The bucket with the nearest lower bound: users know rounded bounds. */
 static unsigned int nearest_bucket(const struct statsfile_desc *desc, uint64_t value)
 {
 	unsigned int bucket;
@@ -50,7 +50,7 @@ static unsigned int nearest_bucket(const struct statsfile_desc *desc, uint64_t v
 	return bucket;
 }
 
-/* Of what is far behind the last bound nothing is known. */
+/* The last bucket says nothing about values far above its bound. */
 static bool is_beyond(const struct statsfile_desc *desc, uint64_t value)
 {
 	unsigned int last = desc->size - 1;
@@ -114,7 +114,7 @@ static char *find_part(const char *part, struct watch_target *target)
 	return NULL;
 }
 
-/* Of a histogram it is a number of what was counted. */
+/* The threshold of a histogram is a number of counted values. */
 static char *find_threshold(const struct watch_rule *rule, struct watch_target *target)
 {
 	static const struct statsfile_desc count = {};
@@ -190,7 +190,7 @@ bool watch_is_level(const struct watch_target *target)
 	return !is_counter(target->desc);
 }
 
-/* What is late by less than this is a window old: looks come when the scheduler lets them. */
+/* A sample may be late by this much: the scheduler decides. */
 static uint64_t tolerance(uint64_t window_ns)
 {
 	return window_ns / (10 * WATCH_LOOKS);
@@ -246,7 +246,7 @@ static bool look_at_counter(struct watched *watched, const struct watch_target *
 	forget_looks(watched, window_ns, now->time_ns);
 	*growth = growth_of(watched, window_ns, now);
 	if (*growth >= target->threshold && now->time_ns >= watched->quiet_until_ns) {
-		/* What is in one event is in no other. */
+		/* Count nothing in two events. */
 		watched_begin(watched, now->time_ns, now->value);
 		return true;
 	}

@@ -100,7 +100,7 @@ static void sort_rows(struct exits *exits)
 		qsort(exits->row, exits->count, sizeof(*exits->row), compare_rows);
 }
 
-/* Of an array or a histogram its values with names. */
+/* Adds the named values of an array or a histogram. */
 static void add_named(struct exits *exits, const struct statsfile_desc *desc,
 		      const struct statsfile_desc *times, const uint64_t *delta)
 {

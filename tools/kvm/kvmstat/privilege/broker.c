@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The broker and how it is asked. Requests and answers are structs in messages of a
- * socket that only these two processes have, and never wait for each other in a circle:
- * one request, and its answer, in as many messages as that takes. Neither side believes
- * the other one: what makes no sense ends the connection.
+ * The broker and how it is asked. Requests and answers are structs in messages of a socket that
+ * only these two processes have: one request, then its answer, in as many messages as that takes.
+ * Neither side believes the other: what makes no sense ends the connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,23 +28,12 @@
 
 enum question {
 	ASK_LIST,
+	ASK_MAKERS,
 	ASK_FDS,
 	ASK_IDENTITY,
 	ASK_THREAD_GROUP,
 	ASK_THREADS,
-	ASK_DEBUGFS_LIST,
-	ASK_DEBUGFS,
 	ASK_STATS,
-};
-
-struct request {
-	uint32_t question;
-	int32_t pid;
-	int32_t fd;
-	int32_t link;
-	uint32_t is_stats;
-	uint32_t num_vcpus;
-	uint32_t without_memory;	/* see struct identity */
 };
 
 /* A file descriptor of a process, or, with an error, a process. */
@@ -57,13 +45,6 @@ struct item {
 	uint32_t is_stats;
 };
 
-union any_item {
-	struct item item;
-	struct debugfs_value value;
-	struct proc_thread thread;
-	struct debugfs_dir dir;
-};
-
 struct answer {
 	int32_t ret;
 	uint32_t step;		/* these three are a struct host_error */
@@ -72,14 +53,10 @@ struct answer {
 	uint64_t vm;
 	uint64_t num_others;	/* of a struct proc_fds */
 	struct proc_whole whole;	/* of a struct proc_threads */
-	uint64_t ino;		/* these four are of a struct debugfs_vm */
 	struct identity identity;
-	uint32_t num_vcpus;
-	uint32_t num_denied;
-	int32_t pid;
-	uint32_t more;		/* another answer follows */
-	uint32_t num_items;	/* of those that the question is about */
-	alignas(8) char items[MAX_ITEMS * sizeof(union any_item)];
+	uint32_t more;		/* another message follows */
+	uint32_t num_items;	/* struct proc_thread for ASK_THREADS, else struct item */
+	alignas(8) char items[MAX_ITEMS * sizeof(struct proc_thread)];
 };
 
 union control {
@@ -87,39 +64,20 @@ union control {
 	char space[CMSG_SPACE(sizeof(int))];
 };
 
-static size_t item_size(enum question question)
+static size_t item_size(uint32_t question)
 {
-	switch (question) {
-	case ASK_THREADS:
-		return sizeof(struct proc_thread);
-	case ASK_DEBUGFS_LIST:
-		return sizeof(struct debugfs_dir);
-	case ASK_DEBUGFS:
-		return sizeof(struct debugfs_value);
-	default:
-		return sizeof(struct item);
-	}
-}
-
-static size_t answer_size(enum question question, const struct answer *answer)
-{
-	return offsetof(struct answer, items) + answer->num_items * item_size(question);
+	return question == ASK_THREADS ? sizeof(struct proc_thread) : sizeof(struct item);
 }
 
 /* The broker's side. */
 
-struct reply {
-	int socket;
-	enum question question;
-	struct answer answer;
-};
-
-/* With the file descriptor, unless it is -1. False if nobody receives it. */
-static bool send_answer(const struct reply *reply, int fd)
+/* With the file descriptor, unless it is -1. False if the other end is closed. */
+static bool send_answer(int socket, const struct answer *answer, uint32_t question, int fd)
 {
 	struct iovec data = {
-		.iov_base = (void *)&reply->answer,
-		.iov_len = answer_size(reply->question, &reply->answer),
+		.iov_base = (void *)answer,
+		.iov_len = offsetof(struct answer, items) +
+			   answer->num_items * item_size(question),
 	};
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
 	union control control = {};
@@ -136,28 +94,9 @@ static bool send_answer(const struct reply *reply, int fd)
 		message.msg_controllen = sizeof(control);
 	}
 	do {
-		sent = sendmsg(reply->socket, &message, MSG_NOSIGNAL);
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
 	} while (sent < 0 && errno == EINTR);
 	return sent >= 0;
-}
-
-/* All of them, in as many messages as that takes. */
-static bool send_items(struct reply *reply, const void *items, size_t count)
-{
-	size_t size = item_size(reply->question), done = 0;
-	struct answer *answer = &reply->answer;
-	bool sent;
-
-	do {
-		answer->num_items = count - done < MAX_ITEMS ? count - done : MAX_ITEMS;
-		if (count)
-			memcpy(answer->items, (const char *)items + done * size,
-			       answer->num_items * size);
-		done += answer->num_items;
-		answer->more = done < count;
-		sent = send_answer(reply, -1);
-	} while (sent && answer->more);
-	return sent;
 }
 
 struct items {
@@ -171,46 +110,31 @@ static void add_item(struct items *items, const struct item *item)
 	items->item[items->count++] = *item;
 }
 
-static void add_process(struct items *items, pid_t pid, int err, const struct proc_fds *fds)
+static void add_fds(struct items *items, pid_t pid, const struct proc_fds *fds)
 {
-	const struct item process = { .pid = pid, .err = err, };
-	struct item item;
 	size_t i;
 
-	if (err)
-		add_item(items, &process);
-	for (i = 0; !err && i < fds->count; i++) {
-		item = (struct item) {
+	for (i = 0; i < fds->count; i++)
+		add_item(items, &(struct item) {
 			.pid = pid,
 			.fd = fds->entry[i].fd,
 			.link = fds->entry[i].link,
 			.is_stats = fds->entry[i].is_stats,
-		};
-		add_item(items, &item);
-	}
-}
-
-static bool send_processes(struct reply *reply, struct items *items)
-{
-	bool sent = send_items(reply, items->item, items->count);
-
-	free(items->item);
-	return sent;
+		});
 }
 
 /*
- * A process can make whoever reads its command line or takes one of its files wait for as long
- * as it likes: it holds its mmap_lock, or the lock of its execve(). Only a fatal signal ends
- * that wait. The worker therefore sets an alarm, of which it dies, before it asks such a thing.
- * Each death halves the time for the next such question, and each second doubles it again: a
- * crowd of such processes cannot hold up the others for long either.
+ * A process can hold its mmap_lock, or the lock of its execve(), for as long as it likes. Reading
+ * its command line or taking one of its files then waits until a fatal signal. Before such a
+ * question the worker therefore sets an alarm that kills it. Each death halves the time for the
+ * next question, each second doubles it: many such processes do not add up.
  */
 #define MOST_PATIENCE_NS (NSEC_PER_SEC / 4)
 #define LEAST_PATIENCE_NS (NSEC_PER_SEC / 100)
 
 static struct {
 	uint64_t ns;		/* after the last death of a worker, */
-	uint64_t since_ns;	/* which was then; 0: there was none */
+	uint64_t since_ns;	/* at this time; 0: there was none */
 } patience;
 
 static uint64_t patience_ns(void)
@@ -232,7 +156,7 @@ static void lose_patience(void)
 	patience.since_ns = monotonic_ns();
 }
 
-/* 0: none. It has to be 0 before the answer is sent, or the question has two. */
+/* 0 turns it off, before the answer is sent: otherwise a question may get two. */
 static void set_alarm(uint64_t ns)
 {
 	const struct itimerval alarm = { .it_value.tv_usec = ns / 1000, };
@@ -240,104 +164,46 @@ static void set_alarm(uint64_t ns)
 	setitimer(ITIMER_REAL, &alarm, NULL);
 }
 
-static bool reply_identity(struct reply *reply, const struct host *host,
-			   const struct request *request)
+static void list_processes(const struct host *host, struct answer *answer, struct items *items)
 {
-	struct identity *identity = &reply->answer.identity;
-
-	identity->without_memory = request->without_memory;
-	set_alarm(patience_ns());
-	host->identify(host, request->pid, identity);
-	set_alarm(0);
-	return send_answer(reply, -1);
-}
-
-static bool reply_list(struct reply *reply, const struct host *host)
-{
-	struct items items = {};
+	const struct proc_process *process;
 	struct proc_list list;
 	size_t i;
 
-	reply->answer.ret = host->list(host, &list);
-	for (i = 0; i < list.count; i++)
-		add_process(&items, list.process[i].pid, list.process[i].err,
-			    &list.process[i].fds);
+	answer->ret = host->list(host, &list);
+	for (i = 0; i < list.count; i++) {
+		process = &list.process[i];
+		if (process->err)
+			add_item(items, &(struct item) {
+				.pid = process->pid, .err = process->err,
+			});
+		else
+			add_fds(items, process->pid, &process->fds);
+	}
 	proc_list_free(&list);
-	return send_processes(reply, &items);
 }
 
-static bool reply_fds(struct reply *reply, const struct host *host, pid_t pid)
+static void list_makers(const struct host *host, struct answer *answer, struct items *items)
 {
-	struct items items = {};
-	struct proc_fds fds;
+	struct proc_pids makers = {};
+	size_t i;
 
-	reply->answer.ret = host->list_fds(host, pid, &fds);
-	reply->answer.num_others = fds.num_others;
-	add_process(&items, pid, 0, &fds);
-	free(fds.entry);
-	return send_processes(reply, &items);
+	answer->ret = host->list_makers ? host->list_makers(host, &makers) : -ENOTSUP;
+	for (i = 0; !answer->ret && i < makers.count; i++)
+		add_item(items, &(struct item) { .pid = makers.pid[i], });
+	free(makers.pid);
 }
 
-static bool reply_debugfs_list(struct reply *reply, const struct host *host)
-{
-	struct debugfs_dirs dirs = {};
-	bool sent;
-
-	reply->answer.ret = host->list_debugfs ? host->list_debugfs(host, &dirs) : -ENOTSUP;
-	if (reply->answer.ret)
-		return send_answer(reply, -1);
-	sent = send_items(reply, dirs.dir, dirs.count);
-	free(dirs.dir);
-	return sent;
-}
-
-static bool reply_debugfs(struct reply *reply, const struct host *host,
-			  const struct request *request)
-{
-	struct answer *answer = &reply->answer;
-	struct debugfs_vm vm;
-	bool sent;
-
-	answer->ret = host->read_debugfs ?
-		      host->read_debugfs(host, request->pid, request->fd, &vm) : -ENOTSUP;
-	if (answer->ret)
-		return send_answer(reply, -1);
-	answer->pid = vm.pid;
-	answer->ino = vm.ino;
-	answer->num_vcpus = vm.num_vcpus;
-	answer->num_denied = vm.num_denied;
-	sent = send_items(reply, vm.value, vm.count);
-	free(vm.value);
-	return sent;
-}
-
-static bool reply_threads(struct reply *reply, const struct host *host,
-			  const struct request *request)
-{
-	struct proc_threads threads;
-	bool sent;
-
-	reply->answer.ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
-	if (reply->answer.ret)
-		return send_answer(reply, -1);
-	reply->answer.whole = threads.whole;
-	sent = send_items(reply, threads.thread, threads.count);
-	free(threads.thread);
-	return sent;
-}
-
-static bool reply_stats(struct reply *reply, const struct host *host,
-			const struct request *request)
+static int take_stats(const struct host *host, const struct broker_request *request,
+		      struct answer *answer)
 {
 	const struct proc_fd fd = {
 		.fd = request->fd,
 		.link = request->link,
 		.is_stats = request->is_stats,
 	};
-	struct answer *answer = &reply->answer;
 	struct host_error error = {};
 	int stats;
-	bool sent;
 
 	set_alarm(patience_ns());
 	stats = host->get_stats(host, request->pid, &fd, &answer->vm, &error);
@@ -346,60 +212,89 @@ static bool reply_stats(struct reply *reply, const struct host *host,
 	answer->step = error.step;
 	answer->err = error.err;
 	answer->capability = error.capability;
-	sent = send_answer(reply, stats);
+	return stats;
+}
+
+static bool makes_sense(const struct broker_request *request)
+{
+	if (request->question <= ASK_MAKERS)
+		return true;
+	if (request->question > ASK_STATS || request->pid <= 0)
+		return false;
+	if (request->question == ASK_STATS &&
+	    (request->fd < 0 || request->link < LINK_VM || request->is_stats > 1))
+		return false;
+	return request->num_vcpus <= INT_MAX && request->without_memory <= 1;
+}
+
+static bool reply_to(int socket, const struct broker_request *request, const struct host *host)
+{
+	struct answer answer = {};
+	struct proc_threads threads;
+	struct items found = {};
+	struct proc_fds fds;
+	const char *items;
+	int stats = -1;
+	size_t left;
+	bool sent;
+
+	switch ((enum question)request->question) {
+	case ASK_LIST:
+		list_processes(host, &answer, &found);
+		break;
+	case ASK_MAKERS:
+		list_makers(host, &answer, &found);
+		break;
+	case ASK_FDS:
+		answer.ret = host->list_fds(host, request->pid, &fds);
+		answer.num_others = fds.num_others;
+		add_fds(&found, request->pid, &fds);
+		free(fds.entry);
+		break;
+	case ASK_IDENTITY:
+		answer.identity.without_memory = request->without_memory;
+		set_alarm(patience_ns());
+		host->identify(host, request->pid, &answer.identity);
+		set_alarm(0);
+		break;
+	case ASK_THREAD_GROUP:
+		answer.ret = host->thread_group(host, request->pid);
+		break;
+	case ASK_THREADS:
+		answer.ret = host->read_threads(host, request->pid, request->num_vcpus, &threads);
+		if (answer.ret)
+			break;
+		answer.whole = threads.whole;
+		found = (struct items) { (void *)threads.thread, threads.count, };
+		break;
+	case ASK_STATS:
+		stats = take_stats(host, request, &answer);
+		break;
+	}
+	items = (const char *)found.item;
+	left = found.count;
+	do {
+		answer.num_items = left < MAX_ITEMS ? left : MAX_ITEMS;
+		left -= answer.num_items;
+		answer.more = left > 0;
+		if (answer.num_items)
+			memcpy(answer.items, items, answer.num_items * item_size(request->question));
+		items += answer.num_items * item_size(request->question);
+		sent = send_answer(socket, &answer, request->question, stats);
+	} while (sent && left);
+	free(found.item);
 	if (stats >= 0)
 		close(stats);
 	return sent;
 }
 
-static bool makes_sense(const struct request *request)
-{
-	if (request->question == ASK_LIST || request->question == ASK_DEBUGFS_LIST)
-		return true;
-	if (request->pid <= 0)
-		return false;
-	if (request->question == ASK_THREADS)
-		return request->num_vcpus <= INT_MAX;
-	if (request->question == ASK_DEBUGFS)
-		return request->fd >= 0;
-	if (request->question == ASK_STATS)
-		return request->fd >= 0 && request->link >= LINK_VM && request->is_stats <= 1;
-	return request->question < ASK_STATS && request->without_memory <= 1;
-}
-
-static bool reply_to(int socket, const struct request *request, const struct host *host)
-{
-	struct reply reply = { .socket = socket, .question = request->question, };
-
-	switch ((enum question)request->question) {
-	case ASK_LIST:
-		return reply_list(&reply, host);
-	case ASK_FDS:
-		return reply_fds(&reply, host, request->pid);
-	case ASK_IDENTITY:
-		return reply_identity(&reply, host, request);
-	case ASK_THREAD_GROUP:
-		reply.answer.ret = host->thread_group(host, request->pid);
-		break;
-	case ASK_THREADS:
-		return reply_threads(&reply, host, request);
-	case ASK_DEBUGFS_LIST:
-		return reply_debugfs_list(&reply, host);
-	case ASK_DEBUGFS:
-		return reply_debugfs(&reply, host, request);
-	case ASK_STATS:
-		return reply_stats(&reply, host, request);
-	}
-	return send_answer(&reply, -1);
-}
-
 bool broker_serve(int socket, const struct host *host)
 {
-	struct request request;
+	struct broker_request request;
 	ssize_t length;
 
 	do {
-		/* File descriptors that come with it are closed by the kernel. */
+		/* The kernel closes file descriptors that come with it. */
 		length = read(socket, &request, sizeof(request));
 		if (length < 0 && errno == EINTR)
 			continue;
@@ -411,7 +306,7 @@ bool broker_serve(int socket, const struct host *host)
 	return true;
 }
 
-/* No number up to that of standard error is free for what is opened later. */
+/* No file that is opened later gets a number up to that of standard error. */
 static bool arrange_files(int socket)
 {
 	int fd;
@@ -422,15 +317,6 @@ static bool arrange_files(int socket)
 	if (fd >= 0)
 		close(fd);
 	return dup2(socket, BROKER_SOCKET) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
-}
-
-/* What is typed at the terminal is for kvmstat. */
-static void ignore_signals(void)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
 __attribute__((__noreturn__))
@@ -450,10 +336,7 @@ static void be_worker(const struct host *host, pid_t parent)
 /* Answers for a worker that died while a process made it wait, and starts another one. */
 static int supervise(const struct host *host)
 {
-	const struct reply late = {
-		.socket = BROKER_SOCKET,
-		.answer = { .ret = -ETIMEDOUT, .step = HOST_TAKE, .err = ETIMEDOUT, },
-	};
+	const struct answer late = { .ret = -ETIMEDOUT, .step = HOST_TAKE, .err = ETIMEDOUT, };
 	pid_t self = getpid(), worker;
 	int status;
 
@@ -465,7 +348,7 @@ static int supervise(const struct host *host)
 			return STATUS_ERROR;
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);
-		if (WTERMSIG(status) != SIGALRM || !send_answer(&late, -1))
+		if (WTERMSIG(status) != SIGALRM || !send_answer(BROKER_SOCKET, &late, 0, -1))
 			return STATUS_ERROR;
 		lose_patience();
 	}
@@ -474,10 +357,13 @@ static int supervise(const struct host *host)
 __attribute__((__noreturn__))
 static void be_broker(int socket, const struct host *host, pid_t parent)
 {
-	const struct reply ready = { .socket = BROKER_SOCKET, };
+	const struct answer ready = {};
+	sigset_t all;
 
-	ignore_signals();
-	/* They may have been ignored: its worker is waited for, and dies of the other one. */
+	/* The terminal's signals are for kvmstat. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* The parent may have ignored these: one kills the worker, the other reports its end. */
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "kvmstat-broker");
@@ -486,125 +372,154 @@ static void be_broker(int socket, const struct host *host, pid_t parent)
 	    privilege_drop(USE_BROKER) != STATUS_OK)
 		_exit(STATUS_ERROR);
 	close_files_above_stderr();
-	if (!send_answer(&ready, -1))
+	if (!send_answer(BROKER_SOCKET, &ready, 0, -1))
 		_exit(STATUS_ERROR);
 	_exit(supervise(host));
 }
 
 /* The side that asks. */
 
+#define BROKER "the process that finds VMs, kvmstat-broker, "
+
 __attribute__((__noreturn__))
 static void lose_broker(void)
 {
-	print_error("the process that looks for VMs, kvmstat-broker, has ended");
+	print_error(BROKER "has ended");
 	exit(STATUS_ERROR);
 }
 
-static bool is_whole(enum question question, const struct answer *answer, size_t length)
-{
-	if (length < offsetof(struct answer, items) || answer->num_items > MAX_ITEMS ||
-	    length != answer_size(question, answer))
-		return false;
-	return answer->pid >= 0 && answer->step <= HOST_STATS &&
-	       identity_is_valid(&answer->identity);
-}
+/* How long to wait for a first answer before saying so, and for later ones at all. */
+#define FIRST_MS 3000
+#define LATER_MS 500
 
-/* It waits as long as a VMM that hangs has what it wants to read locked: that is worth a line. */
-#define PATIENCE_MS 3000
-
-/*
- * Until the file descriptor is readable. By then a signal may have come that ends kvmstat, and
- * is blocked so that it ends well; it has to do so without who does not answer.
- */
-static void wait_for_broker(const struct broker *broker, int fd)
+static bool wait_for(struct pollfd *fds, size_t count, int timeout_ms)
 {
-	struct pollfd fds[] = {
-		{ .fd = fd, .events = POLLIN, },
-		{ .fd = broker->signals, .events = POLLIN, },
-	};
 	int ret;
 
 	do
-		ret = poll(fds, 1, PATIENCE_MS);
+		ret = poll(fds, count, timeout_ms);
 	while (ret < 0 && errno == EINTR);
-	if (ret)
-		return;
-	print_error("the process that looks for VMs, kvmstat-broker, does not answer (Ctrl-C)");
-	do
-		ret = poll(fds, ARRAY_SIZE(fds), -1);
-	while (ret < 0 && errno == EINTR);
-	if (!fds[0].revents)
-		exit(STATUS_ERROR);
+	return ret > 0;
 }
 
-/* In *@fd, if that is not NULL, the file descriptor that came with it, or else -1. */
-static bool receive(const struct broker *broker, enum question question, struct answer *answer,
-		    int *fd)
+/* Returns whether there is an answer. A signal that is blocked may end waiting for the first. */
+static bool wait_for_answer(const struct broker *broker, int timeout_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = broker->socket, .events = POLLIN, },
+		{ .fd = broker->signals, .events = POLLIN, },
+	};
+
+	if (broker->has_answered)
+		return wait_for(fds, 1, timeout_ms);
+	if (wait_for(fds, 1, FIRST_MS))
+		return true;
+	print_error(BROKER "does not answer (Ctrl-C)");
+	wait_for(fds, ARRAY_SIZE(fds), -1);
+	if (!fds[0].revents)
+		exit(STATUS_ERROR);
+	return true;
+}
+
+/*
+ * Receives a message, and in *@fd, unless that is NULL, the file descriptor that came with it, or
+ * -1. Returns false if it makes no sense.
+ */
+static bool receive(const struct broker *broker, uint32_t question, struct answer *answer, int *fd)
 {
 	struct iovec data = { .iov_base = answer, .iov_len = sizeof(*answer), };
-	union control control;
 	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, };
 	const struct cmsghdr *header;
+	union control control;
 	ssize_t length;
 
 	if (fd) {
 		*fd = -1;
 		message.msg_control = &control;
-		/* The room that is left for alignment would do for another one. */
+		/* CMSG_SPACE() would leave room for a second one. */
 		message.msg_controllen = CMSG_LEN(sizeof(*fd));
 	}
-	wait_for_broker(broker, broker->socket);
 	do {
 		length = recvmsg(broker->socket, &message, MSG_CMSG_CLOEXEC);
 	} while (length < 0 && errno == EINTR);
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(*fd)))
 		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
-	return length >= 0 && is_whole(question, answer, length);
+	return length >= (ssize_t)offsetof(struct answer, items) &&
+	       answer->num_items <= MAX_ITEMS &&
+	       (size_t)length == offsetof(struct answer, items) +
+				 answer->num_items * item_size(question) &&
+	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
 }
 
-static void ask(const struct host *host, const struct request *request, struct answer *answer,
-		int *fd)
+/* Receives one message of the pending answer, or says that there is none. */
+static bool receive_pending(struct broker *broker, struct answer *answer, int *fd, int timeout_ms)
 {
-	const struct broker *broker = (const struct broker *)host;
-
-	if (write(broker->socket, request, sizeof(*request)) != sizeof(*request) ||
-	    !receive(broker, request->question, answer, fd))
+	if (!wait_for_answer(broker, timeout_ms))
+		return false;
+	if (!receive(broker, broker->pending.question, answer, fd))
 		lose_broker();
+	broker->is_pending = answer->more;
+	return true;
 }
 
-/* All items of the answer, in *@answer the last part. The caller frees them. */
-static void *ask_items(const struct host *host, const struct request *request,
+/* Returns false if there is no answer for now. */
+static bool ask(const struct host *host, const struct broker_request *request,
+		struct answer *answer, int *fd)
+{
+	struct broker *broker = (struct broker *)host;
+	bool is_asked = broker->is_pending &&
+			!memcmp(&broker->pending, request, sizeof(*request));
+	bool has_waited = broker->is_pending;
+	int stats;
+
+	/* Drop the answer to a question that was given up. */
+	while (broker->is_pending && !is_asked) {
+		if (!receive_pending(broker, answer, &stats, 0))
+			return false;
+		if (stats >= 0)
+			close(stats);
+	}
+	if (!is_asked && write(broker->socket, request, sizeof(*request)) != sizeof(*request))
+		lose_broker();
+	broker->pending = *request;
+	broker->is_pending = true;
+	return receive_pending(broker, answer, fd, is_asked && has_waited ? 0 : LATER_MS);
+}
+
+/*
+ * All items of the answer, and in *@answer its last message. NULL, and -EAGAIN as its result, if
+ * there is none. The caller frees them.
+ */
+static void *ask_items(const struct host *host, const struct broker_request *request,
 		       struct answer *answer, size_t *count)
 {
-	const struct broker *broker = (const struct broker *)host;
+	struct broker *broker = (struct broker *)host;
 	size_t size = item_size(request->question);
 	char *items = NULL;
+	bool is_there;
 
 	*count = 0;
-	ask(host, request, answer, NULL);
-	for (;;) {
+	for (is_there = ask(host, request, answer, NULL); is_there;
+	     is_there = receive_pending(broker, answer, NULL, LATER_MS)) {
 		items = xreallocarray(items, *count + answer->num_items + 1, size);
 		memcpy(items + *count * size, answer->items, answer->num_items * size);
 		*count += answer->num_items;
-		if (!answer->more)
-			return items;
-		if (!receive(broker, request->question, answer, NULL))
-			lose_broker();
+		/* What is left of a part of an answer is of no use. */
+		broker->pending.pid = -1;
+		if (answer->more)
+			continue;
+		broker->has_answered |= request->question == ASK_LIST ||
+					request->question == ASK_FDS;
+		return items;
 	}
+	free(items);
+	*count = 0;
+	answer->ret = -EAGAIN;
+	return NULL;
 }
 
-/* Who looks for a process, or for a file descriptor, relies on their order. */
-static bool follows(const struct proc_process *last, const struct item *item)
-{
-	const struct proc_fds *fds = &last->fds;
-
-	if (item->pid != last->pid)
-		return item->pid > last->pid;
-	return !item->err && fds->count && item->fd > fds->entry[fds->count - 1].fd;
-}
-
-/* One process has its file descriptors one after the other. */
+/* A process has its file descriptors one after the other, and all are sorted: check that. */
 static void take_item(struct proc_list *list, const struct item *item)
 {
 	struct proc_process *last = list->count ? &list->process[list->count - 1] : NULL;
@@ -615,17 +530,18 @@ static void take_item(struct proc_list *list, const struct item *item)
 		.is_stats = item->is_stats,
 	};
 
-	if (last && !follows(last, item))
-		lose_broker();
-	if (!last || last->pid != item->pid) {
+	if (!last || item->pid > last->pid) {
 		proc_list_add(list, &process);
 		last = &list->process[list->count - 1];
+	} else if (item->pid != last->pid || item->err || !last->fds.count ||
+		   item->fd <= last->fds.entry[last->fds.count - 1].fd) {
+		lose_broker();
 	}
 	if (!item->err)
 		proc_fds_add(&last->fds, &fd);
 }
 
-static void ask_list(const struct host *host, const struct request *request,
+static void ask_list(const struct host *host, const struct broker_request *request,
 		     struct proc_list *list, struct answer *answer)
 {
 	size_t i, count;
@@ -639,7 +555,7 @@ static void ask_list(const struct host *host, const struct request *request,
 
 static int broker_list(const struct host *host, struct proc_list *list)
 {
-	const struct request request = { .question = ASK_LIST, };
+	const struct broker_request request = { .question = ASK_LIST, };
 	struct answer answer;
 
 	ask_list(host, &request, list, &answer);
@@ -648,9 +564,9 @@ static int broker_list(const struct host *host, struct proc_list *list)
 
 static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 {
-	const struct request request = { .question = ASK_FDS, .pid = pid, };
+	const struct broker_request request = { .question = ASK_FDS, .pid = pid, };
 	struct proc_list list;
-	struct answer answer;
+	struct answer answer = {};
 
 	ask_list(host, &request, &list, &answer);
 	*fds = (struct proc_fds) {};
@@ -663,109 +579,75 @@ static int broker_list_fds(const struct host *host, pid_t pid, struct proc_fds *
 	return answer.ret;
 }
 
-static void broker_identify(const struct host *host, pid_t pid, struct identity *identity)
+static int broker_list_makers(const struct host *host, struct proc_pids *makers)
 {
-	struct request request = {
+	const struct broker_request request = { .question = ASK_MAKERS, };
+	struct answer answer;
+	struct item *item;
+	size_t i;
+
+	item = ask_items(host, &request, &answer, &makers->count);
+	makers->pid = xcalloc(makers->count, sizeof(*makers->pid));
+	for (i = 0; i < makers->count; i++)
+		makers->pid[i] = item[i].pid;
+	free(item);
+	if (answer.ret)
+		free(makers->pid);
+	return answer.ret;
+}
+
+static bool broker_identify(const struct host *host, pid_t pid, struct identity *identity)
+{
+	struct broker_request request = {
 		.question = ASK_IDENTITY,
 		.pid = pid,
 		.without_memory = identity->without_memory,
 	};
 	struct answer answer;
+	bool is_there = ask(host, &request, &answer, NULL);
 
-	ask(host, &request, &answer, NULL);
-	if (answer.ret == -ETIMEDOUT && !request.without_memory) {
+	if (is_there && answer.ret == -ETIMEDOUT && !request.without_memory) {
 		request.without_memory = true;
-		ask(host, &request, &answer, NULL);
+		is_there = ask(host, &request, &answer, NULL);
 	}
-	*identity = answer.identity;
+	if (is_there)
+		*identity = answer.identity;
 	identity->without_memory = request.without_memory;
+	return is_there;
 }
 
 static pid_t broker_thread_group(const struct host *host, pid_t pid)
 {
-	const struct request request = { .question = ASK_THREAD_GROUP, .pid = pid, };
+	const struct broker_request request = { .question = ASK_THREAD_GROUP, .pid = pid, };
 	struct answer answer;
 
-	ask(host, &request, &answer, NULL);
-	return answer.ret;
+	return ask(host, &request, &answer, NULL) ? answer.ret : 0;
 }
 
 static int broker_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			       struct proc_threads *threads)
 {
-	const struct request request = {
+	const struct broker_request request = {
 		.question = ASK_THREADS,
 		.pid = pid,
 		.num_vcpus = num_vcpus,
 	};
-	const struct proc_thread *thread;
 	struct answer answer;
-	pid_t last = 0;
 
 	*threads = (struct proc_threads) {};
 	threads->thread = ask_items(host, &request, &answer, &threads->count);
 	threads->whole = answer.whole;
-	/* Who looks for one of them relies on their order, too. */
-	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
-		if (thread->tid <= last || thread->state > PROC_OUTSIDE ||
-		    thread->times.has_ready > 1 || thread->times.num_threads != 1)
-			lose_broker();
-		last = thread->tid;
-	}
+	if (!proc_threads_are_valid(threads))
+		lose_broker();
 	if (answer.ret)
 		free(threads->thread);
-	return answer.ret;
-}
-
-static int broker_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
-{
-	const struct request request = { .question = ASK_DEBUGFS_LIST, };
-	struct answer answer;
-	size_t i;
-
-	dirs->dir = ask_items(host, &request, &answer, &dirs->count);
-	/* Also that they are in order, so that there is an end of them. */
-	for (i = 0; i < dirs->count; i++) {
-		if (dirs->dir[i].pid <= 0 || dirs->dir[i].fd < 0 || dirs->dir[i].process ||
-		    dirs->dir[i].seen || dirs->dir[i].unowned ||
-		    (i && debugfs_compare_dirs(&dirs->dir[i - 1], &dirs->dir[i]) >= 0))
-			lose_broker();
-	}
-	if (answer.ret)
-		free(dirs->dir);
-	return answer.ret;
-}
-
-static int broker_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
-{
-	const struct request request = { .question = ASK_DEBUGFS, .pid = pid, .fd = fd, };
-	struct debugfs_value *value;
-	struct answer answer;
-	size_t i, count;
-
-	value = ask_items(host, &request, &answer, &count);
-	*vm = (struct debugfs_vm) {
-		.value = value,
-		.count = count,
-		.pid = answer.pid,
-		.ino = answer.ino,
-		.num_vcpus = answer.num_vcpus,
-		.num_denied = answer.num_denied,
-	};
-	for (i = 0; i < count; i++) {
-		if (count > DEBUGFS_MAX_VALUES ||
-		    !memchr(value[i].file, '\0', sizeof(value[i].file)))
-			lose_broker();
-	}
-	if (answer.ret)
-		free(value);
 	return answer.ret;
 }
 
 static int broker_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			    uint64_t *vm, struct host_error *error)
 {
-	const struct request request = {
+	const struct broker_request request = {
 		.question = ASK_STATS,
 		.pid = pid,
 		.fd = fd->fd,
@@ -775,7 +657,9 @@ static int broker_get_stats(const struct host *host, pid_t pid, const struct pro
 	struct answer answer;
 	int stats;
 
-	ask(host, &request, &answer, &stats);
+	*error = (struct host_error) { .step = HOST_TAKE, .err = EAGAIN, };
+	if (!ask(host, &request, &answer, &stats))
+		return -1;
 	if (stats >= 0 && !host->is_stats(stats))
 		lose_broker();
 	*vm = answer.vm;
@@ -795,58 +679,52 @@ void broker_connect(struct broker *broker, int socket, const struct host *host)
 	*broker = (struct broker) { .host = *host, .socket = socket, .signals = -1, };
 	broker->host.list = broker_list;
 	broker->host.list_fds = broker_list_fds;
+	broker->host.list_makers = broker_list_makers;
 	broker->host.identify = broker_identify;
 	broker->host.thread_group = broker_thread_group;
 	broker->host.read_threads = broker_read_threads;
-	broker->host.list_debugfs = broker_list_debugfs;
-	broker->host.read_debugfs = broker_read_debugfs;
 	broker->host.get_stats = broker_get_stats;
 }
 
 void broker_close(struct broker *broker)
 {
 	const struct host *host = &broker->host;
+	struct pollfd process = { .fd = -1, .events = POLLIN, };
 	struct host_error error;
-	int process = broker->pid ? host->open_process(host, broker->pid, &error) : -1;
 
 	close(broker->socket);
 	broker->socket = -1;
-	if (process >= 0) {
-		wait_for_broker(broker, process);
-		close(process);
-	}
 	if (broker->pid)
+		process.fd = host->open_process(host, broker->pid, &error);
+	/* A broker that cannot end by itself is killed when this process ends. */
+	if (process.fd >= 0 && wait_for(&process, 1, LATER_MS))
 		waitpid(broker->pid, NULL, 0);
+	if (process.fd >= 0)
+		close(process.fd);
 	if (broker->signals >= 0)
 		close(broker->signals);
 }
 
-/* Who starts kvmstat may have closed these. */
-static int move_up(int fd)
-{
-	int other;
-
-	if (fd > STDERR_FILENO)
-		return fd;
-	other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(fd);
-	return other;
-}
-
 int socketpair_above(int sockets[2])
 {
-	size_t i;
+	int i, fd;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -1;
-	for (i = 0; i < 2; i++)
-		sockets[i] = move_up(sockets[i]);
+	/* The caller of kvmstat may have closed the standard files. */
+	for (i = 0; i < 2; i++) {
+		fd = sockets[i];
+		if (fd > STDERR_FILENO)
+			continue;
+		sockets[i] = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		close(fd);
+	}
 	return 0;
 }
 
 int broker_start(struct broker *broker, const struct host *host)
 {
-	/* What ends a process that does not handle it. */
+	/* These end a process that does not handle them. */
 	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
 	pid_t parent = getpid(), pid;
 	struct answer ready;
@@ -857,11 +735,11 @@ int broker_start(struct broker *broker, const struct host *host)
 		print_error("socketpair: %s", strerror(errno));
 		return STATUS_ERROR;
 	}
-	/* What is not written yet is written once. */
+	/* Otherwise both processes write what is buffered. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* It sees its end by that; and close_files() needs a number that is free. */
+		/* So that it sees the end of the other process. */
 		close(sockets[0]);
 		be_broker(sockets[1], host, parent);
 	}
@@ -869,9 +747,9 @@ int broker_start(struct broker *broker, const struct host *host)
 	broker_connect(broker, sockets[0], host);
 	broker->pid = pid > 0 ? pid : 0;
 	broker->signals = open_signals(ends, ARRAY_SIZE(ends), &set);
-	if (pid > 0 && receive(broker, ASK_LIST, &ready, NULL))
+	if (pid > 0 && wait_for_answer(broker, 0) && receive(broker, 0, &ready, NULL))
 		return STATUS_OK;
-	/* In its stead it has said why. */
+	/* The broker itself has said what went wrong in it. */
 	if (pid < 0)
 		print_error("fork: %s", strerror(errno));
 	broker_close(broker);

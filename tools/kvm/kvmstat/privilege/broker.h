@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The broker: a process that looks for VMs and opens their statistics files for
- * kvmstat, which can thus give up all its privileges and still see VMs that come later.
- * All that ever comes from it are names, numbers and statistics files: from one that was
- * taken over no other file is taken.
+ * The broker: a process that scans for VMs and takes their statistics files for kvmstat, which
+ * can thus give up its privileges and still see new VMs. A broker that was taken over can send
+ * names, numbers and statistics files, nothing else.
  */
 #ifndef KVMSTAT_BROKER_H
 #define KVMSTAT_BROKER_H
@@ -12,31 +11,45 @@
 
 #include "sources/host.h"
 
+struct broker_request {
+	uint32_t question;
+	int32_t pid;
+	int32_t fd;
+	int32_t link;
+	uint32_t is_stats;
+	uint32_t num_vcpus;
+	uint32_t without_memory;	/* see struct identity */
+};
+
 struct broker {
-	struct host host;	/* which asks it */
+	struct host host;	/* asks the broker */
 	int socket;
-	pid_t pid;		/* which answers; 0: it is not waited for */
-	int signals;		/* that end the waiting, or -1 */
+	pid_t pid;		/* of the broker; 0: there is none to wait for */
+	int signals;		/* that end waiting for it, or -1 */
+	bool has_answered;	/* it has listed processes */
+	bool is_pending;	/* an answer to this request will come: */
+	struct broker_request pending;
 };
 
 /*
- * Starts a process that answers for @host and keeps the privileges that this takes. It
- * ends when all that have the socket have ended or closed it, or with the thread that
- * started it. Should it end before, whoever asks it ends with an error line. If it does not
- * answer for some seconds there is one as well, and then a signal ends the waiting.
+ * Starts a process that answers for @host with the privileges of this one. It ends when every
+ * copy of the socket is closed, or with the thread that started it. If it ends before, the
+ * next question ends kvmstat with an error. The first list of processes is waited for, with an
+ * error line after some seconds, until a signal; later questions get half a second, then the
+ * result is EAGAIN.
  * STATUS_OK, or STATUS_ERROR after an error line.
  */
 int broker_start(struct broker *broker, const struct host *host);
 
-/* Messages to a process that is forked; no number up to that of standard error. 0 or -1. */
+/* A SOCK_SEQPACKET pair whose numbers are above that of standard error. 0 or -1. */
 int socketpair_above(int sockets[2]);
 
-/* Asks what is at the other end of the socket in @host's place; owns the socket. */
+/* Asks the other end of the socket in @host's place; owns the socket. */
 void broker_connect(struct broker *broker, int socket, const struct host *host);
-/* And waits for who was started. */
+/* Also waits for the process that was started, for a moment. */
 void broker_close(struct broker *broker);
 
-/* Answers until the other end of the socket is closed: true. Or asks what makes no sense: false. */
+/* Returns true when the other end is closed, false after a request that makes no sense. */
 bool broker_serve(int socket, const struct host *host);
 
 #endif /* KVMSTAT_BROKER_H */

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gives up privileges. The filter of system calls is made of lists here, without a
- * library for it: this way every build has it, the ones that are linked statically or
- * for another machine too.
+ * Gives up privileges.
  */
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
+#ifdef HAVE_SECCOMP
+#include <seccomp.h>
+#endif
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,21 +25,13 @@
 #include "privilege/privilege.h"
 #include "util/util.h"
 
-/* See host.c on why linux/kvm.h is not included. */
+/* See statsfile.h on why linux/kvm.h is not included. */
 #define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#define ARCH 0
-#endif
-
 /*
- * The sanitizers have threads, read /proc, and look for leaks by means of a debugger:
- * with them all but system calls is given up.
+ * The sanitizers have threads, read /proc, and find leaks with a debugger: they keep their system
+ * calls.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
@@ -51,288 +41,166 @@
 #define SANITIZED false
 #endif
 
-const bool privilege_filters = ARCH && !SANITIZED;
+#ifdef HAVE_SECCOMP
 
-/* Of the lower half of an argument: what is tested has no more. */
-struct test {
-	enum { ANY, EQUALS, ABOVE, LACKS, OWN_PID } kind;
-	unsigned int argument;
-	uint32_t value;
-};
+const bool privilege_filters = !SANITIZED;
 
-#define MAX_TESTS 2
-
-/* A system call that is allowed if it passes the tests. */
+/* A system call, allowed if an argument passes the test. */
 struct rule {
-	int number;
-	struct test test[MAX_TESTS];
+	unsigned int uses;		/* enum privilege_use; ALWAYS */
+	int call;
+	unsigned int argument;
+	enum scmp_compare op;		/* 0: there is no test */
+	uint64_t value;			/* with MASKED_EQ, bits that are 0 */
 };
 
-#define CALL(name, ...) { .number = SYS_ ## name, .test = { __VA_ARGS__ }, }
-#define IS(argument, value) { EQUALS, argument, value, }
-#define IS_ABOVE(argument, value) { ABOVE, argument, value, }
-#define HAS_NO(argument, bits) { LACKS, argument, bits, }
-#define IS_OWN_PID(argument) { OWN_PID, argument, 0, }
+#define ALWAYS (~0u)
+/* All but the broker. */
+#define SAMPLES (1u << 31)
 
-struct rules {
-	const struct rule *rule;
-	size_t count;
-};
+#define CALL(uses, name) { uses, SCMP_SYS(name), 0, 0, 0, }
+#define CALL_IF(uses, name, argument, op, value) \
+	{ uses, SCMP_SYS(name), argument, op, value, }
+#define CALL_WITHOUT(uses, name, argument, bits) \
+	{ uses, SCMP_SYS(name), argument, SCMP_CMP_MASKED_EQ, bits, }
+#define IOCTL(uses, request) CALL_IF(uses, ioctl, 1, SCMP_CMP_EQ, request)
 
-/* Everywhere: memory that is never executed, and the end. */
-static const struct rule basic_rules[] = {
-	CALL(exit_group),
-	CALL(exit),
-	CALL(rt_sigreturn),
-	CALL(restart_syscall),	/* after it was stopped */
-	CALL(brk),
-	CALL(mprotect, HAS_NO(2, PROT_EXEC)),
-	CALL(munmap),
-	CALL(mremap),
-	CALL(madvise),
-	CALL(read),
-	CALL(fstat),
+static const struct rule rules[] = {
+	/* Memory that is never executable, and the end. */
+	CALL(ALWAYS, exit_group), CALL(ALWAYS, exit), CALL(ALWAYS, rt_sigreturn),
+	CALL(ALWAYS, restart_syscall), CALL(ALWAYS, brk), CALL(ALWAYS, munmap),
+	CALL(ALWAYS, mremap), CALL(ALWAYS, madvise), CALL(ALWAYS, read), CALL(ALWAYS, fstat),
+	CALL(ALWAYS, lseek), CALL(ALWAYS, ppoll), CALL(ALWAYS, poll), CALL(ALWAYS, pidfd_open),
+	CALL(ALWAYS, getpid),
+	CALL(ALWAYS, getrandom),	/* malloc() */
+	CALL(ALWAYS, sysinfo),		/* qsort() */
+	CALL_WITHOUT(ALWAYS, mprotect, 2, PROT_EXEC),
 	/* fstat() of newer C libraries. */
-	CALL(newfstatat, IS(3, AT_EMPTY_PATH)),
-	CALL(lseek),
-	CALL(getrandom),		/* malloc() */
-	CALL(sysinfo),			/* qsort() */
-	CALL(ppoll),
-#ifdef SYS_poll
-	CALL(poll),
-#endif
-	CALL(pidfd_open),
+	CALL_IF(ALWAYS, newfstatat, 3, SCMP_CMP_EQ, AT_EMPTY_PATH),
+	CALL(ALWAYS, clock_gettime),	/* without a vDSO */
+
+	CALL(SAMPLES, write), CALL(SAMPLES, writev), CALL(SAMPLES, close),
+	CALL(SAMPLES, pread64), CALL(SAMPLES, recvmsg), CALL(SAMPLES, wait4),
+	CALL(SAMPLES, epoll_ctl), CALL(SAMPLES, epoll_pwait), CALL(SAMPLES, epoll_wait),
+	CALL(SAMPLES, uname),		/* for error lines */
+	CALL(SAMPLES, gettimeofday),	/* ncurses, without a vDSO */
+	CALL_WITHOUT(SAMPLES, mmap, 2, PROT_EXEC),
+	CALL_IF(SAMPLES, fcntl, 1, SCMP_CMP_EQ, F_GETFL),
+	IOCTL(SAMPLES, TCGETS), IOCTL(SAMPLES, TCGETS2), IOCTL(SAMPLES, TIOCGWINSZ),
+
+	/*
+	 * The broker can take file descriptors that others may write to: it must not. Its socket
+	 * and standard error cannot be closed, so no other file gets their numbers.
+	 */
+	CALL_IF(USE_BROKER, write, 0, SCMP_CMP_EQ, STDERR_FILENO),
+	CALL_IF(USE_BROKER, sendmsg, 0, SCMP_CMP_EQ, BROKER_SOCKET),
+	CALL_IF(USE_BROKER, close, 0, SCMP_CMP_GT, STDERR_FILENO),
+	CALL_WITHOUT(USE_BROKER, openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC),
+	CALL(USE_BROKER, getdents64), CALL(USE_BROKER, readlinkat), CALL(USE_BROKER, readlink),
+	CALL(USE_BROKER, pidfd_getfd),
+	IOCTL(USE_BROKER, KVM_GET_STATS_FD), IOCTL(USE_BROKER, KVM_CHECK_EXTENSION),
+	/* Its worker, which an alarm kills when a process makes it wait. */
+	CALL_IF(USE_BROKER, clone, 0, SCMP_CMP_EQ,
+		CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD),
+	CALL(USE_BROKER, wait4), CALL(USE_BROKER, getppid), CALL(USE_BROKER, setitimer),
+	CALL(USE_BROKER, rt_sigprocmask),
+	CALL_IF(USE_BROKER, prctl, 0, SCMP_CMP_EQ, PR_SET_PDEATHSIG),
+
+	IOCTL(USE_TERMINAL, TCSETS), IOCTL(USE_TERMINAL, TCSETSW), IOCTL(USE_TERMINAL, TCSETSF),
+	IOCTL(USE_TERMINAL, TCSETS2), IOCTL(USE_TERMINAL, TCSETSW2),
+	IOCTL(USE_TERMINAL, TCSETSF2),
+	CALL(USE_TERMINAL, rt_sigaction), CALL(USE_TERMINAL, rt_sigprocmask),
+	CALL(USE_TERMINAL, gettid),
+
+	CALL(USE_NETWORK, accept4), CALL(USE_NETWORK, recvfrom), CALL(USE_NETWORK, sendto),
+	CALL(USE_NETWORK, sendmsg), CALL(USE_NETWORK, sendfile), CALL(USE_NETWORK, shutdown),
+	CALL(USE_NETWORK, setsockopt), CALL(USE_NETWORK, getsockopt),
+	CALL(USE_NETWORK, getsockname), CALL(USE_NETWORK, getpeername), CALL(USE_NETWORK, fcntl),
+	CALL(USE_NETWORK, getdents64),	/* its own /proc/self/fd, opened before */
+
+	CALL(USE_RECORDING, ftruncate),
 };
 
-static const struct rule output_rules[] = {
-	CALL(mmap, HAS_NO(2, PROT_EXEC)),
-	CALL(write),
-	CALL(writev),
-	CALL(close),
-	CALL(pread64),
-	CALL(recvmsg),		/* from the broker */
-	CALL(wait4),			/* for its end */
-	/* Processes that end, VMs that come. */
-	CALL(epoll_ctl),
-	CALL(epoll_pwait),
-#ifdef SYS_epoll_wait
-	CALL(epoll_wait),
-#endif
-	CALL(uname),			/* error lines name the kernel */
-	CALL(fcntl, IS(1, F_GETFL)),	/* whether a file can be KVM's */
-	/* Whether two files of its own are the same. */
-	CALL(getpid),
-	CALL(kcmp, IS_OWN_PID(0), IS_OWN_PID(1)),
-	/* Where the kernel has no clock in the process' memory: ncurses uses the other one. */
-	CALL(clock_gettime),
-	CALL(gettimeofday),
-	CALL(ioctl, IS(1, TCGETS)),
-	CALL(ioctl, IS(1, TCGETS2)),	/* newer C libraries */
-	CALL(ioctl, IS(1, TIOCGWINSZ)),
-};
-
-/*
- * It can take file descriptors that others may write to: it must not. Its own ones, the
- * socket and standard error, cannot be closed, so no other file gets their numbers.
- */
-static const struct rule broker_rules[] = {
-	CALL(mmap, HAS_NO(2, PROT_EXEC), IS(3, MAP_PRIVATE | MAP_ANONYMOUS)),
-	CALL(write, IS(0, STDERR_FILENO)),
-	CALL(sendmsg, IS(0, BROKER_SOCKET)),
-	CALL(close, IS_ABOVE(0, STDERR_FILENO)),
-	CALL(openat, HAS_NO(2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)),
-	CALL(getdents64),
-	CALL(readlinkat),
-#ifdef SYS_readlink
-	CALL(readlink),
-#endif
-	CALL(pidfd_getfd),
-	CALL(ioctl, IS(1, KVM_GET_STATS_FD)),
-	CALL(ioctl, IS(1, KVM_CHECK_EXTENSION)),
-	/* Its worker, which dies of an alarm when a process makes it wait. */
-	CALL(clone, IS(0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD)),
-	CALL(wait4),
-	CALL(getpid),
-	CALL(getppid),
-	CALL(setitimer),
-	CALL(rt_sigprocmask),
-	CALL(prctl, IS(0, PR_SET_PDEATHSIG)),
-	/* Where the kernel has no clock in the process' memory. */
-	CALL(clock_gettime),
-};
-
-static const struct rule terminal_rules[] = {
-	CALL(ioctl, IS(1, TCSETS)),
-	CALL(ioctl, IS(1, TCSETSW)),
-	CALL(ioctl, IS(1, TCSETSF)),
-	CALL(ioctl, IS(1, TCSETS2)),
-	CALL(ioctl, IS(1, TCSETSW2)),
-	CALL(ioctl, IS(1, TCSETSF2)),
-	CALL(rt_sigaction),
-	CALL(rt_sigprocmask),
-	/* It stops itself, when it is told to by a key. */
-	CALL(tgkill, IS_OWN_PID(0)),
-	CALL(gettid),
-};
-
-static const struct rule network_rules[] = {
-	CALL(accept4),
-	CALL(recvfrom),
-	CALL(sendto),
-	CALL(sendmsg),
-	CALL(sendfile),
-	CALL(shutdown),
-	CALL(setsockopt),
-	CALL(getsockopt),
-	CALL(getsockname),
-	CALL(getpeername),
-	CALL(fcntl),
-	CALL(getdents64),	/* of what was open: its own files */
-};
-
-static const struct rule recording_rules[] = {
-	CALL(ftruncate),
-};
-
-#define RULES(name) { name ## _rules, ARRAY_SIZE(name ## _rules) }
-
-static const struct rules basic = RULES(basic), output = RULES(output);
-static const struct {
-	enum privilege_use use;
-	struct rules rules;
-} rules_of_use[] = {
-	{ USE_TERMINAL, RULES(terminal), },
-	{ USE_NETWORK, RULES(network), },
-	{ USE_RECORDING, RULES(recording), },
-	{ USE_BROKER, RULES(broker), },
-};
-
-struct program {
-	struct sock_filter instruction[BPF_MAXINSNS];
-	unsigned short length;
-};
-
-static void add(struct program *program, struct sock_filter instruction)
+/* Rules with two tests, and with numbers that are not constant. */
+static int add_own_rules(scmp_filter_ctx filter, unsigned int uses)
 {
-	program->instruction[program->length++] = instruction;
+	const pid_t self = getpid();
+	int ret;
+
+	if (uses & USE_BROKER)
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+					SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS));
+	/* Whether two of its own files are the same. */
+	ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kcmp), 2,
+			       SCMP_A0(SCMP_CMP_EQ, self), SCMP_A1(SCMP_CMP_EQ, self));
+	/* It stops itself when a key says so. */
+	if (!ret && uses & USE_TERMINAL)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				       SCMP_A0(SCMP_CMP_EQ, self));
+	return ret;
 }
 
-static void add_load(struct program *program, size_t offset)
-{
-	add(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
-}
-
-static void add_return(struct program *program, uint32_t action)
-{
-	add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
-}
-
-/* Skips the next instructions if what was loaded passes the test or if it does not. */
-static void add_jump(struct program *program, const struct test *test, unsigned int if_passed,
-		     unsigned int if_not)
-{
-	uint32_t value = test->kind == OWN_PID ? (uint32_t)getpid() : test->value;
-	unsigned int code = BPF_JMP | BPF_K | BPF_JEQ;
-
-	if (test->kind == ABOVE) {
-		code = BPF_JMP | BPF_K | BPF_JGT;
-	} else if (test->kind == LACKS) {
-		code = BPF_JMP | BPF_K | BPF_JSET;
-		add(program, (struct sock_filter)BPF_JUMP(code, value, if_not, if_passed));
-		return;
-	}
-	add(program, (struct sock_filter)BPF_JUMP(code, value, if_passed, if_not));
-}
-
-/* The number is loaded when a rule begins, and has to be when it ends. */
-static void add_rule(struct program *program, const struct rule *rule)
-{
-	const struct test is_number = { EQUALS, 0, rule->number, };
-	unsigned int i, left = 0;
-
-	while (left < MAX_TESTS && rule->test[left].kind != ANY)
-		left++;
-	add_jump(program, &is_number, 0, 2 * left + 2);
-	for (i = 0; left; i++) {
-		/* Both machines have the lower half in front. */
-		add_load(program, offsetof(struct seccomp_data, args[rule->test[i].argument]));
-		left--;
-		add_jump(program, &rule->test[i], 0, 2 * left + 1);
-	}
-	add_return(program, SECCOMP_RET_ALLOW);
-	add_load(program, offsetof(struct seccomp_data, nr));
-}
-
-static void add_rules(struct program *program, const struct rules *rules)
-{
-	size_t i;
-
-	for (i = 0; i < rules->count; i++)
-		add_rule(program, &rules->rule[i]);
-}
-
-static void build_filter(struct program *program, unsigned int uses)
-{
-	size_t i;
-
-	add_load(program, offsetof(struct seccomp_data, arch));
-	add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0));
-	add_return(program, SECCOMP_RET_KILL_PROCESS);
-	add_load(program, offsetof(struct seccomp_data, nr));
-	add_rules(program, &basic);
-	if (!(uses & USE_BROKER))
-		add_rules(program, &output);
-	for (i = 0; i < ARRAY_SIZE(rules_of_use); i++) {
-		if (uses & rules_of_use[i].use)
-			add_rules(program, &rules_of_use[i].rules);
-	}
-	/* A C library that is newer than the lists uses what older kernels have then. */
-	add_return(program, SECCOMP_RET_ERRNO | ENOSYS);
-}
-
+/* 0 or -errno. */
 static int filter_system_calls(unsigned int uses)
 {
-	struct program program = {};
-	struct sock_fprog filter = { .filter = program.instruction, };
+	struct scmp_arg_cmp test;
+	scmp_filter_ctx filter;
+	const struct rule *rule;
+	int ret;
 
 	if (!privilege_filters)
 		return 0;
-	build_filter(&program, uses);
-	filter.len = program.length;
-	if (!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
-		return 0;
-	/* All else is given up still. */
-	if (errno == EINVAL)
-		print_error("the kernel has no seccomp filters: system calls stay as they are");
-	return errno == EINVAL ? 0 : -1;
+	/* A C library that is newer than the rules then does what older kernels need. */
+	filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	if (!filter)
+		return -ENOMEM;
+	uses |= uses & USE_BROKER ? 0 : SAMPLES;
+	ret = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	for (rule = rules; !ret && rule < rules + ARRAY_SIZE(rules); rule++) {
+		if (!(rule->uses & uses))
+			continue;
+		test = (struct scmp_arg_cmp) { rule->argument, rule->op, rule->value, 0, };
+		ret = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->call, !!rule->op, &test);
+		/* Another use allows it already. */
+		if (ret == -EEXIST)
+			ret = 0;
+	}
+	if (!ret)
+		ret = add_own_rules(filter, uses);
+	if (!ret)
+		ret = seccomp_load(filter);
+	seccomp_release(filter);
+	if (ret != -EINVAL && ret != -ECANCELED)
+		return ret;
+	/* Everything else is still given up. */
+	print_error("the kernel has no seccomp filters: system calls stay as they are");
+	return 0;
 }
+
+#else
+
+const bool privilege_filters;
+
+static int filter_system_calls(unsigned int uses)
+{
+	(void)uses;
+	return 0;
+}
+
+#endif
 
 #define NOBODY 65534
 
-/* Sees file descriptors of other users' processes, and takes them. */
+/* The broker sees the file descriptors of other users' processes, and takes them. */
 #define KEPT_BY_BROKER (CAP_TO_MASK(CAP_SYS_PTRACE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH))
-
-#define CAP_WORDS _LINUX_CAPABILITY_U32S_3
 
 struct capabilities {
 	struct __user_cap_header_struct header;
-	struct __user_cap_data_struct data[CAP_WORDS];
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 };
 
-static struct capabilities current_capabilities(void)
-{
-	struct capabilities now = { .header.version = _LINUX_CAPABILITY_VERSION_3, };
-
-	syscall(SYS_capget, &now.header, now.data);
-	return now;
-}
-
-static bool has_any(const struct capabilities *capabilities)
-{
-	return capabilities->data[0].permitted || capabilities->data[1].permitted;
-}
-
-/* Those of @kept that there are; none can be had back, by execve() neither. */
+/* Keeps those of @kept that there are; execve() cannot bring others back. */
 static int keep_capabilities(const struct capabilities *before, uint32_t kept)
 {
 	struct capabilities after = { .header = before->header, };
@@ -348,7 +216,7 @@ static int empty_bounding_set(void)
 	int capability;
 
 	for (capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++) {
-		/* Without CAP_SETPCAP it stays, for an execve() that will not be. */
+		/* Without CAP_SETPCAP it stays, for an execve() that never comes. */
 		if (prctl(PR_CAPBSET_DROP, capability) && errno != EPERM)
 			return -1;
 	}
@@ -361,8 +229,8 @@ static int become(uid_t user)
 }
 
 /*
- * A user namespace may have no such users, but nobody. Where there is none either, and where
- * root may not become another one, it stays who it is, without capabilities.
+ * A user namespace may have no user but nobody. Where that one is missing, too, or root may not
+ * change its user, it stays root without capabilities.
  */
 static int leave_root(void)
 {
@@ -372,37 +240,34 @@ static int leave_root(void)
 	return -1;
 }
 
-/* A debugger has the privileges of what it is attached to. */
-static int refuse_debuggers(bool had_any)
+static int fail(const char *step, int err)
 {
-	return prctl(PR_SET_DUMPABLE, SANITIZED || !had_any);
-}
-
-static int fail(const char *step)
-{
-	print_error("cannot give up privileges: %s: %s", step, strerror(errno));
+	print_error("cannot give up privileges: %s: %s", step, strerror(err));
 	return STATUS_ERROR;
 }
 
 int privilege_drop(unsigned int uses)
 {
-	struct capabilities before = current_capabilities();
+	struct capabilities before = { .header.version = _LINUX_CAPABILITY_VERSION_3, };
 	bool is_broker = uses & USE_BROKER;
+	int ret;
 
+	syscall(SYS_capget, &before.header, before.data);
 	/* Reads a file. */
 	tzset();
 	if (empty_bounding_set())
-		return fail("bounding set");
-	/* The broker opens files of root, which is no longer for free. */
+		return fail("bounding set", errno);
+	/* The broker keeps its user, whose files others cannot open. */
 	if (!is_broker && leave_root())
-		return fail("user");
+		return fail("user", errno);
 	if (keep_capabilities(&before, is_broker ? KEPT_BY_BROKER : 0))
-		return fail("capabilities");
-	if (refuse_debuggers(has_any(&before)))
-		return fail("debuggers");
+		return fail("capabilities", errno);
+	/* A debugger has the privileges of what it is attached to. */
+	if (prctl(PR_SET_DUMPABLE, SANITIZED ||
+		  (!before.data[0].permitted && !before.data[1].permitted)))
+		return fail("debuggers", errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return fail("new privileges");
-	if (filter_system_calls(uses))
-		return fail("system calls");
-	return STATUS_OK;
+		return fail("new privileges", errno);
+	ret = filter_system_calls(uses);
+	return ret ? fail("system calls", -ret) : STATUS_OK;
 }

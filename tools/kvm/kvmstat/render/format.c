@@ -263,7 +263,7 @@ char *format_bar(uint64_t count, uint64_t highest, unsigned int width)
 	unsigned int length = count ? (double)count / highest * width + 0.5 : 0;
 	char *bar;
 
-	/* What was counted at all is seen. */
+	/* Draw at least one character. */
 	if (count && !length)
 		length = 1;
 	bar = xcalloc(length + 1, 1);

@@ -175,7 +175,7 @@ char *fit_cell(const struct column *column, const char *cell)
 	return xasprintf("%*s%s", (int)(column->width - width), "", cell);
 }
 
-/* Without blanks at the end of the line: they are owed until something follows. */
+/* Prints blanks only when something follows. */
 static void print_row(const struct table *table, const char * const *cell, FILE *out)
 {
 	const struct column *column;

@@ -31,48 +31,13 @@ static void format_quantile(char text[FORMAT_SIZE], const struct quantile_of *qu
 		 (int)(blank ? blank - bound : FORMAT_SIZE), bound, blank ? blank + 1 : "");
 }
 
-/* A number, or "-" if it is not known. */
-static void format_number(char text[FORMAT_SIZE], const struct rates *rates,
-			  enum column_id column)
-{
-	if (rates && column_is_share(column) && rates->shares.known[column - COLUMN_SHARES])
-		overview_format_share(text, &rates->shares, column - COLUMN_SHARES);
-	else if (rates && column_is_rate(column) && rates->known[column - COLUMN_RATES])
-		format_count_rate(text, rates->per_second[column - COLUMN_RATES]);
-	else if (rates && column_is_quantile(column) &&
-		 rates->quantile[column - COLUMN_QUANTILES].known)
-		format_quantile(text, &rates->quantile[column - COLUMN_QUANTILES]);
-	else
-		strcpy(text, "-");
-}
-
-static bool is_known(const struct rates *rates, enum column_id column)
-{
-	if (column_is_share(column))
-		return rates->shares.known[column - COLUMN_SHARES];
-	if (column_is_rate(column))
-		return rates->known[column - COLUMN_RATES];
-	return column_is_quantile(column) && rates->quantile[column - COLUMN_QUANTILES].desc;
-}
-
-static void note_rates(struct overview *overview, const struct rates *rates)
+void overview_note(struct overview *overview, const struct tracked_vm *vm,
+		   const struct rates *rates)
 {
 	enum column_id i;
 
-	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++)
-		overview->known[i] |= is_known(rates, i);
-	overview->known[COLUMN_TOP] |= rates->known[RATE_EXITS];
-}
-
-void overview_note_vm(struct overview *overview, const struct tracked_vm *vm)
-{
-	note_rates(overview, &vm->rates);
-	overview->known[COLUMN_OTHER] |= vm->has_other;
-}
-
-void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu)
-{
-	note_rates(overview, &vcpu->rates);
+	for (i = COLUMN_SHARES; i <= COLUMN_TOP; i++)
+		overview->known[i] |= vm_cell(vm, rates, i).known;
 }
 
 /* A column of numbers exists once any line has a value in it; EXITS/s always exists. */
@@ -122,58 +87,53 @@ void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sor
 	};
 }
 
-/* With its share: alone a name says little. */
-static void add_reason(struct table *table, const struct rates *rates)
+static void add_cell(struct table *table, struct cell cell, const struct rates *rates,
+		     enum column_id column)
 {
 	double share = rates ? rates_share(rates) : -1;
+	char text[FORMAT_SIZE] = "-";
 
-	if (share >= 0)
+	if (column == COLUMN_TOP && share >= 0) {
+		/* Alone the name says little. */
 		table_add(table, "%s %.0f%%", rates_reason(rates), 100 * share);
-	else
-		table_add(table, "%s", rates ? rates_reason(rates) : "-");
-}
-
-static void add_numbers(struct table *table, const struct rates *rates, double other)
-{
-	char text[FORMAT_SIZE];
-	enum column_id i;
-
-	for (i = COLUMN_SHARES; i < COLUMN_TOP; i++) {
-		format_number(text, rates, i);
-		if (i == COLUMN_OTHER && other >= 0)
-			snprintf(text, sizeof(text), "~%.0f", 100 * other);
-		table_add(table, "%s", text);
+		return;
 	}
-	add_reason(table, rates);
+	if (cell.text) {
+		table_add(table, "%s", cell.text);
+		return;
+	}
+	if (cell.known && column_is_share(column))
+		overview_format_share(text, &rates->shares, column - COLUMN_SHARES);
+	else if (cell.known && column_is_rate(column))
+		format_count_rate(text, cell.number);
+	else if (cell.known && column_is_quantile(column))
+		format_quantile(text, &rates->quantile[column - COLUMN_QUANTILES]);
+	else if (cell.known && column == COLUMN_OTHER)
+		snprintf(text, sizeof(text), "~%.0f", 100 * cell.number);
+	else if (cell.known)
+		snprintf(text, sizeof(text), "%.0f", cell.number);
+	table_add(table, "%s", text);
 }
 
 void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
 		     const struct rates *rates, const char *time)
 {
-	struct table *table = &overview->table;
+	enum column_id i;
 
-	table_add(table, "%s", time);
-	table_add(table, "%d", vm->pid);
-	table_add(table, "%s", vm->id);
-	table_add(table, "%zu", vm->num_vcpus);
-	table_add(table, "%s", why_names[why_of_vm(vm)]);
-	add_numbers(table, rates, rates && vm->has_other ? vm->other : -1);
-	table_add(table, "%s", vm->source);
-	table_add(table, "%s", vm->name);
+	table_add(&overview->table, "%s", time);
+	for (i = 0; i < NUM_COLUMNS; i++)
+		add_cell(&overview->table, vm_cell(vm, rates, i), rates, i);
 }
 
-void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates)
+void overview_add_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu,
+		       const char *name, const struct rates *rates)
 {
-	struct table *table = &overview->table;
+	enum column_id i;
 
-	table_add(table, "%s", "");
-	table_add(table, "%s", name);
-	table_add(table, "%s", "");
-	table_add(table, "%s", "");
-	table_add(table, "%s", rates ? why_names[why_of_shares(&rates->shares)] : "-");
-	add_numbers(table, rates, -1);
-	table_add(table, "%s", "");
-	table_add(table, "%s", "");
+	table_add(&overview->table, "%s", "");
+	table_add(&overview->table, "%s", name);
+	for (i = COLUMN_PID + 1; i < NUM_COLUMNS; i++)
+		add_cell(&overview->table, vcpu_cell(vcpu, rates, i), rates, i);
 }
 
 /* Columns do not come and go with a long name. */

@@ -59,12 +59,13 @@ bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id
  */
 void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sorted_by,
 		    const char *mark, const char *time);
-void overview_note_vm(struct overview *overview, const struct tracked_vm *vm);
-void overview_note_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu);
+void overview_note(struct overview *overview, const struct tracked_vm *vm,
+		   const struct rates *rates);
 /* @rates: NULL if none are known. */
 void overview_add_vm(struct overview *overview, const struct tracked_vm *vm,
 		     const struct rates *rates, const char *time);
-void overview_add_vcpu(struct overview *overview, const char *name, const struct rates *rates);
+void overview_add_vcpu(struct overview *overview, const struct tracked_vcpu *vcpu,
+		       const char *name, const struct rates *rates);
 void overview_fit(struct overview *overview, unsigned int width);
 
 /* A share in percent, with ~ in front if it comes from /proc, which is less exact. */

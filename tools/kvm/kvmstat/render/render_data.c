@@ -146,7 +146,7 @@ static void print_seconds(FILE *file, uint64_t value, int exponent)
 	fprintf(file, "%s.%06lluZ", date, (unsigned long long)(value % 1000000));
 }
 
-/* What is not known is empty. Of a bucket that stands for a value print the upper bound. */
+/* An unknown value is empty. A bucket is printed as its upper bound. */
 static void print_cell(FILE *file, struct json_object *value)
 {
 	struct json_object *number, *exponent;
@@ -181,7 +181,7 @@ static struct json_object *find_cell(const char *paths, struct json_object *line
 	return found;
 }
 
-/* Without a line the titles. */
+/* Prints the titles if @line is NULL. */
 static void print_row(FILE *file, const char *table, struct json_object *line,
 		      struct json_object *row)
 {
@@ -249,7 +249,7 @@ static void print_object(struct output *output, struct json_object *line, const 
 	print_line(output->file, line);
 }
 
-/* Of one of the line's statistics: a key in @all, or a row. Takes it over. */
+/* Adds a statistic as a key of @all, or prints it as a row. Takes it over. */
 static void put_statistic(struct output *output, const char *table, struct json_object *line,
 			  struct json_object *all, const char *name, const char *scope,
 			  struct json_object *statistic)
@@ -332,7 +332,7 @@ static struct json_object *new_statistic(const struct statsfile_desc *desc)
 	return statistic;
 }
 
-/* Of a histogram it is the number of values that it counted. */
+/* The value of a histogram is how many values it counted. */
 static void add_value(struct json_object *statistic, const struct statsfile_desc *desc,
 		      const struct group *group)
 {
@@ -403,7 +403,7 @@ static struct json_object *new_reason(const struct rates *rates)
 	return reason;
 }
 
-/* Of the time of all vCPUs. NULL if nothing is known. */
+/* NULL if no share is known. */
 static struct json_object *new_shares(const struct shares *shares)
 {
 	struct json_object *parts = NULL;
@@ -610,7 +610,7 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	print_object(output, line, NULL);
 }
 
-/* What of the statistic is watched; NULL if it is all of it. */
+/* The part that is watched; NULL: the whole statistic. */
 static struct json_object *new_part(const struct watch_target *target)
 {
 	const struct statsfile_desc *desc = target->desc;
@@ -680,7 +680,7 @@ static void render_error(const char *text)
 	struct json_object *line = new_line("error");
 
 	add_text(line, "message", text);
-	/* What was printed so far belongs in front of it. */
+	/* Keep the order of standard output and standard error. */
 	fflush(stdout);
 	print_line(stderr, line);
 }

@@ -20,7 +20,7 @@
 
 #define SCOPE_WIDTH 6
 
-/* What is most important comes first: of what has no room the rest is left out. */
+/* The most important comes first; keys without room are left out. */
 static const char * const host_keys[] = {
 	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse",
 	"p pause", "+ - interval", NULL,
@@ -55,7 +55,7 @@ void screen_free(struct screen *screen)
 	screen->cell = NULL;
 }
 
-/* What is beside the screen is cut off. */
+/* Cuts off what is outside of the screen. */
 static void screen_put(struct screen *screen, unsigned int line, unsigned int column,
 		       wchar_t character, enum screen_style style)
 {
@@ -91,7 +91,7 @@ static unsigned int screen_print(struct screen *screen, unsigned int line, unsig
 	return column;
 }
 
-/* Of the whole line. */
+/* Styles the whole line. */
 static void screen_set_style(struct screen *screen, unsigned int line, enum screen_style style)
 {
 	unsigned int column;
@@ -149,13 +149,11 @@ static const char *sort_mark(const struct view *view)
 
 #define VCPU_NAME_SIZE 24
 
-/* In a title it has a word in front. */
+/* A title has @word in front. */
 static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
 			const char *word)
 {
-	if (vcpu->number == VCPU_SUM)
-		snprintf(text, VCPU_NAME_SIZE, "%s", *word ? "sum of vCPUs" : "sum");
-	else if (vcpu->number >= TRACKED_THREAD)
+	if (vcpu->number >= TRACKED_THREAD)
 		snprintf(text, VCPU_NAME_SIZE, "t%u", vcpu->number - TRACKED_THREAD);
 	else
 		snprintf(text, VCPU_NAME_SIZE, "%s%u", word, vcpu->number);
@@ -168,10 +166,10 @@ static void add_vcpu(struct overview *overview, const struct tracked_vm *inside,
 	char text[VCPU_NAME_SIZE];
 
 	format_vcpu(text, vcpu, "");
-	overview_add_vcpu(overview, text, is_known ? &vcpu->rates : NULL);
+	overview_add_vcpu(overview, vcpu, text, is_known ? &vcpu->rates : NULL);
 }
 
-/* What the view is like. */
+/* The state of the view. */
 static char *describe_view(const struct view *view, const char *time_format, bool with_interval)
 {
 	time_t seconds = view->real_ns / NSEC_PER_SEC;
@@ -229,83 +227,69 @@ static void put_title(struct screen *screen, const struct view *view, char **tit
 		free(titles[count]);
 }
 
-/* What stands above the keys. */
+/* The lines above the keys. */
 struct message {
 	char *text;			/* NULL: nothing; freed by the caller */
 	unsigned int lines;
 	enum screen_style style;
-	size_t problems_end;		/* the one of the host's that is the first without room */
-	bool denied;			/* it says that, too */
 };
 
-/* What is wrong is said to its end, if that leaves half of the screen. */
-static bool add_line(struct message *message, const struct screen *screen, const char *text)
+/* Takes at most half of the screen. */
+static void set_message(struct message *message, const struct screen *screen, const char *text,
+			size_t more)
 {
-	unsigned int room = screen->lines / (message->lines ? 4 : 2), lines = 1;
-	char *wrapped, *joined, *end;
+	unsigned int room = screen->lines / 2;
+	char *end;
 	size_t size;
 	FILE *file;
 
-	file = open_memstream(&wrapped, &size);
+	file = open_memstream(&message->text, &size);
 	print_wrapped(file, text, screen->columns, 0);
 	fclose(file);
-	for (end = wrapped; (end = strchr(end, '\n')) && lines < room; end++)
-		lines++;
+	message->lines = 1;
+	for (end = message->text; (end = strchr(end, '\n')) && message->lines < room; end++)
+		message->lines++;
 	if (end)
 		*end = '\0';
-	if (message->lines && message->lines + lines > room) {
-		free(wrapped);
-		return false;
-	}
-	joined = xasprintf("%s%s%s", message->text ?: "", message->text ? "\n" : "", wrapped);
-	free(message->text);
-	free(wrapped);
-	message->text = joined;
-	message->lines += lines;
-	return true;
-}
-
-/* What was not read yet, one after the other: a key makes room for the next. */
-static void add_problems(struct message *message, const struct screen *screen,
-			 const struct view *view)
-{
-	const struct inventory *inventory = view->tracker->inventory;
-	size_t left, *i = &message->problems_end;
-	char *text;
-
-	message->style = STYLE_ALERT;
-	while (*i < inventory->num_problems && add_line(message, screen, inventory->problem[*i]))
-		++*i;
-	/* In a recording, after a jump, there may be fewer than were read. */
-	left = inventory->num_problems > *i ? inventory->num_problems - *i : 0;
-	if (inventory_is_denied(inventory) && !view->denied_read) {
-		text = inventory_explain_denied(inventory);
-		message->denied = !left && add_line(message, screen, text);
-		left += !message->denied;
-		free(text);
-	}
-	if (!left || screen->lines < LOW_SCREEN)
+	if (!more || screen->lines < LOW_SCREEN)
 		return;
-	text = xasprintf("%s\n(%zu more: press any key)", message->text, left);
+	end = xasprintf("%s\n(%zu more: press any key)", message->text, more);
 	free(message->text);
-	message->text = text;
+	message->text = end;
 	message->lines++;
 }
 
-static struct message message_of(const struct screen *screen, const struct view *view)
+/* The first unread problem: a key press shows the next. */
+static struct message message_of(const struct screen *screen, struct view *view)
 {
-	struct message message = {
-		.style = STYLE_TITLE,
-		.problems_end = view->problems_read,
-		.denied = view->denied_read,
-	};
+	const struct inventory *inventory = view->tracker->inventory;
+	struct message message = { .style = STYLE_TITLE, };
+	bool denied = inventory && inventory_is_denied(inventory) && !view->denied_read;
+	size_t left = 0;
+	char *text;
 
-	if (view->filter[0] && view->level == VIEW_HOST && !view->typing)
-		message.text = xasprintf("only with '%s', Esc shows all", view->filter);
-	else if (view_has_messages(view))
-		add_problems(&message, screen, view);
-	if (message.text && !message.lines)
-		message.lines = 1;
+	/* After a jump in a recording there may be fewer than were read. */
+	if (inventory && inventory->num_problems > view->problems_read)
+		left = inventory->num_problems - view->problems_read;
+	view->problems_drawn = view->problems_read;
+	view->denied_drawn = view->denied_read;
+	if (screen->lines < 3)
+		return message;
+	if (view->filter[0] && view->level == VIEW_HOST && !view->typing) {
+		text = xasprintf("only with '%s', Esc shows all", view->filter);
+		set_message(&message, screen, text, 0);
+		free(text);
+	} else if (left) {
+		message.style = STYLE_ALERT;
+		set_message(&message, screen, inventory->problem[view->problems_drawn++],
+			    left - 1 + denied);
+	} else if (denied) {
+		message.style = STYLE_ALERT;
+		text = inventory_explain_denied(inventory);
+		set_message(&message, screen, text, 0);
+		free(text);
+		view->denied_drawn = true;
+	}
 	return message;
 }
 
@@ -328,8 +312,6 @@ static void put_footer(struct screen *screen, struct view *view, const struct me
 		return;
 	for (; left && (text = strsep(&rest, "\n")); left--)
 		screen_print(screen, line - left, 0, message->style, "%s", text);
-	view->problems_drawn = message->problems_end;
-	view->denied_drawn = message->denied;
 	if (view->typing)
 		screen_print(screen, line, 0, STYLE_TITLE, "/%s_", view->filter);
 	else
@@ -532,7 +514,7 @@ static const char * const help[][2] = {
 	{ "-", "not counted on this architecture, or not known yet", },
 };
 
-/* In lines of that width, with what is said beside the keys, or below those that are longer. */
+/* Explains a key beside it, or below it if the key is long. */
 static char *wrap_help(unsigned int width)
 {
 	unsigned int indent = width < 60 ? 13 : 19;

@@ -30,7 +30,7 @@ static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 /* At least, so that the columns stay where they are while different statistics move. */
 #define NAME_WIDTH 20
 #define MOVEMENT_WIDTH 9
-/* Of what is no terminal. */
+/* Without a terminal. */
 #define USUAL_WIDTH 80
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
@@ -40,7 +40,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / NSEC_PER_SEC;
 }
 
-/* Of what is mostly less than a second; of a recording it can be hours. */
+/* Mostly less than a second; in a recording it can be hours. */
 static void format_length(char text[FORMAT_SIZE], uint64_t ns)
 {
 	snprintf(text, FORMAT_SIZE, ns < 10 * NSEC_PER_SEC ? "%.2g" : "%.0f", seconds(ns));
@@ -49,7 +49,7 @@ static void format_length(char text[FORMAT_SIZE], uint64_t ns)
 /* As often as a header is repeated, so that one is on the screen. */
 #define HEADER_INTERVAL 20
 
-/* In several lines if it has to be. */
+/* Breaks it into several lines if necessary. */
 __printf(2, 3)
 static void render_title(const struct output *output, const char *format, ...)
 {
@@ -64,7 +64,7 @@ static void render_title(const struct output *output, const char *format, ...)
 	free(text);
 }
 
-/* What is told apart by headers: which columns there are, and the day. */
+/* Differs if the columns or the day differ. */
 static unsigned int header_number(const struct table *table, const struct tm *tm)
 {
 	unsigned int number = tm->tm_yday + 1;
@@ -99,7 +99,7 @@ static void print_line(struct output *output, const struct table *table, size_t 
 	table_print_row(table, row, output->file);
 }
 
-/* What is of a while is not what else stands there. */
+/* Says which interval the shares are of. */
 static void render_length(struct output *output, const struct overviews *overviews)
 {
 	bool by_cpu = false, is_off = false;
@@ -129,7 +129,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	size_t i;
 
 	for (i = 0; i < overviews->num_vms; i++)
-		overview_note_vm(overview, overviews->vm[i]);
+		overview_note(overview, overviews->vm[i], &overviews->vm[i]->rates);
 	format_moment(date, time, output, &overviews->time, &tm);
 	overview_begin(overview, false, overviews->sorted_by, "",
 		       overviews->is_list ? NULL : date);
@@ -331,7 +331,7 @@ static void render_description(const struct output *output, const char *descript
 	fputc('\n', output->file);
 }
 
-/* What the time of the vCPUs was spent with, as far as that is known. */
+/* The known shares of the vCPUs' time. */
 static void render_shares(struct output *output, const struct subject *subject)
 {
 	const struct shares *shares = subject->shares;
@@ -560,7 +560,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 	table_free(&table);
 }
 
-/* With the date and where that is so. */
+/* With date and time zone. */
 static void format_date(char *text, size_t size, uint64_t real_ns)
 {
 	time_t seconds = real_ns / NSEC_PER_SEC;

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* With it curses.h has the functions for wide characters. */
+/* Makes curses.h declare the functions for wide characters. */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 
@@ -82,12 +82,12 @@ static void have_none(int number)
 
 int terminal_open(void)
 {
-	/* What is drawn is wide characters, all else stays as it is. */
+	/* Draw wide characters; numbers stay as they are. */
 	setlocale(LC_CTYPE, "");
 	unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	/*
-	 * Where nobody handles it curses does, and ignores it while it draws: one that waits
-	 * to be read from top's file descriptor would be lost then.
+	 * Without a handler curses installs its own and ignores the signal while it draws. One
+	 * that is pending in top's signalfd would be lost then.
 	 */
 	signal(SIGTSTP, have_none);
 	curses = newterm(NULL, stdout, stdin);
@@ -182,7 +182,7 @@ void terminal_draw(const struct screen *screen)
 
 	for (line = 0; line < screen->lines; line++) {
 		move(line, 0);
-		/* A wide character is drawn over the next cell as well. */
+		/* A wide character covers the next cell, too. */
 		for (column = 0; column < screen->columns;) {
 			cell = &screen->cell[(size_t)line * screen->columns + column];
 			draw_cell(cell);

@@ -82,7 +82,7 @@ static void list_vms(struct view *view)
 	size_t i, count = 0;
 
 	for (i = 0; i < tracker->num_vms; i++)
-		overview_note_vm(&view->vms, tracker->vm[i]);
+		overview_note(&view->vms, tracker->vm[i], &tracker->vm[i]->rates);
 	view->vm = xreallocarray(view->vm, tracker->num_vms, sizeof(*view->vm));
 	for (i = 0; i < tracker->num_vms; i++) {
 		if (passes(view, tracker->vm[i]))
@@ -106,7 +106,7 @@ static void list_vcpus(struct view *view)
 	view->vcpu = xreallocarray(view->vcpu, count, sizeof(*view->vcpu));
 	for (i = 0; i < count; i++) {
 		view->vcpu[i] = &inside->vcpu[i];
-		overview_note_vcpu(&view->vcpus, view->vcpu[i]);
+		overview_note(&view->vcpus, inside, &view->vcpu[i]->rates);
 	}
 	if (count)
 		qsort_r(view->vcpu, count, sizeof(*view->vcpu), compare_vcpu_lines, view);
@@ -158,7 +158,7 @@ static bool has_statistics(const struct view *view)
 	return (size_t)(view_vcpu(view) - view->inside->vcpu) < view->inside->num_tracked_vcpus;
 }
 
-/* What it looks into, if that is gone: a process' threads come and go as it likes. */
+/* Leaves a vCPU that is gone: threads come and go at any time. */
 static void leave_what_is_gone(struct view *view)
 {
 	if (view->level >= VIEW_VM && (!view->list[VIEW_VM].count || !has_statistics(view)))
@@ -405,14 +405,6 @@ static void press_command(struct view *view, unsigned int press)
 		select_line(view, SIZE_MAX);
 		break;
 	}
-}
-
-bool view_has_messages(const struct view *view)
-{
-	const struct inventory *inventory = view->tracker->inventory;
-
-	return inventory && (inventory->num_problems > view->problems_read ||
-			     (inventory_is_denied(inventory) && !view->denied_read));
 }
 
 void view_press(struct view *view, unsigned int press)

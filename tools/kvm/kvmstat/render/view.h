@@ -89,9 +89,6 @@ void view_free(struct view *view);
 /* After each sample: the lists are made again. What is selected stays selected. */
 void view_update(struct view *view);
 
-/* Whether there is something to be said of the host that was not read yet. */
-bool view_has_messages(const struct view *view);
-
 /* @press: an enum press or a character. */
 void view_press(struct view *view, unsigned int press);
 

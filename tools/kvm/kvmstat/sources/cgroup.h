@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The state of a process' cgroup (v2): frozen or not, and how long its quota of CPU time kept it
- * from running. Both directories are parameters, so that tests bring their own.
+ * The state of a process' cgroup (v2). Both directories are parameters, so that tests bring their
+ * own.
  */
 #ifndef KVMSTAT_CGROUP_H
 #define KVMSTAT_CGROUP_H
@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 struct cgroup_state {
-	uint64_t throttled_ns;		/* the highest of the cgroup and those above it */
+	uint64_t throttled_ns;		/* by its CPU quota: the most of it and those above */
 	uint32_t is_frozen;
 };
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-/* @tid: a process, or a thread of it: vCPUs may be in cgroups of their own. */
+/* @tid: the process, or a thread: vCPUs may be in cgroups of their own. */
 struct cgroup_state cgroup_read(const char *proc, const char *root, pid_t pid, pid_t tid);
 
 #endif /* KVMSTAT_CGROUP_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which VMs of a host are looked at.
+ * Which VMs of a host are shown.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -21,7 +21,7 @@ const char *choice_add(struct choice *choice, const char *text)
 
 	if (is_number(text)) {
 		if (parse_number(text, 1, INT_MAX, &number))
-			return "is not a pid; a name is told from one by a backslash in front";
+			return "is not a pid; if it is a name, put a backslash in front";
 		if (choice->num_pids == CHOICE_MAX)
 			return "is one too many";
 		choice->pid[choice->num_pids++] = number;

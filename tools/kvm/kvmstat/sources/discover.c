@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Finds VMs and their vCPUs. A process may die, close a file descriptor or open
- * another one under the same number between any two calls: that is never an
- * error, the next look finds what is there then.
+ * Finds VMs and their vCPUs. Between any two calls a process may die, or close a file descriptor
+ * and open another one under the same number: that is never an error, the next scan finds what
+ * is there then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,36 +12,16 @@
 #include <unistd.h>
 
 #include "sources/discover.h"
-#include "sources/held.h"
-#include "sources/sums.h"
-#include "sources/uevents.h"
 #include "util/util.h"
+
+#define MALFORMED "malformed statistics file: %s"
 
 void discover_listen(struct inventory *inventory)
 {
-	struct epoll_event event = { .events = EPOLLIN, };
-
 	inventory->events = epoll_create1(EPOLL_CLOEXEC);
-	inventory->uevents = uevents_open();
-	epoll_ctl(inventory->events, EPOLL_CTL_ADD, inventory->uevents, &event);
 }
 
-/* What was looked at and is still the same. Both are in the order of the numbers. */
-static void keep_seen(const struct proc_fds *last, struct proc_fds *fds)
-{
-	size_t i = 0, j;
-
-	for (j = 0; j < fds->count; j++) {
-		while (i < last->count && last->entry[i].fd < fds->entry[j].fd)
-			i++;
-		if (i < last->count && last->entry[i].fd == fds->entry[j].fd &&
-		    last->entry[i].link == fds->entry[j].link &&
-		    last->entry[i].is_stats == fds->entry[j].is_stats)
-			fds->entry[j].seen = last->entry[i].seen;
-	}
-}
-
-/* The same reason for each of a thousand vCPUs is one problem. */
+/* Reports the same reason once for a process, however many vCPUs it concerns. */
 static void report_host_error(struct inventory *inventory, struct process *process,
 			      const struct host_error *error)
 {
@@ -66,7 +46,7 @@ static struct vm *find_vm(const struct inventory *inventory, uint64_t number)
 	return NULL;
 }
 
-/* What stands for all VMs of the process whose statistics files KVM does not give. */
+/* Stands for all VMs of a process whose statistics files KVM does not give out. */
 static struct vm *find_closed_vm(const struct inventory *inventory,
 				 const struct process *process)
 {
@@ -75,27 +55,32 @@ static struct vm *find_closed_vm(const struct inventory *inventory,
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		if (vm->process == process && !vm->dead && !vm->sums &&
+		if (vm->process == process && !vm->dead &&
 		    (vm->refusal.err || !vm_has_statistics(vm)))
 			return vm;
 	}
 	return NULL;
 }
 
-/* One of the process' VMs of which there are sums: any, or the one that is this @fd. */
-static struct vm *find_sums(const struct inventory *inventory, const struct process *process,
-			    const struct proc_fd *fd)
+static unsigned int count_fds(const struct proc_fds *fds, bool vms)
 {
-	struct vm *vm;
+	unsigned int count = 0;
 	size_t i;
 
-	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		if (vm->process == process && !vm->dead && vm->sums &&
-		    (!fd || vm->sums->fd == fd->fd))
-			return vm;
-	}
-	return NULL;
+	for (i = 0; i < fds->count; i++)
+		count += (fds->entry[i].link == LINK_VM) == vms && !fds->entry[i].is_stats;
+	return count;
+}
+
+/* Counts the vCPUs of one VM by their numbers. The vCPUs of several VMs share numbers. */
+static unsigned int count_vcpus(const struct proc_fds *fds)
+{
+	size_t count;
+
+	if (count_fds(fds, true) > 1)
+		return count_fds(fds, false);
+	free(proc_vcpus(fds, &count));
+	return count;
 }
 
 static void remember_schema(struct statsfile_schema **known, struct statsfile_schema *schema)
@@ -130,7 +115,7 @@ static void see_vcpus(struct inventory *inventory, struct vm *vm)
 	free(ids);
 }
 
-/* From the file of the VM it is known whether those of the vCPUs are needed. */
+/* The VM's file tells whether the vCPUs' own files are needed. */
 static void note_vm(struct process *process, const struct vm *vm)
 {
 	if (statsfile_has_windows(&vm->file))
@@ -139,16 +124,11 @@ static void note_vm(struct process *process, const struct vm *vm)
 		process->has_split_vm = true;
 }
 
-static bool needs_vcpu_files(const struct process *process)
-{
-	return process->has_split_vm || !process->has_whole_vm;
-}
-
-/* Both take over the file. */
+/* Takes over the file. */
 static void take_vm(struct inventory *inventory, struct process *process, int fd,
 		    struct statsfile *file, uint64_t number)
 {
-	/* Its end, once. */
+	/* EPOLLHUP, once. */
 	struct epoll_event event = { .events = EPOLLONESHOT, };
 	struct vm *vm = inventory_add_vm(inventory, process);
 
@@ -163,6 +143,7 @@ static void take_vm(struct inventory *inventory, struct process *process, int fd
 	see_vcpus(inventory, vm);
 }
 
+/* Takes over the file. */
 static void take_vcpu(struct inventory *inventory, struct process *process, struct vm *vm,
 		      struct statsfile *file, unsigned int number)
 {
@@ -178,20 +159,7 @@ static void take_vcpu(struct inventory *inventory, struct process *process, stru
 	vm_add_vcpu(vm, file, number);
 }
 
-/* Whether the object of a file was found before, by another file descriptor or in its VM. */
-static bool is_known(const struct vm *vm, const struct proc_fd *fd)
-{
-	if (!vm || fd->link == LINK_VM)
-		return vm;
-	return statsfile_has_windows(&vm->file) || vm_find_vcpu(vm, fd->link);
-}
-
-static void report_malformed(struct inventory *inventory, const struct process *process,
-			     const struct statsfile_error *error)
-{
-	inventory_blame(inventory, process, "malformed statistics file: %s", error->text);
-}
-
+/* Takes over the statistics file, which @fd of the process has given. */
 static void open_statistics(struct inventory *inventory, struct process *process,
 			    const struct proc_fd *fd, int stats, uint64_t number)
 {
@@ -202,7 +170,9 @@ static void open_statistics(struct inventory *inventory, struct process *process
 
 	if (vm && fd->link == LINK_VM)
 		note_vm(process, vm);
-	if (is_known(vm, fd)) {
+	/* Another file descriptor, or the VM's file, has shown it before. */
+	if (vm && (fd->link == LINK_VM || statsfile_has_windows(&vm->file) ||
+		   vm_find_vcpu(vm, fd->link))) {
 		close(stats);
 	} else if (!number) {
 		inventory_blame(inventory, process,
@@ -213,7 +183,7 @@ static void open_statistics(struct inventory *inventory, struct process *process
 				"vCPU %d is left out, no process has its VM", fd->link);
 		close(stats);
 	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
-		report_malformed(inventory, process, &error);
+		inventory_blame(inventory, process, MALFORMED, error.text);
 		close(stats);
 	} else if (vm) {
 		take_vcpu(inventory, process, vm, &file, fd->link);
@@ -222,17 +192,32 @@ static void open_statistics(struct inventory *inventory, struct process *process
 	}
 }
 
-#define SILENT "it makes others wait, in a system call that has not ended; what it holds back is asked for again from time to time"
+/*
+ * Any number of processes may make kvmstat wait, each for as long as the broker allows: a scan
+ * asks no more such questions after this time.
+ */
+#define WAIT_NS (NSEC_PER_SEC / 4)
 
-/* Twice as long each time: a process that does this on purpose costs the others less and less. */
-static void note_silence(struct inventory *inventory, const struct process *process,
-			 struct silence *silence)
+static bool is_late(const struct inventory *inventory)
 {
+	return inventory->waited_ns >= WAIT_NS;
+}
+
+/*
+ * The process is asked again after a time that doubles: doing it on purpose costs others less
+ * and less.
+ */
+static void note_silence(struct inventory *inventory, const struct process *process,
+			 struct silence *silence, uint64_t asked_ns)
+{
+	uint64_t now_ns = monotonic_ns();
 	uint64_t wait_ns = silence->wait_ns ? 2 * silence->wait_ns : NSEC_PER_SEC;
 
 	silence->wait_ns = wait_ns < SILENCE_MOST_NS ? wait_ns : SILENCE_MOST_NS;
-	silence->until_ns = monotonic_ns() + silence->wait_ns;
-	inventory_blame(inventory, process, SILENT);
+	silence->until_ns = now_ns + silence->wait_ns;
+	inventory->waited_ns += now_ns - asked_ns;
+	inventory_blame(inventory, process,
+			"it makes others wait, in a system call that does not end; kvmstat asks again from time to time");
 }
 
 static bool is_full(const struct host_error *error)
@@ -240,7 +225,7 @@ static bool is_full(const struct host_error *error)
 	return error->err == EMFILE || error->err == ENFILE;
 }
 
-/* So it is for all that come after it in this look: they are counted. */
+/* The limit on open files holds for the rest of the scan: count what is missing. */
 static void note_full(struct inventory *inventory, const struct host_error *error, size_t count)
 {
 	inventory->is_full = true;
@@ -248,15 +233,16 @@ static void note_full(struct inventory *inventory, const struct host_error *erro
 	inventory_add_problem(inventory, host_explain(error));
 }
 
-/* That the process is not gone after the answer shows that it was asked, and no other. */
+/* The pid stood for this process if the process still lives after the answer. */
 static int get_stats(struct inventory *inventory, struct process *process,
 		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
 {
 	const struct host *host = inventory->host;
+	uint64_t asked_ns = monotonic_ns();
 	int stats = -1;
 
-	*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
-	if (monotonic_ns() < process->files.until_ns)
+	*error = (struct host_error) { .step = HOST_TAKE, .err = EAGAIN, };
+	if (asked_ns < process->files.until_ns || is_late(inventory))
 		return -1;
 	if (inventory->is_full)
 		error->err = EMFILE;
@@ -265,7 +251,7 @@ static int get_stats(struct inventory *inventory, struct process *process,
 	if (stats < 0 && is_full(error))
 		note_full(inventory, error, 1);
 	if (stats < 0 && error->err == ETIMEDOUT)
-		note_silence(inventory, process, &process->files);
+		note_silence(inventory, process, &process->files, asked_ns);
 	if (!host->is_gone(process->pidfd))
 		return stats;
 	if (stats >= 0)
@@ -274,60 +260,42 @@ static int get_stats(struct inventory *inventory, struct process *process,
 	return -1;
 }
 
-static void add_closed_vm(struct inventory *inventory, struct process *process, int fd,
-			  const struct host_error *error)
+/* The next scan finds another process or file, or gets an answer. */
+static bool is_passing(const struct host_error *error)
 {
-	struct vm *vm = inventory_add_vm(inventory, process);
-
-	vm->fd = fd;
-	if (host_refuses(error))
-		vm->refusal = *error;
-	note_vm(process, vm);
+	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
+	       error->err == EAGAIN || is_full(error);
 }
 
 static void identify(struct inventory *inventory, struct process *process)
 {
+	bool is_silent = monotonic_ns() < process->memory.until_ns || is_late(inventory);
 	const struct host *host = inventory->host;
-	bool is_silent = monotonic_ns() < process->memory.until_ns;
+	uint64_t asked_ns = monotonic_ns();
 
 	process->identity.without_memory = is_silent;
-	host->identify(host, process->pid, &process->identity);
+	if (!host->identify(host, process->pid, &process->identity)) {
+		process->identity.without_memory = true;
+		return;
+	}
 	if (!process->identity.without_memory)
 		process->memory = (struct silence) {};
 	memcpy(process->name, process->identity.text[IDENTITY_NAME], sizeof(process->name));
 	if (process->identity.without_memory && !is_silent)
-		note_silence(inventory, process, &process->memory);
+		note_silence(inventory, process, &process->memory, asked_ns);
 }
 
-/* Whether another answer than before is possible. */
-static bool may_be_called_otherwise(const struct process *process)
-{
-	return process->identity.without_memory && monotonic_ns() >= process->memory.until_ns;
-}
-
-/* At the next look there is another process or file, or an answer. */
-static bool is_passing(const struct host_error *error)
-{
-	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
-	       is_full(error);
-}
-
-/* Returns whether that took more than to see that there is nothing to be had. */
+/* Returns false if it took next to nothing, as there is nothing to be had. */
 static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
-	struct vm *closed = find_closed_vm(inventory, process);
 	struct host_error error;
 	uint64_t number;
+	struct vm *vm;
 	int stats;
 
-	/* What one VM refuses, the others and vCPUs refuse too. */
-	if (find_sums(inventory, process, NULL)) {
-		fd->seen = true;
-		process->has_new_vms |= fd->link == LINK_VM;
-		return false;
-	}
-	if (closed) {
+	/* The other VMs and vCPUs of a process refuse what one of its VMs refuses. */
+	if (find_closed_vm(inventory, process)) {
 		fd->seen = true;
 		return false;
 	}
@@ -341,25 +309,28 @@ static bool look_at(struct inventory *inventory, struct process *process,
 	}
 	if (fd->link != LINK_VM || !host_refuses(&error))
 		report_host_error(inventory, process, &error);
-	if (fd->link == LINK_VM)
-		add_closed_vm(inventory, process, fd->fd, &error);
+	if (fd->link == LINK_VM) {
+		vm = inventory_add_vm(inventory, process);
+		vm->fd = fd->fd;
+		if (host_refuses(&error))
+			vm->refusal = error;
+		note_vm(process, vm);
+	}
 	return true;
 }
 
 /*
- * Returns whether it was all of them. That one is a copy is known when it has been taken, and
- * there can be any number: what is too much for one look is for the next one.
+ * Returns whether it was all of them. A process can have any number of copies, and only taking
+ * one shows that it is a copy: the next scan takes what is too much for this one.
  */
 static bool look_at_new(struct inventory *inventory, struct process *process, bool vms)
 {
 	size_t i, left = vms ? PROC_OTHERS_AT_ONCE : PROC_FDS_AT_ONCE;
 	struct proc_fd *fd;
-	bool is_vm;
 
 	for (i = 0; i < process->fds.count; i++) {
 		fd = &process->fds.entry[i];
-		is_vm = fd->link == LINK_VM;
-		if (is_vm != vms || fd->is_stats || fd->seen)
+		if ((fd->link == LINK_VM) != vms || fd->is_stats || fd->seen)
 			continue;
 		if (!left)
 			return false;
@@ -368,34 +339,22 @@ static bool look_at_new(struct inventory *inventory, struct process *process, bo
 	return true;
 }
 
-/* Takes over the file. */
-static void take_held(struct inventory *inventory, struct vm *vm, struct statsfile *file,
-		      const struct proc_fd *fd)
-{
-	int link = fd->link;
+/*
+ * Linux 5.14 and newer without the statistics series gives statistics files to the VMM only. A
+ * VMM may hold some open, as QEMU 8.1 does, one per vCPU, and those can be taken. They do not
+ * say which VM they belong to: all of a process count as one VM's.
+ */
 
-	/* Rather one of a vCPU: that of the VM some VMMs open for a moment only. */
-	if (vm->held.fd < 0 || (vm->held.link == LINK_VM && link != LINK_VM)) {
-		vm->held.fd = fd->fd;
-		vm->held.link = link;
-	}
-	if (link != LINK_VM && !vm_has_statistics(vm))
-		held_no_file(&vm->file);
-	if (link == LINK_VM) {
-		vm->file = *file;
-		remember_schema(&inventory->known.vm, file->schema);
-	} else {
-		take_vcpu(inventory, vm->process, vm, file, link);
-	}
-}
+/* In the place of the VM's file, where only files of vCPUs are held. */
+static struct statsfile_schema no_statistics = { .references = 1, .name_size = 8, };
 
 /* A statistics file that the VMM has open itself. */
 static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc_fd *fd)
 {
 	struct statsfile_source source = { .access = inventory->host->access, };
 	struct process *process = vm->process;
-	struct statsfile_error error;
 	struct host_error host_error;
+	struct statsfile_error error;
 	struct statsfile file;
 	uint64_t number;
 
@@ -410,10 +369,19 @@ static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc
 	if (source.fd < 0) {
 		report_host_error(inventory, process, &host_error);
 	} else if (statsfile_open(&file, &source, &inventory->known, &error)) {
-		report_malformed(inventory, process, &error);
+		inventory_blame(inventory, process, MALFORMED, error.text);
 		close(source.fd);
+	} else if (fd->link == LINK_VM) {
+		vm->file = file;
+		remember_schema(&inventory->known.vm, file.schema);
 	} else {
-		take_held(inventory, vm, &file, fd);
+		if (!vm_has_statistics(vm))
+			statsfile_view(&vm->file, xasprintf("-"), &no_statistics, NULL, NULL, 0);
+		if (vm->held_fd < 0) {
+			vm->held_fd = fd->fd;
+			vm->held_vcpu = fd->link;
+		}
+		take_vcpu(inventory, process, vm, &file, fd->link);
 	}
 }
 
@@ -421,429 +389,210 @@ static void look_at_all_held(struct inventory *inventory, struct process *proces
 {
 	struct vm *vm = find_closed_vm(inventory, process);
 	struct proc_fd *fd;
-	bool had_none, is_vm;
+	bool had_none;
 	size_t i;
 	int vms;
 
-	if (!vm || !vm->refusal.err)
+	if (!vm)
+		return;
+	if (!vm_has_statistics(vm))
+		vm->num_vcpus_counted = count_vcpus(&process->fds);
+	if (!vm->refusal.err)
 		return;
 	had_none = !vm_has_statistics(vm);
 	for (vms = 1; vms >= 0; vms--) {
 		for (i = 0; i < process->fds.count; i++) {
 			fd = &process->fds.entry[i];
-			is_vm = fd->link == LINK_VM;
-			if (fd->is_stats && !fd->seen && is_vm == vms)
+			if (fd->is_stats && !fd->seen && (fd->link == LINK_VM) == vms)
 				look_at_held(inventory, vm, fd);
 		}
 	}
-	/* What was missing then is another thing now. */
+	/* What was missing before is not what is missing now. */
 	if (had_none && vm_has_statistics(vm)) {
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;
 	}
 }
 
-/* Of VMs that cannot be looked into. */
-static void count_closed(const struct inventory *inventory, const struct process *process)
+static void mark_end(struct vm *vm)
 {
-	struct vm *vm = find_closed_vm(inventory, process);
-
-	if (vm && !vm_has_statistics(vm))
-		vm->num_vcpus_counted = held_vcpus(&process->fds);
-}
-
-/* vCPUs have directories in debugfs, or else it is known only that the process has them. */
-static void count_vcpus(struct vm *vm, const struct debugfs_vm *values)
-{
-	const struct proc_fds *fds = &vm->process->fds;
-
-	if (values->num_vcpus)
-		vm->num_vcpus_counted = values->num_vcpus;
-	else if (held_vms(fds) == 1)
-		vm->num_vcpus_counted = held_vcpus(fds);
-}
-
-/* That the process is not gone after the answer shows that it was asked, and no other. */
-static int read_debugfs(const struct inventory *inventory, const struct process *process,
-			pid_t pid, int fd, struct debugfs_vm *values)
-{
-	const struct host *host = inventory->host;
-	int ret;
-
-	ret = host->read_debugfs(host, pid, fd, values);
-	if (ret || !host->is_gone(process->pidfd))
-		return ret;
-	free(values->value);
-	return -ESRCH;
-}
-
-static void take_sums(struct inventory *inventory, struct vm *vm, int fd,
-		      const struct debugfs_vm *values)
-{
-	struct statsfile_error error;
-
-	if (sums_open(vm, &inventory->known, fd, values, &error)) {
-		inventory_blame(inventory, vm->process, "debugfs: %s", error.text);
-		return;
-	}
-	/* What was missing then is another thing now. */
-	vm->refusal_said = false;
-	count_vcpus(vm, values);
-	remember_schema(&inventory->known.vm, vm->file.schema);
-	remember_schema(&inventory->known.vcpu, vm->file.vcpu_schema);
-}
-
-static bool has_vm(const struct proc_fds *fds, int fd)
-{
-	const struct proc_fd *found = proc_find_fd(fds, fd);
-
-	return found && found->link == LINK_VM && !found->is_stats;
-}
-
-/*
- * What debugfs has of one of the process' VMs: 0, or why nothing. *@vm is what shall have it,
- * NULL if that is another one.
- */
-static int look_at_dir(struct inventory *inventory, struct process *process,
-		       struct debugfs_dir *dir, const struct host_error *refusal, struct vm **vm)
-{
-	const struct proc_fd fd = { .fd = dir->fd, };
-	struct debugfs_vm values;
-	int ret;
-
-	if (find_sums(inventory, process, &fd))
-		return 0;
-	ret = read_debugfs(inventory, process, dir->pid, dir->fd, &values);
-	/* What is locked down stays so. */
-	dir->seen = !ret || ret == -EPERM || ret == -E2BIG;
-	if (ret)
-		return ret;
-	if (!*vm) {
-		*vm = inventory_add_vm(inventory, process);
-		(*vm)->refusal = *refusal;
-	}
-	(*vm)->fd = dir->fd;
-	take_sums(inventory, *vm, dir->fd, &values);
-	free(values.value);
-	*vm = NULL;
-	return 0;
-}
-
-/* All other errors may be over the next time. */
-static bool is_end(int ret)
-{
-	return ret == -ENOENT || ret == -ESRCH || ret == -ENODEV;
-}
-
-/* What debugfs has of the process' VMs, see look_at_dir(): 0 or the last error. */
-static int look_at_dirs(struct inventory *inventory, struct process *process,
-			const struct host_error *refusal, struct vm **vm)
-{
-	struct debugfs_dir *dir = NULL;
-	int ret, failed = 0;
-
-	ret = sums_list(inventory);
-	if (ret)
-		return ret;
-	while ((dir = sums_next_dir(inventory, process, dir))) {
-		if (dir->seen || !has_vm(&process->fds, dir->fd))
-			continue;
-		ret = look_at_dir(inventory, process, dir, refusal, vm);
-		if (ret)
-			failed = ret;
-	}
-	return failed;
-}
-
-/*
- * Of a process that holds no statistics files, as it does once it has vCPUs: each of its VMs
- * by itself. What stood for all of them becomes the first.
- *
- * A file descriptor that debugfs does not have is taken for a copy of one that it has, which
- * VMMs make: that it is of another VM cannot be seen without kcmp(), and for each pair of them.
- */
-static void look_for_sums(struct inventory *inventory, struct process *process)
-{
-	struct vm *closed = find_closed_vm(inventory, process), *vm = closed;
-	const struct vm *refused = closed;
-	int ret;
-
-	if (!closed && process->has_new_vms)
-		refused = find_sums(inventory, process, NULL);
-	if (!refused || (closed && vm_has_statistics(closed)) || !refused->refusal.err ||
-	    !held_vcpus(&process->fds))
-		return;
-	ret = look_at_dirs(inventory, process, &refused->refusal, &vm);
-	process->has_new_vms = ret;
-	/* If it has none of them that is said in another way. */
-	if (vm)
-		vm->refusal.debugfs = ret ?: -ENOENT;
-	else if (ret && !is_end(ret))
-		inventory_blame(inventory, process, "debugfs: %s", strerror(-ret));
-}
-
-/* Its file descriptors are closed: their numbers may stand for others soon. */
-static void mark_end(const struct inventory *inventory, struct vm *vm)
-{
-	struct debugfs_dir *dir = NULL;
-
 	vm->dead = true;
+	/* Its file descriptors are closed: their numbers may stand for others soon. */
 	vm->process->fds.count = 0;
-	while (vm->sums && (dir = sums_next_dir(inventory, vm->process, dir)))
-		dir->seen = false;
 }
 
-static void update(struct inventory *inventory, struct vm *vm)
+/*
+ * Whether the process has closed its VM and made another one, which the numbers of file
+ * descriptors do not show: a VMM holds the same file of a vCPU for as long as there is a VM.
+ */
+static bool is_remade(struct inventory *inventory, const struct vm *vm,
+		      const struct proc_fds *fds)
 {
-	struct debugfs_vm values;
-	int ret;
-
-	if (!vm->sums) {
-		see_vcpus(inventory, vm);
-		return;
-	}
-	if (vm->dead)
-		return;
-	ret = read_debugfs(inventory, vm->process, vm->sums->pid, vm->sums->fd, &values);
-	/* Not if it is locked down: that is for good. */
-	if (ret && !is_end(ret) && ret != -EPERM)
-		inventory_blame(inventory, vm->process, "debugfs: %s", strerror(-ret));
-	else if (ret || !sums_update(vm, &values))
-		mark_end(inventory, vm);
-	else
-		count_vcpus(vm, &values);
-	if (!ret)
-		free(values.value);
-}
-
-/* A VMM may open its files right after it was looked at: they have more. */
-static void prefer_held(struct inventory *inventory, const struct process *process,
-			struct proc_fds *fds)
-{
-	bool any_held = false;
-	struct vm *vm;
+	const struct proc_fd *fd = NULL, *other;
+	struct host_error error;
+	uint64_t number;
+	bool is_same;
+	int stats;
 	size_t i;
 
-	for (i = 0; i < fds->count; i++)
-		any_held |= fds->entry[i].is_stats && !fds->entry[i].seen;
-	while (any_held && (vm = find_sums(inventory, process, NULL))) {
-		vm->dead = true;
-		for (i = 0; i < fds->count; i++)
-			fds->entry[i].seen = false;
+	/* Under the same number if there is one. */
+	for (i = 0; i < fds->count; i++) {
+		other = &fds->entry[i];
+		if (vm->held_fd >= 0 && other->is_stats && other->link == vm->held_vcpu &&
+		    (!fd || other->fd == vm->held_fd))
+			fd = other;
 	}
+	stats = fd ? get_stats(inventory, vm->process, fd, &number, &error) : -1;
+	if (stats < 0)
+		return false;
+	is_same = inventory->host->is_same(vm_find_vcpu(vm, fd->link)->file.source.fd, stats);
+	close(stats);
+	return !is_same;
 }
 
-/* What is missing of a VM whose KVM gives its files to nobody else. */
-static enum refusal_kind refusal_kind_of(const struct vm *vm)
+enum refusal_kind { REFUSED_NOTHING, REFUSED_VM, REFUSED_VCPUS, REFUSED_ALL, };
+
+/* What is missing of a VM whose KVM gives its files to the VMM only. */
+static enum refusal_kind refusal_kind_of(const struct vm *vm, size_t *num_missing)
 {
+	int *number = proc_vcpus(&vm->process->fds, num_missing);
+	size_t i, num_vcpus = *num_missing;
+
+	for (i = 0; i < num_vcpus; i++)
+		*num_missing -= !!vm_find_vcpu(vm, number[i]);
+	free(number);
 	if (!vm_has_statistics(vm))
 		return REFUSED_ALL;
-	if (vm->sums)
-		return REFUSED_EACH;
-	if (held_misses_vcpus(vm))
+	if (*num_missing)
 		return REFUSED_VCPUS;
 	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
 }
 
-#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and which vCPU belongs to which is not known: all are shown as one VM, of vCPUs with the same number one"
-
-static void report_several_vms(struct inventory *inventory, const struct vm *vm)
-{
-	unsigned int num_vms = held_vms(&vm->process->fds);
-
-	if (!vm_has_statistics(vm) || vm->sums || num_vms <= 1)
-		return;
-	inventory_add_note(inventory, xasprintf(SHOWN_AS_ONE, vm->process->pid, vm->process->name,
-						num_vms));
-}
-
-#define SUMS "its statistics are debugfs' sums of all vCPUs"
-
-/* The caller frees it. */
-static char *explain_refusal(const struct vm *vm, enum refusal_kind kind)
-{
-	if (kind == REFUSED_EACH && vm->sums->num_denied)
-		return xasprintf(SUMS ", without %u that may not be read (lockdown)",
-				 vm->sums->num_denied);
-	if (kind == REFUSED_EACH)
-		return xasprintf(SUMS);
-	return kind == REFUSED_ALL ? host_explain(&vm->refusal) : held_missing(vm);
-}
-
-static bool is_incomplete(const struct vm *vm, enum refusal_kind kind)
-{
-	return kind > REFUSED_VM || (kind == REFUSED_EACH && vm->sums->num_denied);
-}
+#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and nothing says which vCPU belongs to which: all are shown as one VM, of vCPUs with the same number one"
 
 /*
- * A line for each kind, however many VMs it is of: the first is named. Not before there is
- * a vCPU, as the VMM opens its files after the vCPU was created.
+ * Adds a line for each kind, however many VMs it concerns, which names the first. A VMM opens its
+ * files after the vCPU was created: nothing is missing before there is one.
  */
 static void report_refusals(struct inventory *inventory)
 {
-	const struct vm *first[NUM_REFUSALS] = {};
-	size_t count[NUM_REFUSALS] = {};
+	const struct vm *first[REFUSED_ALL + 1] = {};
+	size_t i, count[REFUSED_ALL + 1] = {}, missing[REFUSED_ALL + 1], num_missing;
+	char others[48] = "", *reason;
 	enum refusal_kind kind;
-	char *others, *reason;
 	struct vm *vm;
-	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		/* What could not be taken is no fault of the VMM. */
+		/* The VMM is not at fault for what could not be taken. */
 		if (inventory->is_full || vm->dead || !vm->refusal.err || vm->refusal_said ||
-		    vm->process->reported.err || !held_vcpus(&vm->process->fds))
+		    vm->process->reported.err || !count_vcpus(&vm->process->fds))
 			continue;
 		vm->refusal_said = true;
-		report_several_vms(inventory, vm);
-		kind = refusal_kind_of(vm);
-		if (!count[kind]++)
-			first[kind] = vm;
-	}
-	for (kind = REFUSED_NOTHING + 1; kind < NUM_REFUSALS; kind++) {
-		inventory->incomplete |= count[kind] && is_incomplete(first[kind], kind);
-		if (!count[kind] || inventory->refusal_said[kind])
+		if (vm_has_statistics(vm) && count_fds(&vm->process->fds, true) > 1)
+			inventory_add_note(inventory,
+					   xasprintf(SHOWN_AS_ONE, vm->process->pid,
+						     vm->process->name,
+						     count_fds(&vm->process->fds, true)));
+		kind = refusal_kind_of(vm, &num_missing);
+		if (count[kind]++)
 			continue;
-		inventory->refusal_said[kind] = true;
-		reason = explain_refusal(first[kind], kind);
-		others = count[kind] > 1 ? xasprintf(" and %zu more", count[kind] - 1) :
-					   xasprintf("%s", "");
+		first[kind] = vm;
+		missing[kind] = num_missing;
+	}
+	for (kind = REFUSED_VM; kind <= REFUSED_ALL; kind++) {
+		inventory->incomplete |= count[kind] && kind > REFUSED_VM;
+		if (!count[kind] || inventory->refusals_said & 1u << kind)
+			continue;
+		inventory->refusals_said |= 1u << kind;
+		if (kind == REFUSED_ALL)
+			reason = host_explain(&first[kind]->refusal);
+		else if (kind == REFUSED_VM)
+			reason = xasprintf(VMM_ONLY ", which holds none of the VM");
+		else
+			reason = xasprintf(VMM_ONLY ", which holds none of %zu vCPU%s",
+					   missing[kind], missing[kind] > 1 ? "s" : "");
+		if (count[kind] > 1)
+			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);
 		inventory_add_note(inventory,
 				   xasprintf("pid %d (%s)%s: %s", first[kind]->process->pid,
 					     first[kind]->process->name, others, reason));
-		free(others);
+		*others = '\0';
 		free(reason);
 	}
 }
 
-static void set_seen(struct proc_fds *fds, bool seen)
-{
-	size_t i;
-
-	for (i = 0; i < fds->count; i++)
-		fds->entry[i].seen = seen;
-}
-
-static bool has_new_vm(const struct proc_fds *fds)
-{
-	size_t i;
-
-	for (i = 0; i < fds->count; i++) {
-		if (fds->entry[i].link == LINK_VM && !fds->entry[i].is_stats &&
-		    !fds->entry[i].seen)
-			return true;
-	}
-	return false;
-}
-
-/* With its VMs, and for good, whatever it is called later. */
+/* A process stays chosen with its VMs, whatever its name is later. */
 static bool is_chosen(const struct inventory *inventory, struct process *process)
 {
+	size_t i;
+
 	if (!inventory->choice || process->chosen)
 		return true;
 	process->chosen = choice_has(inventory->choice,
 				     inventory_pid_of_choice(inventory, process->pid),
 				     process->name);
-	set_seen(&process->fds, !process->chosen);
+	for (i = 0; i < process->fds.count; i++)
+		process->fds.entry[i].seen = !process->chosen;
 	return process->chosen;
 }
 
-#define NOT_ALL "pid %d (%s) has more new file descriptors of KVM than are looked at in one look"
-
-/* What was taken of the VM, or of that vCPU; or NULL. */
-static const struct statsfile *taken_of(const struct vm *vm, int link)
+/* Keeps what is known of file descriptors that are still the same. Both lists are sorted. */
+static bool keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 {
-	const struct vcpu *vcpu;
+	const struct proc_fd *before;
+	bool has_new_vm = false;
+	size_t i = 0, j;
 
-	if (link == LINK_VM)
-		return &vm->file;
-	vcpu = vm_find_vcpu(vm, link);
-	return vcpu ? &vcpu->file : NULL;
-}
-
-/* A file of the VM or vCPU that was taken, under the same number if there is one. */
-static const struct proc_fd *find_held(const struct vm *vm, const struct proc_fds *fds)
-{
-	const struct proc_fd *fd, *found = NULL;
-	size_t i;
-
-	for (i = 0; i < fds->count; i++) {
-		fd = &fds->entry[i];
-		if (fd->is_stats && fd->link == vm->held.link &&
-		    (!found || fd->fd == vm->held.fd))
-			found = fd;
+	for (j = 0; j < fds->count; j++) {
+		while (i < last->count && last->entry[i].fd < fds->entry[j].fd)
+			i++;
+		before = &last->entry[i];
+		if (i < last->count && before->fd == fds->entry[j].fd &&
+		    before->link == fds->entry[j].link &&
+		    before->is_stats == fds->entry[j].is_stats)
+			fds->entry[j].seen = before->seen;
+		has_new_vm |= fds->entry[j].link == LINK_VM && !fds->entry[j].is_stats &&
+			      !fds->entry[j].seen;
 	}
-	return found;
+	return has_new_vm;
 }
 
-/*
- * Whether the process has closed its VM and made another one, which the numbers of file
- * descriptors do not show: what it holds now is of another VM or vCPU than what was taken.
- */
-static bool is_remade(struct inventory *inventory, const struct vm *vm,
-		      const struct proc_fds *fds)
-{
-	const struct proc_fd *fd = vm->held.fd < 0 ? NULL : find_held(vm, fds);
-	const struct statsfile *taken = fd ? taken_of(vm, fd->link) : NULL;
-	const struct host *host = inventory->host;
-	struct host_error error;
-	uint64_t number;
-	int stats;
-
-	if (!taken || taken->source.fd < 0 || !host->is_same)
-		return false;
-	stats = get_stats(inventory, vm->process, fd, &number, &error);
-	if (stats < 0)
-		return false;
-	if (!host->is_same(taken->source.fd, stats))
-		return !held_count_the_same(taken, stats, &inventory->known);
-	close(stats);
-	return false;
-}
-
-/* Before what comes instead is looked at. */
-static void end_closed_vm(struct inventory *inventory, struct process *process,
-			  const struct proc_fds *fds)
-{
-	struct vm *vm = find_closed_vm(inventory, process);
-
-	if (vm && (!held_vms(fds) || is_remade(inventory, vm, fds)))
-		mark_end(inventory, vm);
-}
+#define NOT_ALL "pid %d (%s) has more new KVM file descriptors than one scan takes"
 
 /* Takes over the list. */
 static void look_at_all(struct inventory *inventory, struct process *process,
 			struct proc_fds fds)
 {
-	bool is_all;
+	struct vm *closed = find_closed_vm(inventory, process);
+	bool is_all, has_new_vm;
 
-	end_closed_vm(inventory, process, &fds);
-	keep_seen(&process->fds, &fds);
-	prefer_held(inventory, process, &fds);
+	if (closed && (!count_fds(&fds, true) || is_remade(inventory, closed, &fds)))
+		mark_end(closed);
+	has_new_vm = keep_seen(&process->fds, &fds);
 	free(process->fds.entry);
 	process->fds = fds;
-	/* It may have been another program when it was first looked at. */
-	if (has_new_vm(&process->fds) || may_be_called_otherwise(process))
+	/* It may have been another program at first, or may answer now. */
+	if (has_new_vm || (process->identity.without_memory &&
+			   monotonic_ns() >= process->memory.until_ns))
 		identify(inventory, process);
 	if (!is_chosen(inventory, process))
 		return;
 
 	is_all = look_at_new(inventory, process, true);
 	/* A vCPU needs its VM. */
-	if (is_all && needs_vcpu_files(process))
+	if (is_all && (process->has_split_vm || !process->has_whole_vm))
 		is_all = look_at_new(inventory, process, false);
 	if (!is_all)
 		inventory_add_note(inventory, xasprintf(NOT_ALL, process->pid, process->name));
-	count_closed(inventory, process);
 	look_at_all_held(inventory, process);
-	look_for_sums(inventory, process);
 }
 
 /* NULL and @error on failure. */
 static struct process *open_process(struct inventory *inventory, pid_t pid,
 				    struct host_error *error)
 {
-	/* Once, as it stays readable. */
+	/* Once: it stays readable. */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, };
 	const struct host *host = inventory->host;
 	struct process *process;
@@ -887,13 +636,13 @@ static int look_again(struct inventory *inventory, struct process *process)
 }
 
 /*
- * Takes over its file descriptors. They may be those of another process that had the
- * pid when they were listed: then they are not what they were.
+ * Takes over its file descriptors. Another process may have had the pid when they were listed:
+ * then what they stood for is not there any more.
  */
 static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
 {
+	struct process *process = inventory_find_process(inventory, listed->pid);
 	struct host_error error = { .step = HOST_PROC, .err = listed->err, };
-	struct process *process;
 
 	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, listed->pid)))
 		return;
@@ -901,7 +650,6 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 		inventory->num_denied++;
 		return;
 	}
-	process = inventory_find_process(inventory, listed->pid);
 	if (!process && !listed->err)
 		process = open_process(inventory, listed->pid, &error);
 	if (process && !listed->err) {
@@ -912,6 +660,26 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	} else if (!process && error.err != ESRCH) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
+}
+
+/* Those last that have made kvmstat wait before. */
+static void look_at_list(struct inventory *inventory, struct proc_list *list)
+{
+	bool *is_late = xcalloc(list->count, sizeof(*is_late));
+	const struct process *process;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		process = inventory_find_process(inventory, list->process[i].pid);
+		is_late[i] = process && (process->memory.wait_ns || process->files.wait_ns);
+		if (!is_late[i])
+			look_at_listed(inventory, &list->process[i]);
+	}
+	for (i = 0; i < list->count; i++) {
+		if (is_late[i])
+			look_at_listed(inventory, &list->process[i]);
+	}
+	free(is_late);
 }
 
 static bool is_listed(pid_t pid, const struct proc_list *list)
@@ -925,7 +693,6 @@ static bool is_listed(pid_t pid, const struct proc_list *list)
 	return false;
 }
 
-/* Those that are still there after they were listed are those that were. */
 static void mark_gone(struct inventory *inventory, const struct proc_list *list)
 {
 	struct process *process;
@@ -934,96 +701,96 @@ static void mark_gone(struct inventory *inventory, const struct proc_list *list)
 	for (i = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];
 		process->gone |= inventory->host->is_gone(process->pidfd);
-		if (!is_listed(process->pid, list))
+		if (list && !is_listed(process->pid, list))
 			process->fds.count = 0;
 	}
 }
 
-/*
- * Of a VM without a file of its own, or with one that its VMM holds open, it is known
- * only that a process has it.
- */
-static bool has_ended(const struct inventory *inventory, const struct vm *vm)
-{
-	/* More than that is known when it is read. */
-	if (vm->sums)
-		return inventory->host->is_gone(vm->process->pidfd);
-	if (vm_has_statistics(vm) && !vm->refusal.err)
-		return inventory->host->is_dead(vm->file.source.fd);
-	return inventory->host->is_gone(vm->process->pidfd) || !held_vms(&vm->process->fds);
-}
-
 static bool see_end(const struct inventory *inventory, struct vm *vm)
 {
-	if (!vm->dead && has_ended(inventory, vm))
-		mark_end(inventory, vm);
-	return vm->dead;
+	bool has_ended;
+
+	if (vm->dead)
+		return true;
+	/* Of other VMs it is known only that a process has them. */
+	if (vm_has_statistics(vm) && !vm->refusal.err)
+		has_ended = inventory->host->is_dead(vm->file.source.fd);
+	else
+		has_ended = inventory->host->is_gone(vm->process->pidfd) ||
+			    !count_fds(&vm->process->fds, true);
+	if (has_ended)
+		mark_end(vm);
+	return has_ended;
+}
+
+static void update(struct inventory *inventory, struct vm *vm)
+{
+	if (vm_has_statistics(vm))
+		see_vcpus(inventory, vm);
 }
 
 static void mark_dead(struct inventory *inventory)
 {
-	struct vm *vm;
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		vm = inventory->vm[i];
-		if (vm_has_statistics(vm))
-			see_vcpus(inventory, vm);
-		see_end(inventory, vm);
+		update(inventory, inventory->vm[i]);
+		see_end(inventory, inventory->vm[i]);
 	}
 }
 
-/* Whether the process that made the VM has one. */
-static bool has_owner(const struct inventory *inventory, const struct debugfs_dir *dir)
+/* The process that has made a VM, which debugfs knows by a thread, if the process has a VM. */
+static struct process *find_maker(struct inventory *inventory, pid_t tid)
 {
-	const struct process *process = inventory_find_process(inventory, dir->process);
+	struct process *process = inventory_find_process(inventory, tid);
 
-	return process && held_vms(&process->fds);
-}
-
-/* VMs that were handed over are those of processes that did not make them. */
-static size_t count_handed_over(const struct inventory *inventory)
-{
-	const struct process *process;
-	size_t i, count = 0;
-
-	for (i = 0; i < inventory->num_processes; i++) {
-		process = inventory->process[i];
-		if (!process->gone && !sums_next_dir(inventory, process, NULL))
-			count += held_vms(&process->fds);
-	}
-	return count;
+	if (!process)
+		process = inventory_find_process(inventory, inventory->host->thread_group(
+							    inventory->host, tid));
+	return process && count_fds(&process->fds, true) ? process : NULL;
 }
 
 /*
- * debugfs has all VMs of the host: also one whose file descriptor is on its way between
- * processes, or in a thread that has a table of its own. One that has come since the processes
- * were listed is seen in the next look: what counts was without an owner in the last one, too.
- * Nothing is looked into for this, anybody may have any number of them.
+ * debugfs has all VMs of the host, also one whose file descriptor is on its way between
+ * processes, or in a thread with a file table of its own. A VM may have come since the processes
+ * were listed: count what the scan before had, too.
  */
 static size_t count_unseen(struct inventory *inventory)
 {
-	struct debugfs_dirs *dirs = &inventory->debugfs;
-	size_t i, unseen = 0, handed_over;
-	struct debugfs_dir *dir;
-	bool is_unowned;
+	const struct host *host = inventory->host;
+	size_t i, unseen = 0, before = inventory->num_unowned;
+	struct process *process;
+	struct proc_pids makers;
 
-	if (inventory->choice || sums_list(inventory))
+	if (inventory->choice || !host->list_makers || host->list_makers(host, &makers))
 		return 0;
-	for (i = 0; i < dirs->count; i++) {
-		dir = &dirs->dir[i];
-		is_unowned = !has_owner(inventory, dir);
-		unseen += is_unowned && (dir->unowned || !inventory->has_counted);
-		dir->unowned = is_unowned;
+	for (i = 0; i < inventory->num_processes; i++)
+		inventory->process[i]->has_made = false;
+	for (i = 0; i < makers.count; i++) {
+		process = find_maker(inventory, makers.pid[i]);
+		if (process)
+			process->has_made = true;
+		else
+			unseen++;
 	}
+	free(makers.pid);
+	/* A process that has VMs and has made none was handed them. */
+	for (i = 0; i < inventory->num_processes && unseen; i++) {
+		process = inventory->process[i];
+		if (process->gone || process->has_made)
+			continue;
+		unseen -= count_fds(&process->fds, true) < unseen ?
+			  count_fds(&process->fds, true) : unseen;
+	}
+	inventory->num_unowned = unseen;
+	if (inventory->has_counted && before < unseen)
+		unseen = before;
 	inventory->has_counted = true;
-	handed_over = unseen ? count_handed_over(inventory) : 0;
-	return unseen > handed_over ? unseen - handed_over : 0;
+	return unseen;
 }
 
 static int look_at_host(struct inventory *inventory)
 {
-	size_t i;
 	struct proc_list list;
 	int ret;
 
@@ -1032,8 +799,7 @@ static int look_at_host(struct inventory *inventory)
 		inventory->num_denied = 0;
 		mark_gone(inventory, &list);
 		mark_dead(inventory);
-		for (i = 0; i < list.count; i++)
-			look_at_listed(inventory, &list.process[i]);
+		look_at_list(inventory, &list);
 		report_refusals(inventory);
 		inventory->num_unseen = count_unseen(inventory);
 	}
@@ -1046,11 +812,12 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	pid_t leader = inventory->host->thread_group(inventory->host, pid);
 	struct process *process;
 	struct host_error error;
-	char *text;
 
+	inventory->waited_ns = 0;
 	if (leader && leader != pid) {
-		text = xasprintf("pid %d is a thread of process %d, ask for that one", pid, leader);
-		inventory_add_problem(inventory, text);
+		inventory_add_problem(inventory,
+				      xasprintf("pid %d is a thread of process %d, choose that one",
+						pid, leader));
 		return NULL;
 	}
 	process = open_process(inventory, pid, &error);
@@ -1063,146 +830,44 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
-static bool has_name(const struct inventory *inventory, const char *name)
-{
-	const struct host *host = inventory->host;
-	struct identity identity;
-	struct proc_list list;
-	bool found = false;
-	size_t i;
-
-	if (!host->list(host, &list)) {
-		for (i = 0; i < list.count && !found; i++) {
-			if (list.process[i].err)
-				continue;
-			identity.without_memory = false;
-			host->identify(host, list.process[i].pid, &identity);
-			found = !strcmp(identity.text[IDENTITY_NAME], name);
-		}
-	}
-	proc_list_free(&list);
-	return found;
-}
-
 static int look(struct inventory *inventory, struct process *process)
 {
 	int ret;
 
-	inventory->debugfs_listed = false;
+	inventory->waited_ns = 0;
 	inventory->is_full = false;
 	inventory->num_missing = 0;
-	if (!process)
-		return look_at_host(inventory);
-	ret = look_again(inventory, process);
-	/* Behind it: of some VMs the end is seen by what the process has open. */
-	mark_dead(inventory);
-	report_refusals(inventory);
-	return ret;
-}
-
-/* How long a VMM is looked into that makes a VM: until its vCPUs are there, and its files. */
-#define MAKER_NS (NSEC_PER_SEC / 2)
-
-/*
- * What is known of the process, or room for it. One that has its next look to come keeps its
- * place: else a few that make VMs by turns would be looked at each time.
- */
-static struct maker *find_maker(struct inventory *inventory, pid_t pid, uint64_t now_ns)
-{
-	struct maker *maker, *room = NULL;
-
-	for (maker = inventory->maker; maker < inventory->maker + INVENTORY_MAKERS; maker++) {
-		if (maker->pid == pid)
-			return maker;
-		if (maker->until_ns < now_ns && maker->next_ns <= now_ns)
-			room = maker;
+	if (!process) {
+		ret = look_at_host(inventory);
+	} else {
+		ret = look_again(inventory, process);
+		/* Last: what the process has open shows the end of some VMs. */
+		mark_dead(inventory);
+		report_refusals(inventory);
 	}
-	return room;
-}
-
-/* KVM names the thread. */
-static pid_t process_of(const struct inventory *inventory, pid_t pid)
-{
-	return inventory->host->thread_group(inventory->host, pid) ?: pid;
-}
-
-/* Not all: they may come as fast as they are read. */
-static void read_uevents(struct inventory *inventory, uint64_t now_ns)
-{
-	struct maker *maker;
-	unsigned int i;
-	pid_t pid;
-
-	for (i = 0; i < UEVENTS_AT_ONCE && (pid = uevents_next(inventory->uevents)); i++) {
-		pid = process_of(inventory, pid);
-		maker = find_maker(inventory, pid, now_ns);
-		if (!maker)
-			continue;
-		maker->pid = pid;
-		maker->until_ns = now_ns + MAKER_NS;
+	if (ret != -EAGAIN) {
+		inventory->is_unanswered = false;
+		return ret;
 	}
+	/* What was found before is still there. A late answer may come by the next scan. */
+	if (inventory->is_unanswered)
+		inventory_add_note(inventory,
+				   xasprintf("the process that finds VMs, kvmstat-broker, does not answer: new VMs are not shown"));
+	inventory->is_unanswered = true;
+	return 0;
 }
 
-/* Returns how many file descriptors that took, if any. */
-static size_t look_at_maker(struct inventory *inventory, pid_t pid)
+static void see_events(struct inventory *inventory)
 {
-	struct process *process = inventory_find_process(inventory, pid);
-	struct host_error error;
-
-	if (!choice_may_have(inventory->choice, inventory_pid_of_choice(inventory, pid)))
-		return 0;
-	if (!process)
-		process = open_process(inventory, pid, &error);
-	/* What cannot be seen is said when all are looked at. */
-	if (!process || look_again(inventory, process))
-		return 0;
-	return process->fds.count + process->fds.num_others;
-}
-
-/* Returns whether there is one that has to be looked at again. */
-static bool look_at_makers(struct inventory *inventory, const struct process *only,
-			   uint64_t now_ns)
-{
-	struct maker *maker;
-	bool pending = false;
-	size_t num_fds;
-
-	for (maker = inventory->maker; maker < inventory->maker + INVENTORY_MAKERS; maker++) {
-		if (maker->until_ns < now_ns || (only && only->pid != maker->pid))
-			continue;
-		if (maker->next_ns <= now_ns) {
-			num_fds = look_at_maker(inventory, maker->pid);
-			/* Who makes VMs may have any number, and makes them all the time. */
-			maker->next_ns = monotonic_ns() +
-					 (1 + num_fds / PROC_OTHERS_AT_ONCE) * MAKERS_STEP_NS;
-		}
-		pending |= maker->next_ns <= maker->until_ns;
-	}
-	return pending;
-}
-
-static bool see_events(struct inventory *inventory, const struct process *only)
-{
-	uint64_t now_ns = monotonic_ns();
 	struct epoll_event events[16];
-	struct process *process;
-	bool pending;
 	size_t i;
 
-	inventory->debugfs_listed = false;
-	inventory->is_full = false;
 	/* Each end is said once: this takes it off, so that it wakes nobody again. */
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
 		;
-	read_uevents(inventory, now_ns);
-	pending = look_at_makers(inventory, only, now_ns);
-	for (i = 0; i < inventory->num_processes; i++) {
-		process = inventory->process[i];
-		process->gone |= inventory->host->is_gone(process->pidfd);
-	}
+	mark_gone(inventory, NULL);
 	for (i = 0; i < inventory->num_vms; i++)
 		see_end(inventory, inventory->vm[i]);
-	return pending;
 }
 
 static int read_threads(const struct inventory *inventory, const struct process *process,
@@ -1212,10 +877,10 @@ static int read_threads(const struct inventory *inventory, const struct process 
 	size_t num_vcpus;
 	int ret;
 
-	/* One may have many file descriptors. */
+	/* It may have many copies of its vCPUs' file descriptors. */
 	free(proc_vcpus(&process->fds, &num_vcpus));
 	ret = host->read_threads(host, process->pid, num_vcpus, threads);
-	/* It may be another one's already. */
+	/* Another process may have the pid already. */
 	if (ret || !host->is_gone(process->pidfd))
 		return ret;
 	free(threads->thread);
@@ -1226,7 +891,6 @@ static const struct source processes = {
 	.where = "/proc",
 	.look = look,
 	.find = find,
-	.has_name = has_name,
 	.see_events = see_events,
 	.update = update,
 	.see_end = see_end,

@@ -3,8 +3,10 @@
  * Gets a statistics file out of another process, without its help: the VM's or
  * vCPU's file descriptor by pidfd_getfd(), the statistics file by ioctl.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -39,9 +41,10 @@ int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 	return proc_list_fds(host->proc, pid, fds);
 }
 
-void host_identify(const struct host *host, pid_t pid, struct identity *identity)
+bool host_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	identity_read(identity, host->proc, host->run, pid);
+	return true;
 }
 
 pid_t host_thread_group(const struct host *host, pid_t pid)
@@ -55,14 +58,28 @@ int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus
 	return proc_read_threads(host->proc, pid, num_vcpus, threads);
 }
 
-int host_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+/* PID-FD: the files beside these directories are sums over all VMs. */
+int host_list_makers(const struct host *host, struct proc_pids *makers)
 {
-	return debugfs_list(host->debugfs, host->proc, dirs);
-}
+	const struct dirent *entry;
+	unsigned int tid, fd;
+	DIR *stream;
 
-int host_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
-{
-	return debugfs_read(host->debugfs, pid, fd, vm);
+	*makers = (struct proc_pids) {};
+	/* debugfs has the pids of the first pid namespace. */
+	if (proc_is_namespace(host->proc))
+		return -ENOTSUP;
+	stream = opendir(host->debugfs);
+	if (!stream)
+		return -errno;
+	while ((entry = readdir(stream))) {
+		if (sscanf(entry->d_name, "%u-%u", &tid, &fd) != 2 || !tid || tid > INT_MAX)
+			continue;
+		makers->pid = xgrow(makers->pid, makers->count, sizeof(*makers->pid));
+		makers->pid[makers->count++] = tid;
+	}
+	closedir(stream);
+	return 0;
 }
 
 static int open_process(const struct host *host, pid_t pid, struct host_error *error)
@@ -73,7 +90,7 @@ static int open_process(const struct host *host, pid_t pid, struct host_error *e
 	return fd < 0 ? fail(error, HOST_OPEN, errno) : fd;
 }
 
-/* Of KVM_CAP_BINARY_STATS_FD: its value, or -errno if /dev/kvm cannot be asked. */
+/* Returns KVM_CAP_BINARY_STATS_FD, or -errno if /dev/kvm cannot be asked. */
 static int ask_capability(void)
 {
 	int kvm = open("/dev/kvm", O_RDONLY | O_CLOEXEC);
@@ -113,7 +130,7 @@ static int make_stats(int taken, struct host_error *error)
 	return -1;
 }
 
-/* Of Yama: 3 forbids it to everybody, root and whoever has CAP_SYS_PTRACE as well. */
+/* Of Yama: 3 forbids pidfd_getfd() to every process, also with CAP_SYS_PTRACE. */
 static int ptrace_scope(const struct host *host)
 {
 	char *path = xasprintf("%s/sys/kernel/yama/ptrace_scope", host->proc);
@@ -159,7 +176,7 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return stats;
 }
 
-/* Of such files no other can be read at an offset. */
+/* No other file of this kind can be read at an offset. */
 static bool is_stats(int fd)
 {
 	struct kvm_stats_header header;
@@ -178,7 +195,7 @@ static bool is_same(int fd, int other)
 {
 	pid_t self = getpid();
 
-	/* It would be their order; kernels without kcmp() say -1. */
+	/* 0 is the same, 1 and 2 are an order; -1 without kcmp(). */
 	return syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other) <= 0;
 }
 
@@ -191,8 +208,7 @@ const struct host this_host = {
 	.identify = host_identify,
 	.thread_group = host_thread_group,
 	.read_threads = host_read_threads,
-	.list_debugfs = host_list_debugfs,
-	.read_debugfs = host_read_debugfs,
+	.list_makers = host_list_makers,
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = fd_is_readable,
@@ -202,42 +218,20 @@ const struct host this_host = {
 	.access = STATSFILE_AUTO,
 };
 
-/* Why there are not even sums, or what gives them. */
-static const char *explain_debugfs(int err)
-{
-	switch (-err) {
-	case 0:
-	case ENOENT:
-	case ENOTSUP:
-		return "";
-	case ENODEV:
-		return "; debugfs has sums, where it is mounted";
-	case EPERM:
-		return "; debugfs has sums, but is locked down";
-	case EACCES:
-		return "; debugfs has sums, for root";
-	default:
-		return "; debugfs has sums, but cannot be read";
-	}
-}
-
 /*
- * EIO is how a KVM that does not give KVM_GET_STATS_FD to whoever holds the VM refuses
- * any ioctl from outside of the VMM, whether it knows it or not.
+ * With EIO, a KVM that does not give KVM_GET_STATS_FD to other processes refuses every ioctl
+ * that does not come from the VMM.
  */
-static char *explain_missing_ioctl(const struct host_error *error)
+static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "its KVM has no statistics files (KVM_CAP_BINARY_STATS_FD)";
-	static const char closed[] = VMM_ONLY ", which has none open";
-	const char *debugfs = explain_debugfs(error->debugfs);
-	int capability = error->capability;
+	static const char closed[] = VMM_ONLY ", which holds none";
 
 	if (capability > 0)
-		return xasprintf("%s; QEMU 8.1 or newer has%s", closed, debugfs);
+		return xasprintf("%s; QEMU 8.1 or newer does", closed);
 	if (capability < 0)
-		return xasprintf("%s, or %s (/dev/kvm: %s)%s", none, closed,
-				 strerror(-capability), debugfs);
-	return xasprintf("%s; " NEEDED_KERNEL "%s", none, debugfs);
+		return xasprintf("%s, or %s (/dev/kvm: %s)", none, closed, strerror(-capability));
+	return xasprintf("%s; " NEEDED_KERNEL, none);
 }
 
 char *host_explain(const struct host_error *error)
@@ -251,20 +245,18 @@ char *host_explain(const struct host_error *error)
 	const char *step = steps[error->step];
 
 	if (host_refuses(error))
-		return explain_missing_ioctl(error);
+		return explain_missing_ioctl(error->capability);
 	switch (error->err) {
 	case EPERM:
 	case EACCES:
 		if (error->step == HOST_TAKE && error->capability == 3)
-			return xasprintf("%s: no permission, for nobody until the next boot: kernel.yama.ptrace_scope is 3",
+			return xasprintf("%s: kernel.yama.ptrace_scope is 3, which forbids it to every process until the next boot",
 					 step);
 		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
 	case ENOSYS:
 		return xasprintf("%s: not possible, Linux 5.6 or newer is needed", step);
-	case ENODATA:
-		return xasprintf("the recording has no statistics of it");
 	}
 	return xasprintf("%s: %s", step, strerror(error->err));
 }

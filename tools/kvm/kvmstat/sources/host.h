@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The host that VMs are looked for on: all that is asked of it about its processes,
- * which may take privileges. Who has none asks another process in its place, and
- * tests have hosts of their own.
+ * The host whose processes are scanned for VMs: everything that may take privileges. Without
+ * them kvmstat asks the broker instead; tests have hosts of their own.
  *
- * What is asked of a process by its pid is answered by whichever has that pid then.
- * Who means a certain one holds it by open_process() and sees by is_gone(), after
- * the answer, whether it was that one.
+ * A pid stands for the process that has it when the question is answered. To ask about a certain
+ * process, hold it with open_process() and check is_gone() after the answer.
  */
 #ifndef KVMSTAT_HOST_H
 #define KVMSTAT_HOST_H
@@ -16,7 +14,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sources/debugfs.h"
 #include "sources/identity.h"
 #include "sources/proc.h"
 #include "sources/statsfile.h"
@@ -28,76 +25,66 @@ enum host_step {
 	HOST_STATS,		/* KVM_GET_STATS_FD */
 };
 
-/* What could not be done, and the errno. */
+/* The step that failed, and the errno. */
 struct host_error {
 	enum host_step step;
 	int err;
 	int capability;		/* HOST_STATS: KVM_CAP_BINARY_STATS_FD, or -errno; */
 				/* HOST_TAKE: kernel.yama.ptrace_scope */
-	int debugfs;		/* HOST_STATS: -errno of debugfs, 0: it was not asked */
 };
 
+/* The broker's functions also return EAGAIN: it did not answer. */
 struct host {
 	const char *proc;
-	const char *run;	/* NULL: there is nothing to be known from /run */
-	const char *debugfs;	/* KVM's directory of it */
+	const char *run;	/* NULL: there is no /run */
+	const char *debugfs;	/* its directory kvm */
 
-	/* All processes that have KVM file descriptors or hide theirs: see proc_list(). */
+	/* See proc_list(), proc_list_fds(), proc_thread_group() and proc_read_threads(). */
 	int (*list)(const struct host *host, struct proc_list *list);
-
-	/* The KVM file descriptors of one: see proc_list_fds(). */
 	int (*list_fds)(const struct host *host, pid_t pid, struct proc_fds *fds);
-
-	/*
-	 * See identity_read(). If that would wait for the process without end, the command line
-	 * is left out, and @identity->without_memory says so.
-	 */
-	void (*identify)(const struct host *host, pid_t pid, struct identity *identity);
-
-	/* See proc_thread_group(). */
 	pid_t (*thread_group)(const struct host *host, pid_t pid);
-
-	/* See proc_read_threads(). */
 	int (*read_threads)(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			    struct proc_threads *threads);
 
-	/* See debugfs_list() and debugfs_read(). Both are NULL: there is none. */
-	int (*list_debugfs)(const struct host *host, struct debugfs_dirs *dirs);
-	int (*read_debugfs)(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm);
+	/*
+	 * See identity_read(). If reading the command line waits without end, it is left out and
+	 * @identity->without_memory is set. False without an answer.
+	 */
+	bool (*identify)(const struct host *host, pid_t pid, struct identity *identity);
 
 	/*
-	 * Returns a statistics file for a file descriptor of the process, or -1, and in
-	 * *@vm the number of its VM: see proc_vm_number(). @fd is what was listed: should
-	 * it be another file by now, the error is EBADF; ETIMEDOUT if the process makes others
-	 * wait without end.
+	 * The thread that made each VM in debugfs, a VM at a time. 0 or -errno; NULL: there is no
+	 * debugfs. After 0 the caller frees makers->pid.
+	 */
+	int (*list_makers)(const struct host *host, struct proc_pids *makers);
+
+	/*
+	 * Returns a statistics file for a file descriptor of the process, or -1, and in *@vm the
+	 * number of its VM, see proc_vm_number(). The error is EBADF if @fd is not what was
+	 * listed any more, ETIMEDOUT if the process makes others wait without end.
 	 */
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);
 
-	/*
-	 * Returns a file descriptor that stands for the process and is readable once
-	 * that is gone, or -1. Takes no privileges.
-	 */
+	/* What follows takes no privileges. */
+
+	/* Returns a pidfd, which is readable once the process is gone, or -1. */
 	int (*open_process)(const struct host *host, pid_t pid, struct host_error *error);
 	bool (*is_gone)(int process);
 
-	/* Whether it is a statistics file, whoever it came from. Takes no privileges. */
+	/* Whether it is a statistics file. */
 	bool (*is_stats)(int fd);
 
-	/*
-	 * Whether they are the same open file; also if that cannot be told. NULL: it never can.
-	 * Takes no privileges.
-	 */
+	/* Whether both are one open file; true if the kernel cannot tell. */
 	bool (*is_same)(int fd, int other);
 
-	/* Whether the VM of this statistics file is gone. */
+	/* Whether the statistics file's VM is gone. */
 	bool (*is_dead)(int stats);
 
-	/* How the statistics files are read. */
 	enum statsfile_access access;
 };
 
-/* Whether KVM gives no statistics file to any process but the VMM, or has none at all. */
+/* Whether KVM gives statistics files to the VMM only, or has none at all. */
 static inline bool host_refuses(const struct host_error *error)
 {
 	return error->step == HOST_STATS &&
@@ -106,24 +93,20 @@ static inline bool host_refuses(const struct host_error *error)
 
 extern const struct host this_host;
 
-/* What this_host does, for any other that has its processes in @host->proc. */
+/* The functions of this_host, for hosts that have their processes in @host->proc. */
 int host_list(const struct host *host, struct proc_list *list);
 int host_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds);
-void host_identify(const struct host *host, pid_t pid, struct identity *identity);
+bool host_identify(const struct host *host, pid_t pid, struct identity *identity);
 pid_t host_thread_group(const struct host *host, pid_t pid);
 int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 		      struct proc_threads *threads);
-int host_list_debugfs(const struct host *host, struct debugfs_dirs *dirs);
-int host_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm);
+int host_list_makers(const struct host *host, struct proc_pids *makers);
 
-/* What is missing. */
 #define VMM_ONLY "its KVM gives statistics files to the VMM only"
-
-/* What helps. */
 #define NEEDED_KERNEL "a kernel with the KVM statistics series is needed"
 #define NEEDED_PERMISSION "run as root or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 
-/* One line: what is missing and what can be done about it. The caller frees it. */
+/* One line: what is missing and what to do. The caller frees it. */
 char *host_explain(const struct host_error *error);
 
 #endif /* KVMSTAT_HOST_H */

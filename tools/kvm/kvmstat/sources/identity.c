@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose VM a process runs. Whoever runs a VM can write anything into the command line of
- * its process, so that none of it is believed to be well-formed, short or true.
+ * Whose VM a process runs. The owner of a VM can write anything into the command line of its
+ * process: none of it is believed to be well-formed, short or true.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -22,18 +22,18 @@
 #define UUID_LENGTH 36
 #define MACHINE_LENGTH 64
 
-/* What one process is looked at with. */
 struct subject {
 	pid_t pid;
 	int dir;		/* of the process in /proc */
 	int run;		/* or -1 */
-	uid_t owner;		/* of /run: who else has files there is not believed */
+	uid_t owner;		/* of /run: only its files there are believed */
 	char *cmdline;		/* arguments, each with a NUL behind it */
 	const char *end;
+	char unit[NAME_MAX + 1];	/* of systemd, below machine.slice; or empty */
 	struct identity *identity;
 };
 
-/* Bytes of the text that fit, without half a character at the end. */
+/* The number of bytes that fit, without half a character at the end. */
 static size_t fitting(const char *text, size_t size)
 {
 	size_t length = strnlen(text, size + 1), lead;
@@ -48,7 +48,7 @@ static size_t fitting(const char *text, size_t size)
 	return size;
 }
 
-/* Unless it is known from who is as sure. No text is none. */
+/* Unless a source that is as sure says so already. */
 static void set(struct identity *identity, enum identity_field field,
 		enum identity_source source, const char *text)
 {
@@ -132,7 +132,7 @@ static void read_cmdline(struct subject *subject)
 	if (!subject->identity->without_memory)
 		length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
 
-	/* That of a process which wrote over it need not end in a NUL, but then it ends. */
+	/* A process may have overwritten the NUL at its end. What is cut off is left out. */
 	if (length == IDENTITY_CMDLINE - 1) {
 		while (length && text[length - 1])
 			length--;
@@ -234,20 +234,16 @@ static void read_name(struct subject *subject, char *name)
 	}
 }
 
-/* The UUID that the guest sees, and who runs it. */
-static void read_smbios(struct subject *subject, bool *is_nova)
+/* The UUID that the guest sees. */
+static void read_smbios(struct subject *subject)
 {
 	char value[ELEMENT_SIZE];
 	const char *option = NULL;
 
 	while ((option = next_option(subject, "smbios", option))) {
-		if (!find_value(option, "type=", value) || strcmp(value, "1"))
-			continue;
-		if (find_value(option, "uuid=", value))
+		if (find_value(option, "type=", value) && !strcmp(value, "1") &&
+		    find_value(option, "uuid=", value))
 			set_uuid(subject->identity, IDENTITY_COMMAND_LINE, value);
-		if (find_value(option, "product=", value) &&
-		    (!strcmp(value, "OpenStack Nova") || !strcmp(value, "OpenStack Compute")))
-			*is_nova = true;
 	}
 }
 
@@ -263,7 +259,7 @@ static bool has_argument_with(const struct subject *subject, const char *text)
 	return false;
 }
 
-/* By how it was called, or, where that is a wrapper's name, by what it calls itself. */
+/* By its command line, or, if that has a wrapper's name, by the name that it gave itself. */
 static bool runs(const struct subject *subject, const char *program)
 {
 	const char *name = subject->cmdline, *slash;
@@ -283,36 +279,11 @@ static bool is_firecracker_id(const char *id)
 	return has_only(id, 64, ALPHANUMERIC "-");
 }
 
-static void read_firecracker(struct subject *subject)
-{
-	const char *option = last_option(subject, "id");
-
-	if (option && is_firecracker_id(option))
-		set(subject->identity, IDENTITY_FIRECRACKER, IDENTITY_COMMAND_LINE, option);
-	option = last_option(subject, "api-sock");
-	if (option)
-		set(subject->identity, IDENTITY_API_SOCKET, IDENTITY_COMMAND_LINE, option);
-}
-
-static void read_cloud_hypervisor(struct subject *subject)
-{
-	const char *option = last_option(subject, "api-socket");
-	char value[ELEMENT_SIZE];
-
-	/* A path alone, or a list with a path or the number of a file descriptor. */
-	if (option && (find_value(option, "path=", value) ||
-		       (!skip_prefix(option, "fd=") && next_element(option, value, sizeof(value)))))
-		set(subject->identity, IDENTITY_API_SOCKET, IDENTITY_COMMAND_LINE, value);
-	option = last_option(subject, "platform");
-	if (option && find_value(option, "uuid=", value))
-		set_uuid(subject->identity, IDENTITY_COMMAND_LINE, value);
-}
-
 /*
- * /run/vm/web.sock is that of web; where all are called alike, /run/vm/web/api.sock, the
- * directory tells.
+ * Names the VM by its API socket: /run/vm/web.sock is web's; where all sockets have one name,
+ * /run/vm/web/api.sock, the directory tells.
  */
-static void name_by_socket(struct identity *identity)
+static void name_by_socket(struct identity *identity, const char *socket)
 {
 	static const char * const ends[] = { ".sock", ".socket", "-socket", "-api", };
 	static const char * const alike[] = {
@@ -322,7 +293,7 @@ static void name_by_socket(struct identity *identity)
 	char *slash, *name;
 	size_t i;
 
-	memcpy(path, identity->text[IDENTITY_API_SOCKET], sizeof(path));
+	snprintf(path, sizeof(path), "%s", socket);
 	slash = strrchr(path, '/');
 	name = slash ? slash + 1 : path;
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -338,6 +309,31 @@ static void name_by_socket(struct identity *identity)
 		break;
 	}
 	set(identity, IDENTITY_NAME, IDENTITY_COMMAND_LINE, name);
+}
+
+static void read_firecracker(struct subject *subject)
+{
+	const char *option = last_option(subject, "id");
+
+	if (option && is_firecracker_id(option))
+		set(subject->identity, IDENTITY_NAME, IDENTITY_COMMAND_LINE, option);
+	option = last_option(subject, "api-sock");
+	if (option)
+		name_by_socket(subject->identity, option);
+}
+
+static void read_cloud_hypervisor(struct subject *subject)
+{
+	const char *option = last_option(subject, "api-socket");
+	char value[ELEMENT_SIZE];
+
+	/* A path alone, or a list with a path or the number of a file descriptor. */
+	if (option && (find_value(option, "path=", value) ||
+		       (!skip_prefix(option, "fd=") && next_element(option, value, sizeof(value)))))
+		name_by_socket(subject->identity, value);
+	option = last_option(subject, "platform");
+	if (option && find_value(option, "uuid=", value))
+		set_uuid(subject->identity, IDENTITY_COMMAND_LINE, value);
 }
 
 /* The cgroup. */
@@ -397,32 +393,24 @@ static const char *domain_of_machine(const char *machine)
 	return NULL;
 }
 
-static void look_at_unit(struct subject *subject, const char *unit)
-{
-	char machine[NAME_MAX + 1];
-	const char *rest;
-
-	set(subject->identity, IDENTITY_SCOPE, IDENTITY_CGROUP, unit);
-	rest = skip_prefix(unit, "machine-");
-	if (!rest || !text_ends_in(unit, ".scope"))
-		return;
-	snprintf(machine, sizeof(machine), "%.*s", (int)(strlen(rest) - strlen(".scope")), rest);
-	unescape(machine);
-	set_machine(subject->identity, IDENTITY_CGROUP, machine);
-}
-
-/* /machine.slice[/machine-PART.slice...]/UNIT */
+/* /machine.slice[/machine-PART.slice...]/UNIT, which may be machine-NAME.scope */
 static void look_at_machine(struct subject *subject, char *rest)
 {
-	char *component;
+	char machine[NAME_MAX + 1], *unit;
+	const char *name;
 
-	while ((component = next_component(&rest))) {
-		if (text_ends_in(component, ".slice"))
-			continue;
-		if (text_ends_in(component, ".scope") || text_ends_in(component, ".service"))
-			look_at_unit(subject, component);
+	do {
+		unit = next_component(&rest);
+	} while (unit && text_ends_in(unit, ".slice"));
+	if (!unit || (!text_ends_in(unit, ".scope") && !text_ends_in(unit, ".service")))
 		return;
-	}
+	snprintf(subject->unit, sizeof(subject->unit), "%s", unit);
+	name = skip_prefix(unit, "machine-");
+	if (!name || !text_ends_in(unit, ".scope"))
+		return;
+	snprintf(machine, sizeof(machine), "%.*s", (int)(strlen(name) - strlen(".scope")), name);
+	unescape(machine);
+	set_machine(subject->identity, IDENTITY_CGROUP, machine);
 }
 
 /* Where there is no systemd: /machine[/PART.partition...]/qemu-1-NAME.libvirt-qemu */
@@ -471,20 +459,11 @@ static void look_at_pods(struct subject *subject, char *rest)
 	}
 }
 
-/* What the jailer makes: /firecracker/ID */
-static void look_at_jail(struct subject *subject, char *rest)
-{
-	const char *id = next_component(&rest);
-
-	if (id && is_firecracker_id(id))
-		set(subject->identity, IDENTITY_FIRECRACKER, IDENTITY_CGROUP, id);
-}
-
 static void look_at_cgroup(struct subject *subject, char *path)
 {
 	char *first;
 
-	/* Of a reader in a cgroup namespace others are outside. */
+	/* Seen from a cgroup namespace, others are outside. */
 	do {
 		first = next_component(&path);
 	} while (first && !strcmp(first, ".."));
@@ -497,8 +476,9 @@ static void look_at_cgroup(struct subject *subject, char *path)
 	else if (!strcmp(first, "kubepods") || !strcmp(first, "kubepods.slice") ||
 		 !strcmp(first, "kubelet.slice") || !strcmp(first, "kubelet"))
 		look_at_pods(subject, path);
-	else if (skip_prefix(first, "firecracker"))
-		look_at_jail(subject, path);
+	else if (skip_prefix(first, "firecracker") && (first = next_component(&path)) &&
+		 is_firecracker_id(first))
+		set(subject->identity, IDENTITY_NAME, IDENTITY_CGROUP, first);
 }
 
 /* Lines NUMBER:CONTROLLERS:PATH, in which no name can have an end of line. */
@@ -518,7 +498,7 @@ static void read_cgroups(struct subject *subject)
 
 /* /run. */
 
-/* Nobody but the owner of /run can have written it, or put it there. */
+/* Whether only the owner of /run can have written it, or put it there. */
 static bool is_trusted(const struct subject *subject, int fd, mode_t type)
 {
 	struct stat info;
@@ -531,7 +511,7 @@ static int open_trusted(const struct subject *subject, int dir, const char *path
 {
 	int fd;
 
-	/* What is no file must not wait for somebody who writes to it. */
+	/* A FIFO must not wait for its writer. */
 	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || is_trusted(subject, fd, type))
 		return fd;
@@ -553,7 +533,7 @@ static size_t read_trusted(const struct subject *subject, int dir, const char *n
 	return length;
 }
 
-/* Whether it can be the name of a file, and of no other one than meant. */
+/* Whether it is a file name, and does not lead elsewhere. */
 static bool is_file_name(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
@@ -578,7 +558,7 @@ static void read_machine_file(struct subject *subject, int dir, const char *name
 /* The unit of a machine is a link there, to the name of the machine's file. */
 static void read_machined(struct subject *subject)
 {
-	char *link = xasprintf("unit:%s", subject->identity->text[IDENTITY_SCOPE]);
+	char *link = xasprintf("unit:%s", subject->unit);
 	char name[MACHINE_LENGTH + 1];
 	int dir;
 
@@ -591,7 +571,7 @@ static void read_machined(struct subject *subject)
 	free(link);
 }
 
-/* libvirt's file with the pid, if that is this one. */
+/* Whether libvirt's pid file names this process. */
 static bool has_pid_file(const struct subject *subject, const char *domain)
 {
 	static const char * const dirs[] = { "libvirt/qemu", "libvirt/ch", };
@@ -618,8 +598,8 @@ static bool has_pid_file(const struct subject *subject, const char *domain)
 /* All together. */
 
 /*
- * Whether libvirt makes the name in a cgroup of it: without what such a name cannot have,
- * and without the end of what is too long.
+ * Whether libvirt shortens the name to this one in a cgroup: it leaves out characters that such a
+ * name cannot have, and the end of a long name.
  */
 static bool is_shortened(const char *name, const char *short_name, bool is_long)
 {
@@ -663,7 +643,7 @@ static bool is_kubernetes_name(const char *name, size_t most, const char *allowe
 
 #define LOWER_CASE "0123456789abcdefghijklmnopqrstuvwxyz-"
 
-/* virt-launcher calls its domain NAMESPACE_NAME, and neither can have a '_'. */
+/* virt-launcher names its domain NAMESPACE_NAME, and neither can have a '_'. */
 static void find_vmi(struct subject *subject, const char *name)
 {
 	struct identity *identity = subject->identity;
@@ -681,27 +661,18 @@ static void find_vmi(struct subject *subject, const char *name)
 	set(identity, IDENTITY_VMI, IDENTITY_COMMAND_LINE, vmi + 1);
 }
 
-static void name_by(struct identity *identity, enum identity_field from)
-{
-	set(identity, IDENTITY_NAME, identity->source[from], identity->text[from]);
-}
-
-/* The name as the command line has it, unless who is surer has another. */
+/* The command line's name, unless a surer source has another. */
 static void find_name(struct subject *subject, const char *name)
 {
 	struct identity *identity = subject->identity;
 	char comm[64];
 
-	name_by(identity, IDENTITY_DOMAIN);
+	set(identity, IDENTITY_NAME, identity->source[IDENTITY_DOMAIN],
+	    identity->text[IDENTITY_DOMAIN]);
 	set(identity, IDENTITY_NAME, IDENTITY_COMMAND_LINE, name);
 	if (!is_known(identity, IDENTITY_NAME))
-		name_by(identity, IDENTITY_FIRECRACKER);
-	if (!is_known(identity, IDENTITY_NAME))
-		name_by_socket(identity);
-	if (!is_known(identity, IDENTITY_NAME))
-		name_by(identity, IDENTITY_MACHINE);
-	if (is_known(identity, IDENTITY_NAME))
-		return;
+		set(identity, IDENTITY_NAME, identity->source[IDENTITY_MACHINE],
+		    identity->text[IDENTITY_MACHINE]);
 	read_file(subject->dir, "comm", comm, sizeof(comm));
 	comm[strcspn(comm, "\n")] = '\0';
 	set(identity, IDENTITY_NAME, IDENTITY_PROGRAM, comm);
@@ -711,17 +682,16 @@ static void read_subject(struct subject *subject)
 {
 	struct identity *identity = subject->identity;
 	char name[ELEMENT_SIZE];
-	bool is_nova = false;
 	const char *uuid;
 
 	read_cmdline(subject);
 	read_cgroups(subject);
-	if (subject->run >= 0 && is_known(identity, IDENTITY_SCOPE))
+	if (subject->run >= 0 && *subject->unit)
 		read_machined(subject);
 	uuid = last_option(subject, "uuid");
 	if (uuid)
 		set_uuid(identity, IDENTITY_COMMAND_LINE, uuid);
-	read_smbios(subject, &is_nova);
+	read_smbios(subject);
 	if (runs(subject, "firecracker"))
 		read_firecracker(subject);
 	else if (runs(subject, "cloud-hyperviso"))
@@ -730,13 +700,10 @@ static void read_subject(struct subject *subject)
 	find_domain(subject, name);
 	find_vmi(subject, name);
 	find_name(subject, name);
-	if (is_nova)
-		set(identity, IDENTITY_OPENSTACK, IDENTITY_COMMAND_LINE,
-		    identity->text[IDENTITY_DOMAIN]);
 	free(subject->cmdline);
 }
 
-/* Of a line whose second field is a name, with anything in it. */
+/* The second field is a name that may contain anything. */
 #define STAT_STARTED 22
 
 static uint64_t read_started(const struct subject *subject)
@@ -794,13 +761,9 @@ const char *identity_label(enum identity_field field)
 		[IDENTITY_UUID] = "uuid",
 		[IDENTITY_DOMAIN] = "libvirt_domain",
 		[IDENTITY_MACHINE] = "machine",
-		[IDENTITY_SCOPE] = "scope",
 		[IDENTITY_NAMESPACE] = "kubevirt_namespace",
 		[IDENTITY_VMI] = "kubevirt_vmi",
 		[IDENTITY_POD] = "pod_uid",
-		[IDENTITY_FIRECRACKER] = "firecracker_id",
-		[IDENTITY_API_SOCKET] = "api_socket",
-		[IDENTITY_OPENSTACK] = "openstack_instance",
 	};
 
 	return labels[field];

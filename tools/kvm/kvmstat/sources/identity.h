@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose VM a process runs: what its command line, its cgroup and /run say of that, without
- * the help of any daemon. Of /proc are read cmdline, cgroup and comm, and of /run what
- * libvirt and systemd-machined keep there; both directories are parameters, so that tests
- * bring their own. Nothing is read by way of the process' own root: what is there may be
- * its owner's, with a filesystem that never answers.
+ * Whose VM a process runs: what its command line, its cgroup and /run say, without the help of a
+ * daemon. Reads cmdline, cgroup, comm and stat of /proc, and what libvirt and systemd-machined
+ * keep in /run; both directories are parameters, so that tests bring their own. Nothing is read
+ * through the process' own root, which may be a filesystem that never answers.
  *
- * All that is read is bounded: of a command line IDENTITY_CMDLINE bytes (those of libvirt
- * have some ten thousand, with what is looked for in the first half), of any other file
- * IDENTITY_FILE. What does not fit is left out as a whole, argument or line.
+ * Reads at most IDENTITY_CMDLINE bytes of a command line (libvirt's have some ten thousand, with
+ * the names in the first half), and IDENTITY_FILE of other files. An argument or line that does
+ * not fit is left out.
  *
- * How sure it is depends on who says it, and each field has that by itself:
+ * How sure a field is depends on its source:
  *
- *  IDENTITY_PROGRAM	nobody gave a name; this one is the program's
+ *  IDENTITY_PROGRAM	the program's name, as nothing else names the VM
  *  IDENTITY_COMMAND_LINE
- *			the VMM. Who started it gave it that, but a VMM can overwrite its
- *			command line, and anybody may start one with the name of another's
- *  IDENTITY_CGROUP	a service manager, by where it put the process. Only what stands
- *			below machine.slice and kubepods of the host counts: elsewhere, as in
- *			user.slice or in a container, users make cgroups of any name
- *  IDENTITY_RUN	a file of root, which nobody else can write, and which names this
- *			process or its cgroup
+ *			the VMM. It can overwrite its command line, and everybody may start a VMM
+ *			with another one's name
+ *  IDENTITY_CGROUP	a service manager, by where it put the process. Only machine.slice,
+ *			kubepods and firecracker of the host count: elsewhere, as in user.slice or
+ *			in a container, users make cgroups of any name
+ *  IDENTITY_RUN	a file that only root can write, which names the process or its cgroup
  *
- * What two say in different ways is taken from the one that is surer.
+ * If two sources differ, the surer one counts.
  */
 #ifndef KVMSTAT_IDENTITY_H
 #define KVMSTAT_IDENTITY_H
@@ -46,49 +44,32 @@ enum identity_source {
 };
 
 /*
- * Text of at most TEXT_NAME_SIZE - 1 bytes. It can be printed anywhere: what is not UTF-8
- * or could do something to a terminal is replaced by '?'. Where less is said to be there,
- * other texts are taken for none.
+ * Text of at most TEXT_NAME_SIZE - 1 bytes. It can be printed anywhere: what is not UTF-8 or could
+ * control a terminal is replaced by '?'.
  */
 enum identity_field {
 	/*
-	 * The one to show: libvirt's domain, QEMU's -name, Firecracker's --id, the name of
-	 * cloud-hypervisor's API socket, that of the machine, or else the program's.
+	 * The name to show: libvirt's domain, QEMU's -name, Firecracker's id, the name of an API
+	 * socket, the machine's, or the program's.
 	 */
 	IDENTITY_NAME,
 
 	/* 36 bytes in lower case: machined's ID, or QEMU's -uuid and the like. */
 	IDENTITY_UUID,
 
-	/*
-	 * As libvirt has it, if its pid file names the process. A cgroup has it without
-	 * what is no letter, digit, '-' or '.'.
-	 */
+	/* libvirt's. A cgroup has it without what is not a letter, digit, '-' or '.'. */
 	IDENTITY_DOMAIN,
 
-	/* As machinectl shows it, at most 64 bytes of letters, digits, '-', '.' and '_'. */
+	/* As machinectl shows it: at most 64 letters, digits, '-', '.' and '_'. */
 	IDENTITY_MACHINE,
 
-	/* The unit of the machine in systemd's escaping: ASCII. */
-	IDENTITY_SCOPE,
-
 	/*
-	 * KubeVirt's, of a domain NAMESPACE_NAME in a cgroup of a pod: names in Kubernetes'
-	 * sense, of 63 and 253 bytes at most. The command line says which, so that only the
-	 * uid of the pod, 36 bytes, is sure.
+	 * KubeVirt's, of a domain NAMESPACE_NAME in a pod's cgroup: names of 63 and 253 bytes at
+	 * most, from the command line. Only the pod's uid, 36 bytes, is sure.
 	 */
 	IDENTITY_NAMESPACE,
 	IDENTITY_VMI,
 	IDENTITY_POD,
-
-	/* At most 64 bytes of letters, digits and '-'. In a cgroup if the jailer made one. */
-	IDENTITY_FIRECRACKER,
-
-	/* A path as the VMM has it, of cloud-hypervisor or Firecracker. */
-	IDENTITY_API_SOCKET,
-
-	/* The domain, if the VM is one of Nova's; its UUID is the one of the server then. */
-	IDENTITY_OPENSTACK,
 
 	IDENTITY_FIELDS,
 };
@@ -96,24 +77,24 @@ enum identity_field {
 struct identity {
 	unsigned char source[IDENTITY_FIELDS];		/* enum identity_source */
 	char text[IDENTITY_FIELDS][TEXT_NAME_SIZE];
-	bool without_memory;		/* of the process, where its command line is */
+	bool without_memory;		/* without the command line */
 	uint64_t started;		/* the process, since boot, in 1/100 s; 0: not known */
 };
 
 /*
- * @proc and @run stand for /proc and /run; @run may be NULL. A process that is gone has
- * no name, nor anything else. With @identity->without_memory the command line is left out: to
- * read it takes a lock that the process can hold for ever.
+ * @proc and @run stand for /proc and /run; @run may be NULL. A process that is gone has no field.
+ * With @identity->without_memory the command line is left out: reading it takes a lock that the
+ * process can hold for ever.
  */
 void identity_read(struct identity *identity, const char *proc, const char *run, pid_t pid);
 
-/* A name and nothing else, as of a VM that is known by hearsay. */
+/* A name and nothing else. */
 void identity_of_name(struct identity *identity, const char *name);
 
-/* What a field is called where there are labels, such as "uuid". */
+/* The field's name as a label, such as "uuid". */
 const char *identity_label(enum identity_field field);
 
-/* Whether it is one that identity_read() can make: for what another process says. */
+/* Whether identity_read() can return this, which another process says. */
 bool identity_is_valid(const struct identity *identity);
 
 #endif /* KVMSTAT_IDENTITY_H */

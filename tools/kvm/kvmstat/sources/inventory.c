@@ -17,11 +17,10 @@ void inventory_init(struct inventory *inventory, const struct source *source)
 	*inventory = (struct inventory) {
 		.source = source,
 		.events = -1,
-		.uevents = -1,
 	};
 }
 
-/* Who has given a file, or answers for a process, may still have it open. */
+/* Another process may have the file open: closing it here does not end the events. */
 static void stop_listening(const struct inventory *inventory, int fd)
 {
 	if (inventory->events >= 0 && fd >= 0)
@@ -42,7 +41,6 @@ static void free_vm(const struct inventory *inventory, struct vm *vm)
 		statsfile_close(&vm->file);
 	}
 	free(vm->values);
-	free(vm->sums);
 	free(vm);
 }
 
@@ -72,9 +70,6 @@ void inventory_free(struct inventory *inventory)
 	free(inventory->vm);
 	free(inventory->process);
 	free(inventory->problem);
-	free(inventory->debugfs.dir);
-	if (inventory->uevents >= 0)
-		close(inventory->uevents);
 	if (inventory->events >= 0)
 		close(inventory->events);
 }
@@ -152,7 +147,7 @@ struct vm *inventory_add_vm(struct inventory *inventory, struct process *process
 
 	vm->process = process;
 	vm->fd = -1;
-	vm->held.fd = -1;
+	vm->held_fd = -1;
 	inventory->found_any = true;
 	inventory->vm = xreallocarray(inventory->vm, inventory->num_vms + 1,
 				      sizeof(*inventory->vm));
@@ -203,8 +198,6 @@ const char *vm_source(const struct vm *vm)
 {
 	if (!vm_has_statistics(vm))
 		return "proc";
-	if (vm_has_sums(vm))
-		return "debugfs";
 	return vm_is_of_series(vm) ? "series" : "vmm";
 }
 

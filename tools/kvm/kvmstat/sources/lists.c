@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What stands in the lists from which KVM itself is built, see
- * include/linux/kvm_stats_list.h. The lists are included here, so there is no other copy
- * of them.
+ * The lists from which KVM itself is built, see include/linux/kvm_stats_list.h: included, so
+ * that there is no second copy.
  */
-#include <string.h>
-
 #include "sources/lists.h"
 #include "sources/statsfile.h"
 #include "util/util.h"
 
-/* All that an architecture may have. */
+/* Everything that an architecture may have. */
 #define CONFIG_KVM_MIPS_VZ
 #define CONFIG_CPU_LOONGSON64
 #define CONFIG_PPC_BOOK3S
@@ -35,9 +32,9 @@
 },
 
 #define KVM_VM_STAT(ctype, name, type, unit, help, ...)			\
-	STATISTIC(SCOPE_VM, #name, type, unit, help, .is_scalar = true, __VA_ARGS__)
+	STATISTIC(SCOPE_VM, #name, type, unit, help, __VA_ARGS__)
 #define KVM_VCPU_STAT(ctype, name, type, unit, help, ...)		\
-	STATISTIC(SCOPE_VCPU, #name, type, unit, help, .is_scalar = true, __VA_ARGS__)
+	STATISTIC(SCOPE_VCPU, #name, type, unit, help, __VA_ARGS__)
 #define KVM_VCPU_HIST(name, type, unit, num, help)			\
 	STATISTIC(SCOPE_VCPU, #name, type, unit, help)
 
@@ -56,25 +53,8 @@ const struct description listed_statistics[] = {
 #include "../../../../arch/mips/include/asm/kvm_stats_list.h"
 #include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
 #include "../../../../arch/s390/include/asm/kvm_stats_list.h"
-/* Statistics of Linux 5.10 that newer kernels do not have. */
-KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages mapped now", .alias = "largepages")
-/*
- * Those of all architectures, at last: it undefines the macros. Its <asm/...> is any
- * of the above, see the Makefile.
- */
+/* Last: it undefines the macros. Its <asm/...> is any of the above, see the Makefile. */
 #include "../../../../include/linux/kvm_stats_list.h"
 };
 
 const size_t num_listed_statistics = ARRAY_SIZE(listed_statistics);
-
-const struct description *find_listed_file(const char *file)
-{
-	const struct description *listed;
-
-	for (listed = listed_statistics; listed < listed_statistics + num_listed_statistics;
-	     listed++) {
-		if (!strcmp(listed->name, file) || (listed->alias && !strcmp(listed->alias, file)))
-			return listed;
-	}
-	return NULL;
-}

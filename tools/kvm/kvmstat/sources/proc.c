@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads /proc. Everything there can vanish between two calls, and names come
- * from whoever started the process.
+ * Reads /proc. Everything there can vanish between two calls, and the owner of a process chooses
+ * its names.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,13 +44,13 @@ int parse_kvm_link(const char *target, bool *is_stats)
 	return LINK_OTHER;
 }
 
-/* 0, or -errno if it may not be known what the file descriptor is. */
+/* 0, or -errno without permission to read the link. */
 static int read_fd(int dir, const char *path, struct proc_fd *fd)
 {
 	char target[64];
 
 	errno = 0;
-	/* A longer one is none of KVM's. */
+	/* KVM's links are shorter. */
 	fd->link = LINK_OTHER;
 	if (read_link(dir, path, target, sizeof(target)))
 		fd->link = parse_kvm_link(target, &fd->is_stats);
@@ -91,12 +91,23 @@ static DIR *open_fds(const char *proc, pid_t pid)
 	return opendir(path);
 }
 
-static int compare_fds(const void *a, const void *b)
+/* Of structs and arrays that begin with a number. */
+static int compare(const void *a, const void *b)
 {
-	int left = ((const struct proc_fd *)a)->fd;
-	int right = ((const struct proc_fd *)b)->fd;
+	int left = *(const int *)a, right = *(const int *)b;
 
 	return (left > right) - (left < right);
+}
+
+static void sort(void *array, size_t count, size_t size)
+{
+	if (count)
+		qsort(array, count, size, compare);
+}
+
+static const void *find(int wanted, const void *array, size_t count, size_t size)
+{
+	return count ? bsearch(&wanted, array, count, size, compare) : NULL;
 }
 
 void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
@@ -105,28 +116,11 @@ void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
 	fds->entry[fds->count++] = *fd;
 }
 
-const struct proc_fd *proc_find_fd(const struct proc_fds *fds, int fd)
-{
-	const struct proc_fd wanted = { .fd = fd, };
-
-	if (!fds->count)
-		return NULL;
-	return bsearch(&wanted, fds->entry, fds->count, sizeof(wanted), compare_fds);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	int left = *(const int *)a, right = *(const int *)b;
-
-	return (left > right) - (left < right);
-}
-
 size_t proc_sort_numbers(int *number, size_t count)
 {
 	size_t i, kept = 0;
 
-	if (count)
-		qsort(number, count, sizeof(*number), compare_numbers);
+	sort(number, count, sizeof(*number));
 	for (i = 0; i < count; i++) {
 		if (!kept || number[i] != number[kept - 1])
 			number[kept++] = number[i];
@@ -136,9 +130,7 @@ size_t proc_sort_numbers(int *number, size_t count)
 
 const int *proc_find_number(const int *number, size_t count, int wanted)
 {
-	if (!count)
-		return NULL;
-	return bsearch(&wanted, number, count, sizeof(*number), compare_numbers);
+	return find(wanted, number, count, sizeof(*number));
 }
 
 int *proc_vcpus(const struct proc_fds *fds, size_t *count)
@@ -180,7 +172,7 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 	}
 	closedir(stream);
 	/*
-	 * Root may list them all without CAP_SYS_PTRACE, and see of none what it is. Those of a
+	 * Without CAP_SYS_PTRACE, root may list them but not read the links. The links of a
 	 * process that has died meanwhile look the same.
 	 */
 	if (ret) {
@@ -188,18 +180,9 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 		*fds = (struct proc_fds) {};
 		return dir_number(proc, pid) ? ret : -ENOENT;
 	}
-	/* /proc has them in order, other filesystems, with a /proc of a test, do not. */
-	if (fds->count)
-		qsort(fds->entry, fds->count, sizeof(*fds->entry), compare_fds);
+	/* A test's /proc is on a filesystem that does not sort them. */
+	sort(fds->entry, fds->count, sizeof(*fds->entry));
 	return 0;
-}
-
-static int compare_processes(const void *a, const void *b)
-{
-	pid_t left = ((const struct proc_process *)a)->pid;
-	pid_t right = ((const struct proc_process *)b)->pid;
-
-	return (left > right) - (left < right);
 }
 
 void proc_list_add(struct proc_list *list, const struct proc_process *process)
@@ -227,34 +210,20 @@ void proc_memory_free(struct proc_memory *memory)
 	*memory = (struct proc_memory) {};
 }
 
-static int compare_known(const void *pid, const void *known)
-{
-	pid_t left = *(const pid_t *)pid, right = ((const struct proc_known *)known)->pid;
-
-	return (left > right) - (left < right);
-}
-
-static int compare_knowns(const void *a, const void *b)
-{
-	return compare_known(&((const struct proc_known *)a)->pid, b);
-}
-
 /* What is known of it, if it is the same process. */
 static const struct proc_known *recall(const struct proc_memory *memory, const char *proc,
 				       pid_t pid)
 {
 	const struct proc_known *known;
 
-	if (!memory->count)
-		return NULL;
-	known = bsearch(&pid, memory->known, memory->count, sizeof(*known), compare_known);
+	known = find(pid, memory->known, memory->count, sizeof(*known));
 	return known && known->dir == dir_number(proc, pid) ? known : NULL;
 }
 
 /*
- * Those with file descriptors of KVM have their turn so often that one look lists no more
- * than it has room for; the others at every, every second, fourth, ... look, not all of
- * them at the same one, and from the first one on no more often than they are few.
+ * Processes with KVM file descriptors take turns, so that one scan lists no more than it has room
+ * for. Others are listed at every, every second, every fourth, ... scan, spread over the scans;
+ * the more file descriptors they have, the more seldom, from the first time on.
  */
 static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
 {
@@ -279,7 +248,7 @@ static struct proc_fds copy_fds(const struct proc_fds *fds)
 	return copy;
 }
 
-/* What was listed, for the next look: only of processes with more than a few. */
+/* Keeps what was listed of processes with more than a few file descriptors. */
 static void remember(struct proc_memory *next, const char *proc, const struct proc_known *known)
 {
 	const struct proc_fds *fds = &known->fds;
@@ -338,10 +307,8 @@ int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *li
 			proc_list_add(list, &process);
 	}
 	closedir(stream);
-	if (list->count)
-		qsort(list->process, list->count, sizeof(*list->process), compare_processes);
-	if (next.count)
-		qsort(next.known, next.count, sizeof(*next.known), compare_knowns);
+	sort(list->process, list->count, sizeof(*list->process));
+	sort(next.known, next.count, sizeof(*next.known));
 	proc_memory_free(memory);
 	*memory = next;
 	return 0;
@@ -374,15 +341,15 @@ pid_t proc_thread_group(const char *proc, pid_t pid)
 }
 
 /*
- * The fields of a thread's stat from the third on: the second is a name, which may have
- * anything in it. False if there are not that many.
+ * Parses a thread's stat from the third field on: the second is a name that may contain anything.
+ * False if there are fewer fields.
  */
 static bool parse_stat(const char *text, uint64_t *field, size_t count)
 {
 	const char *end = strrchr(text, ')');
 	size_t i;
 
-	/* Of the third, a letter, nothing is read. */
+	/* The third, a letter, becomes 0. */
 	for (i = 0; end && i < count; i++) {
 		end = strchr(end + 1, ' ');
 		if (end)
@@ -391,12 +358,12 @@ static bool parse_stat(const char *text, uint64_t *field, size_t count)
 	return end;
 }
 
-/* As in proc(5), less those that are not parsed. */
+/* Numbers of proc(5), less the fields in front. */
 enum { STAT_USER = 14 - 3, STAT_KERNEL = 15 - 3, STAT_GUEST = 43 - 3, NUM_STAT_FIELDS, };
 
 /*
- * The vCPU's number that VMMs give in the names of threads: QEMU's with debug-threads=on,
- * Firecracker's, cloud-hypervisor's, crosvm's. -1 of another name.
+ * Returns the vCPU's number in a thread's name, as QEMU (debug-threads=on), Firecracker,
+ * cloud-hypervisor and crosvm write it, or -1.
  */
 static int parse_thread_name(const char *stat)
 {
@@ -429,7 +396,7 @@ static int parse_thread_name(const char *stat)
 	return -1;
 }
 
-/* Where the thread sleeps, of which the kernel says so only if it may be traced. */
+/* Where the thread sleeps, which the kernel shows to processes that may trace it. */
 static enum proc_state find_state(int task, pid_t tid, const char *stat)
 {
 	const char *state = strrchr(stat, ')');
@@ -452,7 +419,7 @@ static enum proc_state find_state(int task, pid_t tid, const char *stat)
 	return PROC_OUTSIDE;
 }
 
-/* False of one that runs no guest, or is gone. */
+/* Returns false if it runs no guest, or is gone. */
 static bool read_thread(int task, struct proc_thread *thread)
 {
 	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -474,11 +441,11 @@ static bool read_thread(int task, struct proc_thread *thread)
 		.kernel_ns = field[STAT_KERNEL] * tick_ns,
 		.num_threads = 1,
 	};
-	/* The time of the user has the guest's in it, but counts otherwise. */
+	/* User time includes guest time, but is rounded differently. */
 	if (field[STAT_USER] > field[STAT_GUEST])
 		times->user_ns = (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
 	snprintf(path, sizeof(path), "%d/schedstat", thread->tid);
-	/* Where the scheduler counts nothing of this, not even the time that it ran is there. */
+	/* A kernel without scheduler statistics shows 0 as the time that it ran, too. */
 	times->has_ready = read_file(task, path, text, sizeof(text)) &&
 			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2 && run_ns;
 	if (times->has_ready)
@@ -516,20 +483,25 @@ struct proc_times proc_sum_times(const struct proc_threads *threads,
 	return sum;
 }
 
-static int compare_threads(const void *a, const void *b)
-{
-	const struct proc_thread *left = a, *right = b;
-
-	return (left->tid > right->tid) - (left->tid < right->tid);
-}
-
 const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid)
 {
-	const struct proc_thread wanted = { .tid = tid, };
+	return find(tid, threads->thread, threads->count, sizeof(*threads->thread));
+}
 
-	if (!threads->count)
-		return NULL;
-	return bsearch(&wanted, threads->thread, threads->count, sizeof(wanted), compare_threads);
+bool proc_threads_are_valid(const struct proc_threads *threads)
+{
+	const struct proc_thread *thread;
+	pid_t last = 0;
+	size_t i;
+
+	for (i = 0; i < threads->count; i++) {
+		thread = &threads->thread[i];
+		if (thread->tid <= last || thread->vcpu < -1 || thread->state > PROC_OUTSIDE ||
+		    thread->times.has_ready > 1 || thread->times.num_threads != 1)
+			return false;
+		last = thread->tid;
+	}
+	return true;
 }
 
 /* 0 or -E2BIG. */
@@ -556,7 +528,7 @@ static int read_all_threads(DIR *task, unsigned int num_vcpus, struct proc_threa
 	return 0;
 }
 
-/* Before any of them is read: /proc counts the directories of threads as links. */
+/* Without reading any of them: /proc counts the threads' directories as links. */
 static bool has_too_many(int task, unsigned int num_vcpus)
 {
 	struct stat info;
@@ -593,13 +565,13 @@ int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 	if (!has_too_many(dirfd(task), num_vcpus))
 		ret = read_all_threads(task, num_vcpus, threads);
 	closedir(task);
-	if (ret)
+	if (ret) {
 		free(threads->thread);
-	else if (threads->count)
-		qsort(threads->thread, threads->count, sizeof(*threads->thread), compare_threads);
-	if (!ret)
-		read_whole(proc, pid, threads);
-	return ret;
+		return ret;
+	}
+	sort(threads->thread, threads->count, sizeof(*threads->thread));
+	read_whole(proc, pid, threads);
+	return 0;
 }
 
 bool proc_is_ours(const char *proc)

@@ -13,7 +13,6 @@
 #endif
 
 #include "sources/recording.h"
-#include "sources/schema.h"
 #include "util/util.h"
 
 #define MAX_SCHEMAS 256
@@ -29,23 +28,47 @@ static int fail(struct statsfile_error *error, const char *format, ...)
 	return -EINVAL;
 }
 
-/* CRC-32 as in zlib, which need not be there. */
+#ifdef HAVE_ZLIB
 static uint32_t checksum(const void *data, size_t size)
 {
-	static uint32_t table[256];
-	const unsigned char *byte = data;
-	unsigned int i, bit;
-	uint32_t sum = ~0u;
+	return crc32(0, data, size);
+}
 
-	for (i = 0; !table[255] && i < ARRAY_SIZE(table); i++) {
-		table[i] = i;
+/* Returns the size in @to, which has room for less than @size; or @size. */
+static uint32_t compress_content(unsigned char *to, const unsigned char *content, size_t size)
+{
+	uLongf compressed = size - 1;
+
+	if (size > 1 && compress2(to, &compressed, content, size, Z_BEST_SPEED) == Z_OK)
+		return compressed;
+	return size;
+}
+
+static bool uncompress_content(unsigned char *to, size_t to_size, const unsigned char *content,
+			       size_t size)
+{
+	uLongf whole_size = to_size;
+
+	return uncompress(to, &whole_size, content, size) == Z_OK && whole_size == to_size;
+}
+#else
+static uint32_t checksum(const void *data, size_t size)
+{
+	const unsigned char *byte = data;
+	uint32_t sum = ~0u;
+	int bit;
+
+	for (; size--; byte++) {
+		sum ^= *byte;
 		for (bit = 0; bit < 8; bit++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+			sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
 	}
-	for (; size--; byte++)
-		sum = sum >> 8 ^ table[(sum ^ *byte) & 0xff];
 	return ~sum;
 }
+
+#define compress_content(to, content, size) ((void)(to), size)
+#define uncompress_content(to, to_size, content, size) ((void)(to), false)
+#endif
 
 static uint32_t block_checksum(const struct recording_block *block)
 {
@@ -63,71 +86,39 @@ uint64_t recorded_vm_num_values(const struct recorded_vm *vm)
 	       (vm->vcpu_schema ? (uint64_t)vm->num_vcpus * vm->vcpu_schema->num_values : 0);
 }
 
-static int compare_serials(const void *a, const void *b)
+static int compare_serials(const void *serial, const void *vm)
 {
-	const struct recorded_vm *left = a, *right = b;
+	uint64_t left = *(const uint64_t *)serial, right = ((const struct recorded_vm *)vm)->serial;
 
-	return (left->serial > right->serial) - (left->serial < right->serial);
+	return (left > right) - (left < right);
 }
 
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial)
 {
-	const struct recorded_vm wanted = { .serial = serial, };
-
 	if (!snapshot->num_vms)
 		return NULL;
-	return bsearch(&wanted, snapshot->vm, snapshot->num_vms, sizeof(wanted), compare_serials);
-}
-
-void recorded_vm_free(struct recorded_vm *vm)
-{
-	free(vm->name);
-	free(vm->id);
-	if (vm->schema)
-		statsfile_schema_put(vm->schema);
-	if (vm->vcpu_schema)
-		statsfile_schema_put(vm->vcpu_schema);
-	free(vm->vcpu);
-	free(vm->values);
-	free(vm->threads.thread);
-	free(vm->number);
-	*vm = (struct recorded_vm) {};
+	return bsearch(&serial, snapshot->vm, snapshot->num_vms, sizeof(*snapshot->vm),
+		       compare_serials);
 }
 
 void snapshot_free(struct snapshot *snapshot)
 {
+	struct recorded_vm *vm;
 	size_t i;
 
-	for (i = 0; i < snapshot->num_vms; i++)
-		recorded_vm_free(&snapshot->vm[i]);
+	for (i = 0; i < snapshot->num_vms; i++) {
+		vm = &snapshot->vm[i];
+		if (vm->schema)
+			statsfile_schema_put(vm->schema);
+		if (vm->vcpu_schema)
+			statsfile_schema_put(vm->vcpu_schema);
+		free(vm->vcpu);
+		free(vm->values);
+		free(vm->threads.thread);
+		free(vm->number);
+	}
 	free(snapshot->vm);
 	*snapshot = (struct snapshot) {};
-}
-
-void recording_host_free(struct recording_host *host)
-{
-	free(host->version);
-	free(host->name);
-	free(host->release);
-	free(host->machine);
-	*host = (struct recording_host) {};
-}
-
-/*
- * What the values of a VM are differences to, and how many of them: where the key has it, too.
- * vCPUs that came since are behind those.
- */
-static size_t values_of_key(const struct snapshot *key, const struct recorded_vm *vm,
-			    const uint64_t **values)
-{
-	const struct recorded_vm *base = snapshot_find(key, vm->serial);
-	uint64_t count = recorded_vm_num_values(vm);
-
-	if (!base || base->schema != vm->schema ||
-	    (base->vcpu_schema && base->vcpu_schema != vm->vcpu_schema))
-		return 0;
-	*values = base->values;
-	return recorded_vm_num_values(base) < count ? recorded_vm_num_values(base) : count;
 }
 
 /* Writing */
@@ -143,25 +134,7 @@ static void put(struct bytes *bytes, const void *data, size_t size)
 	bytes->size += size;
 }
 
-/* Into @to, which is smaller than @content: false if that is not possible. */
-static bool compress_content(const struct bytes *content, unsigned char *to, uint32_t *size)
-{
-#ifdef HAVE_ZLIB
-	uLongf length = content->size - 1;
-
-	if (content->size > 1 &&
-	    compress2(to, &length, content->data, content->size, Z_BEST_SPEED) == Z_OK) {
-		*size = length;
-		return true;
-	}
-#endif
-	(void)content;
-	(void)to;
-	(void)size;
-	return false;
-}
-
-/* Empties the content. */
+/* Frees the content. */
 static void put_block(struct recording_writer *writer, struct recording_block *block,
 		      struct bytes *content)
 {
@@ -170,7 +143,9 @@ static void put_block(struct recording_writer *writer, struct recording_block *b
 
 	block->size = content->size;
 	block->whole_size = content->size;
-	if (!writer->is_plain && compress_content(content, compressed, &block->size))
+	if (!writer->is_plain)
+		block->size = compress_content(compressed, content->data, content->size);
+	if (block->size < block->whole_size)
 		data = compressed;
 	block->content_checksum = checksum(data, block->size);
 	block->checksum = block_checksum(block);
@@ -178,39 +153,26 @@ static void put_block(struct recording_writer *writer, struct recording_block *b
 	put(&writer->block, data, block->size);
 	free(compressed);
 	free(content->data);
-	*content = (struct bytes) {};
-}
-
-/* A text that is cut off has a 0 at its end all the same. */
-static void pack_text(char *to, size_t size, const char *text)
-{
-	snprintf(to, size, "%s", text);
-	text_make_printable(to);
 }
 
 void recording_begin(struct recording_writer *writer, const struct recording_host *host)
 {
 	struct recording_magic magic = { .text = RECORDING_MAGIC, .version = RECORDING_VERSION, };
 	struct recording_block block = { .type = RECORDING_HOST, };
-	struct packed_host packed = { .interval_ns = host->interval_ns, .pid = host->pid, };
 	struct bytes content = {};
 
 	magic.checksum = magic_checksum(&magic);
 	put(&writer->block, &magic, sizeof(magic));
-	pack_text(packed.version, sizeof(packed.version), host->version);
-	pack_text(packed.name, sizeof(packed.name), host->name);
-	pack_text(packed.release, sizeof(packed.release), host->release);
-	pack_text(packed.machine, sizeof(packed.machine), host->machine);
-	put(&content, &packed, sizeof(packed));
+	put(&content, host, sizeof(*host));
 	put_block(writer, &block, &content);
 }
 
-/* Its number; one that is new is written. */
+/* Writes a new schema. Returns its number, 0 for NULL. */
 static size_t schema_number(struct recording_writer *writer, struct statsfile_schema *schema)
 {
 	struct recording_block block = { .type = RECORDING_SCHEMA, };
-	struct statsfile_source file;
 	struct bytes content = {};
+	struct packed_schema packed;
 	size_t i;
 
 	if (!schema)
@@ -221,25 +183,16 @@ static size_t schema_number(struct recording_writer *writer, struct statsfile_sc
 	}
 	writer->schema = xreallocarray(writer->schema, i + 1, sizeof(*writer->schema));
 	writer->schema[writer->num_schemas++] = statsfile_schema_get(schema);
-	file = schema_file(schema, "-");
-	put(&content, file.memory, file.size);
-	free((void *)file.memory);
+	packed = (struct packed_schema) {
+		.name_size = schema->name_size,
+		.num_desc = schema->num_desc,
+		.num_value_names = schema->num_value_names,
+		.value_name_size = schema->value_name_size,
+	};
+	put(&content, &packed, sizeof(packed));
+	put(&content, schema->raw, schema->raw_size);
 	put_block(writer, &block, &content);
 	return i + 1;
-}
-
-static void put_values(struct bytes *content, const struct snapshot *key,
-		       const struct recorded_vm *vm)
-{
-	const uint64_t *before = NULL;
-	size_t i, count = recorded_vm_num_values(vm), num_before;
-	uint64_t difference;
-
-	num_before = values_of_key(key, vm, &before);
-	for (i = 0; i < count; i++) {
-		difference = vm->values[i] - (i < num_before ? before[i] : 0);
-		put(content, &difference, sizeof(difference));
-	}
 }
 
 static void put_vm(struct recording_writer *writer, struct bytes *content,
@@ -258,10 +211,10 @@ static void put_vm(struct recording_writer *writer, struct bytes *content,
 		.num_numbers = vm->num_numbers,
 	};
 
-	pack_text(packed.name, sizeof(packed.name), vm->name);
-	pack_text(packed.id, sizeof(packed.id), vm->id);
+	memcpy(packed.name, vm->name, sizeof(packed.name));
+	memcpy(packed.id, vm->id, sizeof(packed.id));
 	put(content, &packed, sizeof(packed));
-	put_values(content, &writer->key, vm);
+	put(content, vm->values, recorded_vm_num_values(vm) * sizeof(*vm->values));
 	put(content, vm->threads.thread, vm->threads.count * sizeof(*vm->threads.thread));
 	put(content, vm->vcpu, vm->num_vcpus * sizeof(*vm->vcpu));
 	put(content, vm->number, vm->num_numbers * sizeof(*vm->number));
@@ -269,49 +222,29 @@ static void put_vm(struct recording_writer *writer, struct bytes *content,
 
 static size_t packed_size(const struct recorded_vm *vm)
 {
-	return sizeof(struct packed_vm) + 8 * recorded_vm_num_values(vm) +
+	return sizeof(struct packed_vm) + recorded_vm_num_values(vm) * sizeof(*vm->values) +
 	       vm->threads.count * sizeof(*vm->threads.thread) +
 	       vm->num_vcpus * sizeof(*vm->vcpu) + vm->num_numbers * sizeof(*vm->number);
 }
 
-/* So that no sample is without a VM that others have. */
-static size_t leave_out(struct snapshot *snapshot)
-{
-	size_t i, kept = 0, left = RECORDING_MAX_CONTENT, count = snapshot->num_vms;
-
-	for (i = 0; i < count; i++) {
-		if (packed_size(&snapshot->vm[i]) > left) {
-			recorded_vm_free(&snapshot->vm[i]);
-			continue;
-		}
-		left -= packed_size(&snapshot->vm[i]);
-		snapshot->vm[kept++] = snapshot->vm[i];
-	}
-	snapshot->num_vms = kept;
-	return count - kept;
-}
-
 size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot)
 {
-	bool is_key = writer->num_samples++ % RECORDING_KEY_INTERVAL == 0;
 	struct recording_block block = {
-		.type = is_key ? RECORDING_KEY : RECORDING_SAMPLE,
+		.type = RECORDING_SAMPLE,
 		.real_ns = snapshot->real_ns,
 		.monotonic_ns = snapshot->monotonic_ns,
 	};
-	size_t i, num_left_out = leave_out(snapshot);
+	size_t i, num_left_out = 0;
 	struct bytes content = {};
 
-	if (is_key)
-		snapshot_free(&writer->key);
-	for (i = 0; i < snapshot->num_vms; i++)
-		put_vm(writer, &content, &snapshot->vm[i]);
+	for (i = 0; i < snapshot->num_vms; i++) {
+		if (packed_size(&snapshot->vm[i]) > RECORDING_MAX_CONTENT - content.size)
+			num_left_out++;
+		else
+			put_vm(writer, &content, &snapshot->vm[i]);
+	}
 	put_block(writer, &block, &content);
-	if (is_key)
-		writer->key = *snapshot;
-	else
-		snapshot_free(snapshot);
-	*snapshot = (struct snapshot) {};
+	snapshot_free(snapshot);
 	return num_left_out;
 }
 
@@ -323,12 +256,11 @@ void recording_writer_free(struct recording_writer *writer)
 		statsfile_schema_put(writer->schema[i]);
 	free(writer->schema);
 	free(writer->block.data);
-	snapshot_free(&writer->key);
 }
 
 /* Reading */
 
-/* What is left of a content; once something was wrong with it, nothing is. */
+/* The rest of a content; empty once something was wrong with it. */
 struct reader {
 	const unsigned char *at;
 	size_t left;
@@ -345,19 +277,18 @@ static void set_wrong(struct reader *reader, const char *what)
 /* Zeros if there is not that much. */
 static void take(struct reader *reader, void *to, size_t size)
 {
-	if (!size)
-		return;
+	memset(to, 0, size);
 	if (size > reader->left) {
 		set_wrong(reader, "it is too short");
-		memset(to, 0, size);
 		return;
 	}
-	memcpy(to, reader->at, size);
+	if (size)
+		memcpy(to, reader->at, size);
 	reader->at += size;
 	reader->left -= size;
 }
 
-/* An array that is no larger than what is left. The caller frees it. */
+/* Sets *@count to 0 if there are not that many. The caller frees the array. */
 static void *take_array(struct reader *reader, size_t *count, size_t size)
 {
 	void *array;
@@ -371,16 +302,12 @@ static void *take_array(struct reader *reader, size_t *count, size_t size)
 	return array;
 }
 
-/* Goes to a terminal. The caller frees it. */
-static char *take_text(const char *field, size_t size)
+/* Makes a field a text that can go to a terminal. */
+static void clean(char *text, size_t size)
 {
-	char *text = xasprintf("%.*s", (int)strnlen(field, size), field);
-
+	text[size - 1] = '\0';
 	text_make_printable(text);
-	return text;
 }
-
-#define TAKE_TEXT(field) take_text(field, sizeof(field))
 
 static int read_at(const struct recording_source *source, uint64_t offset, void *to, size_t size)
 {
@@ -392,24 +319,7 @@ static int read_at(const struct recording_source *source, uint64_t offset, void 
 	return 0;
 }
 
-static int uncompress_content(const struct recording_block *block, const unsigned char *content,
-			      unsigned char *whole, struct statsfile_error *error)
-{
-#ifdef HAVE_ZLIB
-	uLongf size = block->whole_size;
-
-	if (uncompress(whole, &size, content, block->size) == Z_OK && size == block->whole_size)
-		return 0;
-	return fail(error, "a block cannot be uncompressed");
-#else
-	(void)block;
-	(void)content;
-	(void)whole;
-	return fail(error, "it is compressed, and this kvmstat was built without zlib");
-#endif
-}
-
-/* A fuzzer could not know them. */
+/* A fuzzer cannot guess checksums. */
 static bool is_checksum(uint32_t found, uint32_t expected)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -418,7 +328,7 @@ static bool is_checksum(uint32_t found, uint32_t expected)
 	return found == expected;
 }
 
-/* In *@whole what is in the block, which the caller frees after 0. */
+/* Reads a block, and in *@whole its content, which the caller frees after 0. */
 static int read_content(const struct recording *recording, uint64_t offset,
 			struct recording_block *block, unsigned char **whole,
 			struct statsfile_error *error)
@@ -435,7 +345,7 @@ static int read_content(const struct recording *recording, uint64_t offset,
 	if (block->whole_size > RECORDING_MAX_CONTENT || block->size > block->whole_size)
 		return fail(error, "a block of %u bytes, %u are possible", block->whole_size,
 			    RECORDING_MAX_CONTENT);
-	/* Only what is there at all is worth the memory. */
+	/* Allocate memory only for what is there. */
 	if (block->size > source->size - offset - sizeof(*block))
 		return -ENODATA;
 	content = xcalloc(block->size, 1);
@@ -445,7 +355,8 @@ static int read_content(const struct recording *recording, uint64_t offset,
 	*whole = content;
 	if (!ret && block->size != block->whole_size) {
 		*whole = xcalloc(block->whole_size, 1);
-		ret = uncompress_content(block, content, *whole, error);
+		if (!uncompress_content(*whole, block->whole_size, content, block->size))
+			ret = fail(error, "a block cannot be uncompressed");
 		free(content);
 	}
 	if (ret)
@@ -453,48 +364,50 @@ static int read_content(const struct recording *recording, uint64_t offset,
 	return ret;
 }
 
-static int parse_host(struct recording *recording, const struct recording_block *block,
-		      const unsigned char *content, struct statsfile_error *error)
+static int parse_host(struct recording *recording, struct reader *reader,
+		      struct statsfile_error *error)
 {
-	struct reader reader = { .at = content, .left = block->whole_size, };
-	struct packed_host packed;
+	struct recording_host host;
 
-	take(&reader, &packed, sizeof(packed));
-	if (reader.wrong)
-		return fail(error, "the description of the host: %s", reader.wrong);
-	if (packed.pid > INT_MAX || packed.interval_ns > INT64_MAX)
+	take(reader, &host, sizeof(host));
+	if (reader->wrong)
+		return fail(error, "the description of the host: %s", reader->wrong);
+	if (host.pid > INT_MAX || host.interval_ns > INT64_MAX)
 		return fail(error, "the description of the host: a number is too large");
-	recording_host_free(&recording->host);
-	recording->host = (struct recording_host) {
-		.version = TAKE_TEXT(packed.version),
-		.name = TAKE_TEXT(packed.name),
-		.release = TAKE_TEXT(packed.release),
-		.machine = TAKE_TEXT(packed.machine),
-		.interval_ns = packed.interval_ns,
-		.pid = packed.pid,
-	};
+	clean(host.version, sizeof(host.version));
+	clean(host.name, sizeof(host.name));
+	clean(host.release, sizeof(host.release));
+	clean(host.machine, sizeof(host.machine));
+	if (!*host.version)
+		return fail(error, "the description of the host: no version");
+	recording->host = host;
 	return 0;
 }
 
-static int parse_schema(struct recording *recording, const struct recording_block *block,
-			const unsigned char *content, struct statsfile_error *error)
+static int parse_schema(struct recording *recording, struct reader *reader,
+			struct statsfile_error *error)
 {
-	const struct statsfile_source source = {
-		.fd = -1, .memory = content, .size = block->whole_size,
-	};
+	struct statsfile_schema *schema;
 	struct statsfile_error why;
-	struct statsfile file;
+	struct packed_schema packed;
+	struct statsfile_shape shape;
 
-	recording->schema_size += block->whole_size;
+	recording->schema_size += reader->left;
 	if (recording->num_schemas == MAX_SCHEMAS ||
 	    recording->schema_size > RECORDING_MAX_CONTENT)
 		return fail(error, "there are too many schemas");
-	if (statsfile_open(&file, &source, NULL, &why))
+	take(reader, &packed, sizeof(packed));
+	shape = (struct statsfile_shape) {
+		.name_size = packed.name_size,
+		.num_desc = packed.num_desc,
+		.num_value_names = packed.num_value_names,
+		.value_name_size = packed.value_name_size,
+	};
+	if (statsfile_schema_parse(&schema, &shape, reader->at, reader->left, &why))
 		return fail(error, "a schema: %.150s", why.text);
 	recording->schema = xreallocarray(recording->schema, recording->num_schemas + 1,
 					  sizeof(*recording->schema));
-	recording->schema[recording->num_schemas++] = statsfile_schema_get(file.schema);
-	statsfile_close(&file);
+	recording->schema[recording->num_schemas++] = schema;
 	return 0;
 }
 
@@ -502,39 +415,36 @@ static int note_sample(struct recording *recording, const struct recording_block
 		       uint64_t offset, struct statsfile_error *error)
 {
 	size_t count = recording->num_samples;
-	const struct recording_sample *last = count ? &recording->sample[count - 1] : NULL;
 
-	/* To all that a clock shows an interval can be added. */
+	/* An interval can be added to every time. */
 	if (block->monotonic_ns > INT64_MAX)
 		return fail(error, "the time of a sample is too large");
-	if (!last && block->type != RECORDING_KEY)
-		return fail(error, "the first sample is not complete");
-	if (last && block->monotonic_ns <= last->monotonic_ns)
+	if (count && block->monotonic_ns <= recording->sample[count - 1].monotonic_ns)
 		return fail(error, "a sample is older than the one before");
 	recording->sample = xgrow(recording->sample, count, sizeof(*recording->sample));
-	recording->sample[count] = (struct recording_sample) {
+	recording->sample[recording->num_samples++] = (struct recording_sample) {
 		.offset = offset,
 		.real_ns = block->real_ns,
 		.monotonic_ns = block->monotonic_ns,
-		.key = block->type == RECORDING_KEY ? count : recording->sample[count - 1].key,
 	};
-	recording->num_samples++;
 	return 0;
 }
 
 static int look_at_block(struct recording *recording, uint64_t offset,
 			 struct recording_block *block, struct statsfile_error *error)
 {
+	struct reader reader = {};
 	unsigned char *content;
 	int ret = read_content(recording, offset, block, &content, error);
 
 	if (ret)
 		return ret;
+	reader = (struct reader) { .at = content, .left = block->whole_size, };
 	if (block->type == RECORDING_HOST)
-		ret = parse_host(recording, block, content, error);
+		ret = parse_host(recording, &reader, error);
 	else if (block->type == RECORDING_SCHEMA)
-		ret = parse_schema(recording, block, content, error);
-	else if (block->type == RECORDING_KEY || block->type == RECORDING_SAMPLE)
+		ret = parse_schema(recording, &reader, error);
+	else if (block->type == RECORDING_SAMPLE)
 		ret = note_sample(recording, block, offset, error);
 	free(content);
 	return ret;
@@ -575,11 +485,11 @@ int recording_open(struct recording *recording, const struct recording_source *s
 		   struct statsfile_error *error)
 {
 	uint64_t offset = sizeof(struct recording_magic);
-	struct statsfile_error why = {};
 	struct recording_block block = {};
+	struct statsfile_error why = {};
 	int ret;
 
-	*recording = (struct recording) { .source = *source, .key_position = SIZE_MAX, };
+	*recording = (struct recording) { .source = *source, };
 	ret = check_magic(source, error);
 	if (ret)
 		return ret;
@@ -592,10 +502,9 @@ int recording_open(struct recording *recording, const struct recording_source *s
 		offset += sizeof(block) + block.size;
 	}
 	recording->position = recording->num_samples;
-	if (recording->host.version)
+	if (*recording->host.version)
 		return 0;
-	fail(error, "there is nothing of the host in it%s%s", ret ? ": " : "",
-	     recording->rest.text);
+	fail(error, "it says nothing about the host%s%s", ret ? ": " : "", recording->rest.text);
 	recording_close(recording);
 	return -EINVAL;
 }
@@ -605,12 +514,10 @@ void recording_close(struct recording *recording)
 	size_t i;
 
 	snapshot_free(&recording->now);
-	snapshot_free(&recording->key);
 	for (i = 0; i < recording->num_schemas; i++)
 		statsfile_schema_put(recording->schema[i]);
 	free(recording->schema);
 	free(recording->sample);
-	recording_host_free(&recording->host);
 }
 
 /* NULL for 0. */
@@ -618,24 +525,10 @@ static struct statsfile_schema *find_schema(const struct recording *recording,
 					    struct reader *reader, uint32_t number)
 {
 	if (number > recording->num_schemas)
-		set_wrong(reader, "a schema that there is not");
+		set_wrong(reader, "a schema that is not there");
 	if (!number || number > recording->num_schemas)
 		return NULL;
 	return statsfile_schema_get(recording->schema[number - 1]);
-}
-
-/* Those who look for one rely on their order. */
-static void check_threads(struct reader *reader, const struct proc_threads *threads)
-{
-	const struct proc_thread *thread;
-	pid_t last = 0;
-
-	for (thread = threads->thread; thread < threads->thread + threads->count; thread++) {
-		if (thread->tid <= last || thread->vcpu < -1 || thread->times.has_ready > 1 ||
-		    thread->times.num_threads != 1)
-			set_wrong(reader, "its threads make no sense");
-		last = thread->tid;
-	}
 }
 
 static void check_vm(struct reader *reader, const struct recorded_vm *vm)
@@ -644,9 +537,9 @@ static void check_vm(struct reader *reader, const struct recorded_vm *vm)
 
 	if (vm->pid <= 0)
 		set_wrong(reader, "a VM without a pid");
-	/* As a statistics file has it, where an id is no text with blanks. */
+	/* In a statistics file an id is not empty and has no blanks. */
 	if (vm->schema && (!*vm->id || strchr(vm->id, ' ')))
-		set_wrong(reader, "the id of a VM is none");
+		set_wrong(reader, "a VM without an id");
 	if (vm->num_vcpus && (!vm->schema || !vm->vcpu_schema))
 		set_wrong(reader, "vCPUs without statistics");
 	if (vm->num_vcpus > STATSFILE_MAX_VCPUS || vm->num_vcpus_counted > INT_MAX)
@@ -659,15 +552,15 @@ static void check_vm(struct reader *reader, const struct recorded_vm *vm)
 		if (vm->number[i] < 0 || (i && vm->number[i] <= vm->number[i - 1]))
 			set_wrong(reader, "the numbers of its vCPUs make no sense");
 	}
-	check_threads(reader, &vm->threads);
+	if (!proc_threads_are_valid(&vm->threads))
+		set_wrong(reader, "its threads make no sense");
 }
 
 static void read_vm(const struct recording *recording, struct reader *reader,
-		    const struct snapshot *key, struct recorded_vm *vm)
+		    struct recorded_vm *vm)
 {
-	const uint64_t *before = NULL;
 	struct packed_vm packed;
-	size_t i, num_values, num_before;
+	size_t num_values;
 
 	take(reader, &packed, sizeof(packed));
 	*vm = (struct recorded_vm) {
@@ -675,8 +568,6 @@ static void read_vm(const struct recording *recording, struct reader *reader,
 		.pid = packed.pid,
 		.ended = packed.ended,
 		.early_ns = packed.early_ns,
-		.name = TAKE_TEXT(packed.name),
-		.id = TAKE_TEXT(packed.id),
 		.schema = find_schema(recording, reader, packed.schema),
 		.vcpu_schema = find_schema(recording, reader, packed.vcpu_schema),
 		.num_vcpus = packed.num_vcpus,
@@ -684,30 +575,21 @@ static void read_vm(const struct recording *recording, struct reader *reader,
 		.threads.count = packed.num_threads,
 		.num_numbers = packed.num_numbers,
 	};
+	memcpy(vm->name, packed.name, sizeof(vm->name));
+	memcpy(vm->id, packed.id, sizeof(vm->id));
+	clean(vm->name, sizeof(vm->name));
+	clean(vm->id, sizeof(vm->id));
 	num_values = recorded_vm_num_values(vm);
 	vm->values = take_array(reader, &num_values, sizeof(*vm->values));
 	vm->threads.thread = take_array(reader, &vm->threads.count, sizeof(*vm->threads.thread));
 	vm->vcpu = take_array(reader, &vm->num_vcpus, sizeof(*vm->vcpu));
 	vm->number = take_array(reader, &vm->num_numbers, sizeof(*vm->number));
 	check_vm(reader, vm);
-	num_before = reader->wrong ? 0 : values_of_key(key, vm, &before);
-	for (i = 0; i < num_before; i++)
-		vm->values[i] += before[i];
 }
 
-/* As it was when the file was opened: it may be written anew meanwhile. */
-static bool is_same(const struct recording_sample *noted, const struct recording_block *block,
-		    bool is_key)
+static int read_sample(const struct recording *recording, const struct recording_sample *sample,
+		       struct snapshot *now, struct statsfile_error *error)
 {
-	return block->type == (is_key ? RECORDING_KEY : RECORDING_SAMPLE) &&
-	       block->real_ns == noted->real_ns && block->monotonic_ns == noted->monotonic_ns;
-}
-
-static int read_sample(const struct recording *recording, size_t position,
-		       const struct snapshot *key, struct snapshot *now,
-		       struct statsfile_error *error)
-{
-	const struct recording_sample *sample = &recording->sample[position];
 	struct recording_block block;
 	struct reader reader = {};
 	struct recorded_vm *vm;
@@ -718,7 +600,9 @@ static int read_sample(const struct recording *recording, size_t position,
 	ret = read_content(recording, sample->offset, &block, &content, error);
 	if (ret)
 		return ret == -EINVAL ? ret : fail(error, "it has changed: %s", strerror(-ret));
-	if (is_same(sample, &block, sample->key == position))
+	/* Another process may have written the file anew. */
+	if (block.type == RECORDING_SAMPLE && block.real_ns == sample->real_ns &&
+	    block.monotonic_ns == sample->monotonic_ns)
 		reader = (struct reader) { .at = content, .left = block.whole_size, };
 	else
 		set_wrong(&reader, "it has changed");
@@ -730,7 +614,7 @@ static int read_sample(const struct recording *recording, size_t position,
 	while (reader.left) {
 		now->vm = xgrow(now->vm, now->num_vms, sizeof(*now->vm));
 		vm = &now->vm[now->num_vms++];
-		read_vm(recording, &reader, key, vm);
+		read_vm(recording, &reader, vm);
 		if (vm->serial <= serial)
 			set_wrong(&reader, "VMs are not in order");
 		if (vm->early_ns > now->monotonic_ns)
@@ -744,50 +628,26 @@ static int read_sample(const struct recording *recording, size_t position,
 	return fail(error, "a sample: %s", reader.wrong);
 }
 
-static int read_key(struct recording *recording, size_t position, struct statsfile_error *error)
-{
-	static const struct snapshot none;
-	struct snapshot key;
-	int ret;
-
-	if (recording->key_position == position)
-		return 0;
-	ret = read_sample(recording, position, &none, &key, error);
-	if (ret)
-		return ret;
-	snapshot_free(&recording->key);
-	recording->key = key;
-	recording->key_position = position;
-	return 0;
-}
-
 static int go_to(struct recording *recording, size_t position, struct statsfile_error *error)
 {
-	static const struct snapshot none;
-	size_t key = recording->sample[position].key, failed = position;
+	const struct recording_sample *sample = &recording->sample[position];
 	struct snapshot now;
-	int ret = 0;
+	int ret;
 
 	if (recording->position == position)
 		return 0;
-	if (key != position) {
-		ret = read_key(recording, key, error);
-		failed = ret ? key : position;
-	}
-	if (!ret)
-		ret = read_sample(recording, position, key == position ? &none : &recording->key,
-				  &now, error);
+	ret = read_sample(recording, sample, &now, error);
 	if (!ret) {
 		snapshot_free(&recording->now);
 		recording->now = now;
 		recording->position = position;
 		return 0;
 	}
-	note_rest(recording, ret, recording->sample[failed].offset, error->text);
-	recording->num_samples = failed;
-	if (recording->position >= failed) {
+	note_rest(recording, ret, sample->offset, error->text);
+	recording->num_samples = position;
+	if (recording->position >= position) {
 		snapshot_free(&recording->now);
-		recording->position = failed;
+		recording->position = position;
 	}
 	return ret;
 }
@@ -797,7 +657,7 @@ int recording_seek(struct recording *recording, size_t position, struct statsfil
 	struct statsfile_error other;
 	int ret = go_to(recording, position, error);
 
-	/* To the last one that is left, if that can still be read. */
+	/* The last sample that can still be read. */
 	while (ret && recording->num_samples && recording->position == recording->num_samples)
 		go_to(recording, recording->num_samples - 1, &other);
 	return ret;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fills an inventory with the VMs of a recording, which are views of the values that were
- * recorded. With each step of the time these become those of the next sample.
+ * Fills an inventory with the VMs of a recording: views of the recorded values. Each step of the
+ * time replaces these by the values of the next sample.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +29,7 @@ static const struct snapshot *now(void)
 	return &replay.recording.now;
 }
 
-/*
- * Whether it can go on as that. A complete sample may say anything of a serial, and one
- * that has ended may be used again.
- */
+/* Whether it is the same VM: a sample may say anything of a serial. */
 static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 {
 	return vm->process->pid == recorded->pid && !vm->process->gone &&
@@ -41,7 +38,7 @@ static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 	       vm->num_vcpus <= recorded->num_vcpus;
 }
 
-/* In the place of its file descriptors, by which vCPUs and threads are matched. */
+/* Fills in file descriptors, by which vCPUs and threads are matched. */
 static void follow_numbers(struct process *process, const struct recorded_vm *recorded)
 {
 	struct proc_fd fd = {};
@@ -67,11 +64,8 @@ static void follow_vm(struct vm *vm, const struct recorded_vm *recorded)
 		return;
 	vm->values = xreallocarray(vm->values, count, sizeof(*vm->values));
 	memcpy(vm->values, recorded->values, count * sizeof(*vm->values));
-	if (statsfile_view(&vm->file, recorded->id, recorded->schema, recorded->vcpu_schema,
-			   vm->values, recorded->num_vcpus)) {
-		print_error("out of memory");
-		exit(STATUS_ERROR);
-	}
+	statsfile_view(&vm->file, vm->file.schema ? NULL : xasprintf("%s", recorded->id),
+		       recorded->schema, recorded->vcpu_schema, vm->values, recorded->num_vcpus);
 	while (vm->num_vcpus < recorded->num_vcpus)
 		vm_add_vcpu(vm, &none, recorded->vcpu[vm->num_vcpus]);
 }
@@ -100,8 +94,8 @@ static bool is_there(pid_t pid)
 }
 
 /*
- * Until the last of its VMs ends: nothing more is known of it. In the place of that may be a
- * new one by then, which has its name; else another process has the pid.
+ * A recording shows a process until its last VM ends. If a VM with its pid and name has come in
+ * the same sample, it is still the same process.
  */
 static bool still_runs(const struct inventory *inventory, const struct process *process)
 {
@@ -150,7 +144,7 @@ static void follow(struct inventory *inventory)
 	}
 }
 
-/* What was found is of another time. */
+/* What was found belongs to another time. */
 static void forget(struct inventory *inventory)
 {
 	size_t i;
@@ -164,7 +158,7 @@ static void forget(struct inventory *inventory)
 	inventory->ended = 0;
 }
 
-/* Without those following who have found VMs. */
+/* Leaves the inventory as it is. */
 static bool go_to(size_t position)
 {
 	struct statsfile_error error;
@@ -204,7 +198,7 @@ bool replay_jump(size_t position)
 	return jump(position);
 }
 
-/* Those who have found VMs have to find them anew. */
+/* Leaves the inventory behind: VMs have to be found anew. */
 static size_t find_sample(const struct choice *choice, size_t first, bool latest)
 {
 	const struct recording *recording = &replay.recording;
@@ -233,7 +227,7 @@ bool replay_may_have(const struct choice *choice)
 	return !replay.is_latest || has_chosen(choice);
 }
 
-/* Or to the last sample, if it turned out that the file cannot be read up to there. */
+/* To the last sample if the file cannot be read up to that one. */
 static bool go_back(size_t position)
 {
 	size_t count = replay.recording.num_samples;
@@ -264,7 +258,7 @@ bool replay_jump_to_latest(void)
 	replay.is_latest = true;
 	if (recording->host.pid && jump_to_last_of(recording->host.pid))
 		return true;
-	/* If it cannot be read another one is the last. */
+	/* If the last sample cannot be read, the one before is. */
 	while (recording->num_samples) {
 		if (jump(recording->num_samples - 1))
 			return true;
@@ -287,7 +281,7 @@ size_t replay_find(uint64_t monotonic_ns)
 	return first;
 }
 
-/* That clock may have been set meanwhile: it is not in order. */
+/* That clock may have been set meanwhile: samples are not sorted by it. */
 size_t replay_find_real(uint64_t real_ns)
 {
 	const struct recording *recording = &replay.recording;
@@ -303,10 +297,49 @@ const struct recording *replay_recording(void)
 	return replay.is_open ? &replay.recording : NULL;
 }
 
+/* Copies a pipe, so that it can be gone through more than once. Returns a file, or -1 and errno. */
+static int copy_pipe(int from)
+{
+	char buffer[65536];
+	ssize_t count;
+	bool is_first = true;
+	FILE *to = tmpfile();
+	int fd = -1;
+
+	while (to && ((count = read(from, buffer, sizeof(buffer))) > 0 ||
+		      (count < 0 && errno == EINTR))) {
+		if (count < 0)
+			continue;
+		if (fwrite(buffer, count, 1, to) != 1)
+			count = -1;
+		/* It may never end: what is no recording is not worth the room. */
+		if (count < 0 || (is_first && *buffer != RECORDING_MAGIC[0]))
+			break;
+		is_first = false;
+	}
+	if (to && count >= 0 && !fflush(to))
+		fd = fcntl(fileno(to), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (to)
+		fclose(to);
+	return fd;
+}
+
+static int open_source(const char *path)
+{
+	int copy, fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) :
+		       fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	struct stat info;
+
+	if (fd < 0 || (!fstat(fd, &info) && S_ISREG(info.st_mode)))
+		return fd;
+	copy = copy_pipe(fd);
+	close(fd);
+	return copy;
+}
+
 int replay_open(const char *path)
 {
-	/* What is a pipe can be said before anyone writes to it. */
-	struct recording_source source = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), };
+	struct recording_source source = { .fd = open_source(path), };
 	struct statsfile_error error;
 	struct stat info;
 
@@ -314,12 +347,7 @@ int replay_open(const char *path)
 		print_error("%s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) {
-		print_error("%s: is a pipe; a recording is replayed from a file", path);
-		close(source.fd);
-		return -1;
-	}
-	source.size = S_ISREG(info.st_mode) ? info.st_size : 0;
+	source.size = info.st_size;
 	if (recording_open(&replay.recording, &source, &error)) {
 		print_error("%s: %s", path, error.text);
 		close(source.fd);
@@ -393,7 +421,7 @@ static void take_vm(struct inventory *inventory, const struct recorded_vm *recor
 		inventory_blame(inventory, process, "the recording has no statistics of it");
 }
 
-/* A process is chosen for good, whatever it is called later. */
+/* A process stays chosen, whatever its name is later. */
 static bool is_wanted(const struct inventory *inventory, const struct process *process,
 		      const struct recorded_vm *recorded)
 {
@@ -423,7 +451,7 @@ static int look(struct inventory *inventory, struct process *process)
 	return process && process->gone ? -ESRCH : 0;
 }
 
-/* Waits for it, if it comes later: who names it does not know when it was there. */
+/* Goes on to the sample in which it comes: a user does not know when it was there. */
 static struct process *find(struct inventory *inventory, pid_t pid)
 {
 	while (!is_there(pid) && replay_step())
@@ -434,47 +462,23 @@ static struct process *find(struct inventory *inventory, pid_t pid)
 	return NULL;
 }
 
-/* In any sample: who looked for something else has gone through them, too. */
-static bool has_name(const struct inventory *inventory, const char *name)
-{
-	const struct choice choice = { .name = { name, }, .num_names = 1, };
-	size_t position = replay.recording.position;
-	size_t found = find_sample(&choice, 0, false);
-
-	(void)inventory;
-	return go_back(position) && found != SIZE_MAX;
-}
-
-/* They are seen with each step. */
-static bool see_events(struct inventory *inventory, const struct process *only)
-{
-	(void)inventory;
-	(void)only;
-	return false;
-}
-
-static void update(struct inventory *inventory, struct vm *vm)
-{
-	(void)inventory;
-	(void)vm;
-}
-
 static bool see_end(const struct inventory *inventory, struct vm *vm)
 {
 	(void)inventory;
 	return vm->dead;
 }
 
-/* They are those of the only VM of the process. */
+/* The threads of the process' only VM. */
 static int read_threads(const struct inventory *inventory, const struct process *process,
 			struct proc_threads *threads)
 {
 	const struct recorded_vm *recorded;
-	size_t i;
+	size_t i, k;
 
 	(void)inventory;
 	*threads = (struct proc_threads) {};
-	for (recorded = now()->vm; recorded < now()->vm + now()->num_vms; recorded++) {
+	for (k = 0; k < now()->num_vms; k++) {
+		recorded = &now()->vm[k];
 		if (recorded->pid != process->pid || recorded->ended)
 			continue;
 		for (i = 0; i < recorded->threads.count; i++)
@@ -487,9 +491,6 @@ static const struct source recording_source = {
 	.where = "recording",
 	.look = look,
 	.find = find,
-	.has_name = has_name,
-	.see_events = see_events,
-	.update = update,
 	.see_end = see_end,
 	.read_threads = read_threads,
 };
@@ -522,7 +523,7 @@ static bool is_next_nearer(uint64_t end_ns)
 	size_t next = recording->position + 1;
 	uint64_t now_ns = recording->now.monotonic_ns;
 
-	/* Both are less than 2^63 apart, and what comes before the end is negative. */
+	/* Both differ by less than 2^63, and a time before the end is negative. */
 	return next < recording->num_samples && now_ns < end_ns &&
 	       (int64_t)(recording->sample[next].monotonic_ns - end_ns) <=
 	       (int64_t)(end_ns - now_ns);

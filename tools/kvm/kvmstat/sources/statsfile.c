@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parser of a KVM statistics file. Sizes and offsets are 32 bits wide in the file
- * and are added up in 64 bits, so no sum can wrap before it is checked; the one
- * offset of 64 bits is checked before it is added to.
+ * Parser of a KVM statistics file. Sizes and offsets in the file have 32 bits and are added up in
+ * 64 bits: no sum can wrap before it is checked. The one offset of 64 bits is checked first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 /* Every page size is a multiple of it. */
 #define SMALLEST_PAGE 4096
 
-/* With two loads a value could be seen half changed: then nothing is mapped. */
+/* Two loads could see a value half changed: then map nothing. */
 #if __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 #define HAS_LOAD true
 #define load_value(value) __atomic_load_n(value, __ATOMIC_RELAXED)
@@ -48,15 +47,6 @@ static int fail(struct statsfile_error *error, int ret, const char *format, ...)
 	return ret;
 }
 
-static int read_memory(const struct statsfile_source *source,
-		       const struct block *block, void *to)
-{
-	if (block->start > source->size || block->size > source->size - block->start)
-		return -ENODATA;
-	memcpy(to, (const char *)source->memory + block->start, block->size);
-	return 0;
-}
-
 int pread_all(int fd, uint64_t offset, void *to, size_t size)
 {
 	size_t done = 0;
@@ -74,7 +64,7 @@ int pread_all(int fd, uint64_t offset, void *to, size_t size)
 	return 0;
 }
 
-/* All of the block or an error. */
+/* Reads all of the block. */
 static int read_block(const struct statsfile_source *source, const struct block *block,
 		      void *to, struct statsfile_error *error)
 {
@@ -82,10 +72,14 @@ static int read_block(const struct statsfile_source *source, const struct block 
 
 	if (!block->size)
 		return 0;
-	if (source->fd < 0)
-		ret = read_memory(source, block, to);
-	else
+	if (source->fd >= 0) {
 		ret = pread_all(source->fd, block->start, to, block->size);
+	} else if (block->start > source->size || block->size > source->size - block->start) {
+		ret = -ENODATA;
+	} else {
+		memcpy(to, (const char *)source->memory + block->start, block->size);
+		ret = 0;
+	}
 	if (ret == -ENODATA)
 		return fail(error, -EINVAL, "the file ends inside of the %s (%llu bytes at %llu)",
 			    block->name, (unsigned long long)block->size,
@@ -95,25 +89,7 @@ static int read_block(const struct statsfile_source *source, const struct block 
 	return 0;
 }
 
-static int check_aligned(const struct block *block, struct statsfile_error *error)
-{
-	if (block->start % VALUE_SIZE)
-		return fail(error, -EINVAL, "the %s is at %llu, not a multiple of 8",
-			    block->name, (unsigned long long)block->start);
-	return 0;
-}
-
-static int check_apart(const struct block *a, const struct block *b,
-		       struct statsfile_error *error)
-{
-	if (!a->size || !b->size)
-		return 0;
-	if (a->start < b->start + b->size && b->start < a->start + a->size)
-		return fail(error, -EINVAL, "the %s and the %s overlap", a->name, b->name);
-	return 0;
-}
-
-/* A name goes to a terminal: it must not be able to do more there than to be read. */
+/* A name goes to a terminal: it must not be able to control it. */
 static bool valid_name(const char *name, size_t size)
 {
 	size_t length = strnlen(name, size);
@@ -198,14 +174,14 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	return 0;
 }
 
-/* Whether its values are found by an index: the one value of all others says something. */
+/* Whether names belong to indexes; otherwise they belong to what the one value says. */
 static bool is_indexed(const struct statsfile_desc *desc)
 {
 	return desc->size > 1 || statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
 	       statsfile_type(desc) == KVM_STATS_TYPE_LOG_HIST;
 }
 
-/* Makes @to what stands at @raw, and *@of the statistic of which it is. */
+/* Parses @raw, and returns its statistic in *@of. */
 static int parse_value_name(struct statsfile_schema *schema, const char *raw,
 			    struct statsfile_value_name *to, struct statsfile_desc **of,
 			    struct statsfile_error *error)
@@ -231,7 +207,7 @@ static int parse_value_name(struct statsfile_schema *schema, const char *raw,
 	return 0;
 }
 
-/* Whether the last one of the statistic is behind all others and none of them. */
+/* The last name has to be new, and its value behind all others. */
 static int check_last_value_name(const struct statsfile_desc *desc, struct statsfile_error *error)
 {
 	const struct statsfile_value_name *last = &desc->value_names[desc->num_value_names - 1];
@@ -289,22 +265,22 @@ const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t val
 	return NULL;
 }
 
-static struct statsfile_schema *schema_alloc(unsigned int num_desc, uint32_t name_size,
-					     uint32_t num_value_names, size_t raw_size)
+static struct statsfile_schema *schema_alloc(const struct statsfile_shape *shape, size_t raw_size)
 {
 	struct statsfile_schema *schema = calloc(1, sizeof(*schema));
 
 	if (!schema)
 		return NULL;
 	schema->references = 1;
-	schema->num_desc = num_desc;
-	schema->name_size = name_size;
-	schema->num_value_names = num_value_names;
+	schema->num_desc = shape->num_desc;
+	schema->name_size = shape->name_size;
+	schema->num_value_names = shape->num_value_names;
+	schema->value_name_size = shape->value_name_size;
 	schema->raw_size = raw_size;
 	/* One more of each: malloc(0) may be NULL. */
 	schema->raw = malloc(raw_size + 1);
-	schema->desc = calloc(num_desc + 1, sizeof(*schema->desc));
-	schema->value_name = calloc(num_value_names + 1, sizeof(*schema->value_name));
+	schema->desc = calloc(shape->num_desc + 1, sizeof(*schema->desc));
+	schema->value_name = calloc(shape->num_value_names + 1, sizeof(*schema->value_name));
 	if (!schema->raw || !schema->desc || !schema->value_name) {
 		statsfile_schema_put(schema);
 		return NULL;
@@ -335,28 +311,25 @@ static struct statsfile_schema *find_known(const struct statsfile_known *known,
 struct description {
 	struct block *desc;
 	struct block *value_name;	/* in memory they stand behind the descriptors */
-	uint32_t name_size;
-	uint32_t num_desc;
+	struct statsfile_shape shape;
 	uint32_t desc_offset;
-	uint32_t num_value_names;
-	uint32_t value_name_size;
 	uint32_t value_name_offset;
 };
 
 static int check_value_names(const struct description *description,
 			     struct statsfile_error *error)
 {
-	uint32_t size = sizeof(struct kvm_stats_value_name) + description->name_size;
+	uint32_t size = sizeof(struct kvm_stats_value_name) + description->shape.name_size;
 
-	if (!description->num_value_names)
+	if (!description->shape.num_value_names)
 		return 0;
-	if (description->num_value_names > STATSFILE_MAX_VALUE_NAMES)
+	if (description->shape.num_value_names > STATSFILE_MAX_VALUE_NAMES)
 		return fail(error, -EINVAL, "%u names of values, %u are possible",
-			    description->num_value_names, STATSFILE_MAX_VALUE_NAMES);
-	if (description->value_name_size < size ||
-	    description->value_name_size > 2 * STATSFILE_MAX_NAME)
+			    description->shape.num_value_names, STATSFILE_MAX_VALUE_NAMES);
+	if (description->shape.value_name_size < size ||
+	    description->shape.value_name_size > 2 * STATSFILE_MAX_NAME)
 		return fail(error, -EINVAL, "names of values of %u bytes, %u to %u are possible",
-			    description->value_name_size, size, 2 * STATSFILE_MAX_NAME);
+			    description->shape.value_name_size, size, 2 * STATSFILE_MAX_NAME);
 	return 0;
 }
 
@@ -366,15 +339,15 @@ static void place_blocks(const struct description *description)
 	*description->desc = (struct block) {
 		.name = description->desc->name,
 		.start = description->desc_offset,
-		.size = description->num_desc *
-			(uint64_t)(sizeof(struct kvm_stats_desc) + description->name_size),
+		.size = description->shape.num_desc *
+			(uint64_t)(sizeof(struct kvm_stats_desc) + description->shape.name_size),
 	};
-	if (description->num_value_names)
+	if (description->shape.num_value_names)
 		*description->value_name = (struct block) {
 			.name = description->value_name->name,
 			.start = description->value_name_offset,
-			.size = description->num_value_names *
-				(uint64_t)description->value_name_size,
+			.size = description->shape.num_value_names *
+				(uint64_t)description->shape.value_name_size,
 		};
 }
 
@@ -391,7 +364,7 @@ static int parse_schema(struct statsfile_schema *schema, const struct descriptio
 	}
 	schema->since = statsfile_find(schema, "state_since_ns");
 	return parse_value_names(schema, (const char *)schema->raw + description->desc->size,
-				 description->value_name_size, error);
+				 description->shape.value_name_size, error);
 }
 
 /* *@to is to be discarded by the caller on failure, too. */
@@ -407,8 +380,7 @@ static int read_schema(const struct statsfile_source *source,
 	if (ret)
 		return ret;
 	place_blocks(description);
-	schema = schema_alloc(description->num_desc, description->name_size,
-			      description->num_value_names,
+	schema = schema_alloc(&description->shape,
 			      description->desc->size + description->value_name->size);
 	if (!schema)
 		return fail(error, -ENOMEM, "out of memory");
@@ -428,7 +400,34 @@ static int read_schema(const struct statsfile_source *source,
 	return parse_schema(schema, description, error);
 }
 
-/* Fields that the block does not have all of, and those that are of use with them only. */
+int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsfile_shape *shape,
+			   const void *raw, size_t size, struct statsfile_error *error)
+{
+	const struct kvm_stats_header header = {
+		.name_size = shape->name_size, .num_desc = shape->num_desc,
+	};
+	const struct statsfile_source source = { .fd = -1, .memory = raw, .size = size, };
+	struct block desc = { .name = "descriptor block", };
+	struct block value_name = { .name = "block of value names", };
+	struct description description = {
+		.desc = &desc,
+		.value_name = &value_name,
+		.shape = *shape,
+	};
+	int ret = check_header(&header, error);
+
+	*schema = NULL;
+	if (ret)
+		return ret;
+	description.value_name_offset = shape->num_desc *
+					(sizeof(struct kvm_stats_desc) + shape->name_size);
+	ret = read_schema(&source, &description, NULL, schema, error);
+	if (ret && *schema)
+		statsfile_schema_put(*schema);
+	return ret;
+}
+
+/* Clears fields that the block does not have in whole, and fields that need those. */
 static void forget_missing(struct kvm_stats_ext *ext)
 {
 	if (ext->size < offsetof(struct kvm_stats_ext, value_name_offset))
@@ -480,7 +479,7 @@ static int check_pages(const struct kvm_stats_header *header, const struct kvm_s
 	return check_paged("distance of the vCPU windows", ext->vcpu_stride, page, error);
 }
 
-/* What has to hold before the sizes of the vCPU blocks can be computed. */
+/* Before the sizes of the vCPU blocks can be computed. */
 static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_error *error)
 {
 	if (ext->vcpu_max > STATSFILE_MAX_VCPUS)
@@ -510,7 +509,7 @@ enum {
 	NUM_BLOCKS,
 };
 
-/* What was read of the file, all in one place while it is checked. */
+/* What was read of the file, while it is checked. */
 struct layout {
 	struct kvm_stats_header header;
 	struct kvm_stats_ext ext;
@@ -518,8 +517,8 @@ struct layout {
 };
 
 /*
- * As far as it goes: fields beyond its end are zero. Another kernel may give the flag another
- * meaning: without the magic number there is no block.
+ * Fields beyond the block's end are zero. Another kernel may give the flag another meaning:
+ * without the magic number there is no block.
  */
 static int read_ext(const struct statsfile_source *source, struct layout *layout,
 		    struct statsfile_error *error)
@@ -554,15 +553,19 @@ static int read_ext(const struct statsfile_source *source, struct layout *layout
 
 static int check_blocks(const struct block *blocks, struct statsfile_error *error)
 {
-	int ret, i, j;
+	const struct block *a, *b;
 
 	/* The last one is not in the file but at the start of each window. */
-	for (i = 0; i < VCPU_DATA; i++) {
-		ret = check_aligned(&blocks[i], error);
-		for (j = 0; !ret && j < i; j++)
-			ret = check_apart(&blocks[i], &blocks[j], error);
-		if (ret)
-			return ret;
+	for (a = blocks; a < blocks + VCPU_DATA; a++) {
+		if (a->start % VALUE_SIZE)
+			return fail(error, -EINVAL, "the %s is at %llu, not a multiple of 8",
+				    a->name, (unsigned long long)a->start);
+		for (b = blocks; b < a; b++) {
+			if (a->size && b->size && a->start < b->start + b->size &&
+			    b->start < a->start + a->size)
+				return fail(error, -EINVAL, "the %s and the %s overlap", a->name,
+					    b->name);
+		}
 	}
 	return 0;
 }
@@ -576,11 +579,13 @@ static int parse_vcpus(struct statsfile *file, struct layout *layout,
 	const struct description description = {
 		.desc = &block[VCPU_DESCRIPTORS],
 		.value_name = &block[VCPU_VALUE_NAMES],
-		.name_size = layout->header.name_size,
-		.num_desc = ext->vcpu_num_desc,
+		.shape = {
+			.name_size = layout->header.name_size,
+			.num_desc = ext->vcpu_num_desc,
+			.num_value_names = ext->vcpu_value_name_num,
+			.value_name_size = ext->value_name_size,
+		},
 		.desc_offset = ext->vcpu_desc_offset,
-		.num_value_names = ext->vcpu_value_name_num,
-		.value_name_size = ext->value_name_size,
 		.value_name_offset = ext->vcpu_value_name_offset,
 	};
 	int ret;
@@ -609,53 +614,13 @@ static int parse_vcpus(struct statsfile *file, struct layout *layout,
 	return find_online_vcpus(file, error);
 }
 
-/* What the extension block says besides the names of the file's own values. */
-static int parse_ext(struct statsfile *file, struct layout *layout,
-		     const struct statsfile_known *known, struct statsfile_error *error)
-{
-	struct block *block = layout->block;
-	int ret;
-
-	if (!has_data_size(&layout->ext))
-		return 0;
-	ret = check_data_size(&block[DATA], layout->ext.data_size, file->schema, error);
-	if (ret)
-		return ret;
-	block[DATA].size = layout->ext.data_size;
-	if (layout->ext.vcpu_max)
-		ret = parse_vcpus(file, layout, known, error);
-	if (ret)
-		return ret;
-	return check_pages(&layout->header, &layout->ext, SMALLEST_PAGE, error);
-}
-
-static int parse_own(struct statsfile *file, struct layout *layout,
-		     const struct statsfile_known *known, struct statsfile_error *error)
-{
-	const struct description description = {
-		.desc = &layout->block[DESCRIPTORS],
-		.value_name = &layout->block[VALUE_NAMES],
-		.name_size = layout->header.name_size,
-		.num_desc = layout->header.num_desc,
-		.desc_offset = layout->header.desc_offset,
-		.num_value_names = layout->ext.value_name_num,
-		.value_name_size = layout->ext.value_name_size,
-		.value_name_offset = layout->ext.value_name_offset,
-	};
-	int ret;
-
-	ret = read_schema(&file->source, &description, known, &file->schema, error);
-	if (ret)
-		return ret;
-	layout->block[DATA].size = file->schema->num_values * VALUE_SIZE;
-	return 0;
-}
-
 static int parse(struct statsfile *file, struct layout *layout,
 		 const struct statsfile_known *known, struct statsfile_error *error)
 {
 	struct kvm_stats_header *header = &layout->header;
+	struct kvm_stats_ext *ext = &layout->ext;
 	struct block *block = layout->block;
+	struct description own;
 	int ret;
 
 	ret = read_block(&file->source, &block[HEADER], header, error);
@@ -672,13 +637,33 @@ static int parse(struct statsfile *file, struct layout *layout,
 	ret = read_id(file, &block[ID], error);
 	if (!ret && header->flags & KVM_STATS_HEADER_EXT)
 		ret = read_ext(&file->source, layout, error);
-	if (!ret)
-		ret = parse_own(file, layout, known, error);
-	if (!ret)
-		ret = parse_ext(file, layout, known, error);
 	if (ret)
 		return ret;
-	return check_blocks(block, error);
+	own = (struct description) {
+		.desc = &block[DESCRIPTORS],
+		.value_name = &block[VALUE_NAMES],
+		.shape = {
+			.name_size = header->name_size,
+			.num_desc = header->num_desc,
+			.num_value_names = ext->value_name_num,
+			.value_name_size = ext->value_name_size,
+		},
+		.desc_offset = header->desc_offset,
+		.value_name_offset = ext->value_name_offset,
+	};
+	ret = read_schema(&file->source, &own, known, &file->schema, error);
+	if (ret)
+		return ret;
+	block[DATA].size = file->schema->num_values * VALUE_SIZE;
+	if (has_data_size(ext)) {
+		ret = check_data_size(&block[DATA], ext->data_size, file->schema, error);
+		block[DATA].size = ext->data_size;
+		if (!ret && ext->vcpu_max)
+			ret = parse_vcpus(file, layout, known, error);
+		if (!ret)
+			ret = check_pages(header, ext, SMALLEST_PAGE, error);
+	}
+	return ret ?: check_blocks(block, error);
 }
 
 bool statsfile_may_be_kvms(int fd)
@@ -689,7 +674,7 @@ bool statsfile_may_be_kvms(int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-/* A file that someone truncates raises SIGBUS where it is mapped. KVM's own cannot be. */
+/* Reading a mapping of a truncated file raises SIGBUS. KVM's files cannot be truncated. */
 static bool is_safe_to_map(const struct statsfile_source *source)
 {
 	if (source->fd < 0 || !HAS_LOAD)
@@ -699,7 +684,7 @@ static bool is_safe_to_map(const struct statsfile_source *source)
 	return source->access == STATSFILE_MMAP;
 }
 
-/* NULL if that is refused, for whatever reason. */
+/* NULL if the kernel refuses it. */
 static const void *map_block(int fd, const struct block *block)
 {
 	void *start;
@@ -708,12 +693,6 @@ static const void *map_block(int fd, const struct block *block)
 		return NULL;
 	start = mmap(NULL, block->size, PROT_READ, MAP_SHARED, fd, block->start);
 	return start == MAP_FAILED ? NULL : start;
-}
-
-static void unmap(const void *start, size_t size)
-{
-	if (start)
-		munmap((void *)start, size);
 }
 
 static size_t data_size(const struct statsfile *file)
@@ -726,7 +705,7 @@ static size_t windows_size(const struct statsfile *file)
 	return (size_t)file->vcpu_max * file->vcpu_stride;
 }
 
-/* Nothing is touched yet: not all of it need be there. */
+/* Touches nothing: not all of it need be there. */
 static int map(struct statsfile *file, const struct layout *layout, struct statsfile_error *error)
 {
 	struct block data = { .start = file->data_offset, .size = data_size(file), };
@@ -746,10 +725,10 @@ static int map(struct statsfile *file, const struct layout *layout, struct stats
 static void discard(struct statsfile *file)
 {
 	free(file->id);
-	if (file->schema && !file->is_view) {
-		unmap(file->data, data_size(file));
-		unmap(file->windows, windows_size(file));
-	}
+	if (file->data && !file->is_view)
+		munmap((void *)file->data, data_size(file));
+	if (file->windows && !file->is_view)
+		munmap((void *)file->windows, windows_size(file));
 	if (file->schema)
 		statsfile_schema_put(file->schema);
 	if (file->vcpu_schema)
@@ -906,15 +885,12 @@ int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32
 	return read_block(&file->source, &block, ids, error);
 }
 
-int statsfile_view(struct statsfile *file, const char *id, struct statsfile_schema *schema,
-		   struct statsfile_schema *vcpu_schema, const uint64_t *values,
-		   uint32_t num_vcpus)
+void statsfile_view(struct statsfile *file, char *id, struct statsfile_schema *schema,
+		    struct statsfile_schema *vcpu_schema, const uint64_t *values,
+		    uint32_t num_vcpus)
 {
 	if (!file->schema) {
-		*file = (struct statsfile) { .source.fd = -1, .is_view = true, };
-		file->id = strdup(id);
-		if (!file->id)
-			return -ENOMEM;
+		*file = (struct statsfile) { .source.fd = -1, .is_view = true, .id = id, };
 		file->schema = statsfile_schema_get(schema);
 	}
 	if (!file->vcpu_schema && vcpu_schema) {
@@ -924,7 +900,6 @@ int statsfile_view(struct statsfile *file, const char *id, struct statsfile_sche
 	file->data = values;
 	file->vcpu_max = num_vcpus;
 	file->windows = num_vcpus ? (const char *)(values + schema->num_values) : NULL;
-	return 0;
 }
 
 void statsfile_close(struct statsfile *file)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parser of a KVM statistics file (the format is in linux/kvm_stats.h), a small
- * library: it prints nothing, ends nothing and believes nothing. Whatever the
- * file holds, a call succeeds with a description that is safe to use, or fails
- * with one line that says what is wrong.
- *
- * Read the file from a file descriptor or from memory:
+ * Parser of a KVM statistics file (the format is in linux/kvm_stats.h): a small library that
+ * prints nothing, ends nothing and believes nothing. Whatever the file holds, a call succeeds with
+ * a description that is safe to use, or fails with one line that says what is wrong.
  *
  *	struct statsfile_source source = { .fd = fd };
  *	struct statsfile_error error;
@@ -22,26 +19,22 @@
  *		       values[file.schema->desc[i].first]);
  *	statsfile_close(&file);
  *
- * Values are loaded from a mapping of the file, without a system call, where the
- * kernel allows that (KVM_STATS_HEADER_EXT), and read by pread() elsewhere. A VM's
- * mapping has the values of its vCPUs, too:
+ * Values are loaded from a mapping, without a system call, if the kernel allows that
+ * (KVM_STATS_HEADER_EXT), otherwise by pread(). A VM's mapping also has its vCPUs' values:
  *
  *	for (i = 0; i < statsfile_online_vcpus(&file); i++)
  *		statsfile_read_vcpu(&file, i, vcpu_values, &error);
  *
- * Refused: blocks that overlap, are not aligned to 8 bytes or go past the end of
- * the file, names and ids that are empty, not terminated or not printable,
- * linear histograms without a bucket size, names of values that are not there, of
- * two values or not in order, sizes beyond STATSFILE_MAX_*, data blocks smaller
- * than what they are described to hold, what is to be mapped and does not begin
- * with a page, windows of vCPUs without online_vcpus, which says how many of them
- * exist.
+ * Refused: blocks that overlap, are not aligned to 8 bytes or end behind the file; names and ids
+ * that are empty, not terminated or not printable; linear histograms without a bucket size; names
+ * of values that are not there, repeated or not in order; sizes beyond STATSFILE_MAX_*; data
+ * blocks that are too small; mapped blocks that do not begin with a page; vCPU windows without
+ * online_vcpus.
  *
- * Ignored, so that newer kernels can add to the format: header flags, fields of
- * the extension block, descriptor flags beyond type, unit and base, gaps between
- * blocks and what stands there. Fields that the extension block is too short for
- * are not there. A type, unit or base that is not known yet is kept as it is;
- * callers treat it as a plain number.
+ * Ignored, so that newer kernels can add to the format: header flags, fields of the extension
+ * block, descriptor flags beyond type, unit and base, gaps between blocks. Fields behind the end
+ * of the extension block are missing. An unknown type, unit or base is kept; callers treat it as a
+ * plain number.
  */
 #ifndef KVMSTAT_STATSFILE_H
 #define KVMSTAT_STATSFILE_H
@@ -51,12 +44,12 @@
 #include <stdint.h>
 
 /*
- * The extensions, and by them the system's <linux/kvm.h>, of Linux 5.19 or later. By
- * path, because with -I the kernel's unprocessed linux/types.h would win.
+ * Includes the system's <linux/kvm.h>, of Linux 5.19 or later. By path: with -I the kernel's
+ * unprocessed linux/types.h would win.
  */
 #include "../../../../include/uapi/linux/kvm_stats.h"
 
-/* Far more than any kernel has, and little enough to allocate without fear. */
+/* Far more than a kernel has, and little enough to allocate. */
 #define STATSFILE_MAX_NAME 1024
 #define STATSFILE_MAX_DESC 16384
 #define STATSFILE_MAX_DATA (16u << 20)
@@ -68,12 +61,11 @@ struct statsfile_error {
 };
 
 /**
- * enum statsfile_access - how values are had
- * @STATSFILE_AUTO: from a mapping if the file is KVM's own and can be mapped, or
- *	else by pread()
+ * enum statsfile_access - how values are read
+ * @STATSFILE_AUTO: from a mapping if the file is KVM's and can be mapped, otherwise by pread()
  * @STATSFILE_PREAD: by pread()
- * @STATSFILE_MMAP: as @STATSFILE_AUTO, but of every file that can be mapped: for
- *	callers that know that nobody truncates it, which would raise SIGBUS here
+ * @STATSFILE_MMAP: from a mapping of any file that can be mapped. If somebody truncates the file,
+ *	reading raises SIGBUS
  */
 enum statsfile_access {
 	STATSFILE_AUTO,
@@ -84,8 +76,8 @@ enum statsfile_access {
 /**
  * struct statsfile_source - where a statistics file is read from
  * @fd: file descriptor, or -1 for memory
- * @access: how, if it is a file descriptor
- * @memory: the file's content if @fd is -1, used by the later reads too
+ * @access: of a file descriptor
+ * @memory: the file's content if @fd is -1, also used by later reads
  * @size: bytes of @memory
  */
 struct statsfile_source {
@@ -96,9 +88,9 @@ struct statsfile_source {
 };
 
 /**
- * struct statsfile_value_name - what one of a statistic's values is called
- * @value: its index, below the statistic's size; of a scalar what it says
- * @name: printable, never empty, unique within the statistic
+ * struct statsfile_value_name - the name of a value
+ * @value: its index, below the statistic's size; of a scalar the value itself
+ * @name: printable, not empty, unique within the statistic
  */
 struct statsfile_value_name {
 	uint32_t value;
@@ -107,14 +99,14 @@ struct statsfile_value_name {
 
 /**
  * struct statsfile_desc - one statistic
- * @name: printable, never empty
+ * @name: printable, not empty
  * @flags: as in the file, see statsfile_type(), _unit() and _base()
  * @exponent: of the scale
- * @size: number of values, at least 1: more of an array, or the buckets of a histogram
+ * @size: number of values, at least 1: of an array or a histogram
  * @first: index of the first value; first + size <= num_values of the schema
  * @bucket_size: width of a linear histogram's buckets, not 0 there
  * @num_value_names: number of values that have a name
- * @value_names: their names, in the order of the values
+ * @value_names: sorted by value
  */
 struct statsfile_desc {
 	const char *name;
@@ -128,15 +120,13 @@ struct statsfile_desc {
 };
 
 /**
- * struct statsfile_schema - what a file describes
+ * struct statsfile_schema - what a file describes; shared and counted, as all vCPUs have the same
  * @num_desc: number of statistics
  * @num_values: number of values in the data block
- * @num_value_names: number of values that have a name, of all statistics
+ * @num_value_names: of all statistics
  * @desc: the statistics, in the file's order
- * @since: of them state_since_ns, or NULL: see vm_read_vcpu()
- *
- * All vCPUs have the same one, so it is shared and counted: thousands of files
- * cost one.
+ * @since: state_since_ns, or NULL: see vm_read_vcpu()
+ * @raw: descriptors and value names as they stand in the file, see statsfile_schema_parse()
  */
 struct statsfile_schema {
 	unsigned int num_desc;
@@ -144,19 +134,24 @@ struct statsfile_schema {
 	unsigned int num_value_names;
 	struct statsfile_desc *desc;
 	const struct statsfile_desc *since;
+	uint32_t name_size;
+	uint32_t value_name_size;
+	size_t raw_size;
+	void *raw;
 	/* private */
 	unsigned int references;
 	struct statsfile_value_name *value_name;
-	uint32_t name_size;
-	size_t raw_size;
-	void *raw;
 };
 
-/**
- * struct statsfile_known - schemas that a file probably has and then shares
- * @vm: what VMs have, or NULL
- * @vcpu: what vCPUs have, or NULL
- */
+/* What it takes to parse descriptors and value names: numbers, and sizes in bytes. */
+struct statsfile_shape {
+	uint32_t name_size;
+	uint32_t num_desc;
+	uint32_t num_value_names;
+	uint32_t value_name_size;
+};
+
+/* Schemas that a file probably has and then shares; or NULL. */
 struct statsfile_known {
 	struct statsfile_schema *vm;
 	struct statsfile_schema *vcpu;
@@ -165,9 +160,9 @@ struct statsfile_known {
 /**
  * struct statsfile - an open statistics file
  * @source: where it is read from
- * @id: printable, never empty
+ * @id: printable, not empty
  * @schema: what it describes
- * @vcpu_schema: what it describes of vCPUs, NULL if nothing
+ * @vcpu_schema: what it describes of vCPUs, or NULL
  * @vcpu_max: how many vCPUs it can show, 0 without @vcpu_schema
  */
 struct statsfile {
@@ -181,18 +176,15 @@ struct statsfile {
 	uint32_t vcpu_id_offset;
 	uint32_t vcpu_stride;
 	uint32_t online_vcpus;		/* index of the value */
-	bool is_view;			/* of memory, which is not mapped */
+	bool is_view;			/* of memory, not mapped */
 	const uint64_t *data;		/* mapped, or NULL */
 	const char *windows;		/* mapped, or NULL; not without data */
 };
 
-/**
- * statsfile_may_be_kvms() - whether KVM may have made a file
- * @fd: any file descriptor
- *
- * Nobody truncates such a file, and to read it does nothing else. It has no type, as
- * nothing has that is found by a path, and is for reading only: a device that VFIO
- * gives to a guest has no type either, but can be written to.
+/*
+ * Whether KVM may have made the file: it has no type, as no file has that is found by a path, and
+ * is read-only. Such files cannot be truncated, and reading has no effect. (The devices that VFIO
+ * gives to guests have no type either, but can be written.)
  */
 bool statsfile_may_be_kvms(int fd);
 
@@ -214,19 +206,19 @@ int statsfile_open(struct statsfile *file, const struct statsfile_source *source
  * @values: room for file->schema->num_values
  * @error: filled in on failure
  *
- * No system call if the file is mapped, and then no failure; otherwise one. Works
- * after the VM is gone: the last values stay.
+ * A mapped file is read without a system call, and never fails. The final values stay readable
+ * after the VM is gone.
  *
  * Return: as statsfile_open().
  */
 int statsfile_read(const struct statsfile *file, uint64_t *values,
 		   struct statsfile_error *error);
 
-/* The same of @count values from the @first one on, which have to be there. */
+/* Reads @count values from the @first one on, which have to be there. */
 int statsfile_read_some(const struct statsfile *file, unsigned int first, unsigned int count,
 			uint64_t *values, struct statsfile_error *error);
 
-/* Whether it is mapped, and whether its vCPUs are, too. */
+/* Whether the file is mapped, and whether its vCPUs are. */
 static inline bool statsfile_is_mapped(const struct statsfile *file)
 {
 	return file->data;
@@ -237,90 +229,66 @@ static inline bool statsfile_has_windows(const struct statsfile *file)
 	return file->windows;
 }
 
-/*
- * How many vCPUs can be read here, those that exist: never fewer than before. 0 of
- * a file without windows. No system call.
- */
+/* How many vCPUs can be read: never fewer than before. 0 without windows. No system call. */
 uint32_t statsfile_online_vcpus(const struct statsfile *file);
 
 /**
- * statsfile_read_vcpu() - read all values of a vCPU
+ * statsfile_read_vcpu() - read all values of a vCPU, without a system call
  * @file: the file of its VM
  * @index: in the order in which the vCPUs were created
  * @values: room for file->vcpu_schema->num_values
  * @error: filled in on failure
- *
- * No system call.
  *
  * Return: 0, or -EINVAL if @index is not below statsfile_online_vcpus().
  */
 int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
 			struct statsfile_error *error);
 
-/* The same of @count values from the @first one on, which have to be there. */
+/* Reads @count values from the @first one on, which have to be there. */
 int statsfile_read_some_of_vcpu(const struct statsfile *file, uint32_t index,
 				unsigned int first, unsigned int count, uint64_t *values,
 				struct statsfile_error *error);
 
-/**
- * statsfile_add_vcpu() - as statsfile_read_vcpu(), but adds to what is there
- * @file: the file of its VM
- * @index: in the order in which the vCPUs were created
- * @sums: of file->vcpu_schema->num_values
- * @error: filled in on failure
- */
+/* As statsfile_read_vcpu(), but adds to what is in @sums. */
 int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,
 		       struct statsfile_error *error);
 
 /*
- * Lets go of the memory of the vCPUs' windows, which counts as memory of whoever has
- * read there. They can be read as before, at the price of a page fault each. One system
- * call.
+ * Drops the windows' pages, which count as memory of this process once they were read. Reading
+ * them again costs a page fault each. One system call.
  */
 void statsfile_release_vcpus(const struct statsfile *file);
 
-/**
- * statsfile_read_vcpu_ids() - read the ids of vCPUs
- * @file: the file of their VM
- * @first: index of the first
- * @count: how many
- * @ids: room for @count
- * @error: filled in on failure
- *
- * One system call.
- *
- * Return: as statsfile_open(); -EINVAL also beyond file->vcpu_max.
- */
+/* Reads ids of vCPUs by one system call. As statsfile_open(); -EINVAL also beyond file->vcpu_max. */
 int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
 			    uint32_t *ids, struct statsfile_error *error);
 
 /**
- * statsfile_view() - what is no file, to be read like one
- * @file: zeroed, or a view already: of values that have moved, or that are more
- * @id: copied
- * @schema: of the values
- * @vcpu_schema: of those of vCPUs, or NULL without any
- * @values: that stay the caller's: those of a VM, and behind them those of each vCPU
+ * statsfile_view() - make values in memory readable like a file
+ * @file: zeroed, or a view whose values have moved or grown
+ * @id: taken over by a zeroed file; otherwise not used
+ * @schema: of the VM's values
+ * @vcpu_schema: of the vCPUs' values, or NULL
+ * @values: stay the caller's: the VM's, then each vCPU's
  * @num_vcpus: how many
- *
- * Return: 0 or -ENOMEM.
  */
-int statsfile_view(struct statsfile *file, const char *id, struct statsfile_schema *schema,
-		   struct statsfile_schema *vcpu_schema, const uint64_t *values,
-		   uint32_t num_vcpus);
+void statsfile_view(struct statsfile *file, char *id, struct statsfile_schema *schema,
+		    struct statsfile_schema *vcpu_schema, const uint64_t *values,
+		    uint32_t num_vcpus);
 
-/*
- * Unmaps and frees what statsfile_open() or statsfile_view() made and closes the file
- * descriptor.
- */
+/* Undoes statsfile_open() or statsfile_view(), and closes the file descriptor. */
 void statsfile_close(struct statsfile *file);
 
-/* Of a value, by its index, of a scalar by what it says; NULL if it has none. */
+/* The name of a value, by its index, or by itself if it is a scalar; or NULL. */
 const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
 
 /* The first statistic of that name, NULL if there is none, or no schema. */
 const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
 					    const char *name);
+
+/* Makes a schema of the raw part of another one. Return: as statsfile_open(). */
+int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsfile_shape *shape,
+			   const void *raw, size_t size, struct statsfile_error *error);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);
@@ -328,7 +296,7 @@ void statsfile_schema_put(struct statsfile_schema *schema);
 /* Whether they describe the same: files need not share theirs, see statsfile_known. */
 bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b);
 
-/* As pread(), but all of it: 0, -ENODATA if the file ends before, or its -errno. */
+/* Reads all of it: 0, -ENODATA if the file ends before, or the -errno of pread(). */
 int pread_all(int fd, uint64_t offset, void *to, size_t size);
 
 /* To be compared with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */

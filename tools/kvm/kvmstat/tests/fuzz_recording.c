@@ -63,7 +63,7 @@ static uint64_t check_snapshot(const struct snapshot *snapshot)
 		values += recorded_vm_num_values(vm);
 		sum += sum_of(vm);
 	}
-	promise(values <= RECORDING_MAX_VALUES, "limits");
+	promise(values <= RECORDING_MAX_CONTENT / sizeof(uint64_t), "limits");
 	return sum;
 }
 

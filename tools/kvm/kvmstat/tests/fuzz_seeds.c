@@ -119,8 +119,8 @@ static struct snapshot take_snapshot(struct statsfile_schema *vm, struct statsfi
 		recorded = &snapshot.vm[snapshot.num_vms];
 		recorded->serial = 1 + snapshot.num_vms;
 		recorded->pid = 10 + snapshot.num_vms;
-		recorded->name = xasprintf(at > 1 ? "name" : "old name");
-		recorded->id = xasprintf("kvm-%d", recorded->pid);
+		strcpy(recorded->name, at > 1 ? "name" : "old name");
+		snprintf(recorded->id, sizeof(recorded->id), "kvm-%d", recorded->pid);
 		if (snapshot.num_vms == 1) {
 			recorded->num_vcpus_counted = at;
 			continue;
@@ -142,9 +142,8 @@ static struct snapshot take_snapshot(struct statsfile_schema *vm, struct statsfi
 static void write_recordings(void)
 {
 	static const char * const names[] = { "one", "two", "three", "four", };
-	char text[] = "text";
 	const struct recording_host host = {
-		.version = text, .name = text, .release = text, .machine = text,
+		.version = "text", .name = "text", .release = "text", .machine = "text",
 		.interval_ns = NSEC_PER_SEC,
 	};
 	struct image vm = image_build("-", vm_stats);

@@ -13,7 +13,6 @@
 #include "util/util.h"
 
 struct guest guests[MAX_GUESTS];
-int guests_debugfs_err;
 
 /* As released kernels have it. */
 static void start_split(struct guest *guest)
@@ -72,7 +71,6 @@ void guests_free(void)
 		}
 	}
 	memset(guests, 0, sizeof(guests));
-	guests_debugfs_err = 0;
 }
 
 uint64_t *guest_vm_values(const struct guest *guest)
@@ -94,7 +92,7 @@ static void add_fds(struct proc_fds *fds, int index)
 
 	proc_fds_add(fds, &fd);
 	/* Who finds a VM by its own file asks for no other. */
-	if (!guest->sum && !guest->split)
+	if (!guest->closed && !guest->split)
 		return;
 	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {
 		fd.fd = index + MAX_GUESTS * (1 + fd.link);
@@ -152,7 +150,7 @@ static const struct guest *find_guest(pid_t pid)
 	return guest->name ? guest : NULL;
 }
 
-static void identify(const struct host *host, pid_t pid, struct identity *identity)
+static bool identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	const struct guest *guest = find_guest(pid);
 
@@ -161,6 +159,7 @@ static void identify(const struct host *host, pid_t pid, struct identity *identi
 	identity->started = guest->started;
 	if (guest->named_by)
 		identity->source[IDENTITY_NAME] = guest->named_by;
+	return true;
 }
 
 static pid_t thread_group(const struct host *host, pid_t pid)
@@ -168,7 +167,7 @@ static pid_t thread_group(const struct host *host, pid_t pid)
 	const struct guest *guest = guests;
 
 	(void)host;
-	while (guest->name && guest->pid != pid && guest->maker != pid)
+	while (guest->name && guest->pid != pid)
 		guest++;
 	return guest->name ? guest->pid : 0;
 }
@@ -198,57 +197,11 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	(void)pid;
 	*vm = fd->fd % MAX_GUESTS + 1;
 	*error = (struct host_error) { .step = HOST_TAKE, .err = guest->refused, };
-	if (guest->sum || (guest->held && !fd->is_stats))
+	if (guest->closed || (guest->held && !fd->is_stats))
 		*error = (struct host_error) { .step = HOST_STATS, .err = EIO, };
 	if (error->err)
 		return -1;
 	return dup(fd->link == LINK_VM ? guest->fd : guest->vcpu_fd[fd->link]);
-}
-
-/* The directory of the guest at this index, which a later one has under another number. */
-static struct debugfs_dir dir_of(int index)
-{
-	const struct guest *guest = &guests[index];
-
-	return (struct debugfs_dir) {
-		.pid = guest->maker ? guest->maker : guest->pid,
-		.fd = index,
-		.ino = 1 + index + guest->replaced * MAX_GUESTS,
-	};
-}
-
-static int list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
-{
-	struct debugfs_dir dir;
-	int i;
-
-	(void)host;
-	*dirs = (struct debugfs_dirs) {};
-	if (guests_debugfs_err)
-		return guests_debugfs_err;
-	for (i = 0; guests[i].name; i++) {
-		dir = dir_of(i);
-		if (guests[i].sum && !guests[i].dead)
-			debugfs_dirs_add(dirs, &dir);
-	}
-	if (dirs->count)
-		qsort(dirs->dir, dirs->count, sizeof(*dirs->dir), debugfs_compare_dirs);
-	return 0;
-}
-
-static int read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
-{
-	const struct debugfs_value exits = { .file = "exits", .value = guests[fd].sum, };
-	const struct debugfs_dir dir = dir_of(fd);
-
-	(void)host;
-	*vm = (struct debugfs_vm) {
-		.pid = pid, .ino = dir.ino, .num_vcpus = guests[fd].vcpus,
-	};
-	if (guests[fd].dead || dir.pid != pid)
-		return -ENOENT;
-	debugfs_add(vm, &exits);
-	return 0;
 }
 
 /* Each has to be a file of its own. */
@@ -261,15 +214,27 @@ static int open_process(const struct host *host, pid_t pid, struct host_error *e
 	return guest ? dup(guest->fd) : -1;
 }
 
-/* The guest that a file, whatever its number, is of. */
+static bool is_same_file(int fd, const struct stat *wanted)
+{
+	struct stat file;
+
+	return !fstat(fd, &file) && file.st_ino == wanted->st_ino;
+}
+
+/* The guest whose file it is, whatever its number. */
 static const struct guest *guest_of(int fd)
 {
-	const struct guest *guest = guests;
-	struct stat wanted, file;
+	const struct guest *guest;
+	struct stat wanted;
+	unsigned int i;
 
 	fstat(fd, &wanted);
-	while (fstat(guest->fd, &file) || file.st_ino != wanted.st_ino)
-		guest++;
+	for (guest = guests; !is_same_file(guest->fd, &wanted); guest++) {
+		for (i = 0; guest->split && i < guest->vcpus; i++) {
+			if (is_same_file(guest->vcpu_fd[i], &wanted))
+				return guest;
+		}
+	}
 	return guest;
 }
 
@@ -285,6 +250,11 @@ static bool is_gone(int process)
 	return true;
 }
 
+static bool is_same(int fd, int other)
+{
+	return guest_of(fd) == guest_of(other);
+}
+
 static bool is_dead(int stats)
 {
 	return guest_of(stats)->dead;
@@ -296,11 +266,10 @@ const struct host guests_host = {
 	.identify = identify,
 	.thread_group = thread_group,
 	.read_threads = read_threads,
-	.list_debugfs = list_debugfs,
-	.read_debugfs = read_debugfs,
 	.get_stats = get_stats,
 	.open_process = open_process,
 	.is_gone = is_gone,
+	.is_same = is_same,
 	.is_dead = is_dead,
 	.access = STATSFILE_MMAP,
 };

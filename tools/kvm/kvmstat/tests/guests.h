@@ -27,9 +27,7 @@ struct guest {
 	const struct proc_threads *threads;	/* of the process, or NULL */
 	bool denied;			/* the process may not be looked into */
 	int refused;			/* errno with which the statistics file is refused */
-	uint64_t sum;			/* not 0: by KVM, and debugfs has so many exits, */
-	pid_t maker;			/* of which this thread made it, if not the first, */
-	unsigned int replaced;		/* so often by another VM of the same file descriptor */
+	bool closed;			/* KVM gives no file, and the VMM holds none */
 	bool dead;
 	bool split;			/* each vCPU has a file of its own, no other has it */
 	bool held;			/* and only the VMM, which has those open, may have them */
@@ -43,9 +41,6 @@ struct guest {
 /* Those that end with one without a name; of a process one after the other, lowest pid first. */
 extern struct guest guests[MAX_GUESTS];
 extern const struct host guests_host;
-
-/* -errno: what debugfs can be listed with. */
-extern int guests_debugfs_err;
 
 /*
  * Makes the files of those that have none yet; the ids of the vCPUs are 10, 11, ..., of those

@@ -146,19 +146,22 @@ static struct snapshot take_snapshot(const struct statsfile *vm_file,
 	};
 	struct recorded_vm *recorded;
 	unsigned int vm, vcpu;
+	char *name;
 
 	for (vm = 0; vm < num_vms; vm++) {
 		recorded = &snapshot.vm[vm];
 		*recorded = (struct recorded_vm) {
 			.serial = 1 + vm,
 			.pid = 1200 + 37 * vm,
-			.name = name_of(vm),
 			.ended = has_ended(vm, second),
 			.schema = statsfile_schema_get(vm_file->schema),
 			.vcpu_schema = statsfile_schema_get(vcpu_file->schema),
 			.num_vcpus = num_vcpus_of(vm),
 		};
-		recorded->id = xasprintf("kvm-%d", recorded->pid);
+		name = name_of(vm);
+		snprintf(recorded->name, sizeof(recorded->name), "%s", name);
+		free(name);
+		snprintf(recorded->id, sizeof(recorded->id), "kvm-%d", recorded->pid);
 		recorded->vcpu = xcalloc(recorded->num_vcpus, sizeof(*recorded->vcpu));
 		recorded->values = xcalloc(recorded_vm_num_values(recorded),
 					   sizeof(*recorded->values));
@@ -177,9 +180,8 @@ static struct snapshot take_snapshot(const struct statsfile *vm_file,
 int main(int argc, char **argv)
 {
 	unsigned int num_vms = argc == 2 ? atoi(argv[1]) : 0, second;
-	char version[] = "0", name[] = "host", release[] = "5.10.262", machine[] = "x86_64";
 	const struct recording_host host = {
-		.version = version, .name = name, .release = release, .machine = machine,
+		.version = "0", .name = "host", .release = "5.10.262", .machine = "x86_64",
 		.interval_ns = NSEC_PER_SEC,
 	};
 	struct image vm = image_build("-", vm_stats);

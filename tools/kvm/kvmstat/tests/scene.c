@@ -256,7 +256,7 @@ static int scene_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void scene_identify(const struct host *host, pid_t pid, struct identity *identity)
+static bool scene_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	unsigned int i;
 
@@ -266,6 +266,7 @@ static void scene_identify(const struct host *host, pid_t pid, struct identity *
 			identity_of_name(identity, guests[i].renamed && second >= 4 ?
 					 guests[i].renamed : guests[i].name);
 	}
+	return true;
 }
 
 static bool has_pid(pid_t pid)

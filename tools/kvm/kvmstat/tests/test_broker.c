@@ -71,13 +71,14 @@ static int fake_list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-static void fake_identify(const struct host *host, pid_t pid, struct identity *identity)
+static bool fake_identify(const struct host *host, pid_t pid, struct identity *identity)
 {
 	char name[TEXT_NAME_SIZE];
 
 	(void)host;
 	snprintf(name, sizeof(name), "%d %0200d", pid, 0);
 	identity_of_name(identity, name);
+	return true;
 }
 
 static pid_t fake_thread_group(const struct host *host, pid_t pid)
@@ -145,42 +146,12 @@ static int fake_read_threads(const struct host *host, pid_t pid, unsigned int nu
 	return 0;
 }
 
-static unsigned int num_dirs;
-static bool dirs_are_sorted = true;
-
-static int fake_list_debugfs(const struct host *host, struct debugfs_dirs *dirs)
+static int fake_list_makers(const struct host *host, struct proc_pids *makers)
 {
-	struct debugfs_dir dir = { .pid = 1, };
-
 	(void)host;
-	if (!num_dirs)
-		return -EACCES;
-	*dirs = (struct debugfs_dirs) {};
-	while (dirs->count < num_dirs) {
-		dir.fd = dirs->count % 3;
-		dir.pid += dirs_are_sorted && !dir.fd;
-		dir.ino = UINT64_MAX - dirs->count;
-		debugfs_dirs_add(dirs, &dir);
-	}
-	return 0;
-}
-
-static unsigned int num_values;		/* of process 10 */
-
-static int fake_read_debugfs(const struct host *host, pid_t pid, int fd, struct debugfs_vm *vm)
-{
-	struct debugfs_value value = {};
-
-	(void)host;
-	if (pid != 10)
-		return -EPERM;
-	*vm = (struct debugfs_vm) { .pid = pid + fd, .num_vcpus = 3, .num_denied = 4, };
-	vm->ino = UINT64_MAX - 5;
-	for (value.value = 0; value.value < num_values; value.value++) {
-		snprintf(value.file, sizeof(value.file), "%047u", (unsigned int)value.value);
-		if (!debugfs_add(vm, &value))
-			abort();
-	}
+	*makers = (struct proc_pids) { .pid = xcalloc(1000, sizeof(*makers->pid)), };
+	for (; makers->count < 1000; makers->count++)
+		makers->pid[makers->count] = 7 + makers->count;
 	return 0;
 }
 
@@ -191,8 +162,7 @@ static const struct host fake_host = {
 	.identify = fake_identify,
 	.thread_group = fake_thread_group,
 	.read_threads = fake_read_threads,
-	.list_debugfs = fake_list_debugfs,
-	.read_debugfs = fake_read_debugfs,
+	.list_makers = fake_list_makers,
 	.get_stats = fake_get_stats,
 	.is_stats = fake_is_stats,
 };
@@ -228,6 +198,24 @@ static int status_of(pid_t child)
 static void serve_fake(int socket)
 {
 	_exit(broker_serve(socket, &fake_host) ? STATUS_OK : STATUS_ERROR);
+}
+
+/* The broker of the test's own host. */
+static struct broker broker;
+static pid_t server;
+
+static void connect_fake(void)
+{
+	int socket;
+
+	server = start(serve_fake, &socket);
+	broker_connect(&broker, socket, &fake_host);
+}
+
+static int disconnect(void)
+{
+	broker_close(&broker);
+	return status_of(server);
 }
 
 static bool same_fds(const struct proc_fds *a, const struct proc_fds *b)
@@ -275,115 +263,21 @@ static bool same_fds_of(const struct host *host, pid_t pid)
 
 static void test_lists(void)
 {
-	/* As many as fit into one message, into two, and one more and less than that. */
-	static const unsigned int counts[] = { 0, 1, 126, 127, 128, 129, 255, 256, 257, 10000, };
-	struct broker broker;
-	pid_t child;
-	int socket;
+	/* Around as many as fit into one message and into two. */
+	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, 257, 10000, };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
 		num_fds = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
+		connect_fake();
 		check(same_list(&broker.host) && same_list(&broker.host),
 		      "%u file descriptors: the list", num_fds);
 		check(same_fds_of(&broker.host, 10), "%u file descriptors: of one process",
 		      num_fds);
 		check(same_fds_of(&broker.host, 11) && same_fds_of(&broker.host, 12),
 		      "%u file descriptors: of others", num_fds);
-		broker_close(&broker);
-		check_number(status_of(child), STATUS_OK, "the end of the connection is its end");
+		check_number(disconnect(), STATUS_OK, "the end of the connection is its end");
 	}
-}
-
-static bool same_debugfs(const struct host *host)
-{
-	struct debugfs_vm expected, vm;
-	bool same;
-
-	if (fake_read_debugfs(&fake_host, 10, 7, &expected))
-		abort();
-	same = !host->read_debugfs(host, 10, 7, &vm) && vm.pid == 17 && vm.num_vcpus == 3 &&
-	       vm.num_denied == 4 && vm.ino == UINT64_MAX - 5 && vm.count == expected.count &&
-	       (!vm.count || !memcmp(vm.value, expected.value, vm.count * sizeof(*vm.value)));
-	free(vm.value);
-	free(expected.value);
-	return same;
-}
-
-static void test_debugfs(void)
-{
-	/* As many as fit into one message, and as many as there may be. */
-	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, DEBUGFS_MAX_VALUES, };
-	struct debugfs_vm vm;
-	struct broker broker;
-	int socket;
-	pid_t child;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		num_values = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
-		check(same_debugfs(&broker.host) && same_debugfs(&broker.host),
-		      "%u values of debugfs", num_values);
-		check_number(broker.host.read_debugfs(&broker.host, 11, 7, &vm), -EPERM,
-			     "values of debugfs that cannot be had");
-		broker_close(&broker);
-		status_of(child);
-	}
-}
-
-static bool same_dirs(const struct host *host)
-{
-	struct debugfs_dirs expected, dirs;
-	bool same;
-	size_t i;
-
-	if (fake_list_debugfs(&fake_host, &expected))
-		abort();
-	same = !host->list_debugfs(host, &dirs) && dirs.count == expected.count;
-	for (i = 0; same && i < dirs.count; i++)
-		same = dirs.dir[i].ino == expected.dir[i].ino && !dirs.dir[i].process &&
-		       !debugfs_compare_dirs(&dirs.dir[i], &expected.dir[i]);
-	free(dirs.dir);
-	free(expected.dir);
-	return same;
-}
-
-static void ask_for_dirs(const struct host *host)
-{
-	struct debugfs_dirs dirs;
-
-	host->list_debugfs(host, &dirs);
-}
-
-static void test_debugfs_list(void)
-{
-	static const unsigned int counts[] = { 1, 127, 128, 129, 256, 1000, };
-	struct debugfs_dirs dirs;
-	struct broker broker;
-	int socket;
-	pid_t child;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		num_dirs = counts[i];
-		child = start(serve_fake, &socket);
-		broker_connect(&broker, socket, &fake_host);
-		check(same_dirs(&broker.host) && same_dirs(&broker.host),
-		      "%u directories of debugfs", num_dirs);
-		broker_close(&broker);
-		status_of(child);
-	}
-	num_dirs = 0;
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
-	check_number(broker.host.list_debugfs(&broker.host, &dirs), -EACCES,
-		     "directories of debugfs that cannot be listed");
-	broker_close(&broker);
-	status_of(child);
 }
 
 static void ask_for_threads(const struct host *host)
@@ -410,7 +304,6 @@ static void ask_for_list(const struct host *host)
 /* Whether what asks that is content with what the broker of the test's own host answers. */
 static bool believes(void (*ask)(const struct host *host))
 {
-	struct broker broker;
 	int socket, status;
 	pid_t child, asking;
 
@@ -431,12 +324,6 @@ static bool believes(void (*ask)(const struct host *host))
 
 static void test_order(void)
 {
-	num_dirs = 1000;
-	check(believes(ask_for_dirs), "directories in their order are believed");
-	dirs_are_sorted = false;
-	num_dirs = 4;
-	check(!believes(ask_for_dirs), "directories that come twice are not");
-	dirs_are_sorted = true;
 	check(believes(ask_for_threads), "threads in their order are believed");
 	threads_are_sorted = false;
 	check(!believes(ask_for_threads), "threads that come twice are not");
@@ -453,17 +340,15 @@ static void test_answers(void)
 {
 	const struct proc_fd fd = { .fd = 7, .link = 3, .is_stats = true, };
 	struct host_error error;
-	struct broker broker;
 	struct identity identity = {}, expected;
 	struct proc_threads threads, expected_threads;
+	struct proc_pids makers;
 	char text[64] = "";
 	uint64_t vm = 0;
-	int socket, stats;
-	pid_t child;
+	int stats;
 
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
-	broker.host.identify(&broker.host, 42, &identity);
+	connect_fake();
+	check(broker.host.identify(&broker.host, 42, &identity), "it answers whose VM it is");
 	fake_identify(&fake_host, 42, &expected);
 	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
@@ -477,6 +362,9 @@ static void test_answers(void)
 	check_number(broker.host.read_threads(&broker.host, 43, 7, &threads), -ESRCH,
 		     "times of threads that are gone");
 
+	check(!broker.host.list_makers(&broker.host, &makers) && makers.count == 1000 &&
+	      makers.pid[0] == 7 && makers.pid[999] == 1006, "the makers of VMs");
+	free(makers.pid);
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
 	check_text(text, "7 3 1", "of what was asked for");
@@ -487,8 +375,7 @@ static void test_answers(void)
 	stats = broker.host.get_stats(&broker.host, 12, &fd, &vm, &error);
 	check(stats < 0 && error.step == HOST_STATS && error.err == EIO &&
 	      error.capability == -ENOENT, "no file comes, and why");
-	broker_close(&broker);
-	status_of(child);
+	disconnect();
 }
 
 /* The file was sent, and there is no room for it. */
@@ -497,13 +384,10 @@ static void test_too_many_files(void)
 	struct rlimit limit, files;
 	const struct proc_fd fd = { .fd = 7, };
 	struct host_error error;
-	struct broker broker;
-	int socket, stats, next;
+	int stats, next;
 	uint64_t vm;
-	pid_t child;
 
-	child = start(serve_fake, &socket);
-	broker_connect(&broker, socket, &fake_host);
+	connect_fake();
 	next = dup(0);
 	close(next);
 	if (getrlimit(RLIMIT_NOFILE, &files))
@@ -519,8 +403,7 @@ static void test_too_many_files(void)
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check_number(stats, next, "then there is, and nothing is left of the other one");
 	close(stats);
-	broker_close(&broker);
-	status_of(child);
+	disconnect();
 }
 
 /* A request of kvmstat's, if it were not kvmstat's any more. */
@@ -541,7 +424,6 @@ static const struct host *asked_host = &fake_host;
 static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
 			    size_t size)
 {
-	struct broker broker;
 	struct host_error error;
 	int output[2];
 	uint64_t vm;
@@ -593,8 +475,8 @@ static void test_hostile_requests(void)
 	}
 }
 
-/* Of one without a process. */
-#define ANSWER_SIZE 2928
+/* The size of an answer without items. */
+#define ANSWER_SIZE (64 + sizeof(struct identity))
 
 static size_t answer_size;
 static char answer_byte;
@@ -706,7 +588,6 @@ static void test_hostile_files(void)
 	};
 	const struct proc_fd fd = { .fd = 7, };
 	struct host_error error;
-	struct broker broker;
 	unsigned int before;
 	char text[128];
 	int socket, stats;
@@ -825,7 +706,6 @@ static void test_real(void)
 					       "CapEff:\t0000000000080004";
 	unsigned int sockets, others;
 	struct identity identity = {};
-	struct broker broker;
 	pid_t pid;
 
 	if (broker_start(&broker, &this_host) != STATUS_OK) {
@@ -854,7 +734,6 @@ static void test_real(void)
 
 static void wait_with_broker(int socket)
 {
-	struct broker broker;
 	pid_t pid = 0;
 
 	if (broker_start(&broker, &this_host) == STATUS_OK)
@@ -867,22 +746,21 @@ static void wait_with_broker(int socket)
 
 static void test_killed(void)
 {
-	pid_t child, broker = 0;
+	pid_t child, pid = 0;
 	int socket;
 
 	child = start(wait_with_broker, &socket);
-	if (read(socket, &broker, sizeof(broker)) != sizeof(broker) || broker <= 0)
+	if (read(socket, &pid, sizeof(pid)) != sizeof(pid) || pid <= 0)
 		abort();
-	check(!kill(broker, 0), "there is a broker");
+	check(!kill(pid, 0), "there is a broker");
 	kill(child, SIGKILL);
-	check(ends(broker), "it ends when kvmstat is killed");
+	check(ends(pid), "it ends when kvmstat is killed");
 	waitpid(child, NULL, 0);
 	close(socket);
 }
 
 static void lose(int socket)
 {
-	struct broker broker;
 	struct proc_list list;
 	pid_t pid;
 
@@ -907,23 +785,22 @@ static void test_lost(void)
 	if (read(socket, text, sizeof(text) - 1) < 0)
 		abort();
 	check_number(status, STATUS_ERROR, "the broker is killed: kvmstat ends with an error");
-	check_text(text, "kvmstat: the process that looks for VMs, kvmstat-broker, has ended\n",
+	check_text(text, "kvmstat: the process that finds VMs, kvmstat-broker, has ended\n",
 		   "and says why");
 	close(socket);
 }
 
-static void ask_list(struct broker *broker)
+static void ask_list(void)
 {
 	struct proc_list list;
 
-	broker->host.list(&broker->host, &list);
+	broker.host.list(&broker.host, &list);
 	proc_list_free(&list);
 }
 
-static void (*use_stopped)(struct broker *broker);
+static void (*use_stopped)(void);
 
-/* That of the processes called so which answers. */
-/* Waits until the broker has started it. */
+/* Waits until the broker has started its worker. */
 static pid_t find_worker(void)
 {
 	pid_t worker;
@@ -935,7 +812,6 @@ static pid_t find_worker(void)
 
 static void wait_for_stopped(int socket)
 {
-	struct broker broker;
 	sigset_t set;
 	pid_t pid;
 
@@ -951,15 +827,15 @@ static void wait_for_stopped(int socket)
 	kill(pid, SIGSTOP);
 	if (write(socket, &pid, sizeof(pid)) != sizeof(pid))
 		_exit(STATUS_USAGE);
-	use_stopped(&broker);
+	use_stopped();
 	_exit(STATUS_OK);
 }
 
 static const char does_not_answer[] =
-	"kvmstat: the process that looks for VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
+	"kvmstat: the process that finds VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
 
 /* Then it goes on, or kvmstat is told to end. */
-static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, char text[256])
+static int status_of_waiting(void (*use)(void), bool goes_on, char text[256])
 {
 	pid_t child, worker = 0;
 	int socket, status;
@@ -977,19 +853,63 @@ static int status_of_waiting(void (*use)(struct broker *broker), bool goes_on, c
 	return status;
 }
 
-static void test_stopped(void)
+static void test_stopped_at_first(void)
 {
 	char text[256];
 
 	check_number(status_of_waiting(ask_list, false, text), STATUS_ERROR,
-		     "the broker does not answer: a signal ends kvmstat");
-	check_text(text, does_not_answer, "and it was said what it waits for");
-	check_number(status_of_waiting(broker_close, false, text), STATUS_ERROR,
-		     "the broker does not end: a signal ends kvmstat");
-	check_text(text, does_not_answer, "and that was said");
+		     "no first answer: a signal ends kvmstat");
+	check_text(text, does_not_answer, "no first answer: it says what it waits for");
 	check_number(status_of_waiting(ask_list, true, text), STATUS_OK,
-		     "the broker answers late: kvmstat goes on");
-	check_text(text, does_not_answer, "after a line");
+		     "the first answer is late: kvmstat goes on");
+	check_text(text, does_not_answer, "the first answer is late: said");
+}
+
+/* What does not need the broker goes on. */
+static void test_stopped_later(void)
+{
+	const struct proc_fd fd = { .fd = 7, };
+	struct identity identity = {};
+	struct host_error error;
+	struct proc_list list;
+	uint64_t begin_ns, vm;
+	pid_t worker;
+	int stats, i;
+
+	if (broker_start(&broker, &this_host) != STATUS_OK) {
+		check(false, "stopped: the broker starts");
+		return;
+	}
+	ask_list();
+	worker = find_worker();
+	kill(worker, SIGSTOP);
+	begin_ns = monotonic_ns();
+	check_number(broker.host.list(&broker.host, &list), -EAGAIN, "stopped: no list");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "stopped: waits less than a second");
+	begin_ns = monotonic_ns();
+	stats = broker.host.get_stats(&broker.host, getpid(), &fd, &vm, &error);
+	check(stats < 0 && error.err == EAGAIN &&
+	      !broker.host.identify(&broker.host, getpid(), &identity) &&
+	      broker.host.list(&broker.host, &list) == -EAGAIN, "stopped: nothing else");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC / 4, "stopped: does not wait again");
+	kill(worker, SIGCONT);
+	for (i = 0; i < 10000 && broker.host.list(&broker.host, &list) == -EAGAIN; i++)
+		usleep(1000);
+	check(i < 10000, "continued: the late answer is taken");
+	proc_list_free(&list);
+	check_number(broker.host.thread_group(&broker.host, getpid()), getpid(),
+		     "continued: and others are answered");
+	kill(worker, SIGSTOP);
+	broker.host.thread_group(&broker.host, getpid());
+	kill(worker, SIGCONT);
+	for (i = 0; i < 10000 && !broker.host.identify(&broker.host, getpid(), &identity); i++)
+		usleep(1000);
+	check(identity.text[IDENTITY_NAME][0], "continued: an answer that is late is dropped");
+	kill(worker, SIGSTOP);
+	begin_ns = monotonic_ns();
+	broker_close(&broker);
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "stopped: the end does not wait");
+	kill(worker, SIGCONT);
 }
 
 /* All files that tell whose VM it is are read in spite of its filter. */
@@ -998,7 +918,6 @@ static void test_identity(void)
 	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
 	struct identity identity = {};
 	struct host host = this_host;
-	struct broker broker;
 
 	if (!mkdtemp(dir))
 		abort();
@@ -1043,7 +962,6 @@ static void test_silent_processes(void)
 	struct host host = this_host;
 	struct host_error error = {};
 	uint64_t begin_ns, ns, vm, first_ns, least_ns = UINT64_MAX;
-	struct broker broker;
 	unsigned int i;
 	pid_t worker;
 
@@ -1100,8 +1018,6 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	test_lists();
-	test_debugfs();
-	test_debugfs_list();
 	test_order();
 	test_answers();
 	test_too_many_files();
@@ -1113,6 +1029,7 @@ int main(void)
 	test_silent_processes();
 	test_killed();
 	test_lost();
-	test_stopped();
+	test_stopped_at_first();
+	test_stopped_later();
 	return tap_end();
 }

@@ -75,7 +75,7 @@ static void test_parts(void)
 	check(!choice_part(&choice, 2, &part) && !choice_is_made(&part), "no more");
 }
 
-#define IS_NO_PID "is not a pid; a name is told from one by a backslash in front"
+#define IS_NO_PID "is not a pid; if it is a name, put a backslash in front"
 
 static void test_refused(void)
 {

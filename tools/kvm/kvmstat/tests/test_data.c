@@ -236,10 +236,9 @@ static void draw_recording(void)
 		{ .real_ns = 1234567890000000000, .monotonic_ns = 5, },
 		{ .real_ns = 1234567892000000000, .monotonic_ns = 2000000005, },
 	};
-	char host[] = "host", release[] = "6.1", machine[] = "x86_64", version[] = "0.1";
 	struct recording recording = {
-		.host = { .name = host, .release = release, .machine = machine,
-			  .version = version, .interval_ns = NSEC_PER_SEC, },
+		.host = { .name = "host", .release = "6.1", .machine = "x86_64",
+			  .version = "0.1", .interval_ns = NSEC_PER_SEC, },
 		.sample = sample, .num_samples = ARRAY_SIZE(sample),
 	};
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image.h"
+#include "fixture.h"
 #include "model/histogram.h"
 #include "render/render.h"
 #include "tap.h"
@@ -35,42 +35,16 @@ static const struct image_stat hist_stats[] = {
 	{},
 };
 
-struct fixture {
-	struct image image;
-	struct process process;
-	struct vcpu vcpu;
-	struct vm vm;
-	const struct statsfile_desc *desc;
-	char *text;
-	size_t size;
-	struct output output;
-};
+static const struct image_stat no_stats[] = { {}, };
 
-static void set_up(struct fixture *fixture)
-{
-	*fixture = (struct fixture) { .process = { .pid = 312, .name = "guest", }, };
-	fixture->image = image_build_ext("kvm-315/vcpu-0", hist_stats, NULL, 0);
-	fixture->vcpu.file = image_open(&fixture->image);
-	fixture->desc = fixture->vcpu.file.schema->desc;
-	fixture->vm = (struct vm) { .process = &fixture->process, .num_vcpus = 1, };
-	fixture->output.file = open_memstream(&fixture->text, &fixture->size);
-}
-
-static void tear_down(struct fixture *fixture)
-{
-	fclose(fixture->output.file);
-	free(fixture->text);
-	statsfile_close(&fixture->vcpu.file);
-	image_free(&fixture->image);
-}
+static struct fixture fixture;
+static const struct statsfile_desc *desc;
 
 static void test_bounds(void)
 {
-	struct fixture fixture;
 	const struct statsfile_desc *log, *linear, *wide;
 
-	set_up(&fixture);
-	log = fixture.desc;
+	log = desc;
 	linear = log + 1;
 	wide = log + 2;
 	check(bucket_lower(log, 0) == 0 && bucket_upper(log, 0) == 1, "log: bucket 0 is 0");
@@ -81,7 +55,6 @@ static void test_bounds(void)
 	      "linear: [10, 20)");
 	check(bucket_lower(wide, 64) == UINT64_C(1) << 63 && bucket_upper(wide, 64) == UINT64_MAX &&
 	      bucket_lower(wide, 79) == UINT64_MAX, "log: more buckets than 64 bits fill");
-	tear_down(&fixture);
 }
 
 struct percentile_case {
@@ -105,12 +78,10 @@ static void test_percentiles(void)
 		  UINT64_C(3) << 61, 1, 1, 3, 3, 3, },
 	};
 	struct histogram histogram;
-	struct fixture fixture;
 	size_t i;
 
-	set_up(&fixture);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		histogram = histogram_of(fixture.desc, cases[i].count);
+		histogram = histogram_of(desc, cases[i].count);
 		check(histogram.total == cases[i].total && histogram.first == cases[i].first,
 		      "%s: total and lowest bucket", cases[i].name);
 		check(histogram.percentile[P50] == cases[i].p50 &&
@@ -119,13 +90,12 @@ static void test_percentiles(void)
 		      histogram.percentile[PMAX] == cases[i].max,
 		      "%s: percentiles", cases[i].name);
 	}
-	tear_down(&fixture);
 }
 
-static void check_rows(const struct statsfile_desc *desc, const uint64_t *count,
+static void check_rows(const struct statsfile_desc *of, const uint64_t *count,
 		       const unsigned int *expected, size_t num_expected, const char *name)
 {
-	struct statsfile_desc moved = *desc;
+	struct statsfile_desc moved = *of;
 	struct histogram histogram;
 	unsigned int *rows;
 	size_t num_rows;
@@ -147,10 +117,8 @@ static void test_rows(void)
 	static const uint64_t marks[6] = { 3, 0, 3, 0, 0, 2, };
 	const struct statsfile_desc peaks = { .flags = KVM_STATS_TYPE_PEAK, .size = 6, };
 	const struct statsfile_desc *log, *named;
-	struct fixture fixture;
 
-	set_up(&fixture);
-	log = fixture.desc;
+	log = desc;
 	named = log + 3;
 	check(has_named_buckets(named) && !has_named_buckets(log) && !has_named_buckets(log + 1),
 	      "rows: which have names");
@@ -164,35 +132,26 @@ static void test_rows(void)
 		   "counts beyond 32 bits");
 	check_rows(&peaks, marks, (const unsigned int []) { 0, 2, 5, }, 3,
 		   "all of an array, whose total need not be the sum");
-	tear_down(&fixture);
 }
 
 static void test_names_text(void)
 {
 	static const uint64_t values[5 + 3 + 80 + 6] = { [88] = 49, 0, 150, 12345, 1, 455, };
-	struct fixture fixture;
 	const struct subject subject = { .vm = &fixture.vm, .id = "kvm-7", };
 	struct histogram histogram;
 
-	set_up(&fixture);
-	histogram = histogram_of(fixture.desc + 3, values);
+	histogram = histogram_of(desc + 3, values);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
-	fflush(fixture.output.file);
-	check_golden("histograms.txt", "with names: no bounds, no percentiles", fixture.text);
-	tear_down(&fixture);
+	fixture_expect(&fixture, "histograms.txt", "with names: no bounds, no percentiles");
 }
 
 static void test_histogram_text(void)
 {
 	static const uint64_t values[5 + 3] = { 0, 0, 100, 0, 1, 3, 0, 0, };
 	static const uint64_t nothing[5] = {};
-	const struct statsfile_desc *desc;
 	struct histogram histogram;
-	struct fixture fixture;
 	struct subject subject;
 
-	set_up(&fixture);
-	desc = fixture.desc;
 	subject = (struct subject) {
 		.vm = &fixture.vm,
 		.id = "kvm-312",
@@ -200,23 +159,25 @@ static void test_histogram_text(void)
 		.vcpu = &fixture.vcpu,
 	};
 	histogram = histogram_of(desc, values);
+	fixture.output.num_shown = 0;
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	histogram = histogram_of(desc + 1, values);
 	subject = (struct subject) { .vm = &fixture.vm, .id = "kvm-7", };
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
 	histogram = histogram_of(desc, nothing);
 	text_renderer.histogram(&fixture.output, &subject, &histogram);
-	fflush(fixture.output.file);
-	check_golden("histograms.txt", "log with an open end, linear, empty", fixture.text);
-	tear_down(&fixture);
+	fixture_expect(&fixture, "histograms.txt", "log with an open end, linear, empty");
 }
 
 int main(void)
 {
+	fixture_set_up(&fixture, "guest", no_stats, hist_stats);
+	desc = fixture.vcpu.file.schema->desc;
 	test_bounds();
 	test_percentiles();
 	test_rows();
 	test_names_text();
 	test_histogram_text();
+	fixture_tear_down(&fixture);
 	return tap_end();
 }

@@ -14,64 +14,23 @@
 
 #include "sources/identity.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/util.h"
 
 #define PID 100
 
-static char *root, *proc, *run;
-
-/* Where @path begins with one, all directories down to it. */
-static char *place(const char *path)
-{
-	char *full = xasprintf("%s/%s", root, path), *slash;
-
-	for (slash = full + strlen(root); (slash = strchr(slash + 1, '/')); ) {
-		*slash = '\0';
-		if (mkdir(full, 0755) && errno != EEXIST)
-			abort();
-		*slash = '/';
-	}
-	return full;
-}
-
-static void write_bytes(const char *path, const char *bytes, size_t size)
-{
-	char *full = place(path);
-	int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd))
-		abort();
-	free(full);
-}
-
-static void write_text(const char *path, const char *text)
-{
-	write_bytes(path, text, strlen(text));
-}
-
-static void make_link(const char *path, const char *target)
-{
-	char *full = place(path);
-
-	if (symlink(target, full))
-		abort();
-	free(full);
-}
-
-static void remove_tree(void)
-{
-	shell("rm -rf %s/*", root);
-}
+static char *proc, *run;
 
 /* A host with one process, in a cgroup that says nothing, and no files in /run. */
 static void begin(void)
 {
-	remove_tree();
-	write_text("proc/100/comm", "vmm\n");
-	write_text("proc/100/cgroup", "0::/init.scope\n");
-	write_text("proc/100/cmdline", "");
-	free(place("run/systemd/machines/"));
-	free(place("run/libvirt/qemu/"));
+	tree_remove("proc");
+	tree_remove("run");
+	tree_text("vmm\n", "proc/100/comm");
+	tree_text("0::/init.scope\n", "proc/100/cgroup");
+	tree_text("", "proc/100/cmdline");
+	tree_make("run/systemd/machines/");
+	tree_make("run/libvirt/qemu/");
 }
 
 /* With a NUL for each '|'. */
@@ -81,7 +40,7 @@ static void set_cmdline(const char *arguments)
 
 	for (bar = text; (bar = strchr(bar, '|')); )
 		*bar++ = '\0';
-	write_bytes("proc/100/cmdline", text, strlen(arguments));
+	tree_write(text, strlen(arguments), "proc/100/cmdline");
 	free(text);
 }
 
@@ -89,7 +48,7 @@ static void set_cgroup(const char *path)
 {
 	char *text = xasprintf("0::%s\n", path);
 
-	write_text("proc/100/cgroup", text);
+	tree_text(text, "proc/100/cgroup");
 	free(text);
 }
 
@@ -172,7 +131,7 @@ static void test_names(void)
 	expect_name("qemu|-name|evil\033]0;\tx\r\n\233\302\233|", "evil?]0;?x????");
 	expect_name("qemu|-name|\342\200\256gnp.exe|", "?gnp.exe");
 	set_cmdline("");
-	write_text("proc/100/comm", "\033[2J\n");
+	tree_text("\033[2J\n", "proc/100/comm");
 	expect("name=?[2J (program)\n", "the program's name cannot harm a terminal");
 }
 
@@ -206,9 +165,7 @@ static void test_uuids(void)
 
 #define LIBVIRT_SCOPE "machine-qemu\\x2d3\\x2dweb\\x2d1.scope"
 #define LIBVIRT_CGROUP "/machine.slice/" LIBVIRT_SCOPE
-#define OF_SCOPE \
-	"machine=qemu-3-web-1 (cgroup)\n" \
-	"scope=" LIBVIRT_SCOPE " (cgroup)\n"
+#define OF_SCOPE "machine=qemu-3-web-1 (cgroup)\n"
 
 static void test_libvirt(void)
 {
@@ -225,24 +182,22 @@ static void test_libvirt(void)
 	expect("name=web-1 (cgroup)\nuuid=" UUID " (cmdline)\nlibvirt_domain=web-1 (cgroup)\n"
 	       OF_SCOPE, "libvirt: seen out of a cgroup namespace");
 
-	make_link("run/systemd/machines/unit:" LIBVIRT_SCOPE, "qemu-3-web-1");
-	write_text("run/systemd/machines/qemu-3-web-1",
-		   "# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
-		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n");
-	write_text("run/libvirt/qemu/web-1.pid", "100\n");
+	tree_link("qemu-3-web-1", "run/systemd/machines/unit:" LIBVIRT_SCOPE);
+	tree_text("# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
+		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n", "run/systemd/machines/qemu-3-web-1");
+	tree_text("100\n", "run/libvirt/qemu/web-1.pid");
 	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
-	       "machine=qemu-3-web-1 (run)\nscope=" LIBVIRT_SCOPE " (cgroup)\n",
+	       "machine=qemu-3-web-1 (run)\n",
 	       "libvirt: by its files");
 	set_cmdline("/usr/bin/qemu-system-x86_64|-name|guest=web-1|-uuid|" OTHER_UUID "|");
 	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
-	       "machine=qemu-3-web-1 (run)\nscope=" LIBVIRT_SCOPE " (cgroup)\n",
+	       "machine=qemu-3-web-1 (run)\n",
 	       "libvirt: machined's UUID is the surer one");
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("proc/100/cgroup",
-		   "9:cpu,cpuacct:/machine/gold.partition/qemu-3-web.libvirt-qemu/emulator\n"
-		   "1:name=systemd:/system.slice\n");
+	tree_text("9:cpu,cpuacct:/machine/gold.partition/qemu-3-web.libvirt-qemu/emulator\n"
+		   "1:name=systemd:/system.slice\n", "proc/100/cgroup");
 	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=qemu-3-web (cgroup)\n",
 	       "libvirt: without systemd");
 
@@ -250,7 +205,7 @@ static void test_libvirt(void)
 	set_cmdline("qemu|-name|web|-object|secret,file=/var/lib/libvirt/qemu/domain-1-web/key|");
 	expect("name=web (cmdline)\nlibvirt_domain=web (cmdline)\n",
 	       "libvirt: nothing but the command line");
-	write_text("run/libvirt/qemu/web.pid", "100");
+	tree_text("100", "run/libvirt/qemu/web.pid");
 	expect("name=web (run)\nlibvirt_domain=web (run)\n", "libvirt: and the pid file");
 }
 
@@ -271,7 +226,7 @@ static void test_short_names(void)
 		   "short name: the whole one");
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_COMMAND_LINE,
 		     "short name: not for sure, as others have the same");
-	write_text("run/libvirt/qemu/my_web\303\274nchen.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/my_web\303\274nchen.pid");
 	identity_read(&identity, proc, run, PID);
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN,
 		     "short name: for sure with a pid file");
@@ -291,7 +246,7 @@ static void test_pretenders(void)
 	begin();
 	set_cgroup(LIBVIRT_CGROUP);
 	set_cmdline("qemu|-name|bank|");
-	write_text("run/libvirt/qemu/bank.pid", "99\n");
+	tree_text("99\n", "run/libvirt/qemu/bank.pid");
 	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
 	       "pretender: not the name that the cgroup has");
 	set_cmdline("qemu|-name|web-1-bank|");
@@ -313,13 +268,13 @@ static void test_pretenders(void)
 
 	begin();
 	set_cmdline("qemu|-name|../../evil|");
-	write_text("run/evil.pid", "100\n");
+	tree_text("100\n", "run/evil.pid");
 	expect("name=../../evil (cmdline)\n", "pretender: a name that leads elsewhere");
 	set_cmdline("qemu|-name|web|");
-	write_text("evil.pid", "100\n");
-	make_link("run/libvirt/qemu/web.pid", "../../../evil.pid");
+	tree_text("100\n", "evil.pid");
+	tree_link("../../../evil.pid", "run/libvirt/qemu/web.pid");
 	expect("name=web (cmdline)\n", "pretender: a link for a pid file");
-	path = place("run/libvirt/qemu/web.pid");
+	path = tree_path("run/libvirt/qemu/web.pid");
 	if (unlink(path) || mkfifo(path, 0644))
 		abort();
 	alarm(20);
@@ -327,7 +282,7 @@ static void test_pretenders(void)
 	alarm(0);
 	if (unlink(path))
 		abort();
-	write_text("run/libvirt/qemu/web.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
 	expect("name=web (run)\nlibvirt_domain=web (run)\n", "no pretender: a pid file");
 	if (chmod(path, 0666))
 		abort();
@@ -342,13 +297,13 @@ static void test_pretenders(void)
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("run/libvirt/qemu/web.pid", "100\n");
-	path = place("run/libvirt/qemu");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
+	path = tree_path("run/libvirt/qemu");
 	if (chmod(path, 0777))
 		abort();
 	expect("name=web (cmdline)\n", "pretender: a directory that others can write");
 	free(path);
-	write_text("run/libvirt/qemu/web.pid", "100 or so\n");
+	tree_text("100 or so\n", "run/libvirt/qemu/web.pid");
 	expect("name=web (cmdline)\n", "pretender: a pid file without a pid");
 }
 
@@ -357,26 +312,23 @@ static void test_machined(void)
 	begin();
 	set_cmdline("qemu|-name|vm|");
 	set_cgroup("/machine.slice/systemd-vmspawn@fedora.service/payload");
-	expect("name=vm (cmdline)\nscope=systemd-vmspawn@fedora.service (cgroup)\n",
-	       "machined: a unit");
-	make_link("run/systemd/machines/unit:systemd-vmspawn@fedora.service", "fedora");
-	write_text("run/systemd/machines/fedora", "NAME=fedora\nID=" PLAIN_UUID "\nCLASS=vm\n");
-	expect("name=vm (cmdline)\nuuid=" UUID " (run)\nmachine=fedora (run)\n"
-	       "scope=systemd-vmspawn@fedora.service (cgroup)\n",
+	expect("name=vm (cmdline)\n", "machined: a unit");
+	tree_link("fedora", "run/systemd/machines/unit:systemd-vmspawn@fedora.service");
+	tree_text("NAME=fedora\nID=" PLAIN_UUID "\nCLASS=vm\n", "run/systemd/machines/fedora");
+	expect("name=vm (cmdline)\nuuid=" UUID " (run)\nmachine=fedora (run)\n",
 	       "machined: the machine of the unit");
 	set_cmdline("qemu|");
-	expect("name=fedora (run)\nuuid=" UUID " (run)\nmachine=fedora (run)\n"
-	       "scope=systemd-vmspawn@fedora.service (cgroup)\n",
+	expect("name=fedora (run)\nuuid=" UUID " (run)\nmachine=fedora (run)\n",
 	       "machined: a name for who has none");
 
 	begin();
 	set_cgroup("/machine.slice/machine-a.scope");
-	make_link("run/systemd/machines/unit:machine-a.scope", "../../b");
-	write_text("run/b", "ID=" PLAIN_UUID "\n");
-	expect("name=a (cgroup)\nmachine=a (cgroup)\nscope=machine-a.scope (cgroup)\n",
+	tree_link("../../b", "run/systemd/machines/unit:machine-a.scope");
+	tree_text("ID=" PLAIN_UUID "\n", "run/b");
+	expect("name=a (cgroup)\nmachine=a (cgroup)\n",
 	       "machined: a link that leads elsewhere");
 	set_cgroup("/machine.slice/machine-a\\x1b\\x00\\xzz.scope");
-	expect("name=vmm (program)\nscope=machine-a\\x1b\\x00\\xzz.scope (cgroup)\n",
+	expect("name=vmm (program)\n",
 	       "machined: a scope that is the one of no machine");
 	set_cgroup("/machine.slice/a/b.scope");
 	expect("name=vmm (program)\n", "machined: a cgroup that is no unit");
@@ -426,71 +378,30 @@ static void test_kubevirt(void)
 static void test_firecracker(void)
 {
 	begin();
-	write_text("proc/100/comm", "firecracker\n");
-	set_cmdline("/firecracker|--id|vm-7|--start-time-us|1|--api-sock|/run/fc.socket|");
-	expect("name=vm-7 (cmdline)\nfirecracker_id=vm-7 (cmdline)\n"
-	       "api_socket=/run/fc.socket (cmdline)\n", "Firecracker: its options");
-	set_cmdline("/usr/bin/firecracker-v1.7|--id=vm-7|");
-	write_text("proc/100/cgroup", "5:cpuset:/firecracker-v1.7/vm-7\n0::/\n");
-	expect("name=vm-7 (cgroup)\nfirecracker_id=vm-7 (cgroup)\n", "Firecracker: in a jail");
+	expect_name("/firecracker|--id|vm-7|--start-time-us|1|--api-sock|/run/fc.socket|", "vm-7");
+	expect_name("firecracker|--id|no/id|", "vmm");
+	expect_name("firecracker|--api-sock|/srv/vms/web/api.socket|", "web");
+	expect_name("qemu|-name|web|--id|vm-7|", "web");
+	tree_text("firecracker\n", "proc/100/comm");
+	expect_name("/usr/bin/wrapper|--id=vm-8|", "vm-8");
+	tree_text("5:cpuset:/firecracker-v1.7/vm-7\n0::/\n", "proc/100/cgroup");
 	set_cmdline("firecracker|--id|bank|");
-	expect("name=vm-7 (cgroup)\nfirecracker_id=vm-7 (cgroup)\n",
-	       "Firecracker: the jail is the surer one");
-	begin();
-	set_cmdline("firecracker|--id|no/id|");
-	expect("name=vmm (program)\n", "Firecracker: what can be no id");
-	set_cmdline("firecracker|--api-sock|/srv/vms/web/api.socket|");
-	expect("name=web (cmdline)\napi_socket=/srv/vms/web/api.socket (cmdline)\n",
-	       "Firecracker: no id");
-	set_cmdline("qemu|-name|web|--id|vm-7|");
-	expect("name=web (cmdline)\n", "Firecracker: options of others are not its");
+	expect("name=vm-7 (cgroup)\n", "Firecracker: the jail is the surer one");
 }
 
 static void test_cloud_hypervisor(void)
 {
 	begin();
 	set_cmdline("cloud-hypervisor|--api-socket|/run/ch/web.sock|--platform|n=2,uuid=" UUID "|");
-	expect("name=web (cmdline)\nuuid=" UUID " (cmdline)\n"
-	       "api_socket=/run/ch/web.sock (cmdline)\n", "cloud-hypervisor: its options");
-	set_cmdline("/opt/cloud-hypervisor-static|--api-socket=path=/run/vc/vm/web/clh-api.sock|");
-	expect("name=web (cmdline)\napi_socket=/run/vc/vm/web/clh-api.sock (cmdline)\n",
-	       "cloud-hypervisor: of Kata Containers");
-	set_cmdline("cloud-hypervisor|--api-socket|fd=3|");
-	expect("name=vmm (program)\n", "cloud-hypervisor: a socket without a path");
-	set_cmdline("cloud-hypervisor|--api-socket|/api.sock|");
-	expect("name=vmm (program)\napi_socket=/api.sock (cmdline)\n",
-	       "cloud-hypervisor: no directory with a name");
+	expect("name=web (cmdline)\nuuid=" UUID " (cmdline)\n", "cloud-hypervisor: its options");
+	expect_name("/opt/cloud-hypervisor-static|--api-socket=path=/run/vc/vm/web/clh-api.sock|",
+		    "web");
+	expect_name("cloud-hypervisor|--api-socket|fd=3|", "vmm");
+	expect_name("cloud-hypervisor|--api-socket|/api.sock|", "vmm");
 	set_cgroup("/machine.slice/machine-ch\\x2d3\\x2dweb.scope");
-	set_cmdline("cloud-hypervisor|--api-socket|/run/libvirt/ch/web-socket|");
-	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=ch-3-web (cgroup)\n"
-	       "scope=machine-ch\\x2d3\\x2dweb.scope (cgroup)\n"
-	       "api_socket=/run/libvirt/ch/web-socket (cmdline)\n",
+	set_cmdline("cloud-hypervisor|--api-socket|/run/libvirt/ch/other-socket|");
+	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=ch-3-web (cgroup)\n",
 	       "cloud-hypervisor: of libvirt");
-}
-
-#define OF_NOVA "type=1,product=OpenStack Nova"
-
-static void test_openstack(void)
-{
-	static const char scope[] = "machine-qemu\\x2d3\\x2dinstance\\x2d0000002a.scope";
-	char *cgroup = xasprintf("/machine.slice/%s", scope);
-	char *expected = xasprintf("name=instance-0000002a (cgroup)\n"
-				   "uuid=" UUID " (cmdline)\n"
-				   "libvirt_domain=instance-0000002a (cgroup)\n"
-				   "machine=qemu-3-instance-0000002a (cgroup)\n"
-				   "scope=%s (cgroup)\n"
-				   "openstack_instance=instance-0000002a (cmdline)\n", scope);
-
-	begin();
-	set_cgroup(cgroup);
-	set_cmdline("q|-name|instance-0000002a|-smbios|"
-		    OF_NOVA ",uuid=" UUID "|");
-	expect(expected, "OpenStack: an instance");
-	set_cgroup("/system.slice");
-	set_cmdline("qemu|-name|web|-smbios|" OF_NOVA "tion|");
-	expect("name=web (cmdline)\n", "OpenStack: none");
-	free(expected);
-	free(cgroup);
 }
 
 /* Of @size bytes, filled up with @fill, of which an argument is @text at @offset. */
@@ -501,7 +412,7 @@ static void set_huge_cmdline(size_t size, char fill, size_t offset, const char *
 
 	memset(cmdline, fill, size);
 	memcpy(cmdline + offset, text, length);
-	write_bytes("proc/100/cmdline", cmdline, size);
+	tree_write(cmdline, size, "proc/100/cmdline");
 	free(cmdline);
 }
 
@@ -547,7 +458,7 @@ static void test_huge(void)
 	memset(name, '/', 3000);
 	cmdline = xasprintf("0::/machine.slice/machine-a.scope%s%s%s%s%s%s", name, name, name,
 			    name, name, name);
-	write_text("proc/100/cgroup", cmdline);
+	tree_text(cmdline, "proc/100/cgroup");
 	set_cmdline("");
 	expect("name=vmm (program)\n", "huge: a cgroup");
 	free(cmdline);
@@ -560,7 +471,7 @@ static void test_missing(void)
 
 	begin();
 	set_cmdline("qemu|-name|web|");
-	write_text("run/libvirt/qemu/web.pid", "100\n");
+	tree_text("100\n", "run/libvirt/qemu/web.pid");
 	identity_read(&identity, proc, NULL, PID);
 	check_number(identity.source[IDENTITY_NAME], IDENTITY_COMMAND_LINE,
 		     "without /run: the command line");
@@ -570,8 +481,8 @@ static void test_missing(void)
 	identity_read(&identity, proc, run, PID + 1);
 	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
 	      "no such process: nothing");
-	remove_tree();
-	free(place("proc/100/"));
+	tree_remove("proc/100");
+	tree_make("proc/100/");
 	identity_read(&identity, proc, run, PID);
 	check(!identity.text[IDENTITY_NAME][0] && identity_is_valid(&identity),
 	      "a process without files: nothing");
@@ -630,12 +541,12 @@ static void test_any(void)
 			memcpy(text + length, piece, size + 1);
 			length += size + random() % 2;
 		}
-		write_bytes("proc/100/cmdline", text, length);
+		tree_write(text, length, "proc/100/cmdline");
 		strcpy(text, "0::");
 		while (strlen(text) < 2000 && random() % 16)
 			strcat(text, paths[random() % ARRAY_SIZE(paths)]);
 		strcat(text, "\n");
-		write_text("proc/100/cgroup", text);
+		tree_text(text, "proc/100/cgroup");
 		identity_read(&identity, proc, run, PID);
 		invalid += !identity_is_valid(&identity);
 		known += identity.source[IDENTITY_NAME] > IDENTITY_PROGRAM;
@@ -647,12 +558,9 @@ static void test_any(void)
 
 int main(void)
 {
-	root = xasprintf("/tmp/kvmstat-identity-XXXXXX");
-	if (!mkdtemp(root))
-		abort();
-	proc = xasprintf("%s/proc", root);
-	run = xasprintf("%s/run", root);
-	umask(022);
+	tree_begin();
+	proc = tree_path("proc");
+	run = tree_path("run");
 	test_names();
 	test_uuids();
 	test_libvirt();
@@ -662,15 +570,12 @@ int main(void)
 	test_kubevirt();
 	test_firecracker();
 	test_cloud_hypervisor();
-	test_openstack();
 	test_huge();
 	test_missing();
 	test_valid();
 	test_any();
-	remove_tree();
-	rmdir(root);
+	tree_end();
 	free(run);
 	free(proc);
-	free(root);
 	return tap_end();
 }

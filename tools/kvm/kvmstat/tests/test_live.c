@@ -513,8 +513,6 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	char id[32];
 
 	host.get_stats = give_held_only;
-	host.list_debugfs = NULL;
-	host.read_debugfs = NULL;
 	host.access = STATSFILE_PREAD;
 	discover_init(&inventory, &host);
 	process = inventory_find(&inventory, vmm->pid);
@@ -535,8 +533,8 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 			     "held: the same value as by the VM's file");
 	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
 	/* One of them was added where files are given to all. */
-	check(strstr(inventory.problem[2], "which has none open of vCPUs 0, 5") ||
-	      strstr(inventory.problem[2], "which has none open of vCPUs 0, 3, 5"),
+	check(strstr(inventory.problem[2], "which holds none of 2 vCPUs") ||
+	      strstr(inventory.problem[2], "which holds none of 3 vCPUs"),
 	      "held: other vCPUs are missing");
 	check_contains(inventory.problem[1], "has 3 file descriptors of VMs",
 		       "held: there may be more VMs");
@@ -544,43 +542,6 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	check(take_sample(&model) && with_system_calls(take_sample, &model),
 	      "held: a sample makes system calls");
 	model_free(&model);
-	inventory_free(&inventory);
-}
-
-/* How many statistics of its vCPUs, none of which runs, add up to what @sums says of them. */
-static size_t num_that_add_up(const struct vm *vm, const struct vm *sums)
-{
-	const struct statsfile_schema *schema = vm_vcpu_schema(sums);
-	size_t i, vcpu, count = 0;
-
-	for (i = 0; i < schema->num_desc; i++) {
-		const char *name = schema->desc[i].name;
-		uint64_t sum = 0;
-
-		for (vcpu = 0; vcpu < vm->num_vcpus; vcpu++)
-			sum += vcpu_value(vm, vcpu, name);
-		count += sum == vcpu_value(sums, 0, name);
-	}
-	return count;
-}
-
-/* What debugfs has of the same VMs, on a kernel that gives no files. */
-static void test_sums(const struct inventory *given, const struct vmm *vmm)
-{
-	const struct vm *vm = given->vm[0], *sums;
-	struct host host = this_host;
-	struct inventory inventory;
-
-	host.get_stats = give_held_only;
-	discover_init(&inventory, &host);
-	inventory_look(&inventory, inventory_find(&inventory, vmm->pid));
-	sums = inventory.vm[0];
-	check(inventory.num_vms == 2 && vm_has_sums(sums) && !strcmp(vm_source(sums), "debugfs"),
-	      "sums: of both VMs");
-	check(vcpu_value(sums, 0, "exits") && vm_vcpu_schema(sums)->num_desc > 10,
-	      "sums: there are some");
-	check_number(num_that_add_up(vm, sums), vm_vcpu_schema(sums)->num_desc,
-		     "sums: are those of the vCPUs' files");
 	inventory_free(&inventory);
 }
 
@@ -598,16 +559,12 @@ static void test_held_and_given(struct inventory *inventory, const struct vmm *v
 	      count_own_fds() == fds, "held and given: nothing is shown or opened twice");
 }
 
-/* Where there is no debugfs either. */
 static void test_refused(const struct vmm *vmm, int capability)
 {
-	struct host host = this_host;
 	struct inventory inventory;
 	const char *problem;
 
-	host.list_debugfs = NULL;
-	host.read_debugfs = NULL;
-	discover_init(&inventory, &host);
+	discover_init(&inventory, &this_host);
 	inventory_look(&inventory, inventory_find(&inventory, vmm->pid));
 	problem = inventory.num_problems ? inventory.problem[0] : "";
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus_counted == 3,
@@ -616,26 +573,6 @@ static void test_refused(const struct vmm *vmm, int capability)
 		       "no statistics files: said what is missing");
 	skip("the kernel gives no statistics files to other processes", "files of any VM");
 	inventory_free(&inventory);
-}
-
-/* What this kernel's own debugfs has, if it may be read: all of it, or what lockdown leaves. */
-static void test_own_sums(const struct inventory *inventory)
-{
-	const struct vm *first = inventory->vm[0];
-	const char *problem = inventory->num_problems ? inventory->problem[0] : "";
-
-	if (!vm_has_sums(first)) {
-		skip("there is no debugfs of KVM that may be read", "sums of any VM");
-		return;
-	}
-	check(inventory->num_vms == 2 && vm_has_sums(inventory->vm[1]),
-	      "no statistics files: debugfs has sums of both VMs");
-	if (statsfile_find(vm_vcpu_schema(first), "exits"))
-		check(has_run(first, &first->vcpu[0]),
-		      "no statistics files: exits of the VM that ran");
-	else
-		check_contains(problem, "that may not be read",
-			       "no statistics files: said that sums are missing");
 }
 
 /* Without any privileges, by what another process finds and opens for it. */
@@ -685,7 +622,7 @@ static void test_confined(void)
 /* Whether this kernel gives statistics files to others than the VMM. */
 static bool gives_files(const struct inventory *inventory)
 {
-	return inventory->num_vms == 2 && !vm_has_sums(inventory->vm[0]);
+	return inventory->num_vms == 2;
 }
 
 int main(void)
@@ -720,11 +657,9 @@ int main(void)
 	if (gives_files(&inventory)) {
 		test_mapping(&inventory, &vmm);
 		test_files(&vmm);
-		test_sums(&inventory, &vmm);
 		test_held_and_given(&inventory, &vmm);
 		test_lives(&inventory, &vmm);
 	} else {
-		test_own_sums(&inventory);
 		test_refused(&vmm, capability);
 		if (capability > 0)
 			test_held(&vmm, NULL);

@@ -213,7 +213,8 @@ static void test_kinds(void)
 		      group_shows(&two, &cases[i].desc) == cases[i].quantity,
 		      "kinds: %s", cases[i].desc.name);
 	check_text(enumerated_name(&cases[0].desc, 2), "host", "kinds: what a value stands for");
-	check(!enumerated_name(&cases[0].desc, 1) && !enumerated_name(&array, 0), "kinds: or nothing");
+	check(!enumerated_name(&cases[0].desc, 1) && !enumerated_name(&array, 0),
+	      "kinds: or nothing");
 	check_number(group_total(&array, values), 12, "kinds: an array's total is its sum");
 	array.flags = KVM_STATS_TYPE_PEAK;
 	check_number(group_total(&array, values), 7, "kinds: of peaks the highest");

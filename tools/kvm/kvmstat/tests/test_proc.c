@@ -17,6 +17,7 @@
 
 #include "sources/proc.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/util.h"
 
 #define MANY (PROC_FDS_AT_ONCE / 2)
@@ -25,7 +26,6 @@
 /* So many file descriptors are listed in turns of that many looks. */
 #define TURNS (PROCESSES * MANY / PROC_FDS_AT_ONCE + 1)
 
-static char *proc;
 static struct proc_memory memory;
 static unsigned int num_links;		/* that were read */
 
@@ -43,46 +43,26 @@ ssize_t readlinkat(int dir, const char *path, char *text, size_t size)
 	return syscall(SYS_readlinkat, dir, path, text, size);
 }
 
-static char *path_of(pid_t pid, const char *rest)
-{
-	return xasprintf("%s/%d%s", proc, pid, rest);
-}
-
-static void make_dir(pid_t pid, const char *rest)
-{
-	char *path = path_of(pid, rest);
-
-	if (mkdir(path, 0755))
-		abort();
-	free(path);
-}
-
 static void add_fd(pid_t pid, int fd)
 {
-	char *rest = xasprintf("/fd/%d", fd);
-	char *path = path_of(pid, rest);
-	char *target = xasprintf("anon_inode:kvm-vcpu:%d", fd);
+	char target[32];
 
-	if (symlink(target, path))
-		abort();
-	free(target);
-	free(path);
-	free(rest);
+	snprintf(target, sizeof(target), "anon_inode:kvm-vcpu:%d", fd);
+	tree_link(target, "%d/fd/%d", pid, fd);
 }
 
 static void add_process(pid_t pid, int fds)
 {
 	int i;
 
-	make_dir(pid, "");
-	make_dir(pid, "/fd");
+	tree_make("%d/fd/", pid);
 	for (i = 0; i < fds; i++)
 		add_fd(pid, i);
 }
 
 static void rename_process(pid_t from, pid_t to)
 {
-	char *old = path_of(from, ""), *new = path_of(to, "");
+	char *old = tree_path("%d", from), *new = tree_path("%d", to);
 
 	if (rename(old, new))
 		abort();
@@ -92,10 +72,7 @@ static void rename_process(pid_t from, pid_t to)
 
 static void remove_process(pid_t pid)
 {
-	char *path = path_of(pid, "");
-
-	shell("rm -r %s", path);
-	free(path);
+	tree_remove("%d", pid);
 }
 
 /* How many are listed for the process; 0 without it. */
@@ -104,7 +81,7 @@ static size_t count_fds(pid_t pid)
 	struct proc_list list;
 	size_t i, count = 0;
 
-	if (proc_list(proc, &memory, &list))
+	if (proc_list(tree_root, &memory, &list))
 		abort();
 	for (i = 0; i < list.count; i++) {
 		if (list.process[i].pid == pid)
@@ -151,16 +128,15 @@ static void test_many(void)
 
 static void add_others(pid_t pid, unsigned int count)
 {
-	char *first = path_of(pid, "/fd/0"), *path;
+	char *first = tree_path("%d/fd/0", pid), *path;
 	unsigned int i;
 
-	make_dir(pid, "");
-	make_dir(pid, "/fd");
+	tree_make("%d/fd/", pid);
 	if (symlink("/dev/null", first))
 		abort();
 	/* The same one: to make thousands takes a disk seconds. */
 	for (i = 1; i < count; i++) {
-		path = xasprintf("%s/%d/fd/%u", proc, pid, i);
+		path = tree_path("%d/fd/%u", pid, i);
 		if (link(first, path))
 			abort();
 		free(path);
@@ -219,7 +195,7 @@ static unsigned int count_found(void)
 	unsigned int count = 0;
 	size_t i;
 
-	if (proc_list(proc, &memory, &list))
+	if (proc_list(tree_root, &memory, &list))
 		abort();
 	for (i = 0; i < list.count; i++)
 		count += list.process[i].pid >= 410 && list.process[i].fds.count;
@@ -255,36 +231,21 @@ static void test_others(void)
 	check_number(count_fds(105), 4, "another one with its pid is not taken for it");
 }
 
-static void write_file(pid_t pid, const char *rest, const char *text)
-{
-	char *path = path_of(pid, rest);
-	FILE *file = fopen(path, "w");
-
-	if (!file || fputs(text, file) < 0 || fclose(file))
-		abort();
-	free(path);
-}
-
 /* As the kernel writes it, in ticks. */
 static void add_thread(pid_t pid, pid_t tid, const char *name, const char *times,
 		       const char *guest)
 {
-	char *rest = xasprintf("/task/%d", tid), *file;
 	char *text = xasprintf("%d (%s) S 1 1 1 0 -1 64 9 9 9 9 %s 7 7 20 0 3 0 99 99 99%s %s 6\n",
 			       tid, name, times, " 9 9 9 9 9 9 9 9 9 9 0 0 0 17 1 0 0 5", guest);
 
-	make_dir(pid, rest);
-	file = xasprintf("%s/stat", rest);
-	write_file(pid, file, text);
-	free(file);
+	tree_text(text, "%d/task/%d/stat", pid, tid);
 	free(text);
-	free(rest);
 }
 
 /* Of process 500. */
 static int read_times(struct proc_threads *threads, struct proc_times *sum)
 {
-	int ret = proc_read_threads(proc, 500, 3, threads);
+	int ret = proc_read_threads(tree_root, 500, 3, threads);
 
 	*sum = proc_sum_times(threads, threads);
 	free(threads->thread);
@@ -297,20 +258,19 @@ static void test_times(void)
 	struct proc_threads threads;
 	struct proc_times times;
 
-	make_dir(500, "");
-	check_number(proc_read_threads(proc, 501, 3, &threads), -ENOENT, "times: no such process");
-	make_dir(500, "/task");
+	check_number(proc_read_threads(tree_root, 501, 3, &threads), -ENOENT, "times: no such process");
+	tree_make("500/task/");
 	add_thread(500, 500, "qemu) R 1 (", "70 30", "0");
 	check(!read_times(&threads, &times) && !times.num_threads && !times.guest_ns &&
 	      !times.user_ns, "times: a thread that runs no guest is left out");
 	add_thread(500, 501, "CPU 0) 9 9 (KVM", "100 20", "90");
-	write_file(500, "/task/501/schedstat", "1200000000 345 678\n");
+	tree_text("1200000000 345 678\n", "500/task/501/schedstat");
 	check(!read_times(&threads, &times) && times.num_threads == 1 &&
 	      times.guest_ns == 90 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 20 * tick_ns && times.ready_ns == 345 && times.has_ready,
 	      "times: each is in its place, whatever the name of the thread is");
 	add_thread(500, 502, "CPU 1/KVM", "49 1", "50");
-	write_file(500, "/task/502/schedstat", "1 5 1\n");
+	tree_text("1 5 1\n", "500/task/502/schedstat");
 	check(!read_times(&threads, &times) && times.num_threads == 2 &&
 	      times.guest_ns == 140 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 21 * tick_ns && times.ready_ns == 350 && times.has_ready,
@@ -318,13 +278,13 @@ static void test_times(void)
 	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
 	      "times: a kernel that does not say how long it waited");
-	write_file(500, "/task/503/schedstat", "0 0 0\n");
+	tree_text("0 0 0\n", "500/task/503/schedstat");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
 	      "times: a scheduler that does not count how long it waited");
-	write_file(500, "/task/503/stat", "503 (CPU 2/KVM) S 1 2 3\n");
+	tree_text("503 (CPU 2/KVM) S 1 2 3\n", "500/task/503/stat");
 	check(!read_times(&threads, &times) && times.num_threads == 2,
 	      "times: a file that is too short");
-	write_file(500, "/task/503/stat", "");
+	tree_text("", "500/task/503/stat");
 	check(!read_times(&threads, &times) && times.num_threads == 2,
 	      "times: a thread that ends");
 }
@@ -335,10 +295,9 @@ static int vcpu_of(const char *name, const char *guest)
 	struct proc_threads threads;
 	int vcpu = -2;
 
-	make_dir(600, "");
-	make_dir(600, "/task");
+	tree_make("600/task/");
 	add_thread(600, 600, name, "1 1", guest);
-	if (proc_read_threads(proc, 600, 1, &threads) || threads.count > 1)
+	if (proc_read_threads(tree_root, 600, 1, &threads) || threads.count > 1)
 		abort();
 	if (threads.count)
 		vcpu = threads.thread[0].tid == 600 ? threads.thread[0].vcpu : -3;
@@ -379,7 +338,7 @@ static void test_names(void)
 static int read_700(unsigned int num_vcpus, size_t expected)
 {
 	struct proc_threads threads;
-	int ret = proc_read_threads(proc, 700, num_vcpus, &threads);
+	int ret = proc_read_threads(tree_root, 700, num_vcpus, &threads);
 
 	if (ret)
 		return ret;
@@ -390,24 +349,20 @@ static int read_700(unsigned int num_vcpus, size_t expected)
 /* Which of them run vCPUs cannot be known, and to read them all takes long. */
 static void test_too_many_threads(void)
 {
-	char *rest;
 	int tid;
 
-	make_dir(700, "");
-	make_dir(700, "/task");
+	tree_make("700/task/");
 	for (tid = 700; tid < 703; tid++)
 		add_thread(700, tid, "vcpu0", "1 1", "0");
 	add_thread(700, 703, "qemu", "1 1", "1");
 	check_number(read_700(3, 4), 0, "too many threads: as many of them as vCPUs");
 	check_number(read_700(2, 4), -E2BIG, "too many threads: one more");
 	for (; tid < 703 + PROC_OTHER_THREADS; tid++) {
-		rest = xasprintf("/task/%d", tid);
 		if (tid > 703)
-			make_dir(700, rest);
-		free(rest);
+			tree_make("700/task/%d/", tid);
 	}
 	check_number(read_700(3, 4), 0, "too many threads: and others");
-	make_dir(700, "/task/9999");
+	tree_make("700/task/9999/");
 	check_number(read_700(3, 4), -E2BIG, "too many threads: too many of those");
 	check_number(read_700(4, 4), 0, "too many threads: more vCPUs have more");
 }
@@ -445,16 +400,13 @@ static void test_vcpus(void)
 	}
 	vcpu = proc_vcpus(&fds, &count);
 	check(count == 3 && vcpu[0] == 5 && vcpu[1] == 6 && vcpu[2] == 7, "vCPUs: each once");
-	check(proc_find_fd(&fds, 0)->link == LINK_VM && proc_find_fd(&fds, 99)->fd == 99 &&
-	      !proc_find_fd(&fds, 100), "vCPUs: and the file descriptors are found");
 	free(vcpu);
 	free(fds.entry);
 }
 
 static void clean_up(void)
 {
-	shell("rm -rf %s", proc);
-	free(proc);
+	tree_end();
 	proc_memory_free(&memory);
 }
 
@@ -505,10 +457,10 @@ static void test_died_meanwhile(void)
 
 	add_process(12345, 1);
 	before_link = vanish;
-	check_number(proc_list_fds(proc, 12345, &fds), -ENOENT, "it died meanwhile: it is gone");
+	check_number(proc_list_fds(tree_root, 12345, &fds), -ENOENT, "it died meanwhile: it is gone");
 	add_process(12345, 1);
 	before_link = stay;
-	check_number(proc_list_fds(proc, 12345, &fds), -EACCES, "it did not: it is denied");
+	check_number(proc_list_fds(tree_root, 12345, &fds), -EACCES, "it did not: it is denied");
 	before_link = NULL;
 	remove_process(12345);
 }
@@ -564,9 +516,7 @@ static void test_without_ptrace(void)
 
 int main(void)
 {
-	proc = xasprintf("/tmp/kvmstat-proc-XXXXXX");
-	if (!mkdtemp(proc))
-		abort();
+	tree_begin();
 	test_cost();
 	test_few();
 	test_many();

@@ -123,7 +123,7 @@ static void set_up(void)
 	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
 				     .vcpu_stats = vcpu_stats, .vcpus = 2, };
 	guests[1] = (struct guest) { .pid = 20, .name = "db", .vm_stats = vm_stats,
-				     .vcpu_stats = vcpu_stats, .vcpus = 2, .sum = 5, .maker = 15, };
+				     .vcpu_stats = vcpu_stats, .vcpus = 2, .closed = true, };
 	guests[2] = (struct guest) { .pid = 30, .name = "held", .vm_stats = vm_stats,
 				     .vcpu_stats = vcpu_stats, .vcpus = 2, .split = true, };
 	guests_start();
@@ -176,36 +176,24 @@ static void test_shares(void)
 	guest_vm_values(&guests[0])[2] = 1;
 }
 
-/* Those of /proc, of a vCPU whose values are in the sums only. */
+/* Shares of a VM that has no statistics come from /proc. */
 static void test_threads(void)
 {
+	static const char missing[] = "its KVM has no statistics files";
+
+	check_show("show -p 20", missing, true);
+	check_number(status, STATUS_ERROR, "no statistics: status");
 	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n"
 		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, OFF% ~40\n", true);
-	check_show("show -p db -c 0", "db, pid 20, VM debugfs/15-1, vCPU 0:\n"
+	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n"
 		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, OFF% ~80\n", true);
-	check_number(status, STATUS_OK, "a thread's shares: status");
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
-	check_show("show -p 20 -c 2", "pid 20 has no vCPU 2 by itself, debugfs has sums", true);
-	check_show("show -p 20 -c 1 --stat x", "pid 20 has no vCPU 1 by itself", false);
-	threads.thread[1].vcpu = -1;
-	check_show("show -p 20 -c 1", "pid 20 has no vCPU 1 by itself, debugfs has sums", true);
-	threads.thread[1].vcpu = 1;
-	guests_debugfs_err = -EACCES;
-	check_show("show -p 20", "; debugfs has sums, for root\n", true);
-	check_number(status, STATUS_ERROR, "no sums: status");
-	check_show("show -p 20", "db, pid 20, sum of 2 vCPUs:\n  of 0.25 s: GUEST% ~10, KVM% ~50,",
-		   true);
-	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n  of 0.25 s: GUEST% ~10, KVM% ~50,",
-		   true);
-	check_show("show -p 20 -c 0", "db, pid 20, VM -, vCPU 0:\n  of 0.25 s: GUEST% ~20,", true);
-	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n  of 0.25 s: GUEST% ~20,", true);
-	check_show("show -p db -c 7", "no VM that was chosen has a vCPU 7 of which anything", true);
-	check_show("show -p 20 --stat x", "; debugfs has sums, for root\n", false);
+	check_show("show -p db -c 7", "has a vCPU 7 of which anything", true);
+	check_show("show -p 20 --stat x", missing, false);
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\n  of 0.25 s: ", true);
-	check_number(status, STATUS_ERROR, "no sums, beside what there is: status");
+	check_number(status, STATUS_ERROR, "no statistics, beside what there is: status");
 	free(output_of(command_hist, "hist -p db -p web", &status));
-	check_number(status, STATUS_ERROR, "no sums, histograms: status");
-	guests_debugfs_err = 0;
+	check_number(status, STATUS_ERROR, "no statistics, histograms: status");
 }
 
 static void check_hist(const char *line, const char *expected, int expected_status)

@@ -516,32 +516,16 @@ static void test_windows_refused(void)
 	image_free(&image);
 }
 
+/* A function that changes an image. */
+#define CHANGE(name, ...) static void name(struct image *image) { __VA_ARGS__; }
+
 /* All of these are well-formed: made for readers to ignore, or rare. */
 
-static void set_header_flags(struct image *image)
-{
-	image_header(image)->flags = ~KVM_STATS_HEADER_EXT;
-}
-
-static void set_desc_flags(struct image *image)
-{
-	image_desc(image, 0)->flags |= 0xfffff000;
-}
-
-static void use_new_type(struct image *image)
-{
-	image_desc(image, 0)->flags = 0xfff;
-}
-
-static void use_new_vector_type(struct image *image)
-{
-	image_desc(image, 3)->flags = 0x9;
-}
-
-static void set_extreme_exponent(struct image *image)
-{
-	image_desc(image, 0)->exponent = INT16_MIN;
-}
+CHANGE(set_header_flags, image_header(image)->flags = ~KVM_STATS_HEADER_EXT)
+CHANGE(set_desc_flags, image_desc(image, 0)->flags |= 0xfffff000)
+CHANGE(use_new_type, image_desc(image, 0)->flags = 0xfff)
+CHANGE(use_new_vector_type, image_desc(image, 3)->flags = 0x9)
+CHANGE(set_extreme_exponent, image_desc(image, 0)->exponent = INT16_MIN)
 
 static void swap_blocks(struct image *image)
 {
@@ -552,10 +536,7 @@ static void swap_blocks(struct image *image)
 	header->id_offset = gap;
 }
 
-static void describe_nothing(struct image *image)
-{
-	image_header(image)->num_desc = 0;
-}
+CHANGE(describe_nothing, image_header(image)->num_desc = 0)
 
 static void test_tolerance(void)
 {
@@ -606,36 +587,19 @@ static void grow_ext(struct image *image)
 	ext->size += more;
 }
 
-static void grow_ext_unaligned(struct image *image)
-{
-	grow_ext(image);
-	image_ext(image)->size--;
-}
-
-static void cut_last_field(struct image *image)
-{
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_id_offset);
-	image_ext(image)->vcpu_id_offset = 1;
-}
-
-static void cut_within_field(struct image *image)
-{
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1;
-}
-
+CHANGE(grow_ext_unaligned, grow_ext(image); image_ext(image)->size--)
+CHANGE(cut_last_field,
+       image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_id_offset);
+       image_ext(image)->vcpu_id_offset = 1)
+CHANGE(cut_within_field,
+       image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1)
 /* As it was before values had names, and what followed was no part of it. */
-static void cut_names(struct image *image)
-{
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
-	memset(&image_ext(image)->value_name_offset, 0xff, 20);
-}
-
-static void cut_within_names(struct image *image)
-{
-	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
-	memset(&image_ext(image)->value_name_offset, 0xff, 20);
-}
-
+CHANGE(cut_names,
+       image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
+       memset(&image_ext(image)->value_name_offset, 0xff, 20))
+CHANGE(cut_within_names,
+       image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
+       memset(&image_ext(image)->value_name_offset, 0xff, 20))
 /* Where there are none nothing else is said of them. */
 static void leave_no_name(struct image *image)
 {
@@ -644,34 +608,17 @@ static void leave_no_name(struct image *image)
 	image_ext(image)->vcpu_value_name_num = 0;
 }
 
-static void cut_vcpus(struct image *image)
-{
-	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
-	memset(&image_ext(image)->vcpu_stride, 0xff, 32);
-}
-
-static void cut_data_size(struct image *image)
-{
-	image_ext(image)->size = 11;
-	image_ext(image)->data_size = 1;
-}
-
-static void leave_no_window(struct image *image)
-{
-	memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
-	image_ext(image)->vcpu_max = 0;
-}
-
-static void leave_room_in_data(struct image *image)
-{
-	image_ext(image)->data_size += 8;
-	image_ext(image)->vcpu_data_size += 8;
-}
-
-static void describe_no_vcpu(struct image *image)
-{
-	image_ext(image)->vcpu_num_desc = 0;
-}
+CHANGE(cut_vcpus,
+       image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
+       memset(&image_ext(image)->vcpu_stride, 0xff, 32))
+CHANGE(cut_data_size, image_ext(image)->size = 11; image_ext(image)->data_size = 1)
+CHANGE(leave_no_window,
+       memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
+       image_ext(image)->vcpu_max = 0)
+CHANGE(leave_room_in_data,
+       image_ext(image)->data_size += 8;
+       image_ext(image)->vcpu_data_size += 8)
+CHANGE(describe_no_vcpu, image_ext(image)->vcpu_num_desc = 0)
 
 static void test_ext_tolerance(void)
 {
@@ -796,116 +743,30 @@ static void test_short_ext_at_end(void)
 
 /* One function per way to break a file. */
 
-static void clear_name_size(struct image *image)
-{
-	image_header(image)->name_size = 0;
-}
-
-static void grow_name_size(struct image *image)
-{
-	image_header(image)->name_size = STATSFILE_MAX_NAME + 1;
-}
-
-static void grow_num_desc(struct image *image)
-{
-	image_header(image)->num_desc = STATSFILE_MAX_DESC + 1;
-}
-
-static void describe_more_than_there_is(struct image *image)
-{
-	image_header(image)->num_desc = STATSFILE_MAX_DESC;
-}
-
-static void move_id_to_end(struct image *image)
-{
-	image_header(image)->id_offset = 0xfffffff8;
-}
-
-static void move_desc_to_end(struct image *image)
-{
-	image_header(image)->desc_offset = 0xfffffff8;
-}
-
-static void move_data_onto_header(struct image *image)
-{
-	image_header(image)->data_offset = 16;
-}
-
-static void move_data_onto_desc(struct image *image)
-{
-	image_header(image)->data_offset = image_header(image)->desc_offset + 64;
-}
-
-static void move_id_onto_header(struct image *image)
-{
-	/* The id is then what stands in desc_offset: 72, a letter and an end. */
-	image_header(image)->id_offset = 16;
-}
-
-static void misalign_data(struct image *image)
-{
-	image_header(image)->data_offset += 4;
-}
-
-static void misalign_value(struct image *image)
-{
-	image_desc(image, 1)->offset = 12;
-}
-
-static void clear_id(struct image *image)
-{
-	image_id(image)[0] = '\0';
-}
-
-static void unterminate_id(struct image *image)
-{
-	memset(image_id(image), 'x', IMAGE_NAME_SIZE);
-}
-
-static void put_escape_into_id(struct image *image)
-{
-	image_id(image)[0] = '\033';
-}
-
-static void clear_name(struct image *image)
-{
-	image_desc(image, 2)->name[0] = '\0';
-}
-
-static void unterminate_name(struct image *image)
-{
-	memset(image_desc(image, 2)->name, 'x', IMAGE_NAME_SIZE);
-}
-
-static void put_escape_into_name(struct image *image)
-{
-	image_desc(image, 2)->name[3] = '\033';
-}
-
-static void put_high_byte_into_name(struct image *image)
-{
-	image_desc(image, 2)->name[3] = '\233';
-}
-
-static void put_blank_into_name(struct image *image)
-{
-	image_desc(image, 2)->name[3] = ' ';
-}
-
-static void clear_size(struct image *image)
-{
-	image_desc(image, 2)->size = 0;
-}
-
-static void clear_bucket_size(struct image *image)
-{
-	image_desc(image, 3)->bucket_size = 0;
-}
-
-static void grow_offset(struct image *image)
-{
-	image_desc(image, 1)->offset = 0xfffffff8;
-}
+CHANGE(clear_name_size, image_header(image)->name_size = 0)
+CHANGE(grow_name_size, image_header(image)->name_size = STATSFILE_MAX_NAME + 1)
+CHANGE(grow_num_desc, image_header(image)->num_desc = STATSFILE_MAX_DESC + 1)
+CHANGE(describe_more_than_there_is, image_header(image)->num_desc = STATSFILE_MAX_DESC)
+CHANGE(move_id_to_end, image_header(image)->id_offset = 0xfffffff8)
+CHANGE(move_desc_to_end, image_header(image)->desc_offset = 0xfffffff8)
+CHANGE(move_data_onto_header, image_header(image)->data_offset = 16)
+CHANGE(move_data_onto_desc,
+       image_header(image)->data_offset = image_header(image)->desc_offset + 64)
+/* The id is then what stands in desc_offset: 72, a letter and an end. */
+CHANGE(move_id_onto_header, image_header(image)->id_offset = 16)
+CHANGE(misalign_data, image_header(image)->data_offset += 4)
+CHANGE(misalign_value, image_desc(image, 1)->offset = 12)
+CHANGE(clear_id, image_id(image)[0] = '\0')
+CHANGE(unterminate_id, memset(image_id(image), 'x', IMAGE_NAME_SIZE))
+CHANGE(put_escape_into_id, image_id(image)[0] = '\033')
+CHANGE(clear_name, image_desc(image, 2)->name[0] = '\0')
+CHANGE(unterminate_name, memset(image_desc(image, 2)->name, 'x', IMAGE_NAME_SIZE))
+CHANGE(put_escape_into_name, image_desc(image, 2)->name[3] = '\033')
+CHANGE(put_high_byte_into_name, image_desc(image, 2)->name[3] = '\233')
+CHANGE(put_blank_into_name, image_desc(image, 2)->name[3] = ' ')
+CHANGE(clear_size, image_desc(image, 2)->size = 0)
+CHANGE(clear_bucket_size, image_desc(image, 3)->bucket_size = 0)
+CHANGE(grow_offset, image_desc(image, 1)->offset = 0xfffffff8)
 
 struct malformed {
 	const char *name;
@@ -976,20 +837,9 @@ static void misalign_vcpu_desc(struct image *image)
 	ext->vcpu_id_offset += 8;
 }
 
-static void misalign_data_page(struct image *image)
-{
-	image_header(image)->data_offset += 8;
-}
-
-static void clear_vcpu_name(struct image *image)
-{
-	image_vcpu_desc(image, 2)->name[0] = '\0';
-}
-
-static void rename_online_vcpus(struct image *image)
-{
-	image_desc(image, ONLINE_VCPUS)->name[0] = 'O';
-}
+CHANGE(misalign_data_page, image_header(image)->data_offset += 8)
+CHANGE(clear_vcpu_name, image_vcpu_desc(image, 2)->name[0] = '\0')
+CHANGE(rename_online_vcpus, image_desc(image, ONLINE_VCPUS)->name[0] = 'O')
 
 #define FIELD(name) .field = #name, .offset = offsetof(struct kvm_stats_ext, name)
 
@@ -1134,82 +984,24 @@ static void test_malformed_name_fields(void)
 	image_free(&image);
 }
 
-static void name_no_statistic(struct image *image)
-{
-	image_value_name(image, GUEST)->desc = 3;
-}
-
-static void name_far_statistic(struct image *image)
-{
-	image_value_name(image, GUEST)->desc = UINT32_MAX;
-}
-
-static void name_no_bucket(struct image *image)
-{
-	image_value_name(image, OTHER)->value = 4;
-}
-
-static void name_far_bucket(struct image *image)
-{
-	image_value_name(image, OTHER)->value = UINT32_MAX;
-}
-
+CHANGE(name_no_statistic, image_value_name(image, GUEST)->desc = 3)
+CHANGE(name_far_statistic, image_value_name(image, GUEST)->desc = UINT32_MAX)
+CHANGE(name_no_bucket, image_value_name(image, OTHER)->value = 4)
+CHANGE(name_far_bucket, image_value_name(image, OTHER)->value = UINT32_MAX)
 /* A histogram of one bucket has no bucket 3, other than what says one thing at a time. */
-static void name_second_of_one_bucket(struct image *image)
-{
-	image_desc(image, 1)->size = 1;
-}
-
-static void clear_value_name(struct image *image)
-{
-	image_value_name(image, IO)->name[0] = '\0';
-}
-
-static void unterminate_value_name(struct image *image)
-{
-	memset(image_value_name(image, IO)->name, 'x', IMAGE_NAME_SIZE);
-}
-
-static void put_escape_into_value_name(struct image *image)
-{
-	image_value_name(image, IO)->name[1] = '\033';
-}
-
-static void put_blank_into_value_name(struct image *image)
-{
-	image_value_name(image, IO)->name[1] = ' ';
-}
-
-static void repeat_value_name(struct image *image)
-{
-	strcpy(image_value_name(image, OTHER)->name, "interrupt");
-}
-
-static void repeat_value(struct image *image)
-{
-	image_value_name(image, IO)->value = 0;
-}
-
-static void repeat_said_value(struct image *image)
-{
-	image_value_name(image, IN_HOST)->value = 0;
-}
-
-static void swap_values(struct image *image)
-{
-	image_value_name(image, IO)->value = 3;
-	image_value_name(image, OTHER)->value = 1;
-}
-
-static void swap_statistics(struct image *image)
-{
-	image_value_name(image, INTERRUPT)->desc = 2;
-}
-
-static void split_statistic(struct image *image)
-{
-	image_value_name(image, IN_HOST)->desc = 1;
-}
+CHANGE(name_second_of_one_bucket, image_desc(image, 1)->size = 1)
+CHANGE(clear_value_name, image_value_name(image, IO)->name[0] = '\0')
+CHANGE(unterminate_value_name, memset(image_value_name(image, IO)->name, 'x', IMAGE_NAME_SIZE))
+CHANGE(put_escape_into_value_name, image_value_name(image, IO)->name[1] = '\033')
+CHANGE(put_blank_into_value_name, image_value_name(image, IO)->name[1] = ' ')
+CHANGE(repeat_value_name, strcpy(image_value_name(image, OTHER)->name, "interrupt"))
+CHANGE(repeat_value, image_value_name(image, IO)->value = 0)
+CHANGE(repeat_said_value, image_value_name(image, IN_HOST)->value = 0)
+CHANGE(swap_values,
+       image_value_name(image, IO)->value = 3;
+       image_value_name(image, OTHER)->value = 1)
+CHANGE(swap_statistics, image_value_name(image, INTERRUPT)->desc = 2)
+CHANGE(split_statistic, image_value_name(image, IN_HOST)->desc = 1)
 
 static void move_names_into_data(struct image *image)
 {

@@ -245,12 +245,12 @@ static int count_look(struct inventory *looked_at, struct process *process)
 	return discovery->look(looked_at, process);
 }
 
-static bool see_makers(struct inventory *looked_at, const struct process *only)
+static void see_nothing(struct inventory *looked_at)
 {
-	return discovery->see_events(looked_at, only) || true;
+	(void)looked_at;
 }
 
-/* There is always one more that makes a VM. */
+/* There is always one more event. */
 static void test_many_events(void)
 {
 	const struct time_source *before = time_source;
@@ -260,7 +260,7 @@ static void test_many_events(void)
 	discovery = inventory.source;
 	source = *discovery;
 	source.look = count_look;
-	source.see_events = see_makers;
+	source.see_events = see_nothing;
 	inventory.source = &source;
 	inventory.events = eventfd(1, EFD_CLOEXEC);
 	time_source = &machine_time;

@@ -136,7 +136,7 @@ static void test_find(void)
 		{ "exit_reasons:hlt", "5", 0, 1, 5, NULL, },
 		{ "exit_reasons:other", "5", 3, 1, 5, NULL, },
 		{ "exit_reasons:2", "5", 2, 1, 5, NULL, },
-		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: nearest, so that both ways to say it are one. */
+		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: the nearest bound is taken. */
 		{ "wait_hist:8ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:8.4ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:6.2ms-", "5", 23, 9, 5, NULL, },
@@ -408,9 +408,8 @@ static void test_no_statistics(void)
 	guests[0] = (struct guest) { .pid = 10, .name = "web", .vm_stats = vm_stats,
 				     .vcpu_stats = other_stats, .vcpus = 1, };
 	guests[1] = (struct guest) { .pid = 20, .name = "closed", .vm_stats = vm_stats,
-				     .vcpu_stats = vcpu_stats, .vcpus = 1, .sum = 5, };
+				     .vcpu_stats = vcpu_stats, .vcpus = 1, .closed = true, };
 	guests_start();
-	guests_debugfs_err = -EACCES;
 	last_tick = 100;
 	on_tick = NULL;
 	time_source = &test_time;
@@ -427,11 +426,10 @@ static void test_no_statistics(void)
 		     "what was asked for is wrong, and nothing else is said");
 	check_number(status, STATUS_USAGE, "what was asked for is wrong: status");
 	guests[0].dead = true;
-	guests_debugfs_err = 0;
+	guests[1].closed = false;
 	on_tick = bring_up;
 	check_events(&guests_host, "watch exits > 4",
 		     "exits of each vCPU: more than 4 within 1 s\n"
-		     "kvmstat: pid 20 (closed): its statistics are debugfs' sums of all vCPUs\n"
 		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
 		     "one that comes and cannot be watched");
 	check_number(tick, last_tick, "one that comes and cannot be watched: it goes on");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting for the end of an interval, which a signal or the end of a process may come
- * before.
+ * Waiting for the end of an interval, a signal, or the end of a process.
  */
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +16,7 @@ int catch_signals(void)
 	sigset_t set;
 	int signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 
-	/* Without it they end the process as ever. */
+	/* Without it they end the process. */
 	if (signals >= 0)
 		sigprocmask(SIG_BLOCK, &set, NULL);
 	return signals;

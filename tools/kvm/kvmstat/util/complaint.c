@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors on a terminal, of as many lines as it takes.
+ * Errors on a terminal, wrapped.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "util/util.h"
 
 #define PREFIX "kvmstat: "
-/* Where fewer characters of it fit into a line, it is one line. */
+/* A terminal with less room gets one line. */
 #define LEAST_WIDTH 16
 
 static void (*print_line)(const char *text);
 
-/* Not in a file or a log, where it is a line; and without memory, that may be what is wrong. */
+/* Not in a file or a log; and without allocating, as memory may be what is missing. */
 static void print_complaint(const char *text)
 {
 	const unsigned int indent = strlen(PREFIX);

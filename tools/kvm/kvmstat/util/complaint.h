@@ -2,7 +2,7 @@
 #ifndef KVMSTAT_COMPLAINT_H
 #define KVMSTAT_COMPLAINT_H
 
-/* On a terminal that is too narrow for an error it has several lines from then on. */
+/* From then on errors are wrapped on a terminal that is too narrow. */
 void wrap_errors(void);
 
 #endif /* KVMSTAT_COMPLAINT_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Small files and links. Whatever is not there is nothing: in /proc that is no error.
+ * Small files and links. In /proc a missing file is not an error.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -46,7 +46,7 @@ static long double scale_by(long double number, unsigned int base, int exponent)
 	long double factor = 1;
 	int i;
 
-	/* As many as 64 bits could tell apart. */
+	/* More make no difference in 64 bits. */
 	for (i = 0; i < abs(exponent) && i < 64; i++)
 		factor *= base;
 	return exponent < 0 ? number / factor : number * factor;
@@ -61,14 +61,14 @@ const char *parse_quantity(const char *text, enum quantity_kind kind,
 
 	if (!length)
 		return kinds[kind].error;
-	/* What is counted is whole: of "more than 1.5" the nearest would be another one. */
+	/* Counts are whole: rounding "more than 1.5" would change it. */
 	if (kind != QUANTITY_COUNT && text[length] == '.' && strspn(text + length + 1, DIGITS))
 		length += 1 + strspn(text + length + 1, DIGITS);
 	while (unit->name && strcmp(unit->name, text + length))
 		unit++;
 	if (!unit->name)
 		return kinds[kind].error;
-	/* Of one base they are one step: what is whole stays so. */
+	/* Units of one base are one step: whole numbers stay whole. */
 	value = strtold(text, NULL);
 	if (unit->base == scale->base) {
 		value = scale_by(value, unit->base, unit->exponent - scale->exponent);
@@ -78,7 +78,7 @@ const char *parse_quantity(const char *text, enum quantity_kind kind,
 	}
 	if (value >= 0x1p64L)
 		return "is too much";
-	/* Of large ones a half more would be another number. */
+	/* Adding a half to a large number would change it. */
 	*number = value;
 	*number += value - *number >= 0.5L;
 	return NULL;

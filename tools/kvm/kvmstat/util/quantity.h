@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Quantities with units, as a command line has them and as kvmstat prints them: "8.4ms",
- * "1.5MiB", "1000".
+ * Quantities with units from the command line: "8.4ms", "1.5MiB", "1000".
  */
 #ifndef KVMSTAT_QUANTITY_H
 #define KVMSTAT_QUANTITY_H
@@ -11,19 +10,16 @@
 enum quantity_kind {
 	QUANTITY_COUNT,			/* whole */
 	QUANTITY_BYTES,
-	QUANTITY_TIME,			/* a unit has to be there */
+	QUANTITY_TIME,			/* needs a unit */
 };
 
-/* A number n stands for n * base^exponent, of seconds, bytes or what is counted. */
+/* The number n stands for n * base^exponent seconds, bytes or events. */
 struct quantity_scale {
 	unsigned int base;		/* 2 or 10 */
 	int exponent;
 };
 
-/*
- * Takes the whole string or nothing; rounds to the nearest number. NULL, or what is wrong
- * with it, to be said behind it.
- */
+/* Parses the whole string and rounds. Returns NULL, or what is wrong, to be said after it. */
 const char *parse_quantity(const char *text, enum quantity_kind kind,
 			   const struct quantity_scale *scale, uint64_t *number);
 

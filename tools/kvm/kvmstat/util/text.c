@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text in UTF-8. What may be printed is the same in every locale: names are also read by
- * a process that has none, and written into files.
+ * Text in UTF-8. What may be printed does not depend on the locale: the broker has none, and names
+ * are written into files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_continuation(char byte)
 
 unsigned int text_decode(const char *text, wchar_t *character)
 {
-	/* The smallest that needs so many bytes: others would be a second way to write one. */
+	/* The smallest character of so many bytes: others would have two encodings. */
 	static const wchar_t least[] = { 0, 0, 0x80, 0x800, 0x10000, };
 	unsigned char lead = *text;
 	unsigned int length, i;
@@ -35,7 +35,7 @@ unsigned int text_decode(const char *text, wchar_t *character)
 	return 1;
 }
 
-/* Characters that control, that cannot be seen, or that change the order of others. */
+/* Not control characters, invisible ones, and ones that change the order of others. */
 static bool is_printable(wchar_t character)
 {
 	static const struct {
@@ -83,7 +83,7 @@ unsigned int text_character_width(wchar_t character)
 {
 	int width = wcwidth(character);
 
-	/* Where the locale does not know it, something stands in its place. */
+	/* A locale that does not know it shows a replacement. */
 	return width < 0 ? 1 : width;
 }
 
@@ -97,7 +97,7 @@ unsigned int text_width(const char *text)
 	return width;
 }
 
-/* Bytes of the longest beginning that fits; *@width is then what is left. */
+/* Returns the bytes of the longest beginning that fits, and in *@width the columns left. */
 static int beginning(const char *text, unsigned int *width)
 {
 	unsigned int length, needed;
@@ -128,11 +128,11 @@ char *text_fit(const char *text, unsigned int width)
 		end += text_decode(end, &character);
 	width -= 1 + text_width(end);
 	length = beginning(text, &width);
-	/* Of wide characters one column may be left. */
+	/* A wide character may leave one column. */
 	return xasprintf("%.*s~%s%*s", length, text, end, (int)width, "");
 }
 
-/* How much of the text fits if it is broken behind @gap: 0 if it cannot be. */
+/* How much of the text fits if it is broken after @gap: 0 if there is none. */
 static size_t break_at(const char *text, const char *gap, size_t room)
 {
 	const char *next = text;
@@ -158,7 +158,7 @@ static size_t first_line(const char *text, unsigned int width)
 	end = break_at(text, ", ", room);
 	if (!end)
 		end = break_at(text, " ", room);
-	/* What has no blank is longer than its line, but what comes behind it is not lost. */
+	/* A word that is longer than the line. */
 	if (!end) {
 		end = strcspn(text, " ");
 		end += strspn(text + end, " ");
@@ -166,7 +166,7 @@ static size_t first_line(const char *text, unsigned int width)
 	return end;
 }
 
-/* Where the locale has no other characters than ASCII, something stands in their place. */
+/* Replaces other characters in an ASCII locale. */
 static void print_text(FILE *out, const char *text, size_t size)
 {
 	const char *end = text + size;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Text in UTF-8, such as the names that people give to VMs: which of it may be printed,
- * and how much of it fits.
+ * Text in UTF-8, such as names of VMs: what may be printed, and how much fits.
  */
 #ifndef KVMSTAT_TEXT_H
 #define KVMSTAT_TEXT_H
@@ -11,35 +10,34 @@
 #include <stdio.h>
 #include <wchar.h>
 
-/* Room for a name: the longest that filesystems have. */
+/* Room for a name, as long as a file name. */
 #define TEXT_NAME_SIZE 256
 
 /*
- * The number of bytes of the first character, which goes to *@character; 0 at the end. A
- * byte that is no part of any is a character of its own, L'?'.
+ * Returns the number of bytes of the first character, 0 at the end. A byte that is not part of a
+ * character is L'?'.
  */
 unsigned int text_decode(const char *text, wchar_t *character);
 
-/* Puts ? in the place of whatever could do something to a terminal or hide in a line. */
+/* Replaces what could control a terminal or be invisible by '?'. */
 void text_make_printable(char *text);
 
-/* Whether it is longer than @end, and ends in that. */
+/* Whether it ends in @end, and is longer. */
 bool text_ends_in(const char *text, const char *end);
 
-/* How many columns of a terminal it takes. */
+/* In columns of a terminal. */
 unsigned int text_width(const char *text);
 unsigned int text_character_width(wchar_t character);
 
 /*
- * The text in exactly @width columns: with blanks behind it, or without its middle, for
- * which a ~ stands, as names often differ at their end. The caller frees it.
+ * Returns the text in exactly @width columns: padded, or with a ~ for its middle, as names often
+ * differ at their end. The caller frees it.
  */
 char *text_fit(const char *text, unsigned int width);
 
 /*
- * The text in lines of @width characters, broken behind commas, or else at blanks; all but
- * the first are indented, and by that much longer. Blanks at the end are left out: returns
- * how many.
+ * Prints lines of @width characters, broken after commas, otherwise at blanks. All but the first
+ * are indented, in addition. Returns how many blanks at the end it left out.
  */
 size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors, memory, time and numbers: kept free of anything about KVM so that all
- * other files may use it.
+ * Errors, memory, time and numbers.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +18,7 @@
 
 static void print_line(const char *text)
 {
-	/* What was printed so far belongs in front of the error. */
+	/* Earlier output comes first. */
 	fflush(stdout);
 	fprintf(stderr, "kvmstat: %s\n", text);
 }
@@ -86,7 +85,7 @@ char *xasprintf(const char *format, ...)
 
 static int64_t namespace_offset_ns;
 
-/* @kind: of those that /proc/self/ns has; 0 without it */
+/* 0 without it. */
 static ino_t namespace_of(const char *kind)
 {
 	struct stat status;
@@ -101,7 +100,7 @@ void use_kernels_clock(void)
 	long long seconds, ns;
 	FILE *offsets;
 
-	/* What can be read are those of processes that this one makes. */
+	/* The file shows the offsets of future children. */
 	if (namespace_of("time") != namespace_of("time_for_children"))
 		return;
 	offsets = fopen("/proc/self/timens_offsets", "re");
@@ -151,7 +150,7 @@ bool fd_is_readable(int fd)
 	return poll(&file, 1, 0) == 1;
 }
 
-/* Stops at the first character that is no digit. */
+/* Stops at the first character that is not a digit. */
 static int parse_digits(const char **text, uint64_t *number)
 {
 	const char *start = *text;

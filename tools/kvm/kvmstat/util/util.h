@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What every part of the tool needs: errors on stderr, memory that is there or
- * the end of the program, numbers from a command line.
+ * Errors on stderr, memory or the end of the program, numbers from a command line.
  */
 #ifndef KVMSTAT_UTIL_H
 #define KVMSTAT_UTIL_H
@@ -25,20 +24,17 @@ enum exit_status {
 
 #define __printf(text, first) __attribute__((__format__(__printf__, text, first)))
 
-/* What prints an error line, given what follows the program's name; it may be replaced. */
+/* Prints an error line, without the program's name in @text; may be replaced. */
 extern void (*error_printer)(const char *text);
 
-/* One line on stderr that starts with the program's name. */
+/* Prints one line on stderr, after the program's name. */
 __printf(1, 2)
 void print_error(const char *format, ...);
 
-/* These never return NULL: without memory they end the program. */
+/* Without memory these end the program. */
 void *xcalloc(size_t count, size_t size);
 void *xreallocarray(void *old, size_t count, size_t size);
-/*
- * Room for one more element of an array that has room for a power of two of them: twice as
- * much when it is full.
- */
+/* Makes room for one more element of an array that grows in powers of two. */
 void *xgrow(void *array, size_t count, size_t size);
 __printf(1, 2)
 char *xasprintf(const char *format, ...);
@@ -49,24 +45,23 @@ char *xvasprintf(const char *format, va_list args);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);
 /*
- * In a time namespace that is not the clock by which the kernel says since when a vCPU is in
- * its state. From here on monotonic_ns() is. To be called while files can be opened.
+ * In a time namespace, state_since_ns has another clock: makes monotonic_ns() the kernel's. Call it
+ * while files can be opened.
  */
 void use_kernels_clock(void);
 
-/* A file descriptor that is readable when one of these signals, *@set then, has come; or -1. */
+/* Returns a signalfd, and the signals as *@set; or -1. */
 int open_signals(const int *signals, size_t count, sigset_t *set);
 
-/* What /proc does not show, where there is none, stays open. */
+/* By /proc: without it they stay open. */
 void close_files_above_stderr(void);
 
-/* Now, without waiting; never of -1. */
+/* Without waiting. False for -1. */
 bool fd_is_readable(int fd);
 
 /*
- * Both take the whole string or nothing: no sign, no blanks, no rest. They
- * return 0, -EINVAL (not a number) or -ERANGE (not from @min to @max).
- * parse_seconds() takes decimals, down to the nanosecond, and gives nanoseconds.
+ * Both parse the whole string, without sign and blanks. They return 0, -EINVAL (not a number) or
+ * -ERANGE (not from @min to @max). parse_seconds() takes decimals and gives nanoseconds.
  */
 int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 int parse_seconds(const char *text, uint64_t min, uint64_t max, uint64_t *ns);

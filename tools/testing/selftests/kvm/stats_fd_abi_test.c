@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The format of KVM's statistics files: capability, ioctl, header, id,
- * descriptors and data layout, with every rule that existing clients rely on.
- * A file that breaks one of them crashes or misleads programs that exist.
+ * The format of KVM's statistics files: capability, ioctl, header, id, descriptors and data
+ * layout, with every rule that existing clients rely on.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -11,7 +10,7 @@
 #include "../kselftest_harness.h"
 #include "stats_fd_util.h"
 
-/* Clients carry their own copies of these, so they can't ever change. */
+/* Clients carry their own copies of these: they never change. */
 _Static_assert(KVM_CAP_BINARY_STATS_FD == 203, "capability");
 _Static_assert(_IOC(_IOC_NONE, 0xae, 0xce, 0) == KVM_GET_STATS_FD, "ioctl");
 
@@ -28,7 +27,7 @@ FIELD_AT(kvm_stats_header, data_offset, 20);
 
 _Static_assert(KVM_STATS_HEADER_EXT == 1, "header flags");
 
-/* What may follow is read by its size. */
+/* The block may grow. */
 _Static_assert(sizeof(struct kvm_stats_ext) >= 48, "extension block");
 _Static_assert(KVM_STATS_EXT_MAGIC == 0x7473766b, "magic number");
 FIELD_AT(kvm_stats_ext, size, 0);
@@ -96,63 +95,53 @@ FIXTURE_SETUP(ioctl)
 
 FIXTURE_TEARDOWN(ioctl) { }
 
-TEST_F(ioctl, capability_is_1)
+TEST_F(ioctl, capability_is_1_on_dev_kvm_and_vm)
 {
 	EXPECT_EQ(1, ioctl(stats_open_kvm(_metadata), KVM_CHECK_EXTENSION, 203));
 	EXPECT_EQ(1, ioctl(self->vm, KVM_CHECK_EXTENSION, 203));
 }
 
-/* The argument is ignored: callers exist that pass garbage. */
-static const unsigned long ignored_args[] = {
-	0, 1, 7, 8, 9, 4095, 4096, 4097, INT_MAX, UINT_MAX, LONG_MAX,
-	0xdeadbeefcafef00dULL & ULONG_MAX, LONG_MIN, -4096UL, -1UL,
-};
-
-/* What /dev/kvm answers to an ioctl that it does not know. */
+/* The error of an unknown ioctl on /dev/kvm. */
 #ifdef __mips__
 #define UNKNOWN_IOCTL		(-ENOTTY)
 #else
 #define UNKNOWN_IOCTL		(-EINVAL)
 #endif
 
-TEST_F(ioctl, on_dev_kvm_is_unknown)
+TEST_F(ioctl, ioctl_on_dev_kvm_is_unknown)
 {
 	int kvm = stats_open_kvm(_metadata);
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(ignored_args); i++)
-		EXPECT_EQ(UNKNOWN_IOCTL, result(ioctl(kvm, KVM_GET_STATS_FD, ignored_args[i])));
+	EXPECT_EQ(UNKNOWN_IOCTL, result(ioctl(kvm, KVM_GET_STATS_FD, 0)));
 }
 
 static void expect_argument_ignored(struct __test_metadata *_metadata, int fd)
 {
-	struct stats_file first, other;
-	unsigned long arg, canary = ULONG_MAX / 0xff * 0x5a;
+	static unsigned long canary = ULONG_MAX / 0xff * 0x5a;
+	/* Clients pass garbage, which may be a valid pointer. */
+	const unsigned long args[] = {
+		0, 1, 7, 8, 9, 4095, 4096, 4097, INT_MAX, UINT_MAX, LONG_MAX, LONG_MIN,
+		0xdeadbeefcafef00dULL & ULONG_MAX, -4096UL, -1UL, (unsigned long)&canary,
+	};
+	struct stats_file file;
 	unsigned int i;
 
-	stats_load(_metadata, stats_get_fd(_metadata, fd), &first);
-	for (i = 0; i <= ARRAY_SIZE(ignored_args); i++) {
-		/* After the list a pointer, which must not be followed. */
-		arg = i < ARRAY_SIZE(ignored_args) ? ignored_args[i] :
-						     (unsigned long)&canary;
-		stats_load(_metadata, ioctl(fd, KVM_GET_STATS_FD, arg), &other);
-		ASSERT_EQ(first.size, other.size) TH_LOG("argument %#lx", arg);
-		EXPECT_EQ(0, memcmp(first.bytes, other.bytes, first.size)) {
-			TH_LOG("argument %#lx", arg);
+	stats_load(_metadata, stats_get_fd(_metadata, fd), &file);
+	for (i = 0; i < ARRAY_SIZE(args); i++) {
+		EXPECT_EQ(0, stats_same(ioctl(fd, KVM_GET_STATS_FD, args[i]), &file)) {
+			TH_LOG("argument %#lx", args[i]);
 		}
-		stats_unload(&other);
 	}
 	EXPECT_EQ(ULONG_MAX / 0xff * 0x5a, canary);
-	stats_unload(&first);
 }
 
-TEST_F(ioctl, on_vm_and_vcpu_ignores_its_argument)
+TEST_F(ioctl, ioctl_on_vm_and_vcpu_ignores_its_argument)
 {
 	expect_argument_ignored(_metadata, self->vm);
 	expect_argument_ignored(_metadata, self->vcpu);
 }
 
-/* The rules for one file. stats_fd_id_test shows that all files of a kind are alike. */
+/* The rules for one file. stats_fd_id_test compares files with each other. */
 FIXTURE(format)
 {
 	int vm;
@@ -181,11 +170,15 @@ FIXTURE_TEARDOWN(format) { }
 TEST_F(format, header_has_the_fixed_numbers)
 {
 	const struct kvm_stats_header *header = &self->file.header;
+	char byte;
 
 	EXPECT_EQ(0U, header->flags & ~KVM_STATS_HEADER_EXT);
 	EXPECT_EQ(48U, header->name_size);
 	EXPECT_EQ(24U, header->id_offset);
 	EXPECT_LT(0U, header->num_desc);
+	/* The data is the end of the file. */
+	EXPECT_EQ(1, pread(self->file.fd, &byte, 1, self->file.size - 1));
+	EXPECT_EQ(0, pread(self->file.fd, &byte, 1, self->file.size));
 }
 
 struct block {
@@ -193,7 +186,7 @@ struct block {
 	size_t size;
 };
 
-/* All that stands in a file, in its order. */
+/* The blocks of a file, in their order. */
 #define MAX_BLOCKS	9
 
 static unsigned int all_blocks(const struct stats_file *f, struct block block[MAX_BLOCKS])
@@ -222,7 +215,7 @@ static unsigned int all_blocks(const struct stats_file *f, struct block block[MA
 	return n;
 }
 
-TEST_F(format, blocks_are_aligned_and_do_not_overlap_and_zeros_are_between)
+TEST_F(format, blocks_are_aligned_without_overlap_and_with_zeros_between)
 {
 	const struct stats_file *f = &self->file;
 	struct block block[MAX_BLOCKS];
@@ -241,16 +234,7 @@ TEST_F(format, blocks_are_aligned_and_do_not_overlap_and_zeros_are_between)
 	}
 }
 
-TEST_F(format, file_ends_with_the_data)
-{
-	const struct stats_file *f = &self->file;
-	char byte;
-
-	EXPECT_EQ(1, pread(f->fd, &byte, 1, f->size - 1));
-	EXPECT_EQ(0, pread(f->fd, &byte, 1, f->size));
-}
-
-/* Returns the length of a string that is padded with zeros, else -1. */
+/* Return the length of a string that is padded with zeros, otherwise -1. */
 static int padded_length(const char *s)
 {
 	size_t len = strnlen(s, STATS_NAME_SIZE);
@@ -263,17 +247,13 @@ static int padded_length(const char *s)
 	return len < STATS_NAME_SIZE ? (int)len : -1;
 }
 
-TEST_F(format, id_is_padded_with_zeros)
-{
-	EXPECT_LT(0, padded_length(stats_id(&self->file)));
-}
-
-TEST_F(format, names_are_padded_c_identifiers)
+TEST_F(format, names_are_padded_c_identifiers_and_id_is_padded)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
 	const char *c;
 
+	EXPECT_LT(0, padded_length(stats_id(&self->file)));
 	for (i = 0; (desc = stats_desc(&self->file, i)); i++) {
 		EXPECT_LT(0, padded_length(desc->name)) TH_LOG("%.48s", desc->name);
 		EXPECT_FALSE(isdigit((unsigned char)desc->name[0]));
@@ -285,8 +265,7 @@ TEST_F(format, names_are_padded_c_identifiers)
 	}
 }
 
-/* Each names a value of a descriptor, and no two are the same. */
-TEST_F(format, names_of_values_belong_to_descriptors_and_are_unique)
+TEST_F(format, names_of_values_belong_to_descriptors_and_are_unique_there)
 {
 	const struct kvm_stats_value_name *v, *other;
 	const struct stats_file *f = &self->file;
@@ -310,7 +289,7 @@ TEST_F(format, names_of_values_belong_to_descriptors_and_are_unique)
 	}
 }
 
-/* How many values of a statistic have a name. */
+/* Return how many values of a statistic have a name. */
 static unsigned int names_of(const struct stats_file *f, const struct kvm_stats_desc *desc)
 {
 	const struct kvm_stats_value_name *v;
@@ -334,7 +313,7 @@ static void expect_descriptor(struct __test_metadata *_metadata, const struct st
 	EXPECT_TRUE(desc->exponent <= 0 || unit != KVM_STATS_UNIT_SECONDS);
 	EXPECT_TRUE(desc->exponent >= 0 || unit == KVM_STATS_UNIT_SECONDS);
 	EXPECT_TRUE(!desc->exponent || unit != KVM_STATS_UNIT_BOOLEAN);
-	/* Nothing else says what the elements of an array are. */
+	/* Only names say what the elements of an array are. */
 	EXPECT_TRUE(stats_is_hist(desc) ? desc->size > 1 :
 		    desc->size == 1 || desc->size == names_of(f, desc));
 	if (unit == KVM_STATS_UNIT_BOOLEAN && !stats_is_hist(desc))
@@ -343,7 +322,7 @@ static void expect_descriptor(struct __test_metadata *_metadata, const struct st
 		TH_LOG("descriptor of %s", desc->name);
 }
 
-TEST_F(format, descriptors_follow_the_rules)
+TEST_F(format, descriptors_have_valid_flags_size_and_exponent)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
@@ -352,7 +331,7 @@ TEST_F(format, descriptors_follow_the_rules)
 		expect_descriptor(_metadata, &self->file, desc);
 }
 
-/* One of each kind: the lists say the same of the others. */
+/* One statistic of each kind, the others come from the same lists. */
 TEST_F(format, descriptors_have_type_unit_and_exponent_of_their_statistic)
 {
 	static const struct {
@@ -381,7 +360,7 @@ TEST_F(format, descriptors_have_type_unit_and_exponent_of_their_statistic)
 	}
 }
 
-/* QEMU reads the sum of all sizes and indexes it unchecked. */
+/* QEMU allocates the sum of all sizes and does not check offsets. */
 TEST_F(format, data_is_dense_and_does_not_overlap)
 {
 	const struct stats_file *f = &self->file;
@@ -393,13 +372,13 @@ TEST_F(format, data_is_dense_and_does_not_overlap)
 	for (i = 0; (desc = stats_desc(f, i)); i++) {
 		EXPECT_EQ(0U, desc->offset % 8) TH_LOG("%s", desc->name);
 		ASSERT_GE(f->data_size, desc->offset + 8UL * desc->size) TH_LOG("%s", desc->name);
-		/* As many bytes as are claimed, each once: no hole is left. */
+		/* Each byte of the sum is used once: there is no hole. */
 		for (j = 0; j < 8U * desc->size; j++)
 			EXPECT_EQ(0, used[desc->offset + j]++) TH_LOG("%s", desc->name);
 	}
 }
 
-/* The extension block. vCPU ids are sparse and do not ascend: no index of a window. */
+/* vCPU ids are sparse and not in order, so that none is the index of a window. */
 #define EXT_VCPUS	5
 
 FIXTURE(extension)
@@ -408,8 +387,8 @@ FIXTURE(extension)
 	int vm;
 	int id[EXT_VCPUS];
 	int vcpu[EXT_VCPUS];
-	struct stats_file vm_file;	/* from before there were vCPUs */
-	struct stats_file vcpu_file;	/* of the first one */
+	struct stats_file vm_file;	/* opened before there were vCPUs */
+	struct stats_file vcpu_file;	/* of the first vCPU */
 };
 
 FIXTURE_SETUP(extension)
@@ -433,8 +412,8 @@ FIXTURE_SETUP(extension)
 
 FIXTURE_TEARDOWN(extension) { }
 
-/* Only the block itself can tell: its size is no less than what is released. */
-TEST_F(extension, stands_behind_the_id_and_begins_with_its_size_and_magic)
+/* Blocks never become smaller than the first released one. */
+TEST_F(extension, block_is_behind_the_id_and_begins_with_size_and_magic)
 {
 	const struct stats_file *file[] = { &self->vm_file, &self->vcpu_file };
 	struct kvm_stats_ext ext;
@@ -450,7 +429,7 @@ TEST_F(extension, stands_behind_the_id_and_begins_with_its_size_and_magic)
 	}
 }
 
-TEST_F(extension, describes_data_and_windows)
+TEST_F(extension, block_describes_data_and_windows)
 {
 	const struct stats_file *vm = &self->vm_file, *vcpu = &self->vcpu_file;
 	const struct kvm_stats_ext *ext = &vm->ext;
@@ -467,7 +446,7 @@ TEST_F(extension, describes_data_and_windows)
 	EXPECT_LE(stats_max_vcpus(_metadata), (int)ext->vcpu_max);
 }
 
-TEST_F(extension, has_descriptors_and_names_of_values_of_a_vcpu)
+TEST_F(extension, vm_file_has_descriptors_and_names_of_values_of_vcpus)
 {
 	const struct stats_file *vm = &self->vm_file, *vcpu = &self->vcpu_file;
 
@@ -481,7 +460,7 @@ TEST_F(extension, has_descriptors_and_names_of_values_of_a_vcpu)
 			    vcpu->ext.value_name_num * vcpu->ext.value_name_size));
 }
 
-TEST_F(extension, of_a_vcpu_tells_of_no_vcpus)
+TEST_F(extension, vcpu_fields_are_0_in_a_vcpu_file)
 {
 	const struct kvm_stats_ext *ext = &self->vcpu_file.ext;
 
@@ -496,38 +475,23 @@ TEST_F(extension, of_a_vcpu_tells_of_no_vcpus)
 	EXPECT_EQ(0U, ext->vcpu_value_name_num);
 }
 
-/* Of a file that was opened before there was any of them. */
-static void expect_ids(struct __test_metadata *_metadata,
-		       const struct stats_file *f, const int *ids, int num)
+static void expect_vcpus(struct __test_metadata *_metadata, const struct stats_file *f,
+			 const int *ids, unsigned int num)
 {
 	struct stats_file now;
 	unsigned int i;
 
+	EXPECT_EQ(num, stats_read(_metadata, f, "online_vcpus"));
 	stats_load(_metadata, dup(f->fd), &now);
 	for (i = 0; i < f->ext.vcpu_max; i++) {
-		EXPECT_EQ(i < (unsigned int)num ? (__u32)ids[i] : 0, stats_vcpu_id(&now, i)) {
+		EXPECT_EQ(i < num ? (__u32)ids[i] : 0, stats_vcpu_id(&now, i)) {
 			TH_LOG("window %u of %d vCPUs", i, num);
 		}
 	}
 	stats_unload(&now);
 }
 
-TEST_F(extension, has_the_vcpu_ids_in_the_order_of_creation)
-{
-	unsigned int i;
-
-	/* What was read when there was no vCPU yet. */
-	for (i = 0; i < self->vm_file.ext.vcpu_max; i++)
-		EXPECT_EQ(0U, stats_vcpu_id(&self->vm_file, i));
-	expect_ids(_metadata, &self->vm_file, self->id, EXT_VCPUS);
-}
-
-static __u64 online_vcpus(struct __test_metadata *_metadata, const struct stats_file *f)
-{
-	return stats_read(_metadata, f, "online_vcpus");
-}
-
-TEST_F(extension, online_vcpus_is_instant_and_counts_every_vcpu)
+TEST_F(extension, vm_file_has_number_and_ids_of_vcpus_in_the_order_of_creation)
 {
 	const struct kvm_stats_desc *desc = stats_find(&self->vm_file, "online_vcpus");
 	int vm = stats_create_vm(_metadata);
@@ -537,31 +501,27 @@ TEST_F(extension, online_vcpus_is_instant_and_counts_every_vcpu)
 	ASSERT_NE(NULL, desc);
 	EXPECT_EQ(0x001U, desc->flags);
 	EXPECT_EQ(1, desc->size);
+	expect_vcpus(_metadata, &self->vm_file, self->id, EXT_VCPUS);
 
 	stats_load(_metadata, stats_get_fd(_metadata, vm), &file);
 	for (i = 0; i < EXT_VCPUS; i++) {
-		EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+		expect_vcpus(_metadata, &file, self->id, i);
 		vcpu[i] = stats_create_vcpu(_metadata, vm, self->id[i]);
-		expect_ids(_metadata, &file, self->id, i + 1);
 	}
-	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
-	EXPECT_EQ((__u64)EXT_VCPUS, online_vcpus(_metadata, &self->vm_file));
-
-	/* They stay, and the last values do when the VM is gone. */
+	expect_vcpus(_metadata, &file, self->id, EXT_VCPUS);
+	/* vCPUs are never removed, and the final values stay. */
 	for (i = 0; i < EXT_VCPUS; i++)
 		close(vcpu[i]);
-	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
+	expect_vcpus(_metadata, &file, self->id, EXT_VCPUS);
 	close(vm);
-	EXPECT_EQ((__u64)i, online_vcpus(_metadata, &file));
-	expect_ids(_metadata, &file, self->id, i);
+	expect_vcpus(_metadata, &file, self->id, EXT_VCPUS);
 }
 
-TEST_F(extension, online_vcpus_does_not_count_a_vcpu_that_was_refused)
+TEST_F(extension, vcpu_whose_creation_fails_does_not_count)
 {
 	EXPECT_EQ(STATS_KNOWN_VCPU_ID, result(ioctl(self->vm, KVM_CREATE_VCPU, self->id[0])));
 	EXPECT_EQ(-EINVAL, result(ioctl(self->vm, KVM_CREATE_VCPU, -1UL)));
-	EXPECT_EQ((__u64)EXT_VCPUS, online_vcpus(_metadata, &self->vm_file));
-	expect_ids(_metadata, &self->vm_file, self->id, EXT_VCPUS);
+	expect_vcpus(_metadata, &self->vm_file, self->id, EXT_VCPUS);
 }
 
 TEST_HARNESS_MAIN

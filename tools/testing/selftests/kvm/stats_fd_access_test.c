@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics files in the hands of others than the VMM: had from another
- * process with nothing but a VM's or vCPU's fd, and while vCPUs are created or
- * the VM is closed at the same time.
+ * Processes other than the VMM open KVM's statistics files with only a VM's or vCPU's fd, and
+ * threads do so while vCPUs are created or the VM is closed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -13,12 +12,10 @@
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
 
-/* Exits that a guest is asked for. */
 #define EXITS			100
 
-/* Holders of a VM's or a vCPU's fd who are not the VMM. */
 struct target {
-	int source;		/* the VM or vCPU that the file is about */
+	int source;		/* the VM or vCPU */
 	struct stats_file file;
 };
 
@@ -60,7 +57,7 @@ static int get_file_as_nobody(void *arg)
 	return stats_become_nobody() ?: get_file(arg);
 }
 
-TEST_F(outsider, of_another_user_gets_the_file)
+TEST_F(outsider, process_of_another_user_opens_the_file)
 {
 	if (geteuid())
 		SKIP(return, "only root can become another user");
@@ -85,16 +82,16 @@ static int try_other_ioctls(void *arg)
 	return 0;
 }
 
-/* The exception from the mm check is for one ioctl. */
-TEST_F(outsider, gets_EIO_from_all_other_ioctls)
+/* Only one ioctl skips the check of the address space. */
+TEST_F(outsider, other_ioctls_of_another_process_fail_with_EIO)
 {
 	EXPECT_EQ(0, stats_in_child(_metadata, try_other_ioctls, &self->target));
 }
 
-/* A VMM in a process of its own. */
+/* A VMM in a process of its own, with the numbers of its fds. */
 struct vmm {
 	pid_t pid;
-	int vm;			/* its fds, with its numbers */
+	int vm;
 	int vcpu;
 	char id[STATS_NAME_SIZE];
 };
@@ -113,26 +110,29 @@ static void vmm_main(struct __test_metadata *_metadata, void *arg)
 	pause();
 }
 
-TEST(monitor_that_pulls_fds_with_pidfd_getfd_reads_a_vmm_until_after_its_death)
+static void load_vmm_file(struct __test_metadata *_metadata, const struct vmm *vmm, int vmm_fd,
+			  struct stats_file *file)
+{
+	int fd = stats_pidfd_getfd(vmm->pid, vmm_fd);
+
+	ASSERT_LE(0, fd) TH_LOG("pidfd_getfd: %s", strerror(-fd));
+	stats_load(_metadata, stats_get_fd(_metadata, fd), file);
+	close(fd);
+	stats_expect_fdinfo(_metadata, file->fd, "state", "alive");
+}
+
+TEST(monitor_with_pidfd_getfd_reads_a_vmm_until_after_its_death)
 {
 	struct stats_file vm, vcpu;
-	int pipefd[2], fd;
+	int pipefd[2];
 	struct vmm vmm;
 
 	ASSERT_EQ(0, pipe(pipefd));
 	stats_fork(_metadata, vmm_main, &pipefd[1]);
 	ASSERT_EQ((ssize_t)sizeof(vmm), read(pipefd[0], &vmm, sizeof(vmm)));
-	fd = stats_pidfd_getfd(vmm.pid, vmm.vm);
-	ASSERT_LE(0, fd) TH_LOG("pidfd_getfd: %s", strerror(-fd));
-	stats_load(_metadata, stats_get_fd(_metadata, fd), &vm);
-	close(fd);
-	fd = stats_pidfd_getfd(vmm.pid, vmm.vcpu);
-	ASSERT_LE(0, fd) TH_LOG("pidfd_getfd: %s", strerror(-fd));
-	stats_load(_metadata, stats_get_fd(_metadata, fd), &vcpu);
-	close(fd);
+	load_vmm_file(_metadata, &vmm, vmm.vm, &vm);
+	load_vmm_file(_metadata, &vmm, vmm.vcpu, &vcpu);
 	EXPECT_STREQ(vmm.id, stats_id(&vcpu));
-	stats_expect_fdinfo(_metadata, vm.fd, "state", "alive");
-	stats_expect_fdinfo(_metadata, vcpu.fd, "state", "alive");
 
 	ASSERT_EQ(0, kill(vmm.pid, SIGKILL));
 	ASSERT_EQ(vmm.pid, waitpid(vmm.pid, NULL, 0));
@@ -142,7 +142,7 @@ TEST(monitor_that_pulls_fds_with_pidfd_getfd_reads_a_vmm_until_after_its_death)
 }
 
 #define RACE_VCPUS		16
-/* A VM's end takes milliseconds, and 100 of them where it is emulated. */
+/* To destroy a VM takes milliseconds, in an emulator 100. */
 #define RACE_CREATIONS		10
 #define RACE_CLOSES		32
 #define RACE_MAX_FD		64
@@ -194,7 +194,7 @@ static void creator_finish(struct __test_metadata *_metadata, struct creator *c)
 	close(c->vm);
 }
 
-/* The fd may be a vCPU that is still being created, nothing yet, or foreign. */
+/* Return 1 if the fd is a vCPU. It may also be another file or closed. */
 static int try_vcpu_fd(struct __test_metadata *_metadata, int vcpu)
 {
 	long fd = result(ioctl(vcpu, KVM_GET_STATS_FD, 0));
@@ -215,8 +215,8 @@ static int try_vcpu_fd(struct __test_metadata *_metadata, int vcpu)
 	return 1;
 }
 
-/* Legal: EBADF as long as the number is no vCPU, then good files. */
-TEST(race_of_vcpu_file_and_its_creation_is_EBADF_or_a_good_file)
+/* Until the vCPU exists its future fd is EBADF. */
+TEST(race_of_ioctl_and_vcpu_creation_returns_EBADF_or_a_good_file)
 {
 	struct creator creator;
 	int i, fd, good;
@@ -227,7 +227,7 @@ TEST(race_of_vcpu_file_and_its_creation_is_EBADF_or_a_good_file)
 		do {
 			done = creator_done(&creator);
 			good = 0;
-			/* New fds have the lowest numbers that are free. */
+			/* New fds have the lowest free numbers. */
 			for (fd = STDERR_FILENO + 1; fd < RACE_MAX_FD; fd++)
 				good += fd != creator.vm && try_vcpu_fd(_metadata, fd);
 		} while (!done);
@@ -262,17 +262,7 @@ static void closer_create(struct __test_metadata *_metadata, struct closer *c)
 	ASSERT_EQ(0, pthread_create(&c->thread, NULL, close_vm, c));
 }
 
-/* The rounds differ in how far the closer gets meanwhile. */
-static void closer_start(struct closer *c, int round)
-{
-	int i;
-
-	pthread_barrier_wait(&c->start);
-	for (i = 0; i < round % 16; i++)
-		sched_yield();
-}
-
-/* Legal for an fd that is just closed, whose number may be a new file's. */
+/* The fd may be closed, and its number may belong to the file that was opened before. */
 static void expect_file_or_closed(struct __test_metadata *_metadata, long ret)
 {
 	struct stats_file file;
@@ -288,15 +278,18 @@ static void expect_file_or_closed(struct __test_metadata *_metadata, long ret)
 	stats_unload(&file);
 }
 
-TEST(race_of_ioctl_and_close_is_EBADF_or_a_file_that_stays_readable)
+TEST(race_of_ioctl_and_close_returns_EBADF_or_a_readable_file)
 {
 	struct closer closer;
 	long vm, vcpu;
-	int i;
+	int i, j;
 
 	for (i = 0; i < RACE_CLOSES; i++) {
 		closer_create(_metadata, &closer);
-		closer_start(&closer, i);
+		pthread_barrier_wait(&closer.start);
+		/* The closer gets further in each round. */
+		for (j = 0; j < i % 16; j++)
+			sched_yield();
 		vm = result(ioctl(closer.vm, KVM_GET_STATS_FD, 0));
 		vcpu = result(ioctl(closer.vcpu, KVM_GET_STATS_FD, 0));
 		ASSERT_EQ(0, pthread_join(closer.thread, NULL));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics are exact: what several CPUs count at the same time is all
- * counted, and what is read is a value that the statistic has had, never parts
- * of two, wherever the reader's buffer and offset are.
+ * KVM's statistics are exact: no update is lost when two CPUs count at the same time, and no
+ * reader sees parts of two values, wherever its buffer and offset are.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -10,20 +9,19 @@
 #include "../kselftest_harness.h"
 #include "stats_fd_sleep.h"
 
-/* How long two CPUs race, if each then was at it while the other one was. */
+/* Two CPUs race for this time, or longer if they have not met yet. */
 #define RACE_SECONDS		3
 
-/* Pages that a vCPU writes to before they are unmapped one by one. */
 #define PAGES			200
 
-/* One of two threads that make KVM count the same, each on its own CPU. */
+/* One of two threads that let KVM count the same statistic, each on its own CPU. */
 struct racer {
 	struct race *race;
 	struct guest_vcpu *vcpu;
 	int cpu;
-	long (*act)(struct racer *r);	/* returns what is to be counted */
+	long (*act)(struct racer *r);	/* returns the number of requests */
 	void *memory;
-	__u64 addr;			/* of it in the guest */
+	__u64 addr;			/* the memory's in the guest */
 	__u32 slot;
 	int acts;
 	__u64 counted;
@@ -54,7 +52,7 @@ static void racer_act(struct racer *r)
 	__atomic_add_fetch(&r->acts, 1, __ATOMIC_RELEASE);
 }
 
-/* The first racer goes on until it has met the other one, which then stops. */
+/* The first racer ends the race when it has met the other one. */
 static void race_first(struct race *race)
 {
 	struct racer *r = race->racers;
@@ -85,7 +83,7 @@ static void *racer_run(void *arg)
 	return NULL;
 }
 
-/* Have the guest write to its pages, and unmap each. */
+/* Let the guest write to its pages, then unmap one after the other. */
 static long unmap_pages(struct racer *r)
 {
 	size_t size = r->race->guest.page;
@@ -97,10 +95,10 @@ static long unmap_pages(struct racer *r)
 		if (madvise(r->memory + i * size, size, MADV_DONTNEED))
 			return -errno;
 	}
-	return PAGES * STATS_UNMAP_REQUESTS(1);
+	return PAGES * STATS_UNMAP_REQUESTS;
 }
 
-/* Have a page written to, and ask for the log that says so. */
+/* Let the guest write to a page, and read the dirty log. */
 static long log_dirty_page(struct racer *r)
 {
 	__u64 bitmap = 0;
@@ -109,11 +107,11 @@ static long log_dirty_page(struct racer *r)
 		.dirty_bitmap = &bitmap,
 	};
 
-	if (stats_arch_dirty(r->vcpu->fd, r->addr) < 0)
+	if (ioctl(r->vcpu->fd, KVM_RUN, 0) < 0)
 		return -errno;
 	if (ioctl(r->race->guest.vm, KVM_GET_DIRTY_LOG, &log))
 		return -errno;
-	return bitmap == 1 ? 1 + STATS_REWRITE_REQUESTS : -EBADE;
+	return bitmap == 1 ? 1 : -EBADE;
 }
 
 static void race_create(struct __test_metadata *_metadata, struct race *race)
@@ -164,13 +162,8 @@ static void race_run(struct __test_metadata *_metadata, struct race *race)
 }
 
 /*
- * Unmapping holds a lock of KVM's MMU when it asks for a flush, a log holds one
- * of memory slots. The page of the log is there from the start: its table stays
- * when the others are unmapped, and each write to it is one after a log.
- *
- * A log takes the first lock, too, just before: for the two to meet, counting
- * has to take as long as unmapping a page. An increment that is not atomic loses
- * a few of many, one with anything between reading and writing a lot.
+ * To request a flush, unmapping holds a lock of KVM's MMU, and a dirty log one of memory
+ * slots. The logged page is mapped before, so that its table stays.
  */
 TEST(race_of_two_cpus_loses_no_flush_request)
 {
@@ -179,7 +172,7 @@ TEST(race_of_two_cpus_loses_no_flush_request)
 	__u64 before;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "one CPU does nothing at the same time");
+		SKIP(return, "there is one CPU");
 	race_create(_metadata, race);
 	racer_create(_metadata, &r[0], unmap_pages, PAGES, 0);
 	racer_create(_metadata, &r[1], log_dirty_page, 1, KVM_MEM_LOG_DIRTY_PAGES);
@@ -193,7 +186,7 @@ TEST(race_of_two_cpus_loses_no_flush_request)
 
 #define MISALIGNMENTS		8
 
-/* The value at @pos, read from @skip bytes before it on, to @shift bytes off any alignment. */
+/* Read the value at @pos, from @skip bytes before it on, into a misaligned buffer. */
 static __u64 read_value_from(struct __test_metadata *_metadata, int fd, size_t shift,
 			     size_t skip, off_t pos)
 {
@@ -215,10 +208,10 @@ static off_t value_offset(struct __test_metadata *_metadata,
 	return f->header.data_offset + desc->offset;
 }
 
-/* Each time that a byte is carried over, parts of two values make a wrong one. */
+/* When a counter carries to the next byte, parts of two values would be a wrong value. */
 #define COUNTER_READS		5000
 
-TEST(counter_that_runs_is_never_seen_to_go_back)
+TEST(reader_never_sees_a_running_counter_decrease)
 {
 	__u64 last = 0, value, first;
 	struct guest guest = { };
@@ -243,21 +236,21 @@ TEST(counter_that_runs_is_never_seen_to_go_back)
 			}
 		}
 	}
-	/* Or nothing was there to be carried over. */
+	/* There was a carry. */
 	EXPECT_LT(first + 256, last);
 	runner_stop(_metadata, &runner);
 }
 
 #if ULONG_MAX == UINT_MAX
 /*
- * A host of 32 bits counts and loads in two halves. In the moment in which a
- * statistic passes a multiple of 2^32 it can be seen 2^32 too small or too large,
- * and then is to be read again. Time that a vCPU sleeps is there after 4.3 seconds.
+ * A 32-bit host updates and loads a value in two halves. When a statistic passes a multiple
+ * of 2^32, a reader can see it 2^32 too small or too large, and has to read again. A vCPU's
+ * sleep reaches 2^32 ns in 4.3 seconds.
  */
 #define CARRY			(UINT_MAX + 1ULL)
 #define ALMOST_CARRY_MS		4200
 
-/* Halts of a few milliseconds that pass it, and tries to read it right. */
+/* Short sleeps that pass 2^32, and reads of one value. */
 #define MOST_HALTS		10000
 #define MOST_READS		1000000
 
@@ -286,7 +279,7 @@ static void *watch(void *arg)
 			if (pread(w->fd, &value, sizeof(value), w->pos) !=
 			    sizeof(value) || is_next(w, value))
 				break;
-			/* One half is from before and one from after, no more. */
+			/* One half is old, the other is new. */
 			if (!is_next(w, value + CARRY) && !is_next(w, value - CARRY))
 				break;
 			w->again++;
@@ -306,7 +299,7 @@ static void sleep_and_wake(struct __test_metadata *_metadata, struct guest *g, i
 	runner_wake(_metadata, &runner, g->vm);
 }
 
-TEST(halves_of_a_value_that_passes_2_to_the_32_are_right_when_read_again)
+TEST(value_that_passes_2_to_the_32_is_right_when_it_is_read_again)
 {
 	struct guest guest = { .irqchip = true };
 	struct watcher watcher = { };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of a VM when there is no fd or no memory for it, for a vCPU or for a
- * statistics file: the right errno, nothing left behind, and a VM that goes on. Memory
- * fails at each allocation of a call, one after the other, by the kernel's fault
- * injection, or ends at each page that the cgroup may have.
+ * Without a free fd or memory, creating a VM, a vCPU or a statistics file fails with the right
+ * error, leaves nothing behind, and the VM goes on. The kernel's fault injection lets each
+ * allocation of a call fail, one after the other; a cgroup reaches its limit.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -13,14 +12,13 @@
 #include "stats_fd_guest.h"
 #include "stats_fd_memory.h"
 
-/* The calls that may fail. */
 enum call { CREATE_VM, CREATE_VCPU, GET_VM_STATS, GET_VCPU_STATS };
 
-/* A VM with one vCPU, and what the call is made on. */
+/* A VM with one vCPU, and a call that may fail. */
 struct site {
 	int kvm;
 	enum call call;
-	int vcpu_id;		/* of the vCPU to be */
+	int vcpu_id;		/* of the next vCPU */
 	struct guest guest;
 	struct stats_file vm_file;
 };
@@ -38,9 +36,11 @@ static void site_destroy(struct site *s)
 	guest_destroy(&s->guest);
 }
 
-/* The fd or a negative errno. */
-static int site_call(const struct site *s)
+/* Return the fd or a negative errno. */
+static int site_call(const void *site)
 {
+	const struct site *s = site;
+
 	switch (s->call) {
 	case CREATE_VM:
 		return result(ioctl(s->kvm, KVM_CREATE_VM, 0));
@@ -72,7 +72,7 @@ static void expect_guest_runs(struct __test_metadata *_metadata, struct guest_vc
 	ASSERT_EQ(before + 1, vcpu_read(_metadata, v, STATS_USER_EXITS));
 }
 
-/* A vCPU whose creation may have met a failure that is no reason to fail. */
+/* A vCPU can be created although some allocations failed, those of debugfs for example. */
 static void expect_vcpu_works(struct __test_metadata *_metadata, const struct guest *g, int fd)
 {
 	struct guest_vcpu v = { .fd = fd };
@@ -85,7 +85,6 @@ static void expect_vcpu_works(struct __test_metadata *_metadata, const struct gu
 	munmap(v.run, g->page);
 }
 
-/* A VM that may lack nothing but its directory in debugfs, or files there. */
 static void expect_vm_works(struct __test_metadata *_metadata, int vm)
 {
 	int vcpu = stats_create_vcpu(_metadata, vm, 0);
@@ -95,7 +94,6 @@ static void expect_vm_works(struct __test_metadata *_metadata, int vm)
 	close(vcpu);
 }
 
-/* What a call has made, in whatever way, is all right. */
 static void expect_result_works(struct __test_metadata *_metadata, const struct site *s, int fd)
 {
 	switch (s->call) {
@@ -114,10 +112,7 @@ static void expect_result_works(struct __test_metadata *_metadata, const struct 
 	close(fd);
 }
 
-/*
- * The VM that was there goes on, and the files that were open as well. It gets one
- * more vCPU, as long as it can.
- */
+/* The VM and its open files work, and it gets one more vCPU. */
 static void expect_site_works(struct __test_metadata *_metadata, struct site *s)
 {
 	int vcpu;
@@ -145,7 +140,7 @@ static int count_entries(struct __test_metadata *_metadata, const char *path, co
 	return count;
 }
 
-/* Can still be done what could not be done. */
+/* The call that failed works now. */
 static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
 {
 	int fd = site_call(s);
@@ -155,7 +150,7 @@ static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
 	s->vcpu_id++;
 }
 
-/* The number of the next fd: the lowest that is not taken. */
+/* Return the number of the next fd. */
 static int next_fd(struct __test_metadata *_metadata)
 {
 	int fd = dup(STDERR_FILENO);
@@ -165,15 +160,12 @@ static int next_fd(struct __test_metadata *_metadata)
 	return fd;
 }
 
-/*
- * What a process has: its fds, its VMs in debugfs. And vCPUs without a VM that
- * the system has there.
- */
+/* What a failed call must not leave behind. */
 struct belongings {
 	int fds;
-	int next_fd;		/* a number that is taken without a file is none */
-	int vms;
-	int strays;
+	int next_fd;		/* another one if a number without file is taken */
+	int vms;		/* directories in debugfs */
+	int strays;		/* vCPU directories outside of them */
 };
 
 static struct belongings count_belongings(struct __test_metadata *_metadata)
@@ -203,7 +195,6 @@ static void expect_belongings(struct __test_metadata *_metadata,
 	ASSERT_EQ(expected->strays, now.strays);
 }
 
-/* No fd is free: for the process, or for all of the system but root. */
 FIXTURE(no_fd_for)
 {
 	struct site site;
@@ -225,10 +216,9 @@ FIXTURE_SETUP(no_fd_for)
 
 FIXTURE_TEARDOWN(no_fd_for) { }
 
-/* Calls without a free fd. The end of a VM takes milliseconds. */
 #define REFUSALS		20
 
-TEST_F(no_fd_for, which_is_EMFILE_and_the_vm_goes_on)
+TEST_F(no_fd_for, ioctl_fails_with_EMFILE_and_the_vm_goes_on)
 {
 	struct rlimit limit, saved;
 	struct belongings before;
@@ -252,23 +242,23 @@ TEST_F(no_fd_for, which_is_EMFILE_and_the_vm_goes_on)
 }
 
 /*
- * struct kvm comes from vmalloc() on some hosts, which warns with a call trace if
- * it fails, as a test's log must not have. These first allocations are among it.
+ * If vmalloc() fails to allocate struct kvm, it warns with a call trace, which a test's log
+ * must not have. It is one of these first allocations.
  */
 #define WARNING_ALLOCATIONS	8
 
 /* Processes that share the allocations of a call. */
 #define WORKERS			8
-/* More allocations than any of the calls has. */
+/* More than a call has. */
 #define MAX_ALLOCATIONS		1000
 
-/* What the workers have seen, in memory that they share. */
+/* Memory that the workers share. */
 struct tally {
 	int failures;		/* of allocations */
 	int refusals;		/* of the call */
 };
 
-/* The @first up to the @last allocation, @rounds times. */
+/* Let allocations fail from the @first to the @last one, @rounds times. */
 struct sweep {
 	struct site site;
 	int first;
@@ -290,7 +280,6 @@ static void sweep_init(struct __test_metadata *_metadata, struct sweep *sweep,
 	ASSERT_NE(MAP_FAILED, sweep->tally);
 }
 
-/* No memory at one allocation after the other. */
 FIXTURE(no_memory_for)
 {
 	struct sweep sweep;
@@ -301,11 +290,11 @@ FIXTURE(no_memory_for)
 FIXTURE_VARIANT(no_memory_for)
 {
 	enum call call;
-	int least;	/* else nothing was tested */
+	int least;	/* allocations that fail */
 	int rounds;
 };
 
-/* Rounds: enough that a page that one allocation's failure leaves is seen. */
+/* In so many rounds, a page that leaks in one of the failures is noticed. */
 FIXTURE_VARIANT_ADD(no_memory_for, a_vm) { .call = CREATE_VM, .least = 20, .rounds = 5 };
 FIXTURE_VARIANT_ADD(no_memory_for, a_vcpu) { .call = CREATE_VCPU, .least = 5, .rounds = 32 };
 FIXTURE_VARIANT_ADD(no_memory_for, a_vm_file) { .call = GET_VM_STATS, .least = 2, .rounds = 1000 };
@@ -336,22 +325,6 @@ FIXTURE_TEARDOWN(no_memory_for)
 	EXPECT_EQ(0, result(rmdir(self->cgroup)));
 }
 
-/* The call with its nth allocation failing. Was there an nth one? */
-static bool call_with_failure(struct __test_metadata *_metadata,
-			      const struct site *s, int fail_nth, int n, int *ret)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%d", n);
-	bool failed;
-
-	ASSERT_EQ(len, pwrite(fail_nth, text, len, 0));
-	*ret = site_call(s);
-	ASSERT_LT(0, pread(fail_nth, text, sizeof(text), 0));
-	failed = text[0] == '0';
-	ASSERT_EQ(1, pwrite(fail_nth, "0", 1, 0));
-	return failed;
-}
-
 static void expect_memory_or_ENOMEM(struct __test_metadata *_metadata,
 				    struct sweep *sweep, int ret)
 {
@@ -359,7 +332,6 @@ static void expect_memory_or_ENOMEM(struct __test_metadata *_metadata,
 
 	__atomic_fetch_add(&sweep->tally->failures, 1, __ATOMIC_RELAXED);
 	if (ret >= 0) {
-		/* Some can be done without. */
 		expect_result_works(_metadata, s, ret);
 		s->vcpu_id++;
 	} else {
@@ -368,7 +340,7 @@ static void expect_memory_or_ENOMEM(struct __test_metadata *_metadata,
 	}
 }
 
-/* Everything is looked at after each failure. */
+/* Check everything after each failure. */
 static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 {
 	struct sweep *sweep = arg;
@@ -380,7 +352,7 @@ static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 	site_create(_metadata, &sweep->site);
 	before = count_belongings(_metadata);
 	for (n = sweep->first + nr; n <= sweep->last; n += sweep->step) {
-		failed = call_with_failure(_metadata, &sweep->site, fail_nth, n, &ret);
+		failed = stats_fail_nth(_metadata, fail_nth, n, site_call, &sweep->site, &ret);
 		if (!failed) {
 			ASSERT_LE(0, ret);
 			close(ret);
@@ -396,7 +368,7 @@ static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 	site_destroy(&sweep->site);
 }
 
-/* Nothing is looked at, but the cgroup is charged for what is left behind. */
+/* Check nothing: the cgroup's charge shows what is left behind. */
 static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 {
 	struct sweep *sweep = arg;
@@ -410,7 +382,8 @@ static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 		failed = true;
 		for (n = sweep->first + nr; n <= sweep->last && failed;
 		     n += sweep->step) {
-			failed = call_with_failure(_metadata, &sweep->site, fail_nth, n, &ret);
+			failed = stats_fail_nth(_metadata, fail_nth, n, site_call,
+						&sweep->site, &ret);
 			if (ret >= 0) {
 				close(ret);
 				sweep->site.vcpu_id++;
@@ -420,7 +393,7 @@ static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 	site_destroy(&sweep->site);
 }
 
-/* All allocations of the call, those that warn without the console. */
+/* Let all allocations of the call fail, those that warn with a quiet console. */
 static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 		      void (*fn)(struct __test_metadata *_metadata, int nr, void *arg))
 {
@@ -440,27 +413,24 @@ static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 	stats_in_children(_metadata, sweep->step, fn, sweep);
 }
 
-/* Over the same allocations, until enough of them were met. */
+/* Sweeps over the allocations, until enough of them have failed. */
 #define MAX_SWEEPS		5
 
-/*
- * Each of a few hundred allocations takes some VMs with all their files in debugfs:
- * seconds, where such a kernel runs on an emulator.
- */
+/* Each of a few hundred failures takes several VMs. */
 #define SWEEPS_TIMEOUT		3600
 
-TEST_F_TIMEOUT(no_memory_for, which_is_ENOMEM_and_the_vm_goes_on, SWEEPS_TIMEOUT)
+TEST_F_TIMEOUT(no_memory_for, call_fails_with_ENOMEM_and_the_vm_goes_on, SWEEPS_TIMEOUT)
 {
 	struct sweep *sweep = &self->sweep;
 	int i;
 
 	/*
-	 * Now and then a slab needs a page, and fails to account for it, which
-	 * is tolerated. The next sweep meets other allocations in that place.
+	 * Sometimes the failed allocation is a page that a slab needs to account for
+	 * objects, which the kernel tolerates. The next sweep meets other allocations.
 	 */
 	for (i = 0; i < MAX_SWEEPS && sweep->tally->refusals < 2; i++)
 		sweep_all(_metadata, sweep, fail_carefully);
-	TH_LOG("%d failures, the call failed by %d of them",
+	TH_LOG("%d allocations failed, the call failed %d times",
 	       sweep->tally->failures, sweep->tally->refusals);
 	EXPECT_LE(variant->least, sweep->tally->failures);
 	EXPECT_LE(2, sweep->tally->refusals);
@@ -471,7 +441,7 @@ static void sweep_often(struct __test_metadata *_metadata, void *sweep)
 	sweep_all(_metadata, sweep, fail_often);
 }
 
-TEST_F(no_memory_for, which_leaves_nothing_behind)
+TEST_F(no_memory_for, failed_call_leaves_nothing_behind)
 {
 	self->sweep.rounds = 1;
 	sweep_often(_metadata, &self->sweep);
@@ -480,7 +450,7 @@ TEST_F(no_memory_for, which_leaves_nothing_behind)
 	stats_expect_no_growth(_metadata, self->cgroup, sweep_often, &self->sweep);
 }
 
-/* A cgroup that may have no more memory, in which nobody can be killed for it. */
+/* A cgroup at its limit, whose processes the OOM killer must not end. */
 FIXTURE(limit_for)
 {
 	struct sweep sweep;
@@ -495,7 +465,7 @@ FIXTURE_VARIANT(limit_for)
 FIXTURE_VARIANT_ADD(limit_for, a_vm) { .call = CREATE_VM };
 FIXTURE_VARIANT_ADD(limit_for, a_vcpu) { .call = CREATE_VCPU };
 
-/* Calls that go well up to the limit, at most, and refusals that are enough. */
+/* Calls until the limit, at most, and the calls that fail then. */
 #define LIMIT_CALLS		256
 #define LIMIT_REFUSALS		3
 
@@ -517,23 +487,8 @@ FIXTURE_TEARDOWN(limit_for)
 	EXPECT_EQ(0, result(rmdir(self->cgroup)));
 }
 
-/*
- * Pages that the cgroup may have more than it has: from that many on, so that
- * another allocation of the call meets the limit each time.
- */
+/* Pages up to the limit. Each sweep has one more, so that other allocations fail. */
 #define LIMIT_PAGES		64
-
-static int open_in_cgroup(struct __test_metadata *_metadata,
-			  const char *cgroup, const char *name, int flags)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", cgroup, name);
-	fd = open(path, flags | O_CLOEXEC);
-	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
-	return fd;
-}
 
 static void set_limit(struct __test_metadata *_metadata, int max, long bytes)
 {
@@ -543,7 +498,7 @@ static void set_limit(struct __test_metadata *_metadata, int max, long bytes)
 	ASSERT_EQ(len, pwrite(max, text, len, 0));
 }
 
-/* As many calls as the limit allows; what it touches it has had before. */
+/* Make as many calls as the limit allows. Use only memory that was touched before. */
 static void call_up_to_limit(struct __test_metadata *_metadata,
 			     struct sweep *sweep, int fds[LIMIT_CALLS])
 {
@@ -578,13 +533,10 @@ static void meet_limit(struct __test_metadata *_metadata, void *arg)
 	memset(fds, -1, sizeof(fds));
 	stats_cgroup_enter(_metadata, sweep->cgroup);
 	ASSERT_EQ(0, stats_write_file("/proc/self", "oom_score_adj", "-1000"));
-	/*
-	 * What is still shared with the parent would be copied when it is written
-	 * to: at the limit that page fault is tried again for ever.
-	 */
+	/* At the limit, the kernel would retry a copy-on-write fault for ever. */
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
-	/* A limit leaves no memory to open it. */
-	max = open_in_cgroup(_metadata, sweep->cgroup, "memory.max", O_RDWR);
+	/* At the limit there is no memory to open a file. */
+	max = stats_cgroup_open(_metadata, sweep->cgroup, "memory.max");
 	site_create(_metadata, s);
 	expect_call_works(_metadata, s);
 	before = count_belongings(_metadata);
@@ -601,7 +553,7 @@ static void meet_limit(struct __test_metadata *_metadata, void *arg)
 	site_destroy(s);
 }
 
-/* So often that a page of 64 KiB that one of the calls leaves is seen. */
+/* In so many sweeps, a page of 64 KiB that leaks in one of the calls is noticed. */
 #define LIMIT_SWEEPS		16
 
 static void sweep_limits(struct __test_metadata *_metadata, void *arg)
@@ -615,7 +567,7 @@ static void sweep_limits(struct __test_metadata *_metadata, void *arg)
 	stats_restore_settings(_metadata, &keeper);
 }
 
-TEST_F(limit_for, which_is_ENOMEM_and_leaves_nothing_behind)
+TEST_F(limit_for, call_fails_with_ENOMEM_and_leaves_nothing_behind)
 {
 	struct sweep *sweep = &self->sweep;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A guest that reads its own statistics: its VMM lends it the mapping of the VM's
- * statistics file as a read-only memory slot. It sees what the host counts,
- * without an exit, and whatever it does, it changes nothing there.
+ * A guest reads its own statistics: the VMM lends it the mapping of the VM's statistics file
+ * as a read-only memory slot. The guest reads without an exit, and cannot change anything.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -12,53 +11,38 @@
 #include "stats_fd_guest.h"
 #include "stats_fd_mmap.h"
 
-/* Where the guest has the page of the VM, and the windows behind it. */
+/* The guest's addresses of the VM's page, followed by the windows, and of a vCPU's page. */
 #define LENT			0x2000000UL
 #define LENT_SLOT		1
-/* And where it has its own page, from its own file. */
 #define LENT_PAGE		0x1000000UL
 #define LENT_PAGE_SLOT		2
 
-/* How often a guest does what it does, or looks. */
 #define TIMES			1000
 
-/*
- * An interrupt of the host is an exit as well. Of several attempts one is without
- * such an accident.
- */
+/* In one of these attempts the host has no interrupt, which would be an exit. */
 #define ATTEMPTS		50
 
-/* Places of the pieces of code. */
 #define CODE_STILL		GUEST_CODE
 #define CODE_UNTIL		(GUEST_CODE + 0x100)
 #define CODE_WRITE		(GUEST_CODE + 0x200)
 
 #define PATTERN			0xa5c396f0U
 
-/* A statistic that stays 0 here. */
+/* This statistic stays 0 here. */
 #define UNMOVED			"signal_exits"
 
 #define VCPUS			2
 
-/* A vCPU that is added, whose window nonetheless is the next one. */
+/* A vCPU's window does not depend on its id. */
 #define NEW_VCPU_ID		7
 
-/* A VM that is lent all of its statistics, as its VMM has them mapped. */
+/* A VM, and its statistics as its VMM maps and lends them. */
 struct lender {
 	struct guest guest;
 	struct stats_file file;
 	const char *map;
 	size_t size;
 };
-
-static bool has_readonly_memory(struct __test_metadata *_metadata)
-{
-	int kvm = stats_open_kvm(_metadata);
-	int cap = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_READONLY_MEM);
-
-	close(kvm);
-	return cap > 0;
-}
 
 static void lend(struct __test_metadata *_metadata, struct lender *l, __u32 flags)
 {
@@ -71,8 +55,8 @@ static void lender_create(struct __test_metadata *_metadata, struct lender *l)
 
 	memset(l, 0, sizeof(*l));
 	guest_create(_metadata, g, VCPUS);
-	guest_put_code_at(_metadata, g, CODE_STILL, stats_look_still, stats_look_still_end);
-	guest_put_code_at(_metadata, g, CODE_UNTIL, stats_look_until, stats_look_until_end);
+	guest_put_code_at(_metadata, g, CODE_STILL, stats_sample_still, stats_sample_still_end);
+	guest_put_code_at(_metadata, g, CODE_UNTIL, stats_sample_until, stats_sample_until_end);
 	guest_put_code_at(_metadata, g, CODE_WRITE, stats_write, stats_write_end);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &l->file);
 	l->size = stats_mmap_size(&l->file);
@@ -85,7 +69,7 @@ static struct guest_vcpu *add_vcpu(struct __test_metadata *_metadata, struct len
 	return guest_add_vcpu(_metadata, &l->guest, NEW_VCPU_ID);
 }
 
-/* Where the VMM and the guest have a statistic of the VM's @i-th vCPU. */
+/* The VMM's and the guest's address of a statistic of the VM's @i-th vCPU. */
 static const __u64 *vmm_at(struct __test_metadata *_metadata,
 			   const struct lender *l, int i, const char *name)
 {
@@ -107,10 +91,10 @@ static __u64 vmm_sees(struct __test_metadata *_metadata,
 	return __atomic_load_n(vmm_at(_metadata, l, i, name), __ATOMIC_RELAXED);
 }
 
-/* Have @v run @code, with two statistics of the VM's @i-th vCPU. */
-static void start_look(struct __test_metadata *_metadata,
-		       const struct lender *l, struct guest_vcpu *v,
-		       __u64 code, __u32 count, int i, const char *name)
+/* Let @v start @code with the exits and another statistic of the VM's @i-th vCPU. */
+static void start_sample(struct __test_metadata *_metadata,
+			 const struct lender *l, struct guest_vcpu *v,
+			 __u64 code, __u32 count, int i, const char *name)
 {
 	const __u64 addr[2] = {
 		guest_at(_metadata, l, i, STATS_EXITS),
@@ -118,32 +102,32 @@ static void start_look(struct __test_metadata *_metadata,
 	};
 
 	stats_arch_init_vcpu(_metadata, v->fd, code, count);
-	stats_arch_set_look(_metadata, v->fd, addr, PATTERN);
+	stats_arch_set_sample(_metadata, v->fd, addr, PATTERN);
 }
 
-static void end_look(struct __test_metadata *_metadata, struct guest_vcpu *v,
-		     struct stats_look *look)
+static void end_sample(struct __test_metadata *_metadata, struct guest_vcpu *v,
+		       struct stats_sample *sample)
 {
-	stats_arch_get_look(_metadata, v->fd, look);
+	stats_arch_get_sample(_metadata, v->fd, sample);
 	vcpu_complete_exit(_metadata, v);
 }
 
-/* Look once at statistics of the VM's @i-th vCPU. */
-static void look_at(struct __test_metadata *_metadata, const struct lender *l,
-		    struct guest_vcpu *v, int i, const char *name, struct stats_look *look)
+/* Let @v read the exits and another statistic of the VM's @i-th vCPU. */
+static void sample_at(struct __test_metadata *_metadata, const struct lender *l,
+		      struct guest_vcpu *v, int i, const char *name, struct stats_sample *sample)
 {
-	start_look(_metadata, l, v, CODE_UNTIL, 0, i, name);
+	start_sample(_metadata, l, v, CODE_UNTIL, 0, i, name);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
-	end_look(_metadata, v, look);
+	end_sample(_metadata, v, sample);
 }
 
 static __u64 guest_sees(struct __test_metadata *_metadata,
 			const struct lender *l, struct guest_vcpu *v, int i, const char *name)
 {
-	struct stats_look look;
+	struct stats_sample sample;
 
-	look_at(_metadata, l, v, i, name, &look);
-	return look.after[1];
+	sample_at(_metadata, l, v, i, name, &sample);
+	return sample.after[1];
 }
 
 FIXTURE(guest)
@@ -154,7 +138,7 @@ FIXTURE(guest)
 
 FIXTURE_SETUP(guest)
 {
-	if (!has_readonly_memory(_metadata))
+	if (ioctl(stats_open_kvm(_metadata), KVM_CHECK_EXTENSION, KVM_CAP_READONLY_MEM) <= 0)
 		SKIP(return, "no KVM_CAP_READONLY_MEM");
 	lender_create(_metadata, &self->l);
 	self->vcpu = &self->l.guest.vcpu[0];
@@ -163,66 +147,65 @@ FIXTURE_SETUP(guest)
 FIXTURE_TEARDOWN(guest) { }
 
 /*
- * What the guest saw at first it sees at last, and the next exit is the one by which
- * it says so. It may begin with faults, for KVM may have unmapped all of it.
+ * Return whether all reads of the guest returned the same number of exits, and its next exit
+ * was the one at the end. It may begin with faults if KVM has unmapped its memory.
  */
-static bool looks_without_exit(struct __test_metadata *_metadata,
-			       const struct lender *l, struct guest_vcpu *v, int i)
+static bool samples_without_exit(struct __test_metadata *_metadata,
+				 const struct lender *l, struct guest_vcpu *v, int i)
 {
-	struct stats_look look;
+	struct stats_sample sample;
 	__u64 before, after;
 
-	start_look(_metadata, l, v, CODE_STILL, TIMES, i, STATS_EXITS);
+	start_sample(_metadata, l, v, CODE_STILL, TIMES, i, STATS_EXITS);
 	before = vmm_sees(_metadata, l, i, STATS_EXITS);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	after = vmm_sees(_metadata, l, i, STATS_EXITS);
-	end_look(_metadata, v, &look);
+	end_sample(_metadata, v, &sample);
 
-	EXPECT_LE(before, look.before[0]);
-	EXPECT_LE(look.before[0], look.after[0]);
-	EXPECT_LT(look.after[0], after);
-	return !look.left && after == look.after[0] + 1;
+	EXPECT_LE(before, sample.before[0]);
+	EXPECT_LE(sample.before[0], sample.after[0]);
+	EXPECT_LT(sample.after[0], after);
+	return !sample.left && after == sample.after[0] + 1;
 }
 
-TEST_F(guest, reads_its_exits_without_causing_any)
+TEST_F(guest, guest_reads_its_exits_without_exit)
 {
 	struct lender *l = &self->l;
 	int vcpu, i;
 
 	for (vcpu = 0; vcpu < VCPUS; vcpu++) {
 		for (i = 0; i < ATTEMPTS; i++) {
-			if (looks_without_exit(_metadata, l, &l->guest.vcpu[vcpu], vcpu))
+			if (samples_without_exit(_metadata, l, &l->guest.vcpu[vcpu], vcpu))
 				break;
 		}
 		EXPECT_GT(ATTEMPTS, i) TH_LOG("vCPU %d", vcpu);
 	}
 }
 
-TEST_F(guest, sees_what_its_other_vcpus_do)
+TEST_F(guest, guest_sees_exits_of_its_other_vcpus)
 {
 	struct lender *l = &self->l;
 	struct guest_vcpu *other = &l->guest.vcpu[1];
-	struct stats_look look;
+	struct stats_sample sample;
 	struct runner runner;
 	__u64 more;
 
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
 	more = vcpu_read(_metadata, self->vcpu, STATS_EXITS) + TIMES;
-	start_look(_metadata, l, other, CODE_UNTIL, more, 0, UNMOVED);
+	start_sample(_metadata, l, other, CODE_UNTIL, more, 0, UNMOVED);
 	vcpu_run(_metadata, other, STATS_USER_EXIT_REASON);
-	end_look(_metadata, other, &look);
-	EXPECT_LE(more, look.after[0]);
-	EXPECT_LE(look.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
+	end_sample(_metadata, other, &sample);
+	EXPECT_LE(more, sample.after[0]);
+	EXPECT_LE(sample.after[0], vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 	runner_stop(_metadata, &runner);
 }
 
-/* While it runs, without a word from the host. */
-TEST_F(guest, sees_new_vcpus_and_then_their_windows)
+TEST_F(guest, running_guest_sees_new_vcpus_and_then_their_windows)
 {
 	const struct kvm_stats_desc *desc;
 	struct lender *l = &self->l;
 	struct guest_vcpu *new_vcpu;
-	struct stats_look look;
+	struct stats_sample sample;
 	struct runner runner;
 	__u64 addr[2];
 
@@ -231,24 +214,24 @@ TEST_F(guest, sees_new_vcpus_and_then_their_windows)
 	addr[0] = LENT + desc->offset;
 	addr[1] = addr[0];
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, VCPUS + 1);
-	stats_arch_set_look(_metadata, self->vcpu->fd, addr, 0);
+	stats_arch_set_sample(_metadata, self->vcpu->fd, addr, 0);
 	runner_create(_metadata, &runner, self->vcpu);
 	runner_wait_for(_metadata, &runner, STATS_EXITS, 1);
 	EXPECT_FALSE(runner_returned(&runner));
 	new_vcpu = add_vcpu(_metadata, l);
 	runner_join(_metadata, &runner);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)VCPUS + 1, look.after[0]);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)VCPUS + 1, sample.after[0]);
 
-	look_at(_metadata, l, self->vcpu, VCPUS, STATS_EXITS, &look);
-	EXPECT_EQ(0UL, look.after[0]);
+	sample_at(_metadata, l, self->vcpu, VCPUS, STATS_EXITS, &sample);
+	EXPECT_EQ(0UL, sample.after[0]);
 	vcpu_exit_to_user(_metadata, new_vcpu, TIMES);
 	EXPECT_EQ((__u64)TIMES, guest_sees(_metadata, l, self->vcpu, VCPUS,
 					   STATS_USER_EXITS));
 }
 
-/* One that shares nothing with the others: the file of a vCPU has its page. */
-TEST_F(guest, has_only_its_own_page_if_lent_that_of_its_file)
+/* The VMM can lend a vCPU only its own page. */
+TEST_F(guest, guest_reads_the_page_of_a_vcpu_file)
 {
 	struct guest *g = &self->l.guest;
 	const struct stats_file *f = &self->vcpu->file;
@@ -257,7 +240,7 @@ TEST_F(guest, has_only_its_own_page_if_lent_that_of_its_file)
 		LENT_PAGE + desc->offset,
 		LENT_PAGE + desc->offset,
 	};
-	struct stats_look look;
+	struct stats_sample sample;
 	const char *page;
 
 	page = stats_mmap(_metadata, f, g->page);
@@ -265,10 +248,10 @@ TEST_F(guest, has_only_its_own_page_if_lent_that_of_its_file)
 		       LENT_PAGE, (void *)page, g->page);
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, 0);
-	stats_arch_set_look(_metadata, self->vcpu->fd, addr, 0);
+	stats_arch_set_sample(_metadata, self->vcpu->fd, addr, 0);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)TIMES, look.after[0]);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)TIMES, sample.after[0]);
 	guest_set_slot(_metadata, g, LENT_PAGE_SLOT, 0, LENT_PAGE, NULL, 0);
 }
 
@@ -285,7 +268,7 @@ static void expect_write_exit(struct __test_metadata *_metadata,
 	}
 }
 
-/* A counter is what it was, for VMM, other readers and guest. */
+/* VMM, other readers and guest see that a counter is still 0. */
 static void expect_unchanged(struct __test_metadata *_metadata,
 			     struct lender *l, int i, const char *name)
 {
@@ -294,14 +277,14 @@ static void expect_unchanged(struct __test_metadata *_metadata,
 	EXPECT_EQ(0UL, guest_sees(_metadata, l, &l->guest.vcpu[0], i, name));
 }
 
-/* Start @code, which writes where the first of the two statistics would be. */
+/* Let @v start @code, which writes to @addr. */
 static void start_write(struct __test_metadata *_metadata,
 			struct guest_vcpu *v, __u64 code, __u64 addr)
 {
 	const __u64 addrs[2] = { addr, addr };
 
 	stats_arch_init_vcpu(_metadata, v->fd, code, 0);
-	stats_arch_set_look(_metadata, v->fd, addrs, PATTERN);
+	stats_arch_set_sample(_metadata, v->fd, addrs, PATTERN);
 }
 
 static void expect_writes_exit(struct __test_metadata *_metadata,
@@ -319,7 +302,7 @@ static void expect_writes_exit(struct __test_metadata *_metadata,
 	vcpu_complete_exit(_metadata, v);
 }
 
-TEST_F(guest, that_writes_exits_and_changes_nothing)
+TEST_F(guest, write_exits_to_user_space_and_changes_nothing)
 {
 	int i;
 
@@ -330,8 +313,8 @@ TEST_F(guest, that_writes_exits_and_changes_nothing)
 	}
 }
 
-/* The VMM forgot that it is: then it is the VMM's own mapping that prevents it. */
-TEST_F(guest, that_is_lent_it_for_writing_cannot_write)
+/* The VMM forgets KVM_MEM_READONLY: its own mapping is read-only, too. */
+TEST_F(guest, write_to_a_writable_slot_fails_and_changes_nothing)
 {
 	struct lender *l = &self->l;
 
@@ -339,39 +322,37 @@ TEST_F(guest, that_is_lent_it_for_writing_cannot_write)
 	lend(_metadata, l, 0);
 	start_write(_metadata, self->vcpu, CODE_WRITE, guest_at(_metadata, l, 1, UNMOVED));
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
-	/* Reading works as ever, and does not help. */
+	/* After a read the page is mapped, but not for writing. */
 	expect_unchanged(_metadata, l, 1, UNMOVED);
 	start_write(_metadata, self->vcpu, CODE_WRITE, guest_at(_metadata, l, 1, UNMOVED));
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 	expect_unchanged(_metadata, l, 1, UNMOVED);
 }
 
-TEST_F(guest, that_reads_a_vcpu_to_come_is_stopped_until_it_has_come)
+TEST_F(guest, read_of_a_window_without_vcpu_fails_until_the_vcpu_exists)
 {
 	struct lender *l = &self->l;
 	struct guest_vcpu *other = &l->guest.vcpu[1];
-	struct stats_look look;
+	struct stats_sample sample;
 	int i;
 
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS,
-		   STATS_USER_EXITS);
+	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS, STATS_USER_EXITS);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
-	/* All the others can go on. */
+	/* Other vCPUs can go on. */
 	vcpu_exit_to_user(_metadata, other, TIMES);
 	EXPECT_EQ((__u64)TIMES, guest_sees(_metadata, l, other, 1, STATS_USER_EXITS));
 
 	vcpu_exit_to_user(_metadata, add_vcpu(_metadata, l), TIMES);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	end_look(_metadata, self->vcpu, &look);
-	EXPECT_EQ((__u64)TIMES, look.after[1]);
-	/* The next one is yet to come. */
-	start_look(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, STATS_EXITS);
+	end_sample(_metadata, self->vcpu, &sample);
+	EXPECT_EQ((__u64)TIMES, sample.after[1]);
+	start_sample(_metadata, l, self->vcpu, CODE_UNTIL, 0, VCPUS + 1, STATS_EXITS);
 	EXPECT_EQ(-EFAULT, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 }
 
-/* What the slot has pinned is not the VM. */
-TEST_F(guest, does_not_live_longer_for_what_it_is_lent)
+/* The slot does not pin the VM. */
+TEST_F(guest, vm_ends_although_it_was_lent_its_statistics)
 {
 	struct lender *l = &self->l;
 	struct pollfd fd = { .fd = l->file.fd };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics files outlive their VM, and the VM does not live longer for
- * them: in whatever order and by whatever process the fds are closed, the files
- * stay readable and the VM's memory is returned. What they keep is charged to who
- * made it. Memory is what a cgroup of the test's own is charged, and what the
- * whole system has.
+ * KVM's statistics files outlive their VM without keeping it: in whatever order and by
+ * whatever process the fds are closed, files stay readable and the VM is freed. The creator's
+ * cgroup pays for what files keep.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -15,10 +14,9 @@
 #include "stats_fd_guest.h"
 #include "stats_fd_memory.h"
 
-/* Not 0, so that a vCPU's number is seen wherever it should be. */
+/* Not 0, so that a missing vCPU id is noticed. */
 #define VCPU_ID			3
 
-/* Exits that a guest is asked for. */
 #define EXITS			100
 
 /* The fds of one VM, closed in every order. */
@@ -29,7 +27,7 @@ FIXTURE(close)
 FIXTURE_SETUP(close)
 {
 	if (!stats_has_debugfs())
-		SKIP(return, "no VM is seen in %s", STATS_DEBUGFS);
+		SKIP(return, "%s does not show VMs", STATS_DEBUGFS);
 }
 
 FIXTURE_TEARDOWN(close) { }
@@ -38,7 +36,7 @@ FIXTURE_TEARDOWN(close) { }
 enum { VM, VCPU, RUN, VM_STATS, VCPU_STATS, HANDLES };
 
 #define ORDERS			(5 * 4 * 3 * 2 * 1)
-/* A VM's end is mostly waiting for RCU, which many of them do at once. */
+/* The end of a VM mostly waits for RCU, which several VMs can do together. */
 #define CLOSERS			8
 
 struct handles {
@@ -59,7 +57,7 @@ static void open_handles(struct __test_metadata *_metadata, struct handles *h)
 	h->fd[VM_STATS] = stats_get_fd(_metadata, h->fd[VM]);
 	h->fd[VCPU_STATS] = stats_get_fd(_metadata, h->fd[VCPU]);
 	memset(h->open, true, sizeof(h->open));
-	stats_debugfs_path(h->debugfs, getpid(), h->fd[VM]);
+	snprintf(h->debugfs, sizeof(h->debugfs), STATS_DEBUGFS "/%d-%d", getpid(), h->fd[VM]);
 	stats_load(_metadata, h->fd[VM_STATS], &h->vm_file);
 	stats_load(_metadata, h->fd[VCPU_STATS], &h->vcpu_file);
 }
@@ -80,30 +78,32 @@ static void free_handles(struct handles *h)
 }
 
 static void expect_readable(struct __test_metadata *_metadata,
-			    const struct stats_file *f, const char *state)
+			    const struct stats_file *f, bool alive)
 {
+	struct pollfd fd = { .fd = f->fd, .events = POLLIN };
 	struct stats_file now;
 
 	stats_load(_metadata, dup(f->fd), &now);
 	ASSERT_EQ(f->size, now.size);
-	/* What a VM still counts when it is closed is no matter here. */
+	/* A VM may still count something when it is closed. */
 	ASSERT_EQ(0, memcmp(f->bytes, now.bytes, f->header.data_offset));
 	stats_expect_fdinfo(_metadata, f->fd, "id", stats_id(f));
-	stats_expect_fdinfo(_metadata, f->fd, "state", state);
+	stats_expect_fdinfo(_metadata, f->fd, "state", alive ? "alive" : "dead");
+	ASSERT_EQ(1, poll(&fd, 1, 0));
+	ASSERT_EQ(POLLIN | (alive ? 0 : POLLHUP), fd.revents);
 	stats_unload(&now);
 }
 
 static void expect_handles_work(struct __test_metadata *_metadata, const struct handles *h)
 {
 	bool alive = h->open[VM] || h->open[VCPU] || h->open[RUN];
-	const char *state = alive ? "alive" : "dead";
 
 	if (h->open[VM_STATS])
-		expect_readable(_metadata, &h->vm_file, state);
+		expect_readable(_metadata, &h->vm_file, alive);
 	if (h->open[VCPU_STATS])
-		expect_readable(_metadata, &h->vcpu_file, state);
+		expect_readable(_metadata, &h->vcpu_file, alive);
 	ASSERT_EQ(alive ? 0 : -ENOENT, result(access(h->debugfs, F_OK))) {
-		TH_LOG("%s of a VM that is %s", h->debugfs, state);
+		TH_LOG("%s of a VM that is %s", h->debugfs, alive ? "alive" : "dead");
 	}
 }
 
@@ -138,13 +138,13 @@ static void close_in_orders(struct __test_metadata *_metadata, int nr, void *arg
 	}
 }
 
-TEST_F(close, in_any_order_frees_the_vm_and_leaves_its_files_readable)
+TEST_F(close, close_in_any_order_frees_the_vm_and_keeps_its_files_readable)
 {
 	stats_in_children(_metadata, CLOSERS, close_in_orders, NULL);
 }
 
-/* A vCPU fd keeps its VM, and is all that is needed for its file. */
-TEST_F(close, of_the_vm_leaves_the_vcpu_with_a_living_file)
+/* The fd of a vCPU keeps the VM. */
+TEST_F(close, close_of_the_vm_fd_keeps_the_file_of_an_open_vcpu_alive)
 {
 	int vm = stats_create_vm(_metadata);
 	int vcpu = stats_create_vcpu(_metadata, vm, VCPU_ID);
@@ -157,10 +157,10 @@ TEST_F(close, of_the_vm_leaves_the_vcpu_with_a_living_file)
 	stats_expect_fdinfo(_metadata, file.fd, "state", "dead");
 }
 
-/* Memory that was given back would be used by the next VMs. */
+/* The next VMs would use memory that was freed. */
 #define NEXT_VMS		10
 
-TEST_F(close, of_the_vm_leaves_values_that_never_change_again)
+TEST_F(close, close_of_the_vm_leaves_final_values_in_its_files)
 {
 	struct stats_file vm, vcpu;
 	struct guest guest = { };
@@ -184,7 +184,7 @@ TEST_F(close, of_the_vm_leaves_values_that_never_change_again)
 	}
 }
 
-/* What is left of VMs, counted by a cgroup that their VMMs are in. */
+/* VMMs in a cgroup, whose charge says what is left of their VMs. */
 FIXTURE(memory)
 {
 	char cgroup[STATS_CGROUP_SIZE];
@@ -203,40 +203,10 @@ FIXTURE_TEARDOWN(memory)
 	EXPECT_EQ(0, result(rmdir(self->cgroup)));
 }
 
-/*
- * What a file keeps of the cgroup's: the page of the values, and no more besides
- * than the objects of statistics, struct file and its name.
- */
+/* The most that a file keeps: a page, the objects of statistics, struct file and its name. */
 #define KEPT_PER_FILE		(sysconf(_SC_PAGESIZE) + 2048)
 
-/* Who has nothing left of VMs that are gone but their values. */
-FIXTURE(holder)
-{
-	char cgroup[STATS_CGROUP_SIZE];
-};
-
-FIXTURE_VARIANT(holder)
-{
-	bool mapped;
-};
-
-FIXTURE_VARIANT_ADD(holder, of_files) { .mapped = false };
-FIXTURE_VARIANT_ADD(holder, of_mapped_pages) { .mapped = true };
-
-FIXTURE_SETUP(holder)
-{
-	int ret = stats_cgroup_create(self->cgroup);
-
-	if (ret)
-		SKIP(return, "no cgroup to count memory: %s", strerror(-ret));
-}
-
-FIXTURE_TEARDOWN(holder)
-{
-	EXPECT_EQ(0, result(rmdir(self->cgroup)));
-}
-
-/* A process in the cgroup that lets the test see what is charged between its steps. */
+/* A process in the cgroup. The test reads the charge between its steps. */
 struct charged {
 	const char *cgroup;
 	bool mapped;
@@ -274,7 +244,7 @@ static long charged_bytes(struct __test_metadata *_metadata, struct charged *c)
 #define HELD_VMS		16
 #define HELD_VCPUS		STATS_MAX_VCPUS
 
-/* VMs that come and go: their files stay open, or else the first page of each mapped. */
+/* Create VMs and destroy them, but keep their files open, or the first page of each mapped. */
 static void hold_files_or_pages(struct __test_metadata *_metadata, void *arg)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
@@ -300,33 +270,43 @@ static void hold_files_or_pages(struct __test_metadata *_metadata, void *arg)
 	charged_step(_metadata, c);
 }
 
-/* All that is gone from the system is charged, but for what that varies by. */
-TEST_F(holder, is_charged_for_what_is_held_until_it_is_let_go)
+static void expect_charge(struct __test_metadata *_metadata, const char *cgroup, bool mapped)
 {
 	const long pages = HELD_VMS * (1 + HELD_VCPUS);
-	struct charged c = { .cgroup = self->cgroup, .mapped = variant->mapped };
+	struct charged c = { .cgroup = cgroup, .mapped = mapped };
 	pid_t pid = charged_start(_metadata, &c, hold_files_or_pages);
 	struct stats_usage before = charged_usage(_metadata, &c);
 	struct stats_usage held = charged_usage(_metadata, &c);
 	long after;
 
 	stats_wait(_metadata, pid);
-	after = stats_cgroup_bytes(_metadata, self->cgroup, STATS_CGROUP_NOISE);
+	after = stats_cgroup_bytes(_metadata, cgroup, STATS_CGROUP_NOISE);
 	held.cgroup -= before.cgroup;
 	held.system -= before.system;
-	TH_LOG("kB of %ld objects: %ld charged, %ld gone; %ld at last", pages,
+	TH_LOG("kB of %ld objects: %ld charged, %ld used; %ld charged afterwards", pages,
 	       held.cgroup >> 10, held.system >> 10, after >> 10);
 	EXPECT_LE(pages * sysconf(_SC_PAGESIZE), held.cgroup);
 	if (!stats_memory_is_exact())
 		return;
 	EXPECT_GE(pages * KEPT_PER_FILE, held.cgroup);
+	/* All memory that the system uses for them is charged. */
 	EXPECT_GE(held.cgroup + held.cgroup / 4 + STATS_SYSTEM_NOISE, held.system);
 	EXPECT_GE(STATS_CGROUP_NOISE, after);
 }
 
+TEST_F(memory, creator_is_charged_for_open_files_until_they_are_closed)
+{
+	expect_charge(_metadata, self->cgroup, false);
+}
+
+TEST_F(memory, creator_is_charged_for_mapped_pages_until_they_are_unmapped)
+{
+	expect_charge(_metadata, self->cgroup, true);
+}
+
 #define CHARGED_FILES		16384
 
-/* A signalfd is charged for struct file and dentry only, and has the same kind of both. */
+/* A signalfd is only charged for struct file and dentry, which are of the same kind. */
 static void open_signalfds_and_files(struct __test_metadata *_metadata, void *arg)
 {
 	struct rlimit limit = { CHARGED_FILES + 64, CHARGED_FILES + 64 };
@@ -350,7 +330,7 @@ static void open_signalfds_and_files(struct __test_metadata *_metadata, void *ar
 	charged_step(_metadata, c);
 }
 
-TEST_F(memory, open_files_are_charged_for_their_structures)
+TEST_F(memory, opener_is_charged_for_the_structures_of_files)
 {
 	struct charged c = { .cgroup = self->cgroup };
 	pid_t pid = charged_start(_metadata, &c, open_signalfds_and_files);
@@ -383,8 +363,8 @@ static void create_vms_and_vcpus(struct __test_metadata *_metadata, void *arg)
 	}
 }
 
-/* The first vCPU needs a node of the table, the second one finds it there. */
-TEST_F(memory, vms_are_charged_for_their_tables_of_vcpus)
+/* The first vCPU needs a node of the table, the second one uses the same node. */
+TEST_F(memory, creator_is_charged_for_the_table_of_vcpus)
 {
 	struct charged c = { .cgroup = self->cgroup };
 	pid_t pid = charged_start(_metadata, &c, create_vms_and_vcpus);
@@ -402,10 +382,9 @@ TEST_F(memory, vms_are_charged_for_their_tables_of_vcpus)
 }
 
 /*
- * Thousands of VMs, and thousands of files of few VMs: enough that a page for
- * each VM, or 64 bytes for each file, exceed what the memory of a whole system
- * varies by. The first rounds fill what the kernel keeps for good. Where memory is
- * not exact, no more than those are done once more, for KASAN to see.
+ * So many VMs and files that a leaked page for each VM, or 64 bytes for each file, exceed
+ * the noise of the whole system. The first rounds fill the kernel's caches. If memory is
+ * not exact, repeat only those: KASAN may see an error.
  */
 #define WORKERS			16
 #define FILE_WORKERS		2
@@ -440,7 +419,6 @@ static void many_vms(struct __test_metadata *_metadata, void *worker)
 	stats_in_children(_metadata, WORKERS, live_in_cgroup, worker);
 }
 
-/* Two files of one VM at a time. */
 static void open_and_close_files(struct __test_metadata *_metadata, int nr, void *arg)
 {
 	struct worker *worker = arg;
@@ -470,7 +448,7 @@ static void many_files(struct __test_metadata *_metadata, void *worker)
 	stats_in_children(_metadata, FILE_WORKERS, open_and_close_files, worker);
 }
 
-TEST_F(memory, does_not_grow_over_thousands_of_vms)
+TEST_F(memory, thousands_of_vms_leave_no_memory_behind)
 {
 	struct worker worker = {
 		.cgroup = self->cgroup,
@@ -483,7 +461,7 @@ TEST_F(memory, does_not_grow_over_thousands_of_vms)
 	stats_expect_no_growth(_metadata, self->cgroup, many_vms, &worker);
 }
 
-TEST_F(memory, does_not_grow_over_thousands_of_files)
+TEST_F(memory, thousands_of_files_leave_no_memory_behind)
 {
 	struct worker worker = {
 		.cgroup = self->cgroup,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The statistics of vCPUs as events of perf: what the statistics file shows between
- * enable and disable is what perf counts, and samples are where the guest was left.
+ * vCPU statistics as perf events: perf counts what the statistics file shows between enable
+ * and disable, and samples are at the guest's instruction that exits.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,35 +16,31 @@
 #include "stats_fd_reasons.h"
 #include "stats_fd_switch.h"
 
-/* How often a guest does what it does. */
 #define TIMES			1000
 
-/* How often something is tried that does not come about each time. */
+/* Repetitions of something that does not succeed each time. */
 #define ROUNDS			10
 
-/* Exits by which guests of all architectures are moved between CPUs. */
+/* Exits between moves to another CPU. */
 #define MOVE_EVERY		10
 
-/* Of a thread: by then each of its events was switched off and on. */
+/* Preemptions of a thread, each of which switches its events off and on. */
 #define PREEMPTIONS		20
 
-/* Memory that was freed may be needed for so long by who does not know that yet. */
+/* The kernel may free memory later, after an RCU grace period. */
 #define FREED_SECONDS		60
 
-/* vCPUs that take more memory than a cgroup is charged in advance, if pages are small. */
+/* vCPUs whose values take more than a cgroup is charged in advance, if pages are small. */
 #define VMS			64
 #define VCPUS_OF_VM		8
 #define PAGES_IN_ADVANCE	32
 
 #define MAX_CPUS		64
 
-/* As many as a vCPU has of values, and more. */
+/* More than a vCPU has values. */
 #define MAX_EVENTS		1024
 
-/*
- * Has an exit that KVM handles, and one to user space, whose instructions are at
- * different places: by turns, in each KVM_RUN.
- */
+/* Each KVM_RUN does an exit that KVM handles, and one to user space from another address. */
 #ifdef __x86_64__
 STATS_GUEST_CODE(stats_two_exits,
 		 ".code16\n"
@@ -91,7 +87,7 @@ FIXTURE_SETUP(perf)
 
 FIXTURE_TEARDOWN(perf) { }
 
-/* Exits of one reason: a bucket of a histogram. */
+/* The event of an exit reason, which is a bucket of a histogram. */
 static __u64 reason_config(struct __test_metadata *_metadata,
 			   const struct stats_file *f, const char *name)
 {
@@ -112,27 +108,27 @@ static bool can_be_counted(const struct kvm_stats_desc *desc)
 				      KVM_STATS_TYPE_CUMULATIVE;
 }
 
-TEST_F(perf, format_of_config_is_in_sysfs)
+TEST_F(perf, sysfs_has_the_format_of_config)
 {
-	char line[64];
+	char line[STATS_LINE_SIZE];
 
-	ASSERT_TRUE(perf_sysfs("format/event", line, sizeof(line)));
+	ASSERT_TRUE(stats_read_line(PERF_KVM, "format/event", line));
 	EXPECT_STREQ("config:0-15", line);
-	ASSERT_TRUE(perf_sysfs("format/value", line, sizeof(line)));
+	ASSERT_TRUE(stats_read_line(PERF_KVM, "format/value", line));
 	EXPECT_STREQ("config:16-31", line);
 }
 
 static void expect_event_file(struct __test_metadata *_metadata,
 			      const char *name, const char *expected)
 {
-	char path[128], line[64];
+	char path[128], line[STATS_LINE_SIZE];
 
 	snprintf(path, sizeof(path), "events/%s", name);
-	ASSERT_TRUE(perf_sysfs(path, line, sizeof(line))) TH_LOG("%s", name);
+	ASSERT_TRUE(stats_read_line(PERF_KVM, path, line)) TH_LOG("%s", name);
 	EXPECT_STREQ(expected, line) TH_LOG("%s", name);
 }
 
-/* Returns how many files there are to be for it. */
+/* Return the number of files that the event has. */
 static unsigned int expect_event(struct __test_metadata *_metadata, const char *name,
 				 const struct kvm_stats_desc *desc, int value)
 {
@@ -167,7 +163,7 @@ static unsigned int files_in(struct __test_metadata *_metadata, const char *path
 	return num;
 }
 
-TEST_F(perf, each_statistic_that_only_grows_is_an_event_and_no_other)
+TEST_F(perf, sysfs_has_an_event_for_each_statistic_that_only_grows)
 {
 	const struct stats_file *f = &self->vcpu->file;
 	const struct kvm_stats_value_name *v;
@@ -203,7 +199,7 @@ static void expect_refused(struct __test_metadata *_metadata, int error,
 	expect_refused(_metadata, error, (struct perf_event_attr){	\
 			.type = self->type, __VA_ARGS__ }, #__VA_ARGS__)
 
-TEST_F(perf, what_is_no_event_of_kvm_is_refused)
+TEST_F(perf, invalid_config_is_refused)
 {
 	const struct stats_file *f = &self->vcpu->file;
 	__u64 exits = user_exits_config(_metadata, self->vcpu);
@@ -223,7 +219,7 @@ TEST_F(perf, what_is_no_event_of_kvm_is_refused)
 		       .config = perf_config(_metadata, f, "blocking", 0));
 }
 
-TEST_F(perf, what_cannot_be_excluded_is_refused)
+TEST_F(perf, unsupported_attributes_are_refused)
 {
 	__u64 exits = user_exits_config(_metadata, self->vcpu);
 
@@ -255,7 +251,7 @@ static void init_two_exits(struct __test_metadata *_metadata, struct guest_vcpu 
 
 static int open_event(struct __test_metadata *_metadata, __u64 config, pid_t tid, int cpu)
 {
-	/* As perf does. */
+	/* perf sets exclude_guest, too. */
 	struct perf_event_attr attr = { .config = config, .exclude_guest = 1 };
 	int event = perf_open(&attr, tid, cpu, -1);
 
@@ -263,7 +259,7 @@ static int open_event(struct __test_metadata *_metadata, __u64 config, pid_t tid
 	return event;
 }
 
-/* Every value that can be counted, and what the file shows of it. */
+/* All events, and the values of the file when they were opened. */
 struct all_events {
 	unsigned int num;
 	int event[MAX_EVENTS];
@@ -291,21 +287,19 @@ static void open_all(struct __test_metadata *_metadata, struct all_events *all,
 
 	all->num = 0;
 	for (i = 0; (desc = stats_desc(f, i)); i++) {
-		for (value = 0; can_be_counted(desc) && value < desc->size;
-		     value++) {
+		for (value = 0; can_be_counted(desc) && value < desc->size; value++) {
 			ASSERT_GT(MAX_EVENTS, all->num);
 			all->desc[all->num] = desc;
 			all->value[all->num] = value;
 			all->event[all->num] =
 				open_event(_metadata, desc->offset / 8 | value << 16, tid, -1);
-			all->before[all->num] =
-				file_value(_metadata, f, desc, value);
+			all->before[all->num] = file_value(_metadata, f, desc, value);
 			all->num++;
 		}
 	}
 }
 
-/* Each is to the digit what the file shows. */
+/* Expect that each event has counted what the file shows. */
 static void close_all(struct __test_metadata *_metadata,
 		      struct all_events *all, const struct stats_file *f)
 {
@@ -321,7 +315,7 @@ static void close_all(struct __test_metadata *_metadata,
 	}
 }
 
-TEST_F(perf, a_thread_that_runs_a_vcpu_counts_what_the_file_shows)
+TEST_F(perf, events_of_a_thread_count_what_the_file_shows)
 {
 	struct all_events all;
 
@@ -332,10 +326,7 @@ TEST_F(perf, a_thread_that_runs_a_vcpu_counts_what_the_file_shows)
 	close_all(_metadata, &all, &self->vcpu->file);
 }
 
-/*
- * Beside a rival, however long that takes: a kernel that looks for errors may switch several
- * hundred events for longer than it lets a thread run.
- */
+/* Compete for the CPU until the thread was preempted often. A debug kernel takes longer. */
 static void run_until_preempted(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	struct busy_thread rival;
@@ -350,8 +341,8 @@ static void run_until_preempted(struct __test_metadata *_metadata, struct guest_
 	busy_end(_metadata, &rival);
 }
 
-/* Also of what KVM counts before it loads the vCPU, and after it has put it. */
-TEST_F(perf, a_thread_whose_time_is_accounted_for_counts_what_the_file_shows)
+/* KVM counts some of the time before it loads the vCPU, and after it has put it. */
+TEST_F(perf, events_with_time_accounting_count_what_the_file_shows)
 {
 	bool was_on = stats_time_is_on(_metadata);
 	struct all_events all;
@@ -360,7 +351,7 @@ TEST_F(perf, a_thread_whose_time_is_accounted_for_counts_what_the_file_shows)
 	init_two_exits(_metadata, self->vcpu);
 	open_all(_metadata, &all, &self->vcpu->file, 0);
 	run_until_preempted(_metadata, self->vcpu);
-	/* What waits have taken from the time of exits is paid by these. */
+	/* KVM may have subtracted waits from the time of these exits. */
 	run_to_user(_metadata, self->vcpu, TIMES);
 	vcpu_complete_exit(_metadata, self->vcpu);
 	EXPECT_LT(0UL, vcpu_read(_metadata, self->vcpu, "time_user_ns"));
@@ -369,7 +360,7 @@ TEST_F(perf, a_thread_whose_time_is_accounted_for_counts_what_the_file_shows)
 		stats_time_turn_off(_metadata);
 }
 
-/* A thread that waits to be looked at, then runs a vCPU. */
+/* A thread that waits until its events are open, then runs a vCPU. */
 struct worker {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
@@ -410,7 +401,7 @@ static void worker_run(struct __test_metadata *_metadata, struct worker *w)
 	ASSERT_EQ(0, w->result);
 }
 
-TEST_F(perf, a_vcpu_counts_for_the_thread_that_runs_it_and_for_no_other)
+TEST_F(perf, vcpu_counts_only_for_the_thread_that_runs_it)
 {
 	__u64 config = user_exits_config(_metadata, self->vcpu);
 	int mine = open_event(_metadata, config, 0, -1);
@@ -432,13 +423,13 @@ TEST_F(perf, a_vcpu_counts_for_the_thread_that_runs_it_and_for_no_other)
 	EXPECT_EQ(3UL, perf_read(_metadata, mine));
 }
 
-/* An event of all CPUs, one on each. */
+/* An event on each CPU. */
 struct cpus_event {
 	int event[MAX_CPUS];
 	long cpus;
 };
 
-/* Of a cgroup with the flag for that, or @tid is -1. */
+/* @tid is -1, or a cgroup with its flag. */
 static void open_on_cpus(struct __test_metadata *_metadata,
 			 struct cpus_event *e, __u64 config, int tid, unsigned long flags)
 {
@@ -465,7 +456,7 @@ static __u64 close_on_cpus(struct __test_metadata *_metadata, struct cpus_event 
 	return sum;
 }
 
-TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
+TEST_F(perf, events_of_cpus_count_what_the_file_shows_despite_preemption)
 {
 	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
 	struct busy_thread rival;
@@ -484,7 +475,7 @@ TEST_F(perf, cpus_count_what_the_file_shows_also_if_vcpus_are_preempted)
 		  close_on_cpus(_metadata, &exits));
 }
 
-TEST_F(perf, a_cgroup_counts_what_its_threads_do_on_each_cpu)
+TEST_F(perf, event_of_a_cgroup_counts_its_threads_on_each_cpu)
 {
 	char own[PATH_MAX], name[STATS_CGROUP_SIZE];
 	int i, cgroup, enter, leave, ret = stats_cgroup_create(name);
@@ -493,8 +484,8 @@ TEST_F(perf, a_cgroup_counts_what_its_threads_do_on_each_cpu)
 	if (ret)
 		SKIP(return, "no cgroup: %s", strerror(-ret));
 	stats_own_cgroup(_metadata, own);
-	enter = stats_open_procs(_metadata, name);
-	leave = stats_open_procs(_metadata, own);
+	enter = stats_cgroup_open(_metadata, name, "cgroup.procs");
+	leave = stats_cgroup_open(_metadata, own, "cgroup.procs");
 	cgroup = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ASSERT_LE(0, cgroup);
 	open_on_cpus(_metadata, &event, user_exits_config(_metadata, self->vcpu), cgroup,
@@ -513,7 +504,7 @@ TEST_F(perf, a_cgroup_counts_what_its_threads_do_on_each_cpu)
 	EXPECT_EQ(0, result(rmdir(name)));
 }
 
-TEST_F(perf, only_what_is_between_enable_and_disable_counts)
+TEST_F(perf, event_counts_only_between_enable_and_disable)
 {
 	struct perf_event_attr attr = {
 		.config = user_exits_config(_metadata, self->vcpu),
@@ -536,7 +527,7 @@ TEST_F(perf, only_what_is_between_enable_and_disable_counts)
 	EXPECT_EQ(0UL, perf_read(_metadata, event));
 }
 
-/* Not the exits: there are those by the host's interrupts as well. */
+/* Wait for a reason: the number of all exits also depends on interrupts of the host. */
 static void wait_for_reason(struct __test_metadata *_metadata,
 			    const struct guest_vcpu *v, const char *reason, __u64 times)
 {
@@ -544,7 +535,7 @@ static void wait_for_reason(struct __test_metadata *_metadata,
 	int value = reason_find(&v->file, reason);
 	int i;
 
-	for (i = 0; i < RUNNER_MAX_LOOKS; i++) {
+	for (i = 0; i < RUNNER_MAX_READS; i++) {
 		if (file_value(_metadata, &v->file, desc, value) == times)
 			return;
 		sched_yield();
@@ -552,8 +543,8 @@ static void wait_for_reason(struct __test_metadata *_metadata,
 	ASSERT_EQ(times, file_value(_metadata, &v->file, desc, value));
 }
 
-/* It never leaves the guest for user space: who reads asks its CPU. */
-TEST_F(perf, a_vcpu_that_runs_elsewhere_is_counted_up_to_now)
+/* The vCPU stays in KVM_RUN: the reader interrupts its CPU. */
+TEST_F(perf, event_of_a_vcpu_that_runs_on_another_cpu_is_up_to_date)
 {
 	struct perf_event_attr attr = {
 		.config = reason_config(_metadata, &self->vcpu->file, SPIN_EXIT_REASON),
@@ -572,11 +563,10 @@ TEST_F(perf, a_vcpu_that_runs_elsewhere_is_counted_up_to_now)
 }
 
 /*
- * While the vCPU is on its CPU, of a value that has an event already, but none
- * there, and of another one. If the thread loses its CPU it is no test: it has more
- * than one.
+ * Open events while the vCPU is on its CPU: one has an event elsewhere already, the other
+ * does not. If the thread loses its CPU this tests nothing, but there is more than one CPU.
  */
-TEST_F(perf, an_event_that_comes_later_has_nothing_of_what_was_before)
+TEST_F(perf, new_event_does_not_count_what_was_before)
 {
 	__u64 exits = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
 	__u64 reason = reason_config(_metadata, &self->vcpu->file, SPIN_EXIT_REASON);
@@ -598,14 +588,14 @@ TEST_F(perf, an_event_that_comes_later_has_nothing_of_what_was_before)
 			close(late);
 			close(all);
 		}
-		/* There are exits by the host's interrupts as well. */
+		/* Interrupts of the host are exits, too. */
 		EXPECT_GT((__u64)TIMES, sum);
 		runner_stop(_metadata, &runner);
 	}
 	EXPECT_EQ(0UL, perf_read(_metadata, other));
 }
 
-TEST_F(perf, an_event_outlives_the_vm)
+TEST_F(perf, event_outlives_the_vm)
 {
 	int event = open_event(_metadata, user_exits_config(_metadata, self->vcpu), 0, -1);
 
@@ -615,8 +605,8 @@ TEST_F(perf, an_event_outlives_the_vm)
 	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, event));
 }
 
-/* The first event on the host and the last one, while a vCPU leaves its CPU. */
-TEST_F(perf, events_may_come_and_go_while_a_vcpu_runs)
+/* The host's first event is opened and its last one closed while the vCPU exits. */
+TEST_F(perf, events_can_be_opened_and_closed_while_a_vcpu_runs)
 {
 	struct perf_event_attr attr = {
 		.config = user_exits_config(_metadata, self->vcpu),
@@ -629,7 +619,7 @@ TEST_F(perf, events_may_come_and_go_while_a_vcpu_runs)
 	__atomic_store_n(&w.go, 1, __ATOMIC_RELEASE);
 	while (pthread_tryjoin_np(w.thread, NULL)) {
 		event = perf_open(&attr, times % 2 ? w.tid : 0, -1, -1);
-		/* The thread ends just now. */
+		/* The thread has just ended. */
 		if (event == -ESRCH)
 			continue;
 		ASSERT_LE(0, event) TH_LOG("%s", strerror(-event));
@@ -638,7 +628,7 @@ TEST_F(perf, events_may_come_and_go_while_a_vcpu_runs)
 		times++;
 	}
 	EXPECT_EQ(0, w.result);
-	TH_LOG("%d events came and went", times);
+	TH_LOG("%d events", times);
 	EXPECT_LT(1, times);
 
 	event = open_event(_metadata, attr.config, 0, -1);
@@ -657,7 +647,7 @@ static long charged(struct __test_metadata *_metadata, const struct charge *c)
 	return stats_read_number(_metadata, c->cgroup, "memory.current", "");
 }
 
-/* An event of this thread needs memory for its vCPU, one of a CPU for all vCPUs. */
+/* An event of a thread needs memory for its vCPU, one of a CPU for all vCPUs. */
 static void open_in_cgroup(struct __test_metadata *_metadata, void *arg)
 {
 	const struct charge *c = arg;
@@ -672,12 +662,12 @@ static void open_in_cgroup(struct __test_metadata *_metadata, void *arg)
 	before = charged(_metadata, c);
 	event = open_event(_metadata, c->config, -1, 0);
 	more = charged(_metadata, c) - before;
-	TH_LOG("%ld bytes for the first event, %llu for values", more, c->bytes);
-	/* Some of it was charged before, in advance. */
+	TH_LOG("%ld bytes for the event, %llu for values", more, c->bytes);
+	/* A part may have been charged in advance. */
 	EXPECT_LE((long)c->bytes / 2, more);
 
 	close(event);
-	/* The kernel frees it later; KASAN keeps it. */
+	/* The kernel frees the memory later; KASAN keeps it. */
 	for (i = 0; i < FREED_SECONDS * 10 && stats_memory_is_exact(); i++) {
 		if (charged(_metadata, c) - before < more / 2)
 			return;
@@ -686,7 +676,7 @@ static void open_in_cgroup(struct __test_metadata *_metadata, void *arg)
 	EXPECT_FALSE(stats_memory_is_exact());
 }
 
-TEST_F(perf, memory_is_charged_to_the_opener_of_an_event_while_it_is_open)
+TEST_F(perf, opener_of_an_event_is_charged_for_its_memory_until_it_is_closed)
 {
 	struct charge charge = {
 		.config = user_exits_config(_metadata, self->vcpu),
@@ -719,26 +709,29 @@ struct failure {
 	char cgroup[STATS_CGROUP_SIZE];
 };
 
+static int open_cpu_event(const void *arg)
+{
+	struct perf_event_attr attr = *(const struct perf_event_attr *)arg;
+
+	return perf_open(&attr, -1, 0, -1);
+}
+
 /* Let each allocation of perf_event_open() fail once in each round. */
 static void fail_to_open(struct __test_metadata *_metadata, int nr, void *arg)
 {
 	int i, n, refused, event, fail_nth = open(STATS_FAIL_NTH, O_RDWR | O_CLOEXEC);
 	struct failure *f = arg;
-	char text[16];
+	/* perf_type() needs memory itself. */
+	struct perf_event_attr attr = { .type = perf_type(), .config = f->config };
 	bool failed;
 
 	ASSERT_LE(0, fail_nth);
 	stats_cgroup_enter(_metadata, f->cgroup);
 	for (i = 0; i < f->rounds; i++) {
 		for (n = 1, refused = 0, failed = true; failed; n++) {
-			struct perf_event_attr attr = { .type = perf_type(), .config = f->config };
-
 			ASSERT_GT(MAX_ALLOCATIONS, n);
-			ASSERT_LT(0, pwrite(fail_nth, text, sprintf(text, "%d", n), 0));
-			event = perf_open(&attr, -1, 0, -1);
-			ASSERT_LT(0, pread(fail_nth, text, sizeof(text), 0));
-			failed = text[0] == '0';
-			ASSERT_EQ(1, pwrite(fail_nth, "0", 1, 0));
+			failed = stats_fail_nth(_metadata, fail_nth, n, open_cpu_event,
+						&attr, &event);
 			if (event < 0) {
 				ASSERT_EQ(-ENOMEM, event);
 				refused++;
@@ -756,7 +749,7 @@ static void fail_in_child(struct __test_metadata *_metadata, void *arg)
 	stats_in_children(_metadata, 1, fail_to_open, arg);
 }
 
-TEST_F(perf, an_event_without_memory_is_ENOMEM_and_leaves_nothing_behind)
+TEST_F(perf, open_without_memory_fails_with_ENOMEM_and_leaves_nothing_behind)
 {
 	struct failure failure = {
 		.config = user_exits_config(_metadata, self->vcpu),
@@ -779,7 +772,7 @@ TEST_F(perf, an_event_without_memory_is_ENOMEM_and_leaves_nothing_behind)
 	EXPECT_EQ(0, result(rmdir(failure.cgroup)));
 }
 
-/* On all CPUs. */
+/* Return the number of function call interrupts on all CPUs. */
 static unsigned long function_calls(struct __test_metadata *_metadata)
 {
 	FILE *interrupts = fopen("/proc/interrupts", "r");
@@ -802,7 +795,7 @@ static unsigned long function_calls(struct __test_metadata *_metadata)
 
 #define EVENTS			200
 
-TEST_F(perf, events_that_come_and_go_interrupt_no_other_cpu)
+TEST_F(perf, opening_and_closing_events_interrupts_no_other_cpu)
 {
 	struct perf_event_attr attr = { .config = user_exits_config(_metadata, self->vcpu) };
 	unsigned long before = 0;
@@ -817,30 +810,20 @@ TEST_F(perf, events_that_come_and_go_interrupt_no_other_cpu)
 	EXPECT_GT(EVENTS / 4UL, function_calls(_metadata) - before);
 }
 
-static int module_users(void)
+TEST_F(perf, open_event_holds_the_module)
 {
-	FILE *file = fopen("/sys/module/kvm/refcnt", "r");
-	int num = -1;
+	char line[STATS_LINE_SIZE];
+	int before;
 
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &num) != 1)
-		num = -1;
-	fclose(file);
-	return num;
-}
-
-TEST_F(perf, an_open_event_holds_the_module)
-{
-	int before = module_users();
-
-	if (before < 0)
-		return;		/* it is none */
+	if (!stats_read_line("/sys/module/kvm", "refcnt", line))
+		return;		/* KVM is built in */
+	before = atoi(line);
 	open_event(_metadata, user_exits_config(_metadata, self->vcpu), 0, -1);
-	EXPECT_EQ(before + 1, module_users());
+	ASSERT_TRUE(stats_read_line("/sys/module/kvm", "refcnt", line));
+	EXPECT_EQ(before + 1, atoi(line));
 }
 
-/* So many samples, all of them there. */
+/* Expect @num samples, all at @ip. */
 static void expect_samples(struct __test_metadata *_metadata,
 			   struct perf_ring *ring, __u64 num, __u64 ip, __u64 period, pid_t tid)
 {
@@ -887,7 +870,7 @@ static void expect_sampled(struct __test_metadata *_metadata, struct guest_vcpu 
 	close(event);
 }
 
-TEST_F(perf, excluding_guest_or_host_chooses_where_samples_are_and_not_what_counts)
+TEST_F(perf, exclude_guest_moves_samples_to_the_host_and_counts_the_same)
 {
 	init_two_exits(_metadata, self->vcpu);
 	expect_sampled(_metadata, self->vcpu, 0, 0);
@@ -895,8 +878,8 @@ TEST_F(perf, excluding_guest_or_host_chooses_where_samples_are_and_not_what_coun
 	expect_sampled(_metadata, self->vcpu, 1, 0);
 }
 
-/* Two at once: each has its own instruction. */
-TEST_F(perf, a_sample_is_where_the_guest_was_left)
+/* Two events are sampled, each at its own instruction. */
+TEST_F(perf, sample_is_at_the_instruction_that_exits)
 {
 	const __u64 period = 10;
 	struct perf_ring user_ring, kernel_ring;
@@ -918,8 +901,7 @@ TEST_F(perf, a_sample_is_where_the_guest_was_left)
 	EXPECT_EQ((__u64)TIMES, perf_read(_metadata, kernel));
 }
 
-/* A period goes on where it was, on another CPU and after others had this one. */
-TEST_F(perf, periods_go_on_over_migrations_and_preemptions)
+TEST_F(perf, period_continues_after_migrations_and_preemptions)
 {
 	const __u64 period = 7;
 	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -938,7 +920,7 @@ TEST_F(perf, periods_go_on_over_migrations_and_preemptions)
 	expect_samples(_metadata, &ring, TIMES / period, USER_EXIT_IP, period, stats_tid());
 }
 
-TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
+TEST_F(perf, sample_of_a_cpu_event_has_the_thread_that_runs_the_vcpu)
 {
 	const __u64 period = 100;
 	struct perf_ring ring;
@@ -953,11 +935,11 @@ TEST_F(perf, samples_of_a_cpu_are_in_the_thread_that_runs_the_vcpu)
 	expect_samples(_metadata, &ring, TIMES / period, USER_EXIT_IP, period, w.tid);
 }
 
-/* Until perf has done what it does at the host's ticks, and exits by which it must have. */
+/* Throttle records to wait for, and the rounds in which they must come. */
 #define THROTTLED_TIMES		10
 #define MAX_ROUNDS		1000
 
-/* Runs so many times more; samples of that are where the guest was left. */
+/* Run the guest and return the number of samples. */
 static __u64 run_with_samples(struct __test_metadata *_metadata,
 			      struct guest_vcpu *v, struct perf_ring *ring)
 {
@@ -972,8 +954,8 @@ static __u64 run_with_samples(struct __test_metadata *_metadata,
 	return found;
 }
 
-/* More samples than perf takes between two of the host's ticks. It goes on at the next one. */
-TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
+/* perf throttles an event with too many samples until the host's next tick. */
+TEST_F(perf, throttled_event_continues_to_count_and_is_sampled_again)
 {
 	struct stats_setting settings[] = {
 		{ "/proc/sys/kernel", "perf_event_max_sample_rate", "1" },
@@ -1001,7 +983,7 @@ TEST_F(perf, an_event_that_is_throttled_counts_on_and_is_sampled_again)
 	stats_restore_settings(_metadata, &keeper);
 }
 
-TEST_F(perf, a_sample_wakes_who_polls)
+TEST_F(perf, sample_wakes_poll)
 {
 	struct perf_ring ring;
 	struct pollfd poll_event = { .events = POLLIN };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Polling KVM's statistics files: EPOLLHUP when the VM is destroyed, EPOLLPRI when vCPUs
- * were added since this open file was last read. Each event is reported exactly when there
- * is one, by poll() and by level and edge triggered epoll, and no waiter sleeps on.
+ * Poll KVM's statistics files: EPOLLHUP when the VM is destroyed, EPOLLPRI when vCPUs were
+ * added since the open file was last read. poll() and level and edge triggered epoll report
+ * each event exactly once or as long as it lasts, and no waiter sleeps on.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -21,15 +21,15 @@
 /* An event that does not come within this time is lost. */
 #define LOST_MS			(120 * 1000)
 
-/* Checks of a thread that is about to sleep; each gives up the CPU. */
-#define MAX_LOOKS		(1000 * 1000)
+/* Checks whether a thread sleeps, each with a sched_yield(). */
+#define MAX_CHECKS		(1000 * 1000)
 
-/* A file can be read at any time, and never written. */
+/* A file can always be read, and never written. */
 #define READABLE		(POLLIN | POLLRDNORM)
 #define ALL_EVENTS		(READABLE | POLLPRI | POLLOUT | POLLWRNORM | \
 				 POLLRDBAND | POLLWRBAND | POLLRDHUP)
 
-/* Not 0, so that the vCPU's id is seen. */
+/* Not 0, so that a missing vCPU id is noticed. */
 #define VCPU_ID			3
 
 enum way { POLL, LEVEL, EDGE, WAYS };
@@ -60,7 +60,7 @@ static void waiter_destroy(struct waiter *w)
 		close(w->epoll);
 }
 
-/* The events, 0 if there are none in time, or -errno. */
+/* Return the events, 0 after a timeout, or a negative errno. */
 static long waiter_wait(const struct waiter *w, int timeout_ms)
 {
 	struct pollfd fd = { .fd = w->fd, .events = w->events };
@@ -75,7 +75,7 @@ static long waiter_wait(const struct waiter *w, int timeout_ms)
 	return ret > 0 ? event.events : ret;
 }
 
-/* What a new waiter sees. POLLHUP is reported to all. */
+/* Expect that a new waiter gets these events. POLLHUP is reported without being asked for. */
 static void expect_events(struct __test_metadata *_metadata, int fd, long expected)
 {
 	struct waiter w;
@@ -146,88 +146,19 @@ TEST_F(file, poll_reports_readable_and_nothing_else_while_vm_lives)
 	}
 }
 
-TEST(poll_reports_hup_when_the_last_holder_of_the_vm_is_closed)
+TEST_F(file, poll_reports_hup_for_good_and_pri_until_the_header_is_read)
 {
-	enum { VM, VCPU, RUN, HOLDERS };
-	static const int order[][HOLDERS] = {
-		{ VM, VCPU, RUN }, { VM, RUN, VCPU }, { VCPU, VM, RUN },
-		{ VCPU, RUN, VM }, { RUN, VM, VCPU }, { RUN, VCPU, VM },
-	};
-	int fd[2], vm_stats, vcpu_stats;
-	const size_t page = sysconf(_SC_PAGESIZE);
-	unsigned int i, j;
-	void *run;
+	int vm = stats_create_vm(_metadata), copy = dup(self->vm_stats);
+	int other = stats_get_fd(_metadata, vm);
 
-	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		fd[VM] = stats_create_vm(_metadata);
-		fd[VCPU] = stats_create_vcpu(_metadata, fd[VM], VCPU_ID);
-		run = mmap(NULL, page, PROT_READ, MAP_SHARED, fd[VCPU], 0);
-		ASSERT_NE(MAP_FAILED, run);
-		vm_stats = stats_get_fd(_metadata, fd[VM]);
-		vcpu_stats = stats_get_fd(_metadata, fd[VCPU]);
-		for (j = 0; j < HOLDERS; j++) {
-			expect_events(_metadata, vm_stats, READABLE);
-			expect_events(_metadata, vcpu_stats, READABLE);
-			if (order[i][j] == RUN)
-				munmap(run, page);
-			else
-				close(fd[order[i][j]]);
-		}
-		expect_events(_metadata, vm_stats, READABLE | POLLHUP);
-		expect_events(_metadata, vcpu_stats, READABLE | POLLHUP);
-		close(vm_stats);
-		close(vcpu_stats);
-	}
-}
-
-static void hold_until_told(struct __test_metadata *_metadata, void *sock)
-{
-	stats_hear(_metadata, *(int *)sock);
-}
-
-TEST_F(file, poll_reports_hup_after_the_last_process_closed_the_vm)
-{
-	int sock[2];
-	pid_t pid;
-
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock));
-	pid = stats_fork(_metadata, hold_until_told, &sock[1]);
-	destroy_vm(&self->vm, &self->vcpu);
-	expect_events(_metadata, self->vm_stats, READABLE);
-	expect_events(_metadata, self->vcpu_stats, READABLE);
-	stats_say(_metadata, sock[0]);
-	stats_wait(_metadata, pid);
-	expect_events(_metadata, self->vm_stats, READABLE | POLLHUP);
-	expect_events(_metadata, self->vcpu_stats, READABLE | POLLHUP);
-}
-
-TEST_F(file, poll_reports_hup_for_good_and_for_no_other_vm)
-{
-	const int files[] = { self->vm_stats, self->vcpu_stats };
-	int vm = stats_create_vm(_metadata);
-	int other = stats_get_fd(_metadata, vm), copy;
-	struct stats_file f;
-	unsigned int i;
-
-	destroy_vm(&self->vm, &self->vcpu);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		copy = dup(files[i]);
-		stats_load(_metadata, files[i], &f);
-		expect_events(_metadata, files[i], READABLE | POLLHUP);
-		expect_events(_metadata, copy, READABLE | POLLHUP);
-		free(f.bytes);
-		close(copy);
-	}
-	expect_events(_metadata, other, READABLE);
-}
-
-TEST_F(file, poll_reports_pri_of_a_dead_vm_until_its_header_is_read)
-{
 	add_vcpu(_metadata, self->vm, VCPU_ID + 1);
 	destroy_vm(&self->vm, &self->vcpu);
 	expect_events(_metadata, self->vm_stats, READABLE | POLLPRI | POLLHUP);
+	expect_events(_metadata, self->vcpu_stats, READABLE | POLLHUP);
 	read_header(_metadata, self->vm_stats);
 	expect_events(_metadata, self->vm_stats, READABLE | POLLHUP);
+	expect_events(_metadata, copy, READABLE | POLLHUP);
+	expect_events(_metadata, other, READABLE);
 }
 
 TEST_F(file, poll_reports_pri_of_vcpus_created_after_the_file_was_opened)
@@ -268,76 +199,71 @@ TEST_F(file, poll_reports_pri_to_each_open_file)
 	expect_events(_metadata, other, READABLE);
 }
 
-/* A reader of a VM that has one vCPU more than the reader has seen. */
-struct reader {
+/* A reader of a VM that gets a new vCPU before each read. */
+FIXTURE(read)
+{
 	int vm;
 	int fd;
 	struct stats_file f;
-	char *buffer;		/* a page that cannot be written follows it */
+	char *buffer;		/* followed by a page that faults */
 	size_t size;
 	unsigned long next_id;
-};
-
-FIXTURE(read)
-{
-	struct reader r;
 };
 
 FIXTURE_SETUP(read)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	struct reader *r = &self->r;
 
-	r->vm = stats_create_vm(_metadata);
-	r->fd = stats_get_fd(_metadata, r->vm);
-	stats_load(_metadata, dup(r->fd), &r->f);
-	r->size = (r->f.size | (page - 1)) + 1;
-	r->buffer = mmap(NULL, r->size + page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, r->buffer);
-	ASSERT_EQ(0, mprotect(r->buffer + r->size, page, PROT_NONE));
+	self->vm = stats_create_vm(_metadata);
+	self->fd = stats_get_fd(_metadata, self->vm);
+	stats_load(_metadata, dup(self->fd), &self->f);
+	self->size = (self->f.size | (page - 1)) + 1;
+	self->buffer = mmap(NULL, self->size + page, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->buffer);
+	ASSERT_EQ(0, mprotect(self->buffer + self->size, page, PROT_NONE));
 }
 
 FIXTURE_TEARDOWN(read) { }
 
 #define ALL			SIZE_MAX
 
-/* A read of these bytes into memory for @room: it clears the event or not. */
+/* A read of these bytes, and whether it clears the event if @room bytes do not fault. */
 struct read {
 	size_t from, to, room;
 	bool clears;
 };
 
-static void expect_read(struct __test_metadata *_metadata, struct reader *r, const struct read *c)
+static void expect_read(struct __test_metadata *_metadata, FIXTURE_DATA(read) *self,
+			const struct read *c)
 {
-	struct pollfd fd = { .fd = r->fd, .events = POLLPRI };
+	struct pollfd fd = { .fd = self->fd, .events = POLLPRI };
 	size_t size = c->to - c->from, room = c->room == ALL ? size : c->room;
 
-	add_vcpu(_metadata, r->vm, r->next_id++);
+	add_vcpu(_metadata, self->vm, self->next_id++);
 	ASSERT_EQ(1, poll(&fd, 1, 0));
 	EXPECT_EQ(size && !room ? -EFAULT : (ssize_t)room,
-		  result(pread(r->fd, r->buffer + r->size - room, size, c->from)));
+		  result(pread(self->fd, self->buffer + self->size - room, size, c->from)));
 	EXPECT_EQ(!c->clears, poll(&fd, 1, 0)) {
 		TH_LOG("%zu bytes from %zu, room for %zu", size, c->from, room);
 	}
-	read_header(_metadata, r->fd);
+	read_header(_metadata, self->fd);
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 }
 
-TEST_F(read, of_any_byte_of_header_or_vcpu_ids_clears_pri_and_no_other)
+TEST_F(read, read_of_any_byte_of_header_or_vcpu_ids_clears_pri)
 {
-	struct reader *r = &self->r;
-	const struct kvm_stats_header *h = &r->f.header;
-	const size_t head = STATS_HEADER_SIZE, ids = r->f.ext.vcpu_id_offset;
-	const size_t end = ids + r->f.ext.vcpu_max * sizeof(__u32), data = h->data_offset;
+	const struct kvm_stats_header *h = &self->f.header;
+	const size_t head = STATS_HEADER_SIZE, ids = self->f.ext.vcpu_id_offset;
+	const size_t end = ids + self->f.ext.vcpu_max * sizeof(__u32), data = h->data_offset;
 	const struct read reads[] = {
 		{ 0, head, ALL, true }, { 0, 1, ALL, true }, { head - 1, head, ALL, true },
 		{ head - 1, head + 1, ALL, true }, { ids, end, ALL, true },
 		{ ids, ids + 1, ALL, true }, { end - 1, end, ALL, true },
 		{ ids - 1, ids + 1, ALL, true }, { ids - 1, end + 1, ALL, true },
 		{ head, ids, ALL }, { h->desc_offset, ids, ALL }, { ids - 1, ids, ALL },
-		{ end, end + 1, ALL }, { data - 1, data + 1, ALL }, { data, r->f.size, ALL },
-		{ 0, 0, ALL }, { ids, ids, ALL }, { r->f.size, r->f.size, ALL },
+		{ end, end + 1, ALL }, { data - 1, data + 1, ALL }, { data, self->f.size, ALL },
+		{ 0, 0, ALL }, { ids, ids, ALL }, { self->f.size, self->f.size, ALL },
 		/* These fail or are short. */
 		{ 0, head, 0 }, { 0, head, 1, true }, { ids, ids + 4, 0 },
 		{ ids, ids + 4, 1, true }, { ids - 16, ids + 16, 16 },
@@ -346,34 +272,32 @@ TEST_F(read, of_any_byte_of_header_or_vcpu_ids_clears_pri_and_no_other)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(reads); i++)
-		expect_read(_metadata, r, &reads[i]);
+		expect_read(_metadata, self, &reads[i]);
 }
 
-TEST_F(read, is_the_only_system_call_that_clears_pri)
+TEST_F(read, no_other_system_call_than_read_clears_pri)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	struct reader *r = &self->r;
-	struct pollfd fd = { .fd = r->fd, .events = POLLPRI };
+	struct pollfd fd = { .fd = self->fd, .events = POLLPRI };
 	char bytes[8], line[STATS_LINE_SIZE];
 	struct iovec iov[2] = { { bytes, 1 }, { bytes, sizeof(bytes) } };
 	struct stat st;
 	void *data;
 
-	add_vcpu(_metadata, r->vm, r->next_id++);
-	ASSERT_EQ(0, lseek(r->fd, 0, SEEK_SET));
-	ASSERT_EQ(0, fstat(r->fd, &st));
-	ASSERT_EQ(1, stats_fdinfo(_metadata, r->fd, "id", line));
-	data = mmap(NULL, page, PROT_READ, MAP_SHARED, r->fd, r->f.header.data_offset);
+	add_vcpu(_metadata, self->vm, self->next_id++);
+	ASSERT_EQ(0, lseek(self->fd, 0, SEEK_SET));
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	ASSERT_EQ(1, stats_fdinfo(_metadata, self->fd, "id", line));
+	data = mmap(NULL, page, PROT_READ, MAP_SHARED, self->fd, self->f.header.data_offset);
 	ASSERT_NE(MAP_FAILED, data);
-	memcpy(r->buffer, data, page);
+	memcpy(self->buffer, data, page);
 	ASSERT_EQ(0, munmap(data, page));
 	EXPECT_EQ(1, poll(&fd, 1, 0));
-	/* The second buffer gets the first id. */
-	EXPECT_LT(0, preadv(r->fd, iov, 2, r->f.ext.vcpu_id_offset - 1));
+	/* The second buffer gets the first vCPU id. */
+	EXPECT_LT(0, preadv(self->fd, iov, 2, self->f.ext.vcpu_id_offset - 1));
 	EXPECT_EQ(0, poll(&fd, 1, 0));
 }
 
-/* Waiters that registered before the events. */
 TEST_F(file, level_triggered_epoll_reports_pri_until_it_is_read)
 {
 	struct waiter w;
@@ -381,7 +305,7 @@ TEST_F(file, level_triggered_epoll_reports_pri_until_it_is_read)
 
 	waiter_init(_metadata, &w, LEVEL, self->vm_stats, POLLPRI);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
-	/* A kernel worker wakes the set; poll() knows at once. */
+	/* A kernel worker wakes the epoll set a moment later. */
 	add_vcpu(_metadata, self->vm, VCPU_ID + 1);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(POLLPRI, waiter_wait(&w, LOST_MS));
@@ -396,7 +320,7 @@ TEST_F(file, level_triggered_epoll_reports_pri_until_it_is_read)
 		EXPECT_EQ(POLLHUP, waiter_wait(&w, 0));
 }
 
-TEST_F(file, edge_triggered_epoll_reports_each_addition_once_and_no_values)
+TEST_F(file, edge_triggered_epoll_reports_each_new_vcpu_once)
 {
 	struct waiter w, values;
 	int i;
@@ -414,7 +338,7 @@ TEST_F(file, edge_triggered_epoll_reports_each_addition_once_and_no_values)
 		EXPECT_EQ(0, waiter_wait(&w, 0)) TH_LOG("vCPU %d", i);
 	}
 	EXPECT_EQ(0, waiter_wait(&values, 0));
-	/* An addition that was read before the wait is no event. */
+	/* A new vCPU that was read before the wait is no event. */
 	add_vcpu(_metadata, self->vm, VCPU_ID + i);
 	read_header(_metadata, self->vm_stats);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
@@ -468,12 +392,12 @@ static char thread_state(struct __test_metadata *_metadata, int tid)
 	return state[2];
 }
 
-/* Between the store of its tid and the wait a thread does not sleep. */
+/* Wait until a thread sleeps, after it has stored its tid. */
 static void expect_asleep(struct __test_metadata *_metadata, int tid)
 {
 	int i;
 
-	for (i = 0; i < MAX_LOOKS && thread_state(_metadata, tid) != 'S'; i++)
+	for (i = 0; i < MAX_CHECKS && thread_state(_metadata, tid) != 'S'; i++)
 		sched_yield();
 	EXPECT_EQ('S', thread_state(_metadata, tid));
 }
@@ -536,8 +460,8 @@ FIXTURE_TEARDOWN(sleeper) { }
 
 #define SLEEPERS		4
 
-/* Two share an open file, others have their own. */
-TEST_F(sleeper, is_woken_by_the_end_of_the_vm)
+/* Pairs of sleepers share an open file. */
+TEST_F(sleeper, sleeper_is_woken_when_the_vm_is_destroyed)
 {
 	struct sleeper s[SLEEPERS], on_vcpu;
 	int fd[SLEEPERS], i;
@@ -559,7 +483,7 @@ TEST_F(sleeper, is_woken_by_the_end_of_the_vm)
 	EXPECT_EQ(POLLHUP, sleeper_join(_metadata, &on_vcpu));
 }
 
-TEST_F(sleeper, is_woken_by_a_new_vcpu)
+TEST_F(sleeper, sleeper_is_woken_by_a_new_vcpu)
 {
 	struct sleeper s;
 	int i;
@@ -573,7 +497,7 @@ TEST_F(sleeper, is_woken_by_a_new_vcpu)
 	destroy_vm(&self->vm, &self->vcpu);
 }
 
-TEST_F(sleeper, is_not_woken_by_anything_else)
+TEST_F(sleeper, sleeper_is_not_woken_by_other_events)
 {
 	int other = stats_create_vm(_metadata);
 	struct sleeper s, for_pri, on_vcpu;
@@ -594,22 +518,24 @@ static void vmm_main(struct __test_metadata *_metadata, void *arg)
 {
 	int sock = *(int *)arg, vm = stats_create_vm(_metadata);
 
-	ASSERT_EQ(0, stats_send_fd(sock, stats_get_fd(_metadata, vm)));
+	ASSERT_EQ((ssize_t)sizeof(vm), write(sock, &vm, sizeof(vm)));
 	stats_hear(_metadata, sock);
 	add_vcpu(_metadata, vm, VCPU_ID);
 	stats_hear(_metadata, sock);
 }
 
-TEST_F(sleeper, is_woken_by_another_process_that_grows_and_is_killed)
+TEST_F(sleeper, sleeper_is_woken_when_a_vmm_adds_a_vcpu_and_is_killed)
 {
-	int sock[2], fd;
+	int sock[2], vm, fd;
 	struct sleeper s;
 	pid_t pid;
 
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock));
 	pid = stats_fork(_metadata, vmm_main, &sock[1]);
-	fd = stats_recv_fd(sock[0]);
-	ASSERT_LE(0, fd);
+	ASSERT_EQ((ssize_t)sizeof(vm), read(sock[0], &vm, sizeof(vm)));
+	vm = stats_pidfd_getfd(pid, vm);
+	fd = stats_get_fd(_metadata, vm);
+	close(vm);
 	sleeper_start(_metadata, &s, variant->way, fd, POLLPRI);
 	stats_say(_metadata, sock[0]);
 	EXPECT_EQ(POLLPRI, sleeper_join(_metadata, &s));
@@ -622,14 +548,14 @@ TEST_F(sleeper, is_woken_by_another_process_that_grows_and_is_killed)
 }
 
 /*
- * VMs come, grow and go in several processes, while threads follow each of them in every
- * way: each thread learns of all vCPUs, and of the end.
+ * Several processes create VMs with vCPUs and destroy them, while threads wait for their
+ * events: each thread notices all vCPUs and the end of the VM.
  */
 struct follower {
 	struct waiter w;
 	pthread_t thread;
 	size_t ids;		/* their offset in the file */
-	int vcpus;		/* that it has seen */
+	int vcpus;		/* noticed so far */
 	long last;		/* events of its last wait */
 };
 
@@ -685,29 +611,26 @@ static void live_often(struct __test_metadata *_metadata, int nr, void *arg)
 		live_and_be_followed(_metadata, *(size_t *)arg);
 }
 
-TEST_F(read, followers_learn_of_all_vcpus_and_of_the_end)
+TEST_F(read, followers_notice_all_vcpus_and_the_end_of_the_vm)
 {
-	size_t ids = self->r.f.ext.vcpu_id_offset;
+	size_t ids = self->f.ext.vcpu_id_offset;
 
 	stats_in_children(_metadata, FOLLOWING_PROCESSES, live_often, &ids);
 }
 
-/* Registrations of one file with epoll: to wake them all takes many times a creation. */
+/* Epoll sets and files. To wake all their registrations takes longer than to create a vCPU. */
 #define SETS			64
 #define FILES			512
 
-/*
- * Compare the fastest of up to so many, in time of the thread on a CPU. While waiters are
- * woken on the other CPU, an emulated CPU is often slow.
- */
+/* Compare the fastest of so many attempts: an emulated CPU is slow while the other one works. */
 #define VCPUS			5
 #define ATTEMPTS		100
 
-/* How many times as long it may take with waiters, and how much longer: noise. */
+/* With waiters, a call may take so many times as long, and this noise. */
 #define TIMES_AS_LONG		2
 #define NOISE_NS		(2 * 1000 * 1000)
 
-/* Time on a CPU to create a vCPU, and to destroy the VM. */
+/* CPU time to create a vCPU, and to destroy the VM. */
 struct cost {
 	__u64 create;
 	__u64 destroy;
@@ -755,7 +678,7 @@ static bool is_no_longer(__u64 with, __u64 without)
 	return with < ULLONG_MAX && with < without * TIMES_AS_LONG + NOISE_NS;
 }
 
-TEST(epoll_waiters_delay_neither_vcpu_creation_nor_the_end_of_the_vm)
+TEST(epoll_waiters_delay_neither_vcpu_creation_nor_vm_destruction)
 {
 	struct cost without = { ULLONG_MAX, ULLONG_MAX }, with = without;
 	struct rlimit files = { 4096, 4096 };

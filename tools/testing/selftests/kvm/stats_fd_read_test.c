@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading KVM's statistics files: any offset and length into any buffer. "As a
- * regular file" is taken at its word: a memfd with the same content gets the
- * same calls, and results, errnos, bytes and positions are compared.
+ * Read KVM's statistics files at any offset and length into any buffer. The same calls on a
+ * memfd with the same content must have the same results, errors, bytes and positions.
  */
 #define _GNU_SOURCE
 #include <sys/uio.h>
@@ -49,7 +48,7 @@ FIXTURE_SETUP(file)
 
 FIXTURE_TEARDOWN(file) { }
 
-TEST_F(file, read_of_everything_is_the_size_then_0)
+TEST_F(file, read_returns_the_whole_file_and_then_0)
 {
 	size_t size = self->file.size;
 	char *buf = malloc(size + 1);
@@ -61,7 +60,7 @@ TEST_F(file, read_of_everything_is_the_size_then_0)
 }
 
 /*
- * The same pread() of both files: same result, same bytes, nothing behind them
+ * Call pread() on both files. Compare results, bytes, and that nothing behind them is
  * overwritten. @buf and @buf + @size are the two buffers.
  */
 static void expect_same_pread(struct __test_metadata *_metadata, int fd,
@@ -79,7 +78,7 @@ static void expect_same_pread(struct __test_metadata *_metadata, int fd,
 
 #define MAX_OFFSETS	64
 
-/* One before, at and one after each block boundary; the ends of the range. */
+/* Offsets around each block boundary, and at the ends of the range. */
 static unsigned int interesting_offsets(const struct stats_file *f, off_t offsets[MAX_OFFSETS])
 {
 	const struct kvm_stats_header *h = &f->header;
@@ -110,7 +109,7 @@ static unsigned int interesting_offsets(const struct stats_file *f, off_t offset
 	return n;
 }
 
-TEST_F(file, pread_of_any_window_is_as_on_a_regular_file)
+TEST_F(file, pread_is_as_on_a_regular_file_and_keeps_the_position)
 {
 	const size_t size = self->file.size;
 	const size_t counts[] = {
@@ -130,32 +129,11 @@ TEST_F(file, pread_of_any_window_is_as_on_a_regular_file)
 					  buf, space, counts[j], offsets[i]);
 		}
 	}
+	EXPECT_EQ(0, lseek(self->fd, 0, SEEK_CUR));
 }
 
-TEST_F(file, pread_at_a_negative_offset_is_EINVAL)
-{
-	const off_t offsets[] = { -1, -8, -4096, INT_MIN, LLONG_MIN };
-	char buf[8];
-	struct iovec iov = { .iov_base = buf, .iov_len = sizeof(buf) };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
-		EXPECT_EQ(-EINVAL, result(pread(self->fd, buf, 8, offsets[i])));
-		EXPECT_EQ(-EINVAL, result(preadv(self->fd, &iov, 1, offsets[i])));
-	}
-}
-
-TEST_F(file, pread_leaves_the_position)
-{
-	char buf[64];
-
-	ASSERT_EQ(5, lseek(self->fd, 5, SEEK_SET));
-	EXPECT_EQ(64, pread(self->fd, buf, sizeof(buf), 16));
-	EXPECT_EQ(5, lseek(self->fd, 0, SEEK_CUR));
-}
-
-/* Lengths that end inside of blocks and go over their boundaries. */
-TEST_F(file, readv_crosses_blocks_as_on_a_regular_file)
+/* Buffers end within blocks and cross their boundaries. */
+TEST_F(file, readv_is_as_on_a_regular_file)
 {
 	const size_t lens[] = { 1, 0, 23, 48, 7, 8, 4097, 1, 100000 };
 	const size_t space = 104185;	/* their sum */
@@ -190,7 +168,7 @@ TEST_F(file, readv_crosses_blocks_as_on_a_regular_file)
 	EXPECT_EQ(0, readv(self->fd, iov[0], 0));
 }
 
-/* One lseek() of both files, from @start. */
+/* Call lseek() on both files, from @start. */
 static void expect_same_lseek(struct __test_metadata *_metadata, int fd,
 			      int regular, off_t start, off_t offset, int whence)
 {
@@ -204,8 +182,8 @@ static void expect_same_lseek(struct __test_metadata *_metadata, int fd,
 	}
 }
 
-/* Going past the end is allowed, the whole file is data, all behind is hole. */
-TEST_F(file, lseek_is_as_on_a_regular_file_of_that_size)
+/* The whole file is data. A position behind its end is allowed. */
+TEST_F(file, lseek_is_as_on_a_regular_file)
 {
 	const off_t size = self->file.size;
 	const off_t starts[] = { 0, 5, size, size + 1 };
@@ -230,10 +208,7 @@ TEST_F(file, lseek_is_as_on_a_regular_file_of_that_size)
 
 #define BLOCKS		7
 
-/*
- * The blocks that a kernel may copy in different ways. Where there is none, the
- * offset is 0.
- */
+/* The kernel may copy these blocks in different ways. A missing block has offset 0. */
 static void block_offsets(const struct stats_file *f, off_t offsets[BLOCKS])
 {
 	const struct kvm_stats_header *h = &f->header;
@@ -247,7 +222,7 @@ static void block_offsets(const struct stats_file *f, off_t offsets[BLOCKS])
 	offsets[6] = h->data_offset;
 }
 
-TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
+TEST_F(file, read_into_a_bad_buffer_fails_with_EFAULT_and_keeps_the_position)
 {
 	char *none = mmap(NULL, self->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *rdonly = mmap(NULL, self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -276,8 +251,8 @@ TEST_F(file, read_into_a_bad_buffer_is_EFAULT_and_keeps_the_position)
 }
 
 /*
- * @room good bytes, then a page that faults. An architecture's copy routine may
- * report less than it could have copied, by up to one step of its main loop.
+ * Read into @room bytes in front of a page that faults. An architecture's copy routine may
+ * copy less, by up to one step of its main loop.
  */
 static void expect_partial_read(struct __test_metadata *_metadata,
 				const struct stats_file *f, char *fault,
@@ -302,7 +277,7 @@ static void expect_partial_read(struct __test_metadata *_metadata,
 	EXPECT_EQ(offset + ret, lseek(f->fd, 0, SEEK_CUR));
 }
 
-TEST_F(file, read_into_a_partly_bad_buffer_is_the_bytes_that_were_copied)
+TEST_F(file, read_into_a_partly_bad_buffer_returns_the_copied_bytes)
 {
 	const size_t rooms[] = { 1, 7, 8, 9, 24, 63, 64, 65, 72, 100, 200 };
 	char *map = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long the thread of a vCPU was ready and had no CPU: what the scheduler says of
- * the thread, /proc/thread-self/schedstat, from the first KVM_RUN of the vCPU on.
+ * Waits of a vCPU thread for a CPU: ready_ns is the thread's run_delay in
+ * /proc/thread-self/schedstat, from the first KVM_RUN of the vCPU on.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
@@ -9,10 +9,10 @@
 
 #define MS			1000000ULL
 
-/* What the threads of a case are to wait for a CPU: many slices of the scheduler. */
+/* The time that a thread waits for a CPU: many time slices. */
 #define WAITED			(100 * MS)
 
-/* A wait may come where it is not to be told to whom it belongs. */
+/* In one of these attempts there is no wait between the two reads of a clock. */
 #define ATTEMPTS		50
 
 #define BUCKETS			32
@@ -37,45 +37,45 @@ FIXTURE_SETUP(ready)
 
 FIXTURE_TEARDOWN(ready) { }
 
-/* What a thread has waited, of itself and in KVM's words. */
-struct look {
-	__u64 before, after;	/* run_delay at KVM_RUN */
+/* A thread's wait time as the scheduler and KVM have counted it. */
+struct sample {
+	__u64 before, after;	/* run_delay before and after KVM_RUN */
 	__u64 ready;
 };
 
-/* A thread, on the CPU of the test, that runs a vCPU until it is told to stop. */
+/* A thread on the test's CPU that runs a vCPU until it is stopped. */
 struct waiter {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
 	long result;		/* of the KVM_RUN that was stopped */
-	struct look first, last;
+	struct sample first, last;
 };
 
-/* A KVM_RUN that does not enter the guest: KVM looks how long the thread waited. */
-static void look(struct guest_vcpu *v, struct look *l)
+/* KVM_RUN reads the thread's wait time, even if it does not enter the guest. */
+static void take_sample(struct guest_vcpu *v, struct sample *s)
 {
 	const struct kvm_stats_desc *desc = stats_find(&v->file, "ready_ns");
 
-	l->before = run_delay();
+	s->before = run_delay();
 	v->run->immediate_exit = 1;
 	ioctl(v->fd, KVM_RUN, 0);
 	v->run->immediate_exit = 0;
-	l->after = run_delay();
-	pread(v->file.fd, &l->ready, sizeof(l->ready),
+	s->after = run_delay();
+	pread(v->file.fd, &s->ready, sizeof(s->ready),
 	      v->file.header.data_offset + desc->offset);
 }
 
-/* What KVM counted between two looks is what was waited there. */
+/* KVM has counted the wait time between two samples. */
 static void expect_waited(struct __test_metadata *_metadata,
-			  const struct look *first, const struct look *last)
+			  const struct sample *first, const struct sample *last)
 {
 	EXPECT_LE(last->before - first->after, last->ready - first->ready);
 	EXPECT_GE(last->after - first->before, last->ready - first->ready);
 }
 
-static bool is_exact(const struct look *l)
+static bool is_exact(const struct sample *s)
 {
-	return l->before == l->after;
+	return s->before == s->after;
 }
 
 static void *wait_in_guest(void *arg)
@@ -83,11 +83,11 @@ static void *wait_in_guest(void *arg)
 	struct waiter *w = arg;
 
 	runner_kicked = w->vcpu->run;
-	/* A thread that is new to the vCPU sleeps in its first KVM_RUN. */
-	look(w->vcpu, &w->first);
-	look(w->vcpu, &w->first);
+	/* In its first KVM_RUN of the vCPU a thread sleeps for RCU. */
+	take_sample(w->vcpu, &w->first);
+	take_sample(w->vcpu, &w->first);
 	w->result = result(ioctl(w->vcpu->fd, KVM_RUN, 0));
-	look(w->vcpu, &w->last);
+	take_sample(w->vcpu, &w->last);
 	close(schedstat);
 	return NULL;
 }
@@ -108,7 +108,7 @@ static void waiter_stop(struct __test_metadata *_metadata, struct waiter *w)
 	ASSERT_EQ(-EINTR, w->result);
 }
 
-/* Until both have waited; each look at them gives up the CPU. */
+/* Run two vCPUs on one CPU until both have waited. */
 static void run_side_by_side(struct __test_metadata *_metadata,
 			     struct guest *g, struct waiter w[2])
 {
@@ -130,10 +130,10 @@ static void run_side_by_side(struct __test_metadata *_metadata,
 		waiter_stop(_metadata, &w[i]);
 }
 
-/* Whether it counts at all shows within this time, on a CPU that has more to do. */
-#define LONG_ENOUGH		10	/* seconds */
+/* Seconds of competition for a CPU, after which a scheduler that counts has counted. */
+#define LONG_ENOUGH		10
 
-TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
+TEST(ready_accounting_is_1_if_the_scheduler_counts_run_delay)
 {
 	struct stats_file file;
 	struct busy_thread rival;
@@ -150,25 +150,23 @@ TEST(accounting_is_said_to_be_on_where_the_scheduler_counts)
 	EXPECT_EQ(!!run_delay(), (int)stats_read(_metadata, &file, "ready_accounting"));
 }
 
-TEST_F(ready, time_of_vcpus_that_share_a_cpu_is_the_run_delay_of_their_threads)
+TEST_F(ready, ready_ns_of_vcpus_that_share_a_cpu_is_their_run_delay)
 {
 	bool exact[2] = {};
 	struct waiter w[2];
 	int i, attempt;
 
-	for (attempt = 0; attempt < ATTEMPTS && !(exact[0] && exact[1]);
-	     attempt++) {
+	for (attempt = 0; attempt < ATTEMPTS && !(exact[0] && exact[1]); attempt++) {
 		run_side_by_side(_metadata, &self->guest, w);
 		for (i = 0; i < 2; i++) {
 			expect_waited(_metadata, &w[i].first, &w[i].last);
-			exact[i] |= is_exact(&w[i].first) &&
-				    is_exact(&w[i].last);
+			exact[i] |= is_exact(&w[i].first) && is_exact(&w[i].last);
 		}
 	}
 	EXPECT_TRUE(exact[0] && exact[1]) TH_LOG("in %d attempts", attempt);
 }
 
-TEST_F(ready, histogram_has_the_waits_and_their_time)
+TEST_F(ready, ready_hist_has_the_waits_in_buckets_of_their_time)
 {
 	__u64 hist[BUCKETS], least = 0, most = 0, waits = 0, ready;
 	struct guest_vcpu *v = &self->guest.vcpu[0];
@@ -190,18 +188,18 @@ TEST_F(ready, histogram_has_the_waits_and_their_time)
 		EXPECT_GE(most, ready);
 }
 
-TEST_F(ready, waits_of_a_thread_before_its_first_run_of_the_vcpu_are_not_the_vcpus)
+TEST_F(ready, waits_before_the_first_KVM_RUN_do_not_count)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
-	struct look first;
+	struct sample first;
 
 	wait_for_cpu(_metadata, WAITED);
-	look(v, &first);
+	take_sample(v, &first);
 	EXPECT_GE(first.after - first.before, first.ready);
 	EXPECT_LE(WAITED, first.before);
 }
 
-/* Waits longer than half of what is waited between two runs. */
+/* Return the number of waits that are longer than half of WAITED. */
 static __u64 long_waits(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	__u64 hist[BUCKETS], waits = 0;
@@ -213,24 +211,24 @@ static __u64 long_waits(struct __test_metadata *_metadata, const struct guest_vc
 	return waits;
 }
 
-TEST_F(ready, waits_between_two_runs_are_one)
+TEST_F(ready, waits_between_two_runs_count_as_one)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
-	struct look first, last;
+	struct sample first, last;
 
-	look(v, &first);
+	take_sample(v, &first);
 	wait_for_cpu(_metadata, WAITED);
-	look(v, &last);
+	take_sample(v, &last);
 	expect_waited(_metadata, &first, &last);
 	EXPECT_LE(WAITED, last.ready);
 	EXPECT_EQ(1UL, long_waits(_metadata, v));
 }
 
-/* Of a thread that does not end with the VM. */
-TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
+/* The thread outlives the VM. */
+TEST_F(ready, waits_after_the_last_KVM_RUN_count_when_the_vm_ends)
 {
 	const struct kvm_stats_desc *desc;
-	struct look first, last;
+	struct sample first, last;
 	struct guest guest;
 	__u64 offset;
 	int file;
@@ -241,7 +239,7 @@ TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
 	offset = guest.vcpu[0].file.header.data_offset + desc->offset;
 	file = dup(guest.vcpu[0].file.fd);
 	ASSERT_LE(0, file);
-	look(&guest.vcpu[0], &first);
+	take_sample(&guest.vcpu[0], &first);
 	wait_for_cpu(_metadata, WAITED);
 	last.before = run_delay();
 	guest_destroy(&guest);
@@ -252,11 +250,11 @@ TEST_F(ready, waits_after_the_last_run_are_counted_when_the_vm_ends)
 	EXPECT_LE(WAITED, last.ready);
 }
 
-/* So often, half of the time with the vCPU loaded. */
+/* About half of the preemptions come while the ioctl has loaded the vCPU. */
 #define PREEMPTIONS		20
 #define ASKS			100
 
-/* Loads the vCPU all the time, and waits for a CPU now and then. */
+/* Load the vCPU again and again until the thread was preempted often. */
 static void *ask_and_wait(void *arg)
 {
 	__u64 from = run_delay(), last = from, now = from;
@@ -275,14 +273,14 @@ static void *ask_and_wait(void *arg)
 	return NULL;
 }
 
-TEST_F(ready, waits_of_a_thread_that_only_asks_are_not_the_vcpus)
+TEST_F(ready, waits_of_a_thread_without_KVM_RUN_do_not_count)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
 	struct busy_thread rival;
-	struct look first;
+	struct sample first;
 	pthread_t asker;
 
-	look(v, &first);
+	take_sample(v, &first);
 	busy_start(_metadata, &rival);
 	ASSERT_EQ(0, pthread_create(&asker, NULL, ask_and_wait, v));
 	ASSERT_EQ(0, pthread_join(asker, NULL));

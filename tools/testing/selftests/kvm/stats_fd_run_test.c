@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics files of guests that exit a known number of times: what is
- * counted, where, and when.
+ * Guests exit a known number of times: their files show it at once, no other file does.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
 
-/* Exits that a guest is asked for. */
 #define EXITS			1000
 
 FIXTURE(guest)
 {
 	struct guest guest;
-	struct guest_vcpu *vcpu;	/* the first one */
+	struct guest_vcpu *vcpu;
 };
 
 FIXTURE_SETUP(guest)
@@ -31,20 +29,11 @@ TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 	vcpu_exit_to_user(_metadata, self->vcpu, EXITS);
 	EXPECT_EQ((__u64)EXITS, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
-	/* Faults and interrupts of the host are exits as well. */
+	/* Faults and interrupts of the host are exits, too. */
 	EXPECT_LE(exits + EXITS, vcpu_read(_metadata, self->vcpu, STATS_EXITS));
 }
 
-TEST_F(guest, exits_that_kvm_handles_do_not_count_as_exits_to_user_space)
-{
-	struct runner runner;
-
-	runner_start(_metadata, &runner, self->vcpu, EXITS, EXITS);
-	runner_stop(_metadata, &runner);
-	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
-}
-
-TEST_F(guest, counters_move_while_the_vcpu_is_inside_KVM_RUN)
+TEST_F(guest, exits_that_kvm_handles_count_inside_KVM_RUN_and_not_as_user_exits)
 {
 	struct runner runner;
 	__u64 exits;
@@ -53,9 +42,10 @@ TEST_F(guest, counters_move_while_the_vcpu_is_inside_KVM_RUN)
 	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
 	runner_wait_for(_metadata, &runner, STATS_EXITS, exits + EXITS);
 	runner_stop(_metadata, &runner);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, STATS_USER_EXITS));
 }
 
-TEST_F(guest, other_vcpus_and_vms_do_not_count)
+TEST_F(guest, exits_do_not_count_for_other_vcpus_and_vms)
 {
 	struct guest_vcpu *idle = &self->guest.vcpu[1];
 	struct guest other = { };
@@ -92,7 +82,7 @@ static void expect_only_growth(struct __test_metadata *_metadata,
 	stats_unload(&after);
 }
 
-TEST_F(guest, running_changes_only_data_and_shrinks_only_instant_values)
+TEST_F(guest, running_changes_only_data_and_only_instant_values_decrease)
 {
 	struct runner runner;
 	struct stats_file vm;

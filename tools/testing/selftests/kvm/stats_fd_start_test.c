@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A vCPU that waits for another one to start it is blocked, but has not halted: no
- * time of a halt counts it, and its state is sleep.
+ * A vCPU that waits until another vCPU starts it is blocked, but has not halted: no statistic
+ * of halts counts it, and its state is sleep.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
@@ -31,13 +31,13 @@ FIXTURE_VARIANT_ADD(start, stopped) { .mp_state = KVM_MP_STATE_STOPPED };
 #else
 FIXTURE_VARIANT_ADD(start, uninitialized) { .mp_state = KVM_MP_STATE_UNINITIALIZED };
 FIXTURE_VARIANT_ADD(start, init_received) { .mp_state = KVM_MP_STATE_INIT_RECEIVED };
-/* The other way round, to see that halts are counted. */
+/* For comparison, this vCPU has halted. */
 FIXTURE_VARIANT_ADD(start, halted) { .mp_state = KVM_MP_STATE_HALTED, .halted = true };
 #endif
 
 FIXTURE_SETUP(start)
 {
-	/* As long as a halt may poll, so that it does after a few rounds. */
+	/* With the longest polling, a halted vCPU polls after a few rounds. */
 	struct kvm_enable_cap cap = { .cap = KVM_CAP_HALT_POLL, .args[0] = UINT_MAX };
 	struct kvm_mp_state state = { .mp_state = variant->mp_state };
 
@@ -57,39 +57,23 @@ FIXTURE_TEARDOWN(start)
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
-/* The number of a state, or -1. */
-static int state_find(const struct stats_file *f, const char *name)
-{
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "state") &&
-		    !strncmp(name, v->name, STATS_NAME_SIZE))
-			return v->value;
-	}
-	return -1;
-}
-
-/* In KVM_RUN, until a signal, in the state that the vCPU should be in. */
+/* Run the vCPU until it is in this state, and after a while end KVM_RUN by a signal. */
 static void block(struct __test_metadata *_metadata, struct guest_vcpu *v, const char *name)
 {
-	const __u64 state = state_find(&v->file, name);
+	const __u64 state = stats_find_value(&v->file, "state", name);
 	struct runner runner;
-	int looks;
+	int i;
 
 	runner_create(_metadata, &runner, v);
-	for (looks = 0; vcpu_read(_metadata, v, "state") != state; looks++) {
-		ASSERT_GT(RUNNER_MAX_LOOKS / 10, looks) {
-			TH_LOG("the vCPU is never in state %s", name);
-		}
+	for (i = 0; vcpu_read(_metadata, v, "state") != state; i++) {
+		ASSERT_GT(RUNNER_MAX_READS / 10, i) TH_LOG("the vCPU is never in state %s", name);
 		sched_yield();
 	}
 	usleep(ROUND_US);
 	runner_stop(_metadata, &runner);
 }
 
-TEST_F(start, wait_for_it_is_sleep_and_no_halt)
+TEST_F(start, wait_for_start_counts_as_sleep_and_not_as_halt)
 {
 	const __u64 least = 1000ULL * ROUNDS * ROUND_US;
 	__u64 hist[HALT_BUCKETS], halts = 0, slept, halted;
@@ -102,6 +86,7 @@ TEST_F(start, wait_for_it_is_sleep_and_no_halt)
 	stats_read_all(_metadata, &v->file, "halt_wait_hist", hist, HALT_BUCKETS);
 	for (i = 0; i < HALT_BUCKETS; i++)
 		halts += hist[i];
+	EXPECT_EQ(ROUNDS + 0ULL, vcpu_read(_metadata, v, "signal_exits"));
 	slept = vcpu_read(_metadata, v, "time_sleep_ns");
 	halted = vcpu_read(_metadata, v, "time_halt_ns");
 	TH_LOG("halt_wait_ns %llu, halt_attempted_poll %llu, time_sleep_ns %llu",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The time of vCPUs by state, while kvm's parameter stats_time is on.
+ * The time of vCPUs by state, while KVM's parameter stats_time is on.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -15,21 +15,19 @@
 
 #define MS			1000000ULL
 
-/* Of each thing that is done, so many. */
+/* Repetitions, and samples that find another state than the sample before. */
 #define TIMES			1000
+#define SAMPLES			(20 * TIMES)
+#define SAMPLING		(5000 * MS)
 
-/* That find another state than the one before. */
-#define LOOKS			(20 * TIMES)
-#define LOOKING			(5000 * MS)
-
-/* Of each thing that takes its time. */
+/* Repetitions that take their time. */
 #define SLEEPS			10
 #define SLEEP			(20 * MS)
 
-/* What is lost or counted twice may be this part of the time. */
+/* This part of the time may be lost or counted twice. */
 #define PRECISION		1000
 
-/* The looks at two clocks, or at what tells user space of a state, are so far apart. */
+/* The time between reads of two clocks, or of a state and a clock. */
 #define SLACK			(1 * MS)
 
 static const char * const counters[] = {
@@ -39,7 +37,7 @@ static const char * const counters[] = {
 
 enum { GUEST, EXIT, POLL, HALT, SLEPT, USER, READY, COUNTERS };
 
-/* All that is known of a vCPU's time, from one moment. */
+/* A vCPU's state and times at one moment. */
 struct times {
 	__u64 state, since;
 	__u64 of[COUNTERS];
@@ -53,7 +51,6 @@ static __u64 now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* Where it stands. */
 struct mapped_times {
 	const char *block;
 	const struct kvm_stats_desc *state, *since, *counter[COUNTERS];
@@ -75,8 +72,8 @@ static void times_map(struct __test_metadata *_metadata,
 	}
 }
 
-/* What a boolean of a VM is now. */
-static __u64 vm_says(struct __test_metadata *_metadata, int vm, const char *name)
+/* Read a VM's statistic. */
+static __u64 vm_value(struct __test_metadata *_metadata, int vm, const char *name)
 {
 	struct stats_file file;
 	__u64 on;
@@ -105,7 +102,7 @@ FIXTURE_SETUP(time)
 	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
 	self->vcpu = &self->guest.vcpu[0];
 	times_map(_metadata, &self->vcpu->file, &self->mapped);
-	if (!vm_says(_metadata, self->guest.vm, "ready_accounting"))
+	if (!vm_value(_metadata, self->guest.vm, "ready_accounting"))
 		SKIP(return, "the scheduler does not count run_delay");
 }
 
@@ -116,27 +113,14 @@ FIXTURE_TEARDOWN(time)
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
-/* The name of a value of the statistic state. */
-static const char *state_name(const struct stats_file *f, __u64 state)
-{
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) == stats_find(f, "state") && v->value == state)
-			return v->name;
-	}
-	return "no name";
-}
-
 #define is_in_state(name, t)						\
-	(!strcmp(name, state_name(&self->vcpu->file, (t)->state)))
+	(!strcmp(name, stats_name_of(&self->vcpu->file, "state", (t)->state)))
 
 #define EXPECT_STATE(name, t)						\
-	EXPECT_STREQ(name, state_name(&self->vcpu->file, (t)->state))
+	EXPECT_STREQ(name, stats_name_of(&self->vcpu->file, "state", (t)->state))
 
-/* In the way that the documentation gives. */
-static void times_look(const struct mapped_times *m, struct times *t)
+/* Take a sample in the way that the documentation describes. */
+static void times_sample(const struct mapped_times *m, struct times *t)
 {
 	int i;
 
@@ -150,9 +134,8 @@ static void times_look(const struct mapped_times *m, struct times *t)
 	} while (!t->since || t->since != stats_mapped(m->block, m->since));
 }
 
-#define LOOK(t)	times_look(&self->mapped, t)
+#define SAMPLE(t)	times_sample(&self->mapped, t)
 
-/* All the time that is accounted for. */
 static __u64 sum_of(const struct times *t)
 {
 	__u64 sum = 0;
@@ -164,8 +147,8 @@ static __u64 sum_of(const struct times *t)
 }
 
 /*
- * Between two moments nothing is lost, and nothing counted twice. Of @later ns of waits
- * it is not known whether they were between them, or are not of that time.
+ * Expect that no time between two samples is lost or counted twice, except that @later ns of
+ * waits may belong to another time.
  */
 static void expect_all_but(struct __test_metadata *_metadata,
 			   const struct times *from, const struct times *to, __u64 later)
@@ -189,16 +172,16 @@ static void expect_all(struct __test_metadata *_metadata,
 }
 
 /*
- * What the scheduler's clock was ahead in a wait is taken from the time that
- * follows: let there be some.
+ * If the scheduler's clock was ahead when it counted a wait, KVM subtracts that from the time
+ * that follows: let some time pass.
  */
-static void pay(struct __test_metadata *_metadata, struct guest_vcpu *v)
+static void settle_waits(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	usleep(SLEEP / 1000);
 	vcpu_complete_exit(_metadata, v);
 }
 
-/* At least so much time in a state: the sum says that it is not more. */
+/* Expect at least so much time in a state. The sum shows that it is not more. */
 static void expect_least(struct __test_metadata *_metadata,
 			 const struct times *from, const struct times *to,
 			 int counter, __u64 least)
@@ -208,16 +191,16 @@ static void expect_least(struct __test_metadata *_metadata,
 	EXPECT_LE(least - least / 100, counted) TH_LOG("%s", counters[counter]);
 }
 
-/* The vCPU has run, is in user space, its time is accounted for and its waits are paid. */
+/* Turn the accounting on and let the vCPU run once, so that its time counts. */
 static void begin(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stats_time_turn_on(_metadata);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	vcpu_complete_exit(_metadata, v);
-	pay(_metadata, v);
+	settle_waits(_metadata, v);
 }
 
-TEST_F(time, switch_refuses_what_it_does_not_know)
+TEST_F(time, parameter_refuses_invalid_values)
 {
 	EXPECT_EQ(-EINVAL, stats_time_turn(_metadata, "2"));
 	EXPECT_EQ(-EINVAL, stats_time_turn(_metadata, "\n"));
@@ -228,122 +211,105 @@ TEST_F(time, switch_refuses_what_it_does_not_know)
 	EXPECT_TRUE(stats_time_is_on(_metadata));
 }
 
-TEST_F(time, switch_shows_in_vms_of_before_and_after)
+TEST_F(time, time_accounting_of_old_and_new_vms_shows_the_parameter)
 {
-	int on;
+	int on, vm;
 
 	for (on = 1; on >= 0; on--) {
-		int vm;
-
 		ASSERT_EQ(0, stats_time_turn(_metadata, on ? "1" : "0"));
 		vm = stats_create_vm(_metadata);
-		EXPECT_EQ((__u64)on, vm_says(_metadata, self->guest.vm, "time_accounting"));
-		EXPECT_EQ((__u64)on, vm_says(_metadata, vm, "time_accounting"));
+		EXPECT_EQ((__u64)on, vm_value(_metadata, self->guest.vm, "time_accounting"));
+		EXPECT_EQ((__u64)on, vm_value(_metadata, vm, "time_accounting"));
 		close(vm);
 	}
 }
 
-TEST_F(time, nothing_is_counted_while_it_is_off)
+TEST_F(time, no_time_counts_while_the_accounting_is_off)
 {
 	__u64 of[REASONS_MAX];
 	struct times t;
-	int i;
 
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
-	LOOK(&t);
+	SAMPLE(&t);
 	EXPECT_STATE("none", &t);
-	for (i = 0; i < COUNTERS; i++) {
-		if (i != READY)
-			EXPECT_EQ(0UL, t.of[i]) TH_LOG("%s", counters[i]);
-	}
+	EXPECT_EQ(t.of[READY], sum_of(&t));
 	EXPECT_EQ(0UL, reasons_ns(_metadata, self->vcpu, of));
 	EXPECT_EQ(0UL, exits_timed(_metadata, self->vcpu));
 }
 
-TEST_F(time, of_a_vcpu_that_never_ran_is_not_counted)
+TEST_F(time, time_of_a_vcpu_begins_with_its_first_KVM_RUN)
 {
 	struct kvm_mp_state state;
-	struct times t;
-
-	stats_time_turn_on(_metadata);
-	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE, &state));
-	usleep(SLEEP / 1000);
-	LOOK(&t);
-	EXPECT_STATE("none", &t);
-	EXPECT_EQ(0UL, sum_of(&t));
-}
-
-TEST_F(time, begins_with_the_first_run)
-{
 	struct times t;
 	__u64 from;
 
 	stats_time_turn_on(_metadata);
+	ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE, &state));
 	usleep(SLEEP / 1000);
+	SAMPLE(&t);
+	EXPECT_STATE("none", &t);
+	EXPECT_EQ(0UL, sum_of(&t));
 	from = now_ns();
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
-	LOOK(&t);
+	SAMPLE(&t);
 	EXPECT_GE(now_ns() - from, sum_of(&t));
 	EXPECT_STATE("user", &t);
 }
 
-/* Between user space and KVM, and what of it is whose. */
-TEST_F(time, of_a_vmm_that_sleeps_at_each_exit_is_that_of_user_space)
+TEST_F(time, sleep_of_the_vmm_at_each_exit_counts_as_user)
 {
 	__u64 slept = 0, from;
 	struct times t[2];
 	int i;
 
 	begin(_metadata, self->vcpu);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	for (i = 0; i < SLEEPS; i++) {
 		from = now_ns();
 		usleep(SLEEP / 1000);
 		slept += now_ns() - from;
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	}
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_STATE("user", &t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
-	/* It has waited for a CPU after each sleep, which is not in there. */
+	/* After each sleep it may have waited for a CPU. */
 	t[1].of[USER] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], USER, slept);
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
-/* Exits that KVM handles: guest and exit, nothing else but who preempts it. */
-TEST_F(time, of_exits_that_kvm_handles_is_of_guest_and_exit)
+TEST_F(time, exits_that_kvm_handles_count_as_guest_and_exit)
 {
 	__u64 of[REASONS_MAX], hist[EXIT_BUCKETS], exits, ns;
 	struct runner runner;
 	struct times t[2];
 
 	begin(_metadata, self->vcpu);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS);
 	runner_start(_metadata, &runner, self->vcpu, TIMES, TIMES);
 	usleep(SLEEP / 1000);
 	runner_stop(_metadata, &runner);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	EXPECT_LT(t[0].of[GUEST], t[1].of[GUEST]);
 	EXPECT_LT(t[0].of[EXIT], t[1].of[EXIT]);
 	EXPECT_EQ(t[0].of[POLL], t[1].of[POLL]);
 	EXPECT_EQ(t[0].of[HALT], t[1].of[HALT]);
 
-	/* Each is in the histogram once, its time with its reason. */
+	/* Each exit counts once in the histogram, and its time for its reason. */
 	exits = vcpu_read(_metadata, self->vcpu, STATS_EXITS) - exits;
 	EXPECT_EQ(exits, exits_timed(_metadata, self->vcpu));
 	ns = reasons_ns(_metadata, self->vcpu, of);
 	EXPECT_EQ(t[1].of[EXIT], ns);
 
-	/* And none takes no time, but for what makes up for a clock. */
+	/* Almost no exit takes no time. */
 	stats_read_all(_metadata, &self->vcpu->file, "exit_hist", hist, EXIT_BUCKETS);
 	EXPECT_LE(hist[0] + hist[1], exits / 10);
 }
 
-/* The reason whose time it is, is that of the exit. */
-TEST_F(time, of_user_exits_is_under_their_reason)
+TEST_F(time, time_of_user_exits_counts_for_their_reason)
 {
 	__u64 before[REASONS_MAX], after[REASONS_MAX], others = 0;
 	int reason = reason_find(&self->vcpu->file, STATS_USER_REASON);
@@ -358,12 +324,12 @@ TEST_F(time, of_user_exits_is_under_their_reason)
 	reasons_ns(_metadata, self->vcpu, after);
 	for (i = 0; i < num; i++)
 		others += i == (unsigned int)reason ? 0 : after[i] - before[i];
-	/* The host's interrupts have theirs. */
+	/* Interrupts of the host have another reason. */
 	EXPECT_LT(others, after[reason] - before[reason]);
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
-TEST_F(time, of_halts_is_that_of_being_blocked)
+TEST_F(time, blocked_time_counts_as_halt)
 {
 	struct runner runner;
 	__u64 blocked = 0, from;
@@ -372,26 +338,26 @@ TEST_F(time, of_halts_is_that_of_being_blocked)
 
 	begin(_metadata, self->vcpu);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	for (i = 0; i < SLEEPS; i++) {
 		runner_sleep(_metadata, &runner, self->vcpu);
 		from = now_ns();
 		usleep(SLEEP / 1000);
-		/* KVM may have woken it for itself, for a moment. */
+		/* KVM may have woken it for a moment. */
 		do {
-			LOOK(&t[1]);
+			SAMPLE(&t[1]);
 		} while (!is_in_state("halt", &t[1]));
 		blocked += now_ns() - from;
 		runner_wake(_metadata, &runner, self->guest.vm);
 	}
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
-	/* "blocking" is set a moment before. */
+	/* "blocking" becomes 1 a moment before. */
 	t[1].of[HALT] += t[1].of[READY] - t[0].of[READY] + SLEEPS * SLACK;
 	expect_least(_metadata, &t[0], &t[1], HALT, blocked);
 }
 
-/* A vCPU polls longer after each halt, from nothing up to as long as it may. */
+/* A vCPU polls longer after each halt, up to its maximum. */
 static void halt_until_polling(struct __test_metadata *_metadata, struct guest *g)
 {
 	struct kvm_enable_cap cap = {
@@ -410,26 +376,26 @@ static void halt_until_polling(struct __test_metadata *_metadata, struct guest *
 	EXPECT_LE(1UL, vcpu_read(_metadata, v, "halt_attempted_poll"));
 }
 
-TEST_F(time, of_halts_that_poll_is_that_of_polling)
+TEST_F(time, polling_counts_as_poll)
 {
 	struct times t[2];
 	__u64 polled;
 
 	begin(_metadata, self->vcpu);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	halt_until_polling(_metadata, &self->guest);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	polled = vcpu_read(_metadata, self->vcpu, "halt_poll_success_ns") +
 		 vcpu_read(_metadata, self->vcpu, "halt_poll_fail_ns");
 	EXPECT_LT(0UL, t[1].of[POLL]);
 	EXPECT_GE(polled + SLEEPS * SLACK, t[1].of[POLL]);
-	/* It may have been preempted while it polled. */
+	/* The poll may have been preempted. */
 	EXPECT_LE(polled, t[1].of[POLL] + t[1].of[READY] - t[0].of[READY] + SLEEPS * SLACK);
 }
 
-TEST_F(time, of_a_page_that_user_space_brings_is_sleep)
+TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
 {
 	struct userfault fault;
 	struct runner runner;
@@ -441,41 +407,39 @@ TEST_F(time, of_a_page_that_user_space_brings_is_sleep)
 			  stats_touch, stats_touch_end);
 	begin(_metadata, self->vcpu);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE + 0x200, 1);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	runner_create(_metadata, &runner, self->vcpu);
 	userfault_wait(_metadata, &fault);
-	/* It sleeps as soon as it has told. */
+	/* It sleeps a moment after it has reported the fault. */
 	do {
-		LOOK(&t[1]);
-	} while (strcmp("sleep", state_name(&self->vcpu->file, t[1].state)));
+		SAMPLE(&t[1]);
+	} while (!is_in_state("sleep", &t[1]));
 	from = now_ns();
 	usleep(SLEEP / 1000);
 	slept = now_ns() - from;
 	userfault_resolve(_metadata, &self->guest, &fault);
 	runner_join(_metadata, &runner);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	t[1].of[SLEPT] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], SLEPT, slept);
 	userfault_destroy(&self->guest, &fault);
 }
 
-/* It is found when the vCPU runs again, and is a wait only. */
-TEST_F(time, of_waits_outside_of_KVM_RUN_is_no_time_of_user_space)
+TEST_F(time, wait_for_a_cpu_outside_of_KVM_RUN_does_not_count_as_user)
 {
 	struct times t[2];
 
 	begin(_metadata, self->vcpu);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	wait_for_cpu(_metadata, 10 * SLEEP);
-	pay(_metadata, self->vcpu);
-	LOOK(&t[1]);
+	settle_waits(_metadata, self->vcpu);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
 }
 
-/* What a look finds is complete, however fast the states change. */
-TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
+TEST_F(time, each_sample_of_a_running_vcpu_is_consistent)
 {
 	struct runner runner;
 	struct times t[3];
@@ -484,30 +448,25 @@ TEST_F(time, looks_at_a_vcpu_that_runs_add_up)
 
 	begin(_metadata, self->vcpu);
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	t[1] = t[0];
-	/* Two threads that share what a busy machine leaves do not meet often. */
-	end = now_ns() + LOOKING;
-	while (changed < LOOKS && now_ns() < end) {
-		LOOK(&t[2]);
+	end = now_ns() + SAMPLING;
+	while (changed < SAMPLES && now_ns() < end) {
+		SAMPLE(&t[2]);
 		EXPECT_LE(t[2].since, now_ns());
 		changed += t[2].since != t[1].since;
-		/*
-		 * What the scheduler's clock is ahead after a wait is taken
-		 * from the time that follows: only then it can be less.
-		 */
+		/* After a wait, the sum can be ahead of the clock. */
 		if (t[2].of[READY] == t[1].of[READY])
 			EXPECT_GE(t[2].since - t[1].since, sum_of(&t[2]) - sum_of(&t[1]));
 		t[1] = t[2];
 	}
 	runner_stop(_metadata, &runner);
-	pay(_metadata, self->vcpu);
-	LOOK(&t[1]);
+	settle_waits(_metadata, self->vcpu);
+	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 }
 
-/* The interval that has not ended is what is left of the time that has passed. */
-TEST_F(time, of_the_state_that_lasts_can_be_completed)
+TEST_F(time, state_and_state_since_ns_complete_the_current_interval)
 {
 	__u64 from, to;
 	struct times t[2];
@@ -515,13 +474,13 @@ TEST_F(time, of_the_state_that_lasts_can_be_completed)
 
 	begin(_metadata, self->vcpu);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	runner_sleep(_metadata, &runner, self->vcpu);
-	/* KVM may wake it for itself, now and then: it has halted since. */
+	/* KVM may wake it: then it halts again, later than @from. */
 	do {
 		from = now_ns();
 		usleep(SLEEP / 1000);
-		LOOK(&t[1]);
+		SAMPLE(&t[1]);
 		to = now_ns();
 	} while (!is_in_state("halt", &t[1]) || t[1].since > from);
 	t[1].of[HALT] += to - t[1].since;
@@ -530,7 +489,7 @@ TEST_F(time, of_the_state_that_lasts_can_be_completed)
 	runner_wake(_metadata, &runner, self->guest.vm);
 }
 
-/* What is accounted for while the switch is on, and only then. */
+/* Turn the accounting on and off. Return bounds of the time that it was on. */
 static void switch_on_and_off(struct __test_metadata *_metadata,
 			      const struct mapped_times *mapped, __u64 *least, __u64 *most)
 {
@@ -544,9 +503,9 @@ static void switch_on_and_off(struct __test_metadata *_metadata,
 		before_on = now_ns();
 		stats_time_turn_on(_metadata);
 		on = now_ns();
-		/* It is made to show its state, when it has a CPU. */
+		/* The vCPU shows its state as soon as it has a CPU. */
 		do {
-			times_look(mapped, &t);
+			times_sample(mapped, &t);
 		} while (!t.state);
 		usleep(SLEEP / 1000);
 		before_off = now_ns();
@@ -561,7 +520,7 @@ static void expect_switched(struct __test_metadata *_metadata,
 			    const struct times *from, const struct times *to,
 			    __u64 least, __u64 most)
 {
-	/* ready_ns is counted all the time. */
+	/* ready_ns counts all the time. */
 	__u64 counted = sum_of(to) - to->of[READY] -
 			(sum_of(from) - from->of[READY]);
 	__u64 waits = to->of[READY] - from->of[READY];
@@ -570,23 +529,23 @@ static void expect_switched(struct __test_metadata *_metadata,
 	EXPECT_GE(most + most / PRECISION, counted);
 }
 
-TEST_F(time, switching_while_a_vcpu_runs_loses_and_invents_none)
+TEST_F(time, turning_on_and_off_counts_the_time_of_a_running_vcpu)
 {
 	struct runner runner;
 	struct times t[2];
 	__u64 least, most;
 
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	switch_on_and_off(_metadata, &self->mapped, &least, &most);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);
 	expect_switched(_metadata, &t[0], &t[1], least, most);
 	EXPECT_EQ(t[0].of[HALT], t[1].of[HALT]);
 	runner_stop(_metadata, &runner);
 }
 
-TEST_F(time, switching_while_a_vcpu_is_blocked_loses_and_invents_none)
+TEST_F(time, turning_on_and_off_counts_the_time_of_a_blocked_vcpu)
 {
 	struct runner runner;
 	struct times t[2];
@@ -594,22 +553,21 @@ TEST_F(time, switching_while_a_vcpu_is_blocked_loses_and_invents_none)
 
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
 	runner_sleep(_metadata, &runner, self->vcpu);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	switch_on_and_off(_metadata, &self->mapped, &least, &most);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);
 	expect_switched(_metadata, &t[0], &t[1], least, most);
-	/* Whatever it was woken for, it went on. */
+	/* KVM may have woken it, but it halted again. */
 	EXPECT_LE((sum_of(&t[1]) - sum_of(&t[0])) / 2, t[1].of[HALT] - t[0].of[HALT]);
 	runner_wake(_metadata, &runner, self->guest.vm);
 }
 
 /*
- * Switched off while it is blocked, and on again: what was in between is not. But waits
- * are counted whether time is or not, and KVM may wake the vCPU meanwhile, to set its
- * clock a tenth of a second after it came to another CPU.
+ * The accounting is turned off while the vCPU is blocked, and on again. Waits count all the
+ * time: KVM may wake the vCPU, to set its clock 0.1 s after it moved to another CPU.
  */
-TEST_F(time, switching_off_while_a_vcpu_is_blocked_ends_its_time)
+TEST_F(time, turning_off_ends_the_time_of_a_blocked_vcpu)
 {
 	__u64 from, blocked, to, ready;
 	struct runner runner;
@@ -617,48 +575,47 @@ TEST_F(time, switching_off_while_a_vcpu_is_blocked_ends_its_time)
 
 	begin(_metadata, self->vcpu);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	runner_sleep(_metadata, &runner, self->vcpu);
 	do {
-		LOOK(&t[1]);
+		SAMPLE(&t[1]);
 	} while (!is_in_state("halt", &t[1]));
 	usleep(SLEEP / 1000);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	ready = t[1].of[READY];
 	from = now_ns();
 	stats_time_turn_off(_metadata);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);
 	EXPECT_LE(from, t[1].since);
 	EXPECT_GE(now_ns(), t[1].since);
 	expect_all_but(_metadata, &t[0], &t[1], t[1].of[READY] - ready);
 
 	usleep(SLEEP / 1000);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	blocked = now_ns();
 	stats_time_turn_on(_metadata);
 	usleep(SLEEP / 1000);
 	runner_wake(_metadata, &runner, self->guest.vm);
 	to = now_ns();
-	LOOK(&t[2]);
+	SAMPLE(&t[2]);
 	EXPECT_GE(to - blocked, sum_of(&t[2]) - sum_of(&t[1]));
 	EXPECT_LE(SLEEP, t[2].of[HALT] + t[2].of[READY] - t[1].of[HALT] - t[1].of[READY]);
 }
 
-/* What the thread has waited before is no time that is accounted for. */
-TEST_F(time, of_waits_before_it_is_switched_on_is_not_taken_from_others)
+TEST_F(time, wait_before_turning_on_is_not_subtracted_from_other_states)
 {
 	__u64 delay = run_delay();
 	struct times t[2];
 
 	begin(_metadata, self->vcpu);
 	stats_time_turn_off(_metadata);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	wait_for_cpu(_metadata, 10 * SLEEP);
 	stats_time_turn_on(_metadata);
 	usleep(SLEEP / 1000);
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
 	EXPECT_GE(run_delay() - delay, t[1].of[READY] - t[0].of[READY]);
 	EXPECT_LE(SLEEP / 2, t[1].of[USER] - t[0].of[USER]);
@@ -676,7 +633,7 @@ struct gic_reader {
 	int reads, busy;
 };
 
-/* KVM has the mutex of each vCPU for that, and does not wait for one. */
+/* This ioctl takes the mutex of each vCPU, or fails with EBUSY. */
 static void *read_gic(void *arg)
 {
 	struct gic_reader *reader = arg;
@@ -695,7 +652,7 @@ static void *read_gic(void *arg)
 	return NULL;
 }
 
-TEST_F(time, switching_does_not_take_vcpus_from_a_vmm_that_has_stopped_them)
+TEST_F(time, turning_on_does_not_take_the_mutex_of_a_stopped_vcpu)
 {
 	struct kvm_create_device create = { .type = KVM_DEV_TYPE_ARM_VGIC_V3, };
 	struct kvm_device_attr init = {
@@ -725,13 +682,13 @@ TEST_F(time, switching_does_not_take_vcpus_from_a_vmm_that_has_stopped_them)
 #endif
 
 /*
- * state_since_ns changes twice at each exit, with 0 in between: a reader that copies less
- * than a value at a time gets a part of both. Read on until some have seen the 0.
+ * state_since_ns becomes 0 and then a new value at each exit: a reader that copies single
+ * bytes gets parts of both. Read until the 0 was seen often.
  */
 #define MOMENT_READS		20000
 #define MOMENTS_MET		200
 
-TEST_F(time, since_when_the_state_lasts_is_never_read_in_parts)
+TEST_F(time, read_of_state_since_ns_never_returns_parts_of_two_values)
 {
 	const struct stats_file *f = &self->vcpu->file;
 	__u64 last = 0, values[8], *moment = &values[7], end;
@@ -742,10 +699,10 @@ TEST_F(time, since_when_the_state_lasts_is_never_read_in_parts)
 	pos = f->header.data_offset + self->mapped.since->offset - 7 * sizeof(__u64);
 	begin(_metadata, self->vcpu);
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
-	end = now_ns() + 2 * LOOKING;
+	end = now_ns() + 2 * SAMPLING;
 	for (i = 0; i < MOMENT_READS || (met < MOMENTS_MET && now_ns() < end); i++) {
 		ASSERT_EQ((ssize_t)sizeof(values), pread(f->fd, values, sizeof(values), pos));
-		/* A value alone is copied in another way. */
+		/* The kernel copies a single value in another way. */
 		if (i % 2)
 			ASSERT_EQ(8, pread(f->fd, moment, 8, pos + 7 * sizeof(__u64)));
 		met += !*moment;
@@ -757,22 +714,22 @@ TEST_F(time, since_when_the_state_lasts_is_never_read_in_parts)
 	runner_stop(_metadata, &runner);
 }
 
-TEST_F(time, of_a_vm_that_is_gone_has_ended)
+TEST_F(time, time_ends_when_the_vm_is_destroyed)
 {
 	struct times t[3];
 	__u64 from;
 
 	begin(_metadata, self->vcpu);
-	LOOK(&t[0]);
+	SAMPLE(&t[0]);
 	usleep(SLEEP / 1000);
 	from = now_ns();
 	guest_kill(&self->guest);
-	LOOK(&t[1]);
+	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);
 	EXPECT_LE(from, t[1].since);
 	expect_all(_metadata, &t[0], &t[1]);
 	usleep(SLEEP / 1000);
-	LOOK(&t[2]);
+	SAMPLE(&t[2]);
 	EXPECT_EQ(0, memcmp(&t[1], &t[2], sizeof(t[1])));
 }
 

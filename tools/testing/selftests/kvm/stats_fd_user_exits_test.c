@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * user_exits: returns of KVM_RUN to user space by their reason, on every architecture.
+ * user_exits counts returns of KVM_RUN to user space by reason, on every architecture.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
@@ -8,10 +8,9 @@
 
 #define USER_EXITS_MAX		128
 
-/* More than there are reasons, so that each count shows in one of them. */
 #define TIMES			1000
 
-/* What the elements are called, by number: ABI. */
+/* The names of the elements are ABI. */
 static const char * const names[] = {
 	[KVM_EXIT_UNKNOWN]		= "unknown",
 	[KVM_EXIT_EXCEPTION]		= "exception",
@@ -69,7 +68,7 @@ FIXTURE_TEARDOWN(guest)
 	guest_destroy(&self->guest);
 }
 
-/* No other reasons than these two, so often. */
+/* Expect these two reasons that often, and no other. */
 static void expect_exits(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			 unsigned int reason, __u64 times, unsigned int other_reason,
 			 __u64 other_times)
@@ -85,7 +84,7 @@ static void expect_exits(struct __test_metadata *_metadata, const struct guest_v
 	}
 }
 
-TEST_F(guest, user_exits_are_an_array_of_numbers_that_grow)
+TEST_F(guest, user_exits_is_a_cumulative_array)
 {
 	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE + 0U, self->desc->flags);
 	EXPECT_EQ(0, self->desc->exponent);
@@ -93,7 +92,7 @@ TEST_F(guest, user_exits_are_an_array_of_numbers_that_grow)
 	EXPECT_LE(NAMES, self->desc->size);
 }
 
-TEST_F(guest, each_element_has_the_name_of_its_exit_reason)
+TEST_F(guest, each_element_of_user_exits_has_the_name_of_its_reason)
 {
 	const struct stats_file *f = &self->vcpu->file;
 	const struct kvm_stats_value_name *v;
@@ -110,14 +109,10 @@ TEST_F(guest, each_element_has_the_name_of_its_exit_reason)
 	EXPECT_EQ(self->desc->size, next);
 }
 
-TEST_F(guest, vcpu_that_never_ran_has_no_user_exit)
-{
-	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
-}
-
-/* kvm_run still holds the reason of the exit before. */
 TEST_F(guest, each_return_counts_once_and_immediate_exit_counts_as_intr)
 {
+	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
+	/* After the immediate exit, kvm_run still has the reason of the exit before. */
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
 	expect_exits(_metadata, self->vcpu, STATS_USER_EXIT_REASON, TIMES, KVM_EXIT_INTR, 1);
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
@@ -125,7 +120,7 @@ TEST_F(guest, each_return_counts_once_and_immediate_exit_counts_as_intr)
 		     KVM_EXIT_INTR, 2);
 }
 
-TEST_F(guest, exits_that_kvm_handles_count_nothing_and_a_signal_counts_as_intr)
+TEST_F(guest, exits_that_kvm_handles_do_not_count_and_a_signal_counts_as_intr)
 {
 	struct runner runner;
 
@@ -135,7 +130,7 @@ TEST_F(guest, exits_that_kvm_handles_count_nothing_and_a_signal_counts_as_intr)
 	expect_exits(_metadata, self->vcpu, KVM_EXIT_INTR, 1, 0, 0);
 }
 
-TEST_F(guest, run_that_fails_counts_nothing)
+TEST_F(guest, KVM_RUN_that_fails_does_not_count)
 {
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
 	EXPECT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_RUN, 1)));
@@ -144,7 +139,7 @@ TEST_F(guest, run_that_fails_counts_nothing)
 	EXPECT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 #endif
 #ifdef __aarch64__
-	/* It was never told what CPU it is. */
+	/* This vCPU is not initialized. */
 	self->vcpu = guest_add_vcpu(_metadata, &self->guest, 1);
 	EXPECT_EQ(-ENOEXEC, result(ioctl(self->vcpu->fd, KVM_RUN, 0)));
 #endif
@@ -156,7 +151,7 @@ struct writer {
 	bool over;
 };
 
-/* A reason far beyond the last one, and the one just beyond it. */
+/* Write a reason far beyond the last one, and another one. */
 static void *write_reasons(void *arg)
 {
 	struct writer *w = arg;
@@ -168,7 +163,7 @@ static void *write_reasons(void *arg)
 	return NULL;
 }
 
-TEST_F(guest, reason_that_user_space_writes_meanwhile_counts_as_unknown)
+TEST_F(guest, invalid_reason_that_user_space_writes_counts_as_unknown)
 {
 	struct writer writer = { .run = self->vcpu->run };
 	unsigned int i, size = self->desc->size;
@@ -176,7 +171,7 @@ TEST_F(guest, reason_that_user_space_writes_meanwhile_counts_as_unknown)
 	pthread_t thread;
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "this host has one CPU");
+		SKIP(return, "there is one CPU");
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, write_reasons, &writer));
 	for (i = 0; i < 10 * TIMES; i++)

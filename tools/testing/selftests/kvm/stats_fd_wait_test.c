@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics files are had and read without waiting for a vCPU, whatever
- * that is doing inside of KVM_RUN: one that looks at a VM that hangs must not
- * hang itself.
+ * KVM's statistics files can be opened and read without waiting for a vCPU, whatever it does
+ * inside KVM_RUN: a monitor must not hang with a VM that hangs.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -12,53 +11,48 @@
 #include "stats_fd_sleep.h"
 #include "stats_fd_userfault.h"
 
-/* What a file may take to be had and read, open to close: the median of these. */
+/* The time to open, read and close a file: the median of so many attempts. */
 #define ATTEMPTS		101
 #define MEDIAN_NS		(10 * 1000 * 1000)
 
-/* What no attempt takes that does not wait, on a machine however busy. */
+/* On a busy machine, an attempt that does not wait takes less. */
 #define NOT_WAITING_SECONDS	5
 
-/* Exits of a vCPU after which it surely runs. */
 #define EXITS			100
 
-/* A VM whose vCPU is inside of KVM_RUN. */
-struct busy {
+/* A VM whose vCPU is inside KVM_RUN. */
+FIXTURE(busy)
+{
 	struct guest guest;
 	struct guest_vcpu *vcpu;
 	struct stats_file vm;
 	struct runner runner;
 	struct userfault userfault;
-	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
-};
-
-FIXTURE(busy)
-{
-	struct busy b;
+	void (*stop)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
 };
 
 FIXTURE_VARIANT(busy)
 {
-	void (*start)(struct __test_metadata *_metadata, struct busy *b);
-	void (*stop)(struct __test_metadata *_metadata, struct busy *b);
+	void (*start)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
+	void (*stop)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
 	bool irqchip;
 };
 
-static void stop(struct __test_metadata *_metadata, struct busy *b)
+static void stop(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_stop(_metadata, &b->runner);
+	runner_stop(_metadata, &self->runner);
 }
 
-static void start_exiting(struct __test_metadata *_metadata, struct busy *b)
+static void start_exiting(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_start(_metadata, &b->runner, b->vcpu, UINT_MAX, EXITS);
+	runner_start(_metadata, &self->runner, self->vcpu, UINT_MAX, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_exits_all_the_time) { .start = start_exiting, .stop = stop };
 
-static void start_in_guest(struct __test_metadata *_metadata, struct busy *b)
+static void start_in_guest(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	runner_start(_metadata, &b->runner, b->vcpu, EXITS, EXITS);
+	runner_start(_metadata, &self->runner, self->vcpu, EXITS, EXITS);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
@@ -67,17 +61,17 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
 	.stop = stop,
 };
 
-static void start_sleeping(struct __test_metadata *_metadata, struct busy *b)
+static void start_sleeping(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	guest_put_code(_metadata, &b->guest, stats_sleep, stats_sleep_end);
-	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 0);
-	runner_sleep(_metadata, &b->runner, b->vcpu);
+	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	runner_sleep(_metadata, &self->runner, self->vcpu);
 }
 
-static void stop_sleeping(struct __test_metadata *_metadata, struct busy *b)
+static void stop_sleeping(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	EXPECT_EQ(1UL, vcpu_read(_metadata, b->vcpu, "blocking"));
-	runner_wake(_metadata, &b->runner, b->guest.vm);
+	EXPECT_EQ(1UL, vcpu_read(_metadata, self->vcpu, "blocking"));
+	runner_wake(_metadata, &self->runner, self->guest.vm);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
@@ -87,21 +81,21 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
 	.irqchip = true,
 };
 
-static void start_stuck(struct __test_metadata *_metadata, struct busy *b)
+static void start_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	userfault_create(_metadata, &b->guest, &b->userfault);
-	guest_put_code(_metadata, &b->guest, stats_touch, stats_touch_end);
-	stats_arch_init_vcpu(_metadata, b->vcpu->fd, GUEST_CODE, 1);
-	runner_create(_metadata, &b->runner, b->vcpu);
-	userfault_wait(_metadata, &b->userfault);
+	userfault_create(_metadata, &self->guest, &self->userfault);
+	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	runner_create(_metadata, &self->runner, self->vcpu);
+	userfault_wait(_metadata, &self->userfault);
 }
 
-static void stop_stuck(struct __test_metadata *_metadata, struct busy *b)
+static void stop_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	EXPECT_FALSE(runner_returned(&b->runner));
-	userfault_resolve(_metadata, &b->guest, &b->userfault);
-	runner_join(_metadata, &b->runner);
-	userfault_destroy(&b->guest, &b->userfault);
+	EXPECT_FALSE(runner_returned(&self->runner));
+	userfault_resolve(_metadata, &self->guest, &self->userfault);
+	runner_join(_metadata, &self->runner);
+	userfault_destroy(&self->guest, &self->userfault);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
@@ -112,32 +106,28 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
 
 FIXTURE_SETUP(busy)
 {
-	struct busy *b = &self->b;
-
-	b->guest.irqchip = variant->irqchip;
-	guest_create(_metadata, &b->guest, 1);
-	b->vcpu = &b->guest.vcpu[0];
-	stats_load(_metadata, stats_get_fd(_metadata, b->guest.vm), &b->vm);
-	b->stop = variant->stop;
-	variant->start(_metadata, b);
+	self->guest.irqchip = variant->irqchip;
+	guest_create(_metadata, &self->guest, 1);
+	self->vcpu = &self->guest.vcpu[0];
+	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &self->vm);
+	self->stop = variant->stop;
+	variant->start(_metadata, self);
 }
 
 FIXTURE_TEARDOWN(busy)
 {
-	struct busy *b = &self->b;
-
-	b->stop(_metadata, b);
-	stats_unload(&b->vm);
-	guest_destroy(&b->guest);
+	self->stop(_metadata, self);
+	stats_unload(&self->vm);
+	guest_destroy(&self->guest);
 }
 
-/* Where a file is had from, and what it has to be like. */
+/* A VM or vCPU, and the expected content of its file. */
 struct source {
 	int fd;
 	const struct stats_file *file;
 };
 
-/* Have, read and close a file: its constant part and as much data. */
+/* Open, read and close a file. Compare all except the data. */
 static int get_and_read(const struct source *s)
 {
 	const struct stats_file *f = s->file;
@@ -179,8 +169,8 @@ static __u64 now_ns(void)
 }
 
 /*
- * A kernel that checks each access of its own to memory takes its time for it. Which
- * one does is a question that takes long itself.
+ * A kernel with KASAN or KCSAN is slower. Check for it only if needed, because the check
+ * itself takes long.
  */
 static bool takes_too_long(__u64 ns)
 {
@@ -190,8 +180,8 @@ static bool takes_too_long(__u64 ns)
 }
 
 /*
- * 0, a negative errno, or -ETIME if most attempts take too long. One that waits
- * for good ends the process, by the signal of the alarm.
+ * Return 0, a negative errno, or -ETIME if most attempts take too long. If one waits for good,
+ * SIGALRM ends the process.
  */
 static int measure(const struct source *s)
 {
@@ -216,10 +206,10 @@ static int measure_in_child(void *arg)
 	return measure(arg);
 }
 
-TEST_F(busy, has_its_file_read_at_once_by_this_process_and_another)
+TEST_F(busy, file_is_opened_and_read_at_once_by_two_processes)
 {
-	struct busy *b = &self->b;
-	struct source vcpu = { b->vcpu->fd, &b->vcpu->file }, vm = { b->guest.vm, &b->vm };
+	struct source vcpu = { self->vcpu->fd, &self->vcpu->file };
+	struct source vm = { self->guest.vm, &self->vm };
 
 	EXPECT_EQ(0, measure(&vcpu));
 	EXPECT_EQ(0, measure(&vm));

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exits of arm64 by their reason, of guests that stats_fd_reasons_test does not have: those
- * that user space debugs, 32-bit ones, and those that use what KVM does not give them.
+ * Exits by reason of arm64 guests that user space debugs, of 32-bit guests, and of guests that
+ * use features that they do not have.
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
 #include "stats_fd_reasons.h"
 
-/* An instruction that is an exit, and its reason. */
+/* An instruction that exits, and its reason. */
 struct entry {
 	const char *name, *reason, *code, *end;
-	__u32 debug;			/* what KVM_SET_GUEST_DEBUG asks for */
+	__u32 debug;			/* the control of KVM_SET_GUEST_DEBUG */
 };
 
-/* Behind the instruction, and where exceptions lead to, is the user exit. */
+/* The user exit is behind the instruction and in the exception handler. */
 #define USER_EXIT		"\n1:	str w1, [x2]\n	b 1b\n"
 #define USER_EXIT_32		"\n	.inst 0xe5821000\n"	/* str r1, [r2] */
 #define ENTRY_CODE(name, text)	STATS_GUEST_CODE(name, text USER_EXIT)
@@ -21,7 +21,7 @@ struct entry {
 #define ENTRY(_name, _reason, ...)					\
 	{ .name = #_name, .reason = _reason, .code = _name, .end = _name##_end, ##__VA_ARGS__ }
 
-/* The vector of exceptions that do not change the level is 0x200 behind VBAR_EL1. */
+/* The vector of exceptions without change of level is 0x200 behind VBAR_EL1. */
 #define VECTORS			(GUEST_CODE - 0x200)
 #define ENTRY_PC(i)		(GUEST_CODE + 0x20 * ((i) + 1UL))
 
@@ -49,7 +49,7 @@ static struct reasons read_reasons(struct __test_metadata *_metadata, const stru
 	return r;
 }
 
-/* Put the entries into the guest, and run it once, so that its memory is mapped. */
+/* Copy the instructions to the guest, and run it once to map its memory. */
 static void put_entries(struct __test_metadata *_metadata, struct guest *g,
 			const struct entry *e, int num)
 {
@@ -71,7 +71,7 @@ static void run_entry(struct __test_metadata *_metadata, struct guest_vcpu *v, i
 	vcpu_complete_exit(_metadata, v);
 }
 
-TEST_F(guest, first_fetch_of_a_page_is_an_instruction_abort)
+TEST_F(guest, first_fetch_from_a_page_counts_for_instruction_abort)
 {
 	struct guest_vcpu *v = self->vcpu;
 	struct reasons r;
@@ -121,7 +121,7 @@ static void expect_debug_exit(struct __test_metadata *_metadata, struct guest_vc
 		  reason_of(_metadata, v, &before, e->reason)) TH_LOG("%s", e->name);
 }
 
-TEST_F(guest, what_user_space_debugs_has_the_reason_debug)
+TEST_F(guest, breakpoints_and_steps_for_user_space_count_for_debug)
 {
 	unsigned int i;
 
@@ -130,7 +130,7 @@ TEST_F(guest, what_user_space_debugs_has_the_reason_debug)
 		expect_debug_exit(_metadata, self->vcpu, &debug_entries[i], i);
 }
 
-/* By their encoding, because not every assembler knows the extension. */
+/* Encoded, because some assemblers do not know these instructions. */
 ENTRY_CODE(vector_length, ".inst 0x04bf5020");		/* rdvl x0, #1 */
 ENTRY_CODE(sign_pointer, ".inst 0xdac10020");		/* pacia x0, x1 */
 
@@ -140,14 +140,11 @@ static const struct entry ptrauth_entry = ENTRY(sign_pointer, "ptrauth");
 #define VBAR_EL1		ARM64_SYS_REG(3, 0, 12, 0, 0)
 #define SCTLR_EL1		ARM64_SYS_REG(3, 0, 1, 0, 0)
 #define SCTLR_INITIAL		0x30d00800
-#define SCTLR_ENIA		(1ULL << 31)
+#define SCTLR_ENIA		0x80000000ULL
 #define CPACR_EL1		ARM64_SYS_REG(3, 0, 1, 0, 2)
 #define CPACR_ZEN_AND_FPEN	(3 << 16 | 3 << 20)
 
-/*
- * Whether the entry is an exit. If so, it has its reason; the user exit and interrupts of the
- * host are not counted.
- */
+/* Return whether the instruction exits, and expect its reason. Ignore interrupts of the host. */
 static bool is_an_exit(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		       const struct entry *e, int i)
 {
@@ -166,8 +163,8 @@ static bool is_an_exit(struct __test_metadata *_metadata, struct guest_vcpu *v,
 }
 
 /*
- * The vCPU has no such feature: KVM makes the instruction an exception of the guest. If the
- * CPU has none, either, it does that itself and there is no exit.
+ * The vCPU lacks the feature: KVM injects an exception. If the CPU also lacks it, the CPU
+ * raises the exception without an exit.
  */
 static bool is_trapped(struct __test_metadata *_metadata, struct guest *g, const struct entry *e)
 {
@@ -181,13 +178,13 @@ static bool is_trapped(struct __test_metadata *_metadata, struct guest *g, const
 	return is_an_exit(_metadata, v, e, 0);
 }
 
-TEST_F(guest, vector_instruction_has_the_reason_sve)
+TEST_F(guest, sve_instruction_counts_for_sve)
 {
 	if (!is_trapped(_metadata, &self->guest, &sve_entry))
 		SKIP(return, "the CPU has no SVE");
 }
 
-TEST_F(guest, pointer_authentication_has_the_reason_ptrauth)
+TEST_F(guest, pointer_authentication_counts_for_ptrauth)
 {
 	if (!is_trapped(_metadata, &self->guest, &ptrauth_entry))
 		SKIP(return, "the CPU does not authenticate pointers");
@@ -211,7 +208,7 @@ static const struct entry timer_entry_32 = ENTRY(cp15_64, "sysreg");
 static const struct entry debug_entry_32 =
 	ENTRY(break_32, "debug", .debug = KVM_GUESTDBG_USE_SW_BP);
 
-/* Its first run executes 32-bit code, too. */
+/* Replace the code of the first run by 32-bit code. */
 static void make_32_bit(struct __test_metadata *_metadata, struct guest *g)
 {
 	static const __u32 code[] = {
@@ -223,7 +220,7 @@ static void make_32_bit(struct __test_metadata *_metadata, struct guest *g)
 	stats_vcpu_init.features[0] |= 1 << KVM_ARM_VCPU_EL1_32BIT;
 }
 
-TEST_F(guest, each_exit_of_a_32_bit_guest_has_its_reason)
+TEST_F(guest, exits_of_a_32_bit_guest_count_for_their_reasons)
 {
 	unsigned int i;
 
@@ -235,7 +232,7 @@ TEST_F(guest, each_exit_of_a_32_bit_guest_has_its_reason)
 		}
 }
 
-TEST_F(guest, physical_timer_of_a_32_bit_guest_has_the_reason_sysreg)
+TEST_F(guest, physical_timer_of_a_32_bit_guest_counts_for_sysreg)
 {
 	make_32_bit(_metadata, &self->guest);
 	put_entries(_metadata, &self->guest, &timer_entry_32, 1);
@@ -243,7 +240,7 @@ TEST_F(guest, physical_timer_of_a_32_bit_guest_has_the_reason_sysreg)
 		SKIP(return, "the guest has the timer itself");
 }
 
-TEST_F(guest, breakpoint_of_a_32_bit_guest_has_the_reason_debug)
+TEST_F(guest, breakpoint_of_a_32_bit_guest_counts_for_debug)
 {
 	make_32_bit(_metadata, &self->guest);
 	put_entries(_metadata, &self->guest, &debug_entry_32, 1);

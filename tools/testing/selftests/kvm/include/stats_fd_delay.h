@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a thread has waited for a CPU, for the tests of KVM's statistics files.
+ * The time that a thread has waited for a CPU, for the tests of KVM's statistics files.
  */
 #ifndef SELFTEST_KVM_STATS_FD_DELAY_H
 #define SELFTEST_KVM_STATS_FD_DELAY_H
 
 #include "stats_fd_guest.h"
 
-/* Where this thread's run_delay is read: a look at it is to be short. */
+/* Stays open, so that run_delay() is fast. */
 static __thread int schedstat = -1;
 
-/* Of this thread, in nanoseconds; 0 if it cannot be had. */
+/* Return this thread's wait time in nanoseconds, 0 if the scheduler does not count it. */
 static inline __u64 run_delay(void)
 {
 	unsigned long long delay;
@@ -24,7 +24,7 @@ static inline __u64 run_delay(void)
 	return delay;
 }
 
-/* Work of this thread beside a rival, until it has waited so long. */
+/* Compete for the CPU until this thread has waited for @ns. */
 static inline void wait_for_cpu(struct __test_metadata *_metadata, __u64 ns)
 {
 	__u64 from = run_delay();

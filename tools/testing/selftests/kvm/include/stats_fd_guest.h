@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A guest for the tests of KVM's statistics files: one page of code of the
- * architecture's choice, run by any number of vCPUs.
+ * A guest for the tests of KVM's statistics files: one page of code that depends on the
+ * architecture, run by any number of vCPUs.
  */
 #ifndef SELFTEST_KVM_STATS_FD_GUEST_H
 #define SELFTEST_KVM_STATS_FD_GUEST_H
@@ -9,16 +9,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 
 #include "stats_fd_arch.h"
 
-/* Within 1 MB, for x86's descriptors of it; aligned to arm64's largest page. */
+/* Within 1 MB for x86's 16-bit code, and aligned to arm64's largest page. */
 #define GUEST_MEMORY		0x10000UL
 
-/*
- * Where the pieces of code are. Each has its own place, written before the
- * first vCPU runs: no cache has to be told of changed code.
- */
+/* Code has fixed addresses and is written before a vCPU runs: caches stay coherent. */
 #define GUEST_USER_EXITS	GUEST_MEMORY
 #define GUEST_KERNEL_EXITS	(GUEST_MEMORY + 0x100)
 #define GUEST_CODE		(GUEST_MEMORY + 0x200)	/* the test's own */
@@ -30,7 +28,7 @@ struct guest_vcpu {
 	struct stats_file file;
 };
 
-/* A VM with one page of memory. @irqchip is to be set before it is created. */
+/* A VM with one page of memory. Set @irqchip before guest_create(). */
 struct guest {
 	bool irqchip;
 	int vm;
@@ -59,7 +57,7 @@ static inline void guest_create_memory(struct __test_metadata *_metadata, struct
 	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
 }
 
-/* Any @id, which need not be the number of the vCPU in @g. */
+/* Add a vCPU. Its @id need not be its index in @g. */
 static inline struct guest_vcpu *
 guest_add_vcpu(struct __test_metadata *_metadata, struct guest *g, unsigned long id)
 {
@@ -88,7 +86,7 @@ static inline void guest_create(struct __test_metadata *_metadata, struct guest 
 		guest_add_vcpu(_metadata, g, i);
 }
 
-/* The VM dies here. A mapping of kvm_run keeps it just as the vCPU's fd does. */
+/* Destroy the VM, which also a mapping of kvm_run keeps. Its files stay open. */
 static inline void guest_kill(struct guest *g)
 {
 	int i;
@@ -119,8 +117,8 @@ static inline __u64 vcpu_read(struct __test_metadata *_metadata,
 }
 
 /*
- * To be called before the first vCPU runs. More than one piece of code have each
- * their place between GUEST_CODE and its end.
+ * Copy code to the guest before the first vCPU runs. Several pieces of code share the
+ * GUEST_CODE_SIZE bytes at GUEST_CODE.
  */
 static inline void guest_put_code_at(struct __test_metadata *_metadata,
 				     struct guest *g, __u64 addr,
@@ -137,7 +135,7 @@ static inline void guest_put_code(struct __test_metadata *_metadata,
 	guest_put_code_at(_metadata, g, GUEST_CODE, code, end);
 }
 
-/* Give a guest memory, or take it away with @flags and @size 0. */
+/* Add memory to the guest, or remove it with @size 0. */
 static inline void guest_set_slot(struct __test_metadata *_metadata,
 				  struct guest *g, __u32 slot, __u32 flags,
 				  __u64 addr, void *memory, size_t size)
@@ -155,7 +153,7 @@ static inline void guest_set_slot(struct __test_metadata *_metadata,
 	}
 }
 
-/* Memory of its own in a slot of its own, with small pages only. */
+/* Add touched memory of small pages in a slot of its own. */
 static inline void *guest_add_memory(struct __test_metadata *_metadata,
 				     struct guest *g, __u32 slot, __u32 flags,
 				     __u64 addr, size_t size)
@@ -169,7 +167,22 @@ static inline void *guest_add_memory(struct __test_metadata *_metadata,
 	return memory;
 }
 
-/* KVM_RUN until the next exit to user space. On powerpc it can return more than 0. */
+static inline void guest_add_ioeventfd(struct __test_metadata *_metadata, struct guest *g,
+				       __u64 addr, __u32 len, __u32 flags)
+{
+	struct kvm_ioeventfd io = {
+		.addr = addr,
+		.len = len,
+		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.flags = flags,
+	};
+
+	ASSERT_LE(0, io.fd);
+	ASSERT_EQ(0, ioctl(g->vm, KVM_IOEVENTFD, &io));
+	close(io.fd);
+}
+
+/* Run until the next exit to user space. On powerpc KVM_RUN can return more than 0. */
 static inline void vcpu_run(struct __test_metadata *_metadata,
 			    struct guest_vcpu *v, __u32 exit_reason)
 {
@@ -177,10 +190,7 @@ static inline void vcpu_run(struct __test_metadata *_metadata,
 	ASSERT_EQ(exit_reason, v->run->exit_reason);
 }
 
-/*
- * Complete the last exit by a KVM_RUN that does not enter the guest, so that the
- * vCPU can be sent elsewhere.
- */
+/* Complete the last exit without entering the guest, so that the vCPU can be set up anew. */
 static inline void vcpu_complete_exit(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	v->run->immediate_exit = 1;
@@ -200,7 +210,7 @@ static inline void vcpu_exit_to_user(struct __test_metadata *_metadata,
 	vcpu_complete_exit(_metadata, v);
 }
 
-/* A thread inside of KVM_RUN. */
+/* A thread that calls KVM_RUN once. */
 struct runner {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
@@ -208,12 +218,12 @@ struct runner {
 	bool returned;
 };
 
-/* Looks at a counter before it counts as stuck; each gives up the CPU. */
-#define RUNNER_MAX_LOOKS	(1000 * 1000)
+/* After so many reads, each with a sched_yield(), a counter counts as stuck. */
+#define RUNNER_MAX_READS	(1000 * 1000)
 
 static __thread struct kvm_run *runner_kicked;
 
-/* Ends a KVM_RUN, also one that has yet to begin. */
+/* End a KVM_RUN, also if it has not begun yet. */
 static inline void runner_kick(int sig)
 {
 	runner_kicked->immediate_exit = sig != 0;
@@ -234,7 +244,7 @@ static inline bool runner_returned(struct runner *r)
 	return __atomic_load_n(&r->returned, __ATOMIC_ACQUIRE);
 }
 
-/* One KVM_RUN from where the vCPU is, until the vCPU or runner_stop() ends it. */
+/* Start a thread that runs the vCPU until the vCPU exits or runner_stop() ends it. */
 static inline void runner_create(struct __test_metadata *_metadata,
 				 struct runner *r, struct guest_vcpu *v)
 {
@@ -246,13 +256,13 @@ static inline void runner_create(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, pthread_create(&r->thread, NULL, runner_thread, r));
 }
 
-/* Look at a statistic of the vCPU until it is at least @least. */
+/* Read a statistic of the vCPU until it is at least @least. */
 static inline void runner_wait_for(struct __test_metadata *_metadata,
 				   struct runner *r, const char *name, __u64 least)
 {
 	int i;
 
-	for (i = 0; i < RUNNER_MAX_LOOKS; i++) {
+	for (i = 0; i < RUNNER_MAX_READS; i++) {
 		if (vcpu_read(_metadata, r->vcpu, name) >= least)
 			return;
 		ASSERT_FALSE(runner_returned(r)) {
@@ -265,9 +275,8 @@ static inline void runner_wait_for(struct __test_metadata *_metadata,
 }
 
 /*
- * Start a vCPU that has @count exits that KVM handles and then spins. It never
- * leaves the guest by itself, and it is there when this returns, after at least
- * @seen of them.
+ * Start a vCPU that does @count exits that KVM handles and then spins in the guest. Return
+ * after @seen of the exits.
  */
 static inline void runner_start(struct __test_metadata *_metadata,
 				struct runner *r, struct guest_vcpu *v, __u32 count, __u32 seen)
@@ -279,7 +288,7 @@ static inline void runner_start(struct __test_metadata *_metadata,
 	runner_wait_for(_metadata, r, STATS_EXITS, before + seen);
 }
 
-/* Fails if the vCPU was not inside of KVM_RUN all the time. */
+/* End KVM_RUN by a signal. Fail if it has returned before. */
 static inline void runner_stop(struct __test_metadata *_metadata, struct runner *r)
 {
 	EXPECT_FALSE(runner_returned(r));
@@ -303,7 +312,7 @@ static inline void runner_join(struct __test_metadata *_metadata, struct runner 
 	runner_join_exit(_metadata, r, STATS_USER_EXIT_REASON);
 }
 
-/* Returns 0 or -errno. */
+/* Return 0 or a negative errno. */
 static inline int stay_on_cpu(int cpu)
 {
 	cpu_set_t cpus;
@@ -318,7 +327,7 @@ static inline void stay_on_this_cpu(struct __test_metadata *_metadata)
 	ASSERT_EQ(0, stay_on_cpu(sched_getcpu()));
 }
 
-/* A thread that always has work, on the CPU of the one that starts it. */
+/* A thread that competes with the test for its CPU. */
 struct busy_thread {
 	pthread_t thread;
 	bool over;
@@ -333,7 +342,7 @@ static inline void *be_busy(void *arg)
 	return NULL;
 }
 
-/* The caller stays on its CPU from then on. */
+/* Pin the test to its CPU and start a competitor there. */
 static inline void busy_start(struct __test_metadata *_metadata, struct busy_thread *busy)
 {
 	stay_on_this_cpu(_metadata);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files know about memory: what a cgroup of
- * a test's own is charged, which is exact to the page, and what the system has,
- * which includes what no cgroup is charged.
+ * Measure memory in the tests of KVM's statistics files: the charge of a cgroup, which is
+ * exact to the page, and the use of the whole system, which includes uncharged memory.
  */
 #ifndef SELFTEST_KVM_STATS_FD_MEMORY_H
 #define SELFTEST_KVM_STATS_FD_MEMORY_H
@@ -27,34 +26,18 @@
 #endif
 
 /*
- * The kernel puts off the return of some memory. It is settled when it has been
- * the same for that many rounds of waiting on each CPU, or at the last of all.
+ * The kernel frees some memory later. Wait until its use has not fallen for some rounds, or
+ * until the last round.
  */
 #define STATS_SETTLED_ROUNDS	8
 #define STATS_SETTLE_ROUNDS	200
 
-/* 0 or a negative errno. */
-static inline int stats_write_file(const char *dir, const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	ssize_t ret;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = result(write(fd, text, strlen(text)));
-	close(fd);
-	return ret < 0 ? ret : 0;
-}
-
-/* Settings of the whole system, which a process of its own puts back. */
+/* A setting of the whole system. A separate process restores it. */
 struct stats_setting {
 	const char *dir;
 	const char *name;
 	const char *value;
-	char saved[64];
+	char saved[STATS_LINE_SIZE];
 };
 
 struct stats_keeper {
@@ -62,28 +45,9 @@ struct stats_keeper {
 	int pipe;
 };
 
-static inline void stats_save_settings(struct __test_metadata *_metadata,
-				       struct stats_setting *settings)
-{
-	struct stats_setting *s;
-	char path[PATH_MAX];
-	ssize_t len;
-	int fd;
-
-	for (s = settings; s->dir; s++) {
-		snprintf(path, sizeof(path), "%s/%s", s->dir, s->name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
-		len = read(fd, s->saved, sizeof(s->saved) - 1);
-		ASSERT_LT(0, len);
-		s->saved[len] = '\0';
-		close(fd);
-	}
-}
-
 /*
- * Change settings until stats_restore_settings(), or until the test dies in
- * whatever way: the process that puts them back has a group of its own.
+ * Change settings until stats_restore_settings() or the test's death. The process that
+ * restores them has a process group of its own, so that it survives a timeout.
  */
 static inline void stats_change_settings(struct __test_metadata *_metadata,
 					 struct stats_setting *settings,
@@ -93,7 +57,11 @@ static inline void stats_change_settings(struct __test_metadata *_metadata,
 	int pipefd[2];
 	char byte;
 
-	stats_save_settings(_metadata, settings);
+	for (s = settings; s->dir; s++) {
+		ASSERT_TRUE(stats_read_line(s->dir, s->name, s->saved)) {
+			TH_LOG("%s/%s", s->dir, s->name);
+		}
+	}
 	ASSERT_EQ(0, pipe2(pipefd, O_CLOEXEC));
 	keeper->pipe = pipefd[1];
 	keeper->pid = fork();
@@ -134,7 +102,7 @@ static inline bool stats_can_fail_allocations(void)
 	       !access(STATS_FAIL_PAGE, X_OK);
 }
 
-/* Let any allocation fail that a thread names in STATS_FAIL_NTH. */
+/* Let the allocation fail whose number a thread writes to STATS_FAIL_NTH. */
 static inline void stats_fail_allocations(struct __test_metadata *_metadata,
 					  struct stats_keeper *keeper)
 {
@@ -150,9 +118,25 @@ static inline void stats_fail_allocations(struct __test_metadata *_metadata,
 	stats_change_settings(_metadata, settings, keeper);
 }
 
+/* Let the nth allocation of @call fail. Return whether there was one, and the result. */
+static inline bool stats_fail_nth(struct __test_metadata *_metadata, int fail_nth, int n,
+				  int (*call)(const void *arg), const void *arg, int *ret)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", n);
+	bool failed;
+
+	ASSERT_EQ(len, pwrite(fail_nth, text, len, 0));
+	*ret = call(arg);
+	ASSERT_LT(0, pread(fail_nth, text, sizeof(text), 0));
+	failed = text[0] == '0';
+	ASSERT_EQ(1, pwrite(fail_nth, "0", 1, 0));
+	return failed;
+}
+
 /*
- * Keep off the console what the kernel says with a call trace of memory that a
- * test has made scarce. Errors still get there, and the log has all of it.
+ * Keep the kernel's warnings of failed allocations off the console. The log has them, and
+ * errors still appear.
  */
 static inline void stats_quiet_console(struct __test_metadata *_metadata,
 				       struct stats_keeper *keeper)
@@ -167,8 +151,8 @@ static inline void stats_quiet_console(struct __test_metadata *_metadata,
 }
 
 /*
- * Make a cgroup whose memory is counted. 0, or a negative errno where the test
- * may not, or where memory is not with cgroup2.
+ * Create a cgroup with the memory controller. Return 0, or a negative errno if the test may
+ * not or if the controller is not in cgroup2.
  */
 static inline int stats_cgroup_create(char cgroup[STATS_CGROUP_SIZE])
 {
@@ -178,7 +162,7 @@ static inline int stats_cgroup_create(char cgroup[STATS_CGROUP_SIZE])
 	snprintf(cgroup, STATS_CGROUP_SIZE, STATS_CGROUPS "/kvm-stats-%d", getpid());
 	if (mkdir(cgroup, 0755))
 		return -errno;
-	/* No limit, to see whether there is one to set. */
+	/* Succeeds only if there is a memory controller. */
 	ret = stats_write_file(cgroup, "memory.high", "max");
 	if (ret)
 		rmdir(cgroup);
@@ -191,7 +175,7 @@ static inline void stats_cgroup_enter(struct __test_metadata *_metadata, const c
 	ASSERT_EQ(0, stats_write_file(cgroup, "cgroup.procs", "0"));
 }
 
-/* The number in the file, or behind the key that begins one of its lines. */
+/* Return the number in a file, or behind @key in one of its lines. */
 static inline long stats_read_number(struct __test_metadata *_metadata,
 				     const char *dir, const char *name, const char *key)
 {
@@ -211,11 +195,11 @@ static inline long stats_read_number(struct __test_metadata *_metadata,
 	return value;
 }
 
-/* The cgroup of this process, as a directory. */
+/* Find the directory of this process's cgroup. */
 static inline void stats_own_cgroup(struct __test_metadata *_metadata, char own[PATH_MAX])
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[PATH_MAX];
+	char line[PATH_MAX - 64];
 
 	ASSERT_NE(NULL, file);
 	own[0] = '\0';
@@ -229,21 +213,22 @@ static inline void stats_own_cgroup(struct __test_metadata *_metadata, char own[
 	ASSERT_NE('\0', own[0]) TH_LOG("no cgroup2 in /proc/self/cgroup");
 }
 
-static inline int stats_open_procs(struct __test_metadata *_metadata, const char *cgroup)
+/* Open a file of a cgroup for writing. */
+static inline int stats_cgroup_open(struct __test_metadata *_metadata,
+				    const char *cgroup, const char *name)
 {
-	char path[PATH_MAX + sizeof("/cgroup.procs")];
+	char path[PATH_MAX + 64];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	snprintf(path, sizeof(path), "%s/%s", cgroup, name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	ASSERT_LE(0, fd) TH_LOG("%s: %s", path, strerror(errno));
 	return fd;
 }
 
 /*
- * Of objects that are freed the cgroup gets whole pages back, what is over is put
- * together when it has or frees an object next: have one for a moment, that of a
- * mapping, which is freed at once and nothing else with it.
+ * The kernel uncharges freed objects in whole pages, and collects the rest until the cgroup
+ * allocates or frees its next object: let it have a mapping for a moment.
  */
 static inline void stats_settle_objects(struct __test_metadata *_metadata, const char *cgroup)
 {
@@ -253,8 +238,8 @@ static inline void stats_settle_objects(struct __test_metadata *_metadata, const
 	void *map;
 
 	stats_own_cgroup(_metadata, own);
-	enter = stats_open_procs(_metadata, cgroup);
-	leave = stats_open_procs(_metadata, own);
+	enter = stats_cgroup_open(_metadata, cgroup, "cgroup.procs");
+	leave = stats_cgroup_open(_metadata, own, "cgroup.procs");
 	ASSERT_EQ(1, write(enter, "0", 1));
 	map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, map);
@@ -265,9 +250,8 @@ static inline void stats_settle_objects(struct __test_metadata *_metadata, const
 }
 
 /*
- * Take back what the kernel keeps on this CPU: what waits for a grace period of
- * RCU, for the callbacks of one CPU are called in their order, and what is in
- * stock for the cgroup. Lowering the limit also frees what is cached for it.
+ * Let the kernel free what it keeps on this CPU: objects that wait for an RCU grace period,
+ * and the cgroup's charges in advance. A lower limit also frees its caches.
  */
 static inline void stats_settle_cpu(struct __test_metadata *_metadata, const char *cgroup)
 {
@@ -294,13 +278,13 @@ static inline void stats_settle_cpus(struct __test_metadata *_metadata, const ch
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
 }
 
-/* What is in use, in bytes. */
+/* Bytes in use. */
 struct stats_usage {
 	long cgroup;		/* charged to the cgroup */
-	long system;		/* by the whole system */
+	long system;		/* used by the whole system */
 };
 
-/* Bytes that the whole system uses and that no cache gives back. */
+/* Return how much memory the system uses, without caches. */
 static inline long stats_system_bytes(struct __test_metadata *_metadata)
 {
 	const char *const has[] = {
@@ -314,7 +298,7 @@ static inline long stats_system_bytes(struct __test_metadata *_metadata)
 	return used * 1024;
 }
 
-/* Does memory come back when it is freed? KASAN keeps it, to see late users. */
+/* Return whether freed memory comes back. KASAN keeps it to detect late users. */
 static inline bool stats_memory_is_exact(void)
 {
 	static enum { UNKNOWN, EXACT, KEPT } memory;
@@ -332,7 +316,7 @@ static inline void stats_lower(long *value, long now, int *same)
 	}
 }
 
-/* What is in use at rest. Where memory does not come back, nobody waits for it. */
+/* Return the use of memory at rest. If freed memory does not come back, do not wait. */
 static inline struct stats_usage
 stats_settled(struct __test_metadata *_metadata, const char *cgroup)
 {
@@ -350,22 +334,16 @@ stats_settled(struct __test_metadata *_metadata, const char *cgroup)
 	return usage;
 }
 
-/*
- * Bytes that the use of memory varies by while nothing is leaked: few pages in
- * the cgroup, and in the system what its CPUs have in stock.
- */
+/* The use of memory varies by this much without a leak. */
 #define STATS_CGROUP_NOISE	(4 * sysconf(_SC_PAGESIZE))
 #define STATS_SYSTEM_NOISE	(1024L << 10)
-/*
- * Others may use memory meanwhile, or the machine be too busy to free it, but
- * not as often as a leak shows.
- */
+/* Other processes may use more memory during one try. A leak shows in each. */
 #define STATS_GROWTH_TRIES	3
 
-/* What is freed in the background is gone after some of these, a leak is not. */
+/* The kernel frees memory in the background during these tries, except a leak. */
 #define STATS_CGROUP_TRIES	30
 
-/* Bytes that the cgroup is charged, as soon as they are no more than @most. */
+/* Wait until the cgroup's charge is at most @most bytes, and return it. */
 static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
 				      const char *cgroup, long most)
 {
@@ -379,8 +357,8 @@ static inline long stats_cgroup_bytes(struct __test_metadata *_metadata,
 }
 
 /*
- * Run @fn, which has run before, in whose children @cgroup is what is charged:
- * it leaves nothing behind. If memory is not exact it only runs.
+ * Call @fn, whose children are in @cgroup, and expect that it leaks nothing. The caller has
+ * called it once. If memory is not exact, only call it.
  */
 static inline void
 stats_expect_no_growth(struct __test_metadata *_metadata, const char *cgroup,

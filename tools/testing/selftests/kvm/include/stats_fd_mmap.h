@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests of KVM's statistics files know about mapping them: where data
- * block and vCPU windows are, how a value is loaded from there, and which signal
- * a load raises where there is no page.
+ * Map KVM's statistics files: find the data block and the vCPU windows, load values from
+ * them, and catch the signal of an access without page.
  */
 #ifndef SELFTEST_KVM_STATS_FD_MMAP_H
 #define SELFTEST_KVM_STATS_FD_MMAP_H
@@ -13,7 +12,7 @@
 
 #include "stats_fd_util.h"
 
-/* The page of the data block and, of a VM, all windows. */
+/* The size of the data block's page and, in a VM's file, all windows. */
 static inline size_t stats_mmap_size(const struct stats_file *f)
 {
 	const struct kvm_stats_ext *ext = &f->ext;
@@ -24,7 +23,7 @@ static inline size_t stats_mmap_size(const struct stats_file *f)
 	       (size_t)ext->vcpu_max * ext->vcpu_stride;
 }
 
-/* Map @size bytes from the data block on. */
+/* Map @size bytes, beginning with the data block. */
 static inline const char *stats_mmap(struct __test_metadata *_metadata,
 				     const struct stats_file *f, size_t size)
 {
@@ -34,7 +33,7 @@ static inline const char *stats_mmap(struct __test_metadata *_metadata,
 	return map;
 }
 
-/* Where a mapping of all has the window of the VM's @i-th vCPU. */
+/* The window of the VM's @i-th vCPU in a mapping of data block and windows. */
 static inline const char *stats_window(const struct stats_file *f,
 				       const char *map, unsigned int i)
 {
@@ -42,7 +41,7 @@ static inline const char *stats_window(const struct stats_file *f,
 	       (size_t)i * f->ext.vcpu_stride;
 }
 
-/* A statistic of vCPUs, as the file of the VM describes it. */
+/* Find a vCPU statistic in a VM's file. */
 static inline const struct kvm_stats_desc *
 stats_find_vcpu(const struct stats_file *f, const char *name)
 {
@@ -56,16 +55,13 @@ stats_find_vcpu(const struct stats_file *f, const char *name)
 	return NULL;
 }
 
-/*
- * What a counter is now, without a system call. @block is a data block. It takes two
- * loads on a 32-bit host, where nothing is atomic about it.
- */
+/* Load a value from a mapped data block. On a 32-bit host, these are two loads. */
 static inline __u64 stats_mapped(const char *block, const struct kvm_stats_desc *desc)
 {
 	return *(const volatile __u64 *)(block + desc->offset);
 }
 
-/* So many windows can be read. */
+/* Return how many windows a reader may touch. */
 static inline __u64 stats_mapped_vcpus(const char *map, const struct kvm_stats_desc *online)
 {
 	__u64 vcpus = stats_mapped(map, online);
@@ -83,7 +79,7 @@ static inline void stats_on_fault(int sig, siginfo_t *info, void *context)
 	siglongjmp(stats_fault, sig);
 }
 
-/* The signal that an access of one byte raises, 0 if none. */
+/* Return the signal that an access to one byte raises, or 0. */
 static inline int stats_signal_of(const char *addr, bool store)
 {
 	struct sigaction action = {

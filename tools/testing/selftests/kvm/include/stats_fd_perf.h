@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The statistics of vCPUs as events of perf, for the tests of KVM's statistics.
+ * vCPU statistics as perf events, for the tests of KVM's statistics.
  */
 #ifndef SELFTEST_KVM_STATS_FD_PERF_H
 #define SELFTEST_KVM_STATS_FD_PERF_H
@@ -12,33 +12,15 @@
 
 #define PERF_KVM		"/sys/bus/event_source/devices/kvm"
 
-/* A line of a file there, without its end; false if there is none. */
-static inline bool perf_sysfs(const char *name, char *line, size_t size)
-{
-	char path[256];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), PERF_KVM "/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, line, size - 1);
-	close(fd);
-	line[n > 0 ? n : 0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return true;
-}
-
-/* What perf_event_open() calls KVM's events, or 0. */
+/* Return perf's number of KVM's PMU, or 0. */
 static inline __u32 perf_type(void)
 {
-	char line[32];
+	char line[STATS_LINE_SIZE];
 
-	return perf_sysfs("type", line, sizeof(line)) ? atoi(line) : 0;
+	return stats_read_line(PERF_KVM, "type", line) ? atoi(line) : 0;
 }
 
-/* A value of a statistic, as its descriptor says it to perf. */
+/* Return the perf_event_attr.config of a value of a statistic. */
 static inline __u64 perf_config(struct __test_metadata *_metadata,
 				const struct stats_file *f, const char *name,
 				unsigned int value)
@@ -49,7 +31,7 @@ static inline __u64 perf_config(struct __test_metadata *_metadata,
 	return desc->offset / sizeof(__u64) | value << 16;
 }
 
-/* Returns the event, or -errno. */
+/* Return the event, or a negative errno. */
 static inline int perf_open_flags(struct perf_event_attr *attr, pid_t tid,
 				  int cpu, int group, unsigned long flags)
 {
@@ -73,7 +55,7 @@ static inline __u64 perf_read(struct __test_metadata *_metadata, int event)
 	return count;
 }
 
-/* A sample of PERF_SAMPLES, and what perf says of where it was taken. */
+/* The fields of a sample. */
 #define PERF_SAMPLES	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD)
 
 struct perf_sample {
@@ -88,7 +70,7 @@ struct perf_sample {
 struct perf_ring {
 	struct perf_event_mmap_page *page;
 	size_t page_size;
-	unsigned int throttled;		/* how often perf said so */
+	unsigned int throttled;		/* records that say so */
 };
 
 static inline void perf_ring_map(struct __test_metadata *_metadata,
@@ -106,7 +88,7 @@ static inline void perf_ring_unmap(struct perf_ring *ring)
 	munmap(ring->page, (PERF_RING_PAGES + 1) * ring->page_size);
 }
 
-/* An event with a sample every @period of them, and its ring. */
+/* Open an event that is sampled each @period counts, and map its ring buffer. */
 static inline int perf_open_samples(struct __test_metadata *_metadata,
 				    __u64 config, pid_t tid, int cpu,
 				    __u64 period, struct perf_ring *ring)
@@ -135,7 +117,7 @@ static inline void perf_ring_copy(const struct perf_ring *ring, __u64 from,
 				       (PERF_RING_PAGES * ring->page_size)];
 }
 
-/* The next sample, if there is one; other records are counted at most. */
+/* Copy the next sample, if there is one. Skip other records. */
 static inline bool perf_ring_next(struct perf_ring *ring, struct perf_sample *sample)
 {
 	__u64 head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);

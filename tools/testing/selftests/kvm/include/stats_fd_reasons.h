@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The exits of a vCPU by their reason, for the tests of KVM's statistics files.
+ * A vCPU's exits by reason, for the tests of KVM's statistics files.
  */
 #ifndef SELFTEST_KVM_STATS_FD_REASONS_H
 #define SELFTEST_KVM_STATS_FD_REASONS_H
@@ -9,13 +9,13 @@
 
 #define REASONS_MAX		64
 
-/* What was counted of a vCPU, each in the bucket of its reason. */
+/* Exits of a vCPU, in total and by reason. */
 struct reasons {
 	__u64 exits;
 	__u64 of[REASONS_MAX];
 };
 
-/* The number of buckets. */
+/* Return the number of exit reasons. */
 static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 				       const struct stats_file *f)
 {
@@ -26,39 +26,18 @@ static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 	return desc->size;
 }
 
-/* Whether the value that has the name is a bucket of exit_reasons. */
-static inline bool is_reason(const struct stats_file *f, const struct kvm_stats_value_name *v)
-{
-	return stats_desc(f, v->desc) == stats_find(f, "exit_reasons");
-}
-
-/* The bucket of a reason, or -1. */
+/* Return the bucket of a reason, or -1. */
 static inline int reason_find(const struct stats_file *f, const char *name)
 {
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (is_reason(f, v) && !strncmp(name, v->name, STATS_NAME_SIZE))
-			return v->value;
-	}
-	return -1;
+	return stats_find_value(f, "exit_reasons", name);
 }
 
-/* The name of a bucket, for messages. */
 static inline const char *reason_name(const struct stats_file *f, unsigned int bucket)
 {
-	const struct kvm_stats_value_name *v;
-	unsigned int i;
-
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (is_reason(f, v) && v->value == bucket)
-			return v->name;
-	}
-	return "no name";
+	return stats_name_of(f, "exit_reasons", bucket);
 }
 
-/* The time of its exits by their reason, and the sum of it. */
+/* Read the time of exits by reason and return the sum. */
 static inline __u64 reasons_ns(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			       __u64 of[REASONS_MAX])
 {
@@ -74,8 +53,8 @@ static inline __u64 reasons_ns(struct __test_metadata *_metadata, const struct g
 #define EXIT_BUCKETS		32
 
 /*
- * The exits that are in the histogram of their time, of a vCPU that is not in
- * KVM_RUN. They have not taken longer than all of them.
+ * Return the number of exits in the histogram of exit times. Expect that the sum of the
+ * buckets' lower bounds is not more than the total time. No thread may run the vCPU.
  */
 static inline __u64 exits_timed(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
@@ -93,8 +72,8 @@ static inline __u64 exits_timed(struct __test_metadata *_metadata, const struct 
 }
 
 /*
- * Of a vCPU that is not in KVM_RUN: the buckets add up to its exits, and so does
- * their time. If it was accounted for, then that of all of them.
+ * Read the exits by reason. Expect that they add up, in number and in time, and that the
+ * time of all exits or of none was accounted for. No thread may run the vCPU.
  */
 static inline void reasons_read(struct __test_metadata *_metadata,
 				const struct guest_vcpu *v, struct reasons *r)
@@ -121,7 +100,7 @@ static inline __u64 reason_of(struct __test_metadata *_metadata, const struct gu
 	return r->of[bucket];
 }
 
-/* As reasons_read(), of a vCPU that runs no nested guest. */
+/* Also compare reasons with statistics that count the same, without a nested guest. */
 static inline void reasons_expect(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	struct reasons r;

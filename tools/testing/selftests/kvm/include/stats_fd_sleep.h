@@ -7,7 +7,7 @@
 
 #include "stats_fd_counts.h"
 
-/* Have the sleep guest sleep. It does when this returns. */
+/* Run the sleep guest and wait until it sleeps. */
 static inline void runner_sleep(struct __test_metadata *_metadata,
 				struct runner *r, struct guest_vcpu *v)
 {
@@ -15,12 +15,12 @@ static inline void runner_sleep(struct __test_metadata *_metadata,
 	runner_wait_for(_metadata, r, "blocking", 1);
 }
 
-/* With which the sleep guest leaves when it was woken. */
+/* The exit reason of the sleep guest after it was woken. */
 #ifndef STATS_WOKEN_EXIT_REASON
 #define STATS_WOKEN_EXIT_REASON	STATS_USER_EXIT_REASON
 #endif
 
-/* Wake the sleep guest, asleep or about to be, and wait until it has left. */
+/* Wake the sleep guest, asleep or about to be, and wait until it has exited. */
 static inline void runner_wake(struct __test_metadata *_metadata, struct runner *r, int vm)
 {
 	int vcpu = r->vcpu->fd;

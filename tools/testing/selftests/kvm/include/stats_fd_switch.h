@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parameter of kvm that has the time of vCPUs accounted for, for the tests of
+ * KVM's parameter that turns the accounting of vCPU time on and off, for the tests of
  * KVM's statistics files.
  */
 #ifndef SELFTEST_KVM_STATS_FD_SWITCH_H
@@ -8,28 +8,20 @@
 
 #include "stats_fd_util.h"
 
-#define STATS_TIME_PARAMETER	"/sys/module/kvm/parameters/stats_time"
+#define STATS_PARAMETERS	"/sys/module/kvm/parameters"
 
 static inline bool stats_time_is_on(struct __test_metadata *_metadata)
 {
-	FILE *file = fopen(STATS_TIME_PARAMETER, "re");
-	char on;
+	char line[STATS_LINE_SIZE];
 
-	ASSERT_NE(NULL, file) TH_LOG(STATS_TIME_PARAMETER ": %s", strerror(errno));
-	ASSERT_EQ(1, fscanf(file, "%c", &on));
-	fclose(file);
-	return on == 'Y';
+	ASSERT_TRUE(stats_read_line(STATS_PARAMETERS, "stats_time", line));
+	return line[0] == 'Y';
 }
 
-/* Returns 0 or -errno. */
+/* Return 0 or a negative errno. */
 static inline int stats_time_turn(struct __test_metadata *_metadata, const char *value)
 {
-	int fd = open(STATS_TIME_PARAMETER, O_WRONLY | O_CLOEXEC), r;
-
-	ASSERT_LE(0, fd) TH_LOG(STATS_TIME_PARAMETER ": %s", strerror(errno));
-	r = write(fd, value, strlen(value)) < 0 ? -errno : 0;
-	close(fd);
-	return r;
+	return stats_write_file(STATS_PARAMETERS, "stats_time", value);
 }
 
 static inline void stats_time_turn_on(struct __test_metadata *_metadata)

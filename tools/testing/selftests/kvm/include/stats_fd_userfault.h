@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A page of a guest that comes when a test of KVM's statistics files says so.
+ * Guest memory whose pages a test of KVM's statistics files brings when it wants.
  */
 #ifndef SELFTEST_KVM_STATS_FD_USERFAULT_H
 #define SELFTEST_KVM_STATS_FD_USERFAULT_H
@@ -9,40 +9,47 @@
 
 #include "stats_fd_guest.h"
 
-/* The list of system calls in tools/, which tests are built with, has another one on x86. */
+/* On x86, the system call headers in tools/ have another number. */
 #ifdef __x86_64__
 #undef SYS_userfaultfd
 #define SYS_userfaultfd		323
 #endif
 
-/* A page of guest memory, and the faults of it. */
 struct userfault {
 	int fd;
 	void *memory;
 };
 
-/* Memory of the guest whose first touch waits for user space. */
-static inline void userfault_create(struct __test_metadata *_metadata,
-				    struct guest *g, struct userfault *u)
+/* Report missing pages of @memory to the test instead of bringing them. */
+static inline void userfault_register(struct __test_metadata *_metadata,
+				      struct userfault *u, void *memory, size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = {
-		.range.len = g->page,
+		.range = { .start = (unsigned long)memory, .len = size },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 
+	u->memory = memory;
 	u->fd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	ASSERT_LE(0, u->fd) TH_LOG("userfaultfd: %s", strerror(errno));
 	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_API, &api));
-	u->memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, u->memory);
-	range.range.start = (unsigned long)u->memory;
 	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_REGISTER, &range));
-	guest_set_slot(_metadata, g, 1, 0, STATS_DATA, u->memory, g->page);
 }
 
-/* Until the guest has touched it. */
+/* Give the guest one such page at STATS_DATA. */
+static inline void userfault_create(struct __test_metadata *_metadata,
+				    struct guest *g, struct userfault *u)
+{
+	void *memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, memory);
+	userfault_register(_metadata, u, memory, g->page);
+	guest_set_slot(_metadata, g, 1, 0, STATS_DATA, memory, g->page);
+}
+
+/* Wait until a vCPU has touched a page. */
 static inline void userfault_wait(struct __test_metadata *_metadata, struct userfault *u)
 {
 	struct uffd_msg msg;
@@ -51,16 +58,19 @@ static inline void userfault_wait(struct __test_metadata *_metadata, struct user
 	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
 }
 
-/* Here it is. */
+/* Bring the first page. */
 static inline void userfault_resolve(struct __test_metadata *_metadata,
 				     struct guest *g, struct userfault *u)
 {
-	struct uffdio_zeropage zero = {
-		.range.start = (unsigned long)u->memory,
-		.range.len = g->page,
+	struct uffdio_copy copy = {
+		.dst = (unsigned long)u->memory,
+		.src = (unsigned long)calloc(1, g->page),
+		.len = g->page,
 	};
 
-	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_ZEROPAGE, &zero));
+	ASSERT_NE(0, copy.src);
+	ASSERT_EQ(0, ioctl(u->fd, UFFDIO_COPY, &copy));
+	free((void *)(unsigned long)copy.src);
 }
 
 static inline void userfault_destroy(struct guest *g, struct userfault *u)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the tests of KVM's statistics files: VMs by raw ioctls, a whole statistics
- * file in memory, and its parts. Nothing of libkvm, so that the tests also run on other
- * kernels and show where those differ.
+ * Shared by the tests of KVM's statistics files: create VMs by raw ioctls, load a whole
+ * statistics file and find its parts. Do not use libkvm, so that the tests also run on
+ * other kernels and show where those differ.
  */
 #ifndef SELFTEST_KVM_STATS_FD_UTIL_H
 #define SELFTEST_KVM_STATS_FD_UTIL_H
@@ -21,10 +21,7 @@
 
 #include "../../kselftest_harness.h"
 
-/*
- * Seconds for a case. A case that takes less than one with hardware virtualization takes
- * minutes in an emulator, on a kernel that checks locks and memory.
- */
+/* Seconds for a case: in an emulator, a kernel that checks locks and memory is slow. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT		900
 
@@ -34,19 +31,19 @@
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd			438
 #endif
-/* What clients have compiled in, whatever the header of this build says. */
+/* Clients have these numbers compiled in, whatever this build's header says. */
 #define STATS_HEADER_SIZE		24U
 #define STATS_DESC_SIZE			16U
 #define STATS_NAME_SIZE			48U
 
-/* Of any VM of a test. KVM of MIPS allows no more. */
+/* The most vCPUs that a test gives a VM: KVM's limit on MIPS. */
 #ifdef __mips__
 #define STATS_MAX_VCPUS			16
 #else
 #define STATS_MAX_VCPUS			64
 #endif
 
-/* What KVM_CREATE_VCPU says to the id of a vCPU that the VM has. */
+/* KVM_CREATE_VCPU returns this error if the VM has a vCPU with the same id. */
 #ifdef __powerpc__
 #define STATS_KNOWN_VCPU_ID		(-EINVAL)
 #else
@@ -54,9 +51,8 @@
 #endif
 
 /*
- * Code for a guest, in the assembler's words: at @name, up to @name_end. Its
- * place does not matter. On MIPS, the compiler addresses what is extern in a way
- * that works for global symbols only.
+ * Guest code in assembler, from @name to @name_end. It runs at any address. Its symbols
+ * are global because MIPS compilers cannot address other extern symbols.
  */
 #define STATS_GUEST_CODE(name, text)					\
 	asm(".pushsection .rodata\n"					\
@@ -69,38 +65,36 @@
 	extern const char name[], name##_end[]
 
 /*
- * What a guest can do as often as it is asked to, and the statistics that move
- * by just that number. Each time is an exit to user space for @exit_reason, or
- * else one that KVM handles.
+ * An activity that a guest repeats a given number of times, and the statistics and exit
+ * reasons that count it that often. Each repetition exits to user space with @exit_reason
+ * or, if that is 0, is an exit that KVM handles.
  */
 struct stats_activity {
-	const char *name;
-	const char *code;
-	const char *end;
+	const char *name, *code, *end;
 	__u32 exit_reason;
 	const char *moves[4];
-	int (*moves_nothing)(void);	/* on this host */
-	const char *(*moves_once)(void);	/* by the first time only, there */
-	const char *again;	/* moves also if an interrupt of the host is next */
+	const char *reasons[3];			/* empty if a host may have others */
+	int (*moves_nothing)(void);		/* this host handles it without exit */
+	const char *(*moves_once)(void);	/* this statistic counts the first only */
+	const char *again;			/* this reason may follow an interrupt, too */
 };
 
 #define STATS_ACTIVITY(code_name)					\
 	.name = #code_name, .code = code_name, .end = code_name##_end
 
-/* What a guest saw of two statistics, and how often it would have looked on. */
-struct stats_look {
+/* Two statistics that a guest read first and last, and the reads that were left to do. */
+struct stats_sample {
 	__u64 before[2];
 	__u64 after[2];
 	__u64 left;
 };
 
-/* Where guests have memory besides that of their code, if a test gives it. */
+/* The address of guest memory for data, if a test adds it. */
 #define STATS_DATA			0x1000000UL
 
 /*
- * One file as its reader sees it. @bytes is all of it, as of stats_load();
- * @data_size is the sum over the descriptors, which is what clients read. @ext is
- * zero where there is none.
+ * A statistics file. @bytes is its content at the time of stats_load(), @data_size the
+ * sum of the descriptors' sizes, as clients compute it. @ext is 0 if there is no block.
  */
 struct stats_file {
 	int fd;
@@ -116,16 +110,45 @@ static inline bool stats_has_ext(const struct stats_file *f)
 	return f->ext.magic == KVM_STATS_EXT_MAGIC;
 }
 
-/* Bytes at the start of the file that never change; a VM gets more vCPU ids. */
-static inline size_t stats_constant_size(const struct stats_file *f)
-{
-	return f->ext.vcpu_id_offset ?: f->header.data_offset;
-}
-
-/* The result of a system call and its errno in one number. */
+/* Return a system call's result, or its errno as a negative number. */
 static inline long result(long ret)
 {
 	return ret < 0 ? -errno : ret;
+}
+
+#define STATS_LINE_SIZE			128
+
+/* Read the first line of a file. Return false if there is none. */
+static inline bool stats_read_line(const char *dir, const char *name, char line[STATS_LINE_SIZE])
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	line[0] = '\0';
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fgets(line, STATS_LINE_SIZE, file))
+		line[strcspn(line, "\n")] = '\0';
+	fclose(file);
+	return line[0];
+}
+
+/* Return 0 or a negative errno. */
+static inline int stats_write_file(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	ssize_t ret;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = result(write(fd, text, strlen(text)));
+	close(fd);
+	return ret < 0 ? ret : 0;
 }
 
 static inline pid_t stats_tid(void)
@@ -133,7 +156,7 @@ static inline pid_t stats_tid(void)
 	return syscall(SYS_gettid);
 }
 
-/* The inode of the initial pid namespace, a constant of the kernel. */
+/* The inode number of the initial pid namespace is a constant of the kernel. */
 #define INIT_PID_NS_INO		0xeffffffcU
 
 static inline bool stats_in_initial_pid_ns(void)
@@ -143,7 +166,7 @@ static inline bool stats_in_initial_pid_ns(void)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INIT_PID_NS_INO;
 }
 
-/* Without the capability no case means anything. */
+/* Skip all cases if the kernel lacks the capability. */
 static void __attribute__((constructor)) stats_need_capability(void)
 {
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -196,7 +219,7 @@ static inline int stats_create_vcpu(struct __test_metadata *_metadata, int vm, u
 	return vcpu;
 }
 
-/* @fd is a VM's or a vCPU's. */
+/* Open the statistics file of a VM or vCPU. */
 static inline int stats_get_fd(struct __test_metadata *_metadata, int fd)
 {
 	int stats = ioctl(fd, KVM_GET_STATS_FD, 0);
@@ -215,7 +238,7 @@ static inline const char *stats_id(const struct stats_file *f)
 	return f->bytes + f->header.id_offset;
 }
 
-/* NULL behind the last one. */
+/* Return the @i-th descriptor, or NULL behind the last one. */
 static inline const struct kvm_stats_desc *
 stats_desc(const struct stats_file *f, unsigned int i)
 {
@@ -224,7 +247,7 @@ stats_desc(const struct stats_file *f, unsigned int i)
 	return (const void *)(f->bytes + f->header.desc_offset + i * stats_stride(f));
 }
 
-/* Of a vCPU, in the file of a VM. NULL behind the last one. */
+/* The same for the vCPU descriptors in a VM's file. */
 static inline const struct kvm_stats_desc *
 stats_vcpu_desc(const struct stats_file *f, unsigned int i)
 {
@@ -233,7 +256,7 @@ stats_vcpu_desc(const struct stats_file *f, unsigned int i)
 	return (const void *)(f->bytes + f->ext.vcpu_desc_offset + i * stats_stride(f));
 }
 
-/* The @i-th name of a value. NULL behind the last one. */
+/* The same for the names of values. */
 static inline const struct kvm_stats_value_name *
 stats_value_name(const struct stats_file *f, unsigned int i)
 {
@@ -242,7 +265,7 @@ stats_value_name(const struct stats_file *f, unsigned int i)
 	return (const void *)(f->bytes + f->ext.value_name_offset + f->ext.value_name_size * i);
 }
 
-/* The id of the vCPU whose window is the @i-th, in the file of a VM. */
+/* The id of the vCPU that the @i-th window of a VM's file shows. */
 static inline __u32 stats_vcpu_id(const struct stats_file *f, unsigned int i)
 {
 	__u32 id;
@@ -268,7 +291,7 @@ static inline __u64 stats_value(const struct stats_file *f, const struct kvm_sta
 	return value;
 }
 
-/* Take over the extension block; asserts as stats_load(). */
+/* Copy the extension block. Assert only that the test stays within its memory. */
 static inline void stats_load_ext(struct __test_metadata *_metadata, struct stats_file *f)
 {
 	size_t at = f->header.id_offset + STATS_NAME_SIZE;
@@ -279,10 +302,10 @@ static inline void stats_load_ext(struct __test_metadata *_metadata, struct stat
 		return;
 	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
 	memcpy(&ext->magic, f->bytes + at + sizeof(ext->size), sizeof(ext->magic));
-	/* A kernel with another meaning of the flag has no such block. */
+	/* On a kernel that uses the flag for something else there is no such block. */
 	if (!stats_has_ext(f))
 		return;
-	/* What is behind its end, on a kernel that has less of it, is zero. */
+	/* Fields that an older kernel's block lacks are 0. */
 	size = ext->size < sizeof(*ext) ? ext->size : sizeof(*ext);
 	ASSERT_GE(f->header.data_offset, at + size);
 	memcpy(ext, f->bytes + at, size);
@@ -296,8 +319,8 @@ static inline void stats_load_ext(struct __test_metadata *_metadata, struct stat
 }
 
 /*
- * Read all of a file, in the way that clients go: header, descriptors, data.
- * Asserts only what keeps the test itself within its memory.
+ * Read a whole file as clients do: header, descriptors, data. Assert only that the test
+ * stays within its memory.
  */
 static inline void stats_load(struct __test_metadata *_metadata, int fd, struct stats_file *f)
 {
@@ -349,7 +372,34 @@ stats_find(const struct stats_file *f, const char *name)
 	return NULL;
 }
 
-/* The value that a statistic has now, not the one of stats_load(). */
+/* Return the number of a statistic's value with this name, or -1. */
+static inline int stats_find_value(const struct stats_file *f, const char *stat, const char *name)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, stat) &&
+		    !strncmp(name, v->name, STATS_NAME_SIZE))
+			return v->value;
+	}
+	return -1;
+}
+
+/* Return the name of a statistic's value. */
+static inline const char *stats_name_of(const struct stats_file *f, const char *stat, __u64 value)
+{
+	const struct kvm_stats_value_name *v;
+	unsigned int i;
+
+	for (i = 0; (v = stats_value_name(f, i)); i++) {
+		if (stats_desc(f, v->desc) == stats_find(f, stat) && v->value == value)
+			return v->name;
+	}
+	return "no name";
+}
+
+/* Read a statistic's current value. */
 static inline __u64 stats_read(struct __test_metadata *_metadata,
 			       const struct stats_file *f, const char *name)
 {
@@ -362,7 +412,7 @@ static inline __u64 stats_read(struct __test_metadata *_metadata,
 	return value;
 }
 
-/* All values that a statistic has now. */
+/* Read all current values of a statistic. */
 static inline void stats_read_all(struct __test_metadata *_metadata,
 				  const struct stats_file *f, const char *name,
 				  __u64 *values, unsigned int num)
@@ -376,11 +426,9 @@ static inline void stats_read_all(struct __test_metadata *_metadata,
 			f->header.data_offset + desc->offset));
 }
 
-#define STATS_LINE_SIZE			128
-
 /*
- * Copy the value of the line "<key>:\t<value>" of a file's fdinfo, empty if
- * there is none. Returns the number of such lines.
+ * Copy the value of the line "<key>:\t<value>" of a file's fdinfo, or an empty string.
+ * Return the number of such lines.
  */
 static inline int stats_fdinfo(struct __test_metadata *_metadata, int fd,
 			       const char *key, char value[STATS_LINE_SIZE])
@@ -415,10 +463,7 @@ static inline void stats_expect_fdinfo(struct __test_metadata *_metadata,
 	ASSERT_STREQ(expected, value);
 }
 
-/*
- * Run a function in a forked process, which has another mm. It returns 0 or a
- * negative errno; so does this.
- */
+/* Call @fn in a forked process and return its result, 0 or a negative errno. */
 static inline int stats_in_child(struct __test_metadata *_metadata,
 				 int (*fn)(void *arg), void *arg)
 {
@@ -434,10 +479,7 @@ static inline int stats_in_child(struct __test_metadata *_metadata,
 	return -WEXITSTATUS(status);
 }
 
-/*
- * Start a child that reports failures by ASSERT_*(), and dies with the test. The
- * counterpart is stats_wait().
- */
+/* Fork a child that may use ASSERT_*() and dies with the test; stats_wait() for it. */
 static inline pid_t stats_fork(struct __test_metadata *_metadata,
 			       void (*fn)(struct __test_metadata *_metadata,
 					  void *arg), void *arg)
@@ -463,7 +505,7 @@ static inline void stats_wait(struct __test_metadata *_metadata, pid_t pid)
 
 #define STATS_MAX_CHILDREN		16
 
-/* Run @fn in children at the same time, with a number from 0 on each. */
+/* Call @fn in several children at the same time. @nr counts them from 0. */
 static inline void
 stats_in_children(struct __test_metadata *_metadata, int children,
 		  void (*fn)(struct __test_metadata *_metadata, int nr, void *arg), void *arg)
@@ -484,7 +526,7 @@ stats_in_children(struct __test_metadata *_metadata, int children,
 		stats_wait(_metadata, pid[i]);
 }
 
-/* Processes wait for each other by one byte through a socket or pipe. */
+/* Let the process at the other end of a socket go on from stats_hear(). */
 static inline void stats_say(struct __test_metadata *_metadata, int sock)
 {
 	ASSERT_EQ(1, write(sock, "", 1));
@@ -494,10 +536,10 @@ static inline void stats_hear(struct __test_metadata *_metadata, int sock)
 {
 	char byte;
 
-	ASSERT_EQ(1, read(sock, &byte, 1)) TH_LOG("the other side died");
+	ASSERT_EQ(1, read(sock, &byte, 1)) TH_LOG("the other process died");
 }
 
-/* For children: 0 if a file still is what was loaded, -ESTALE if not. */
+/* Return 0 if a file still has the content that was loaded, otherwise -ESTALE. */
 static inline int stats_same(int fd, const struct stats_file *f)
 {
 	char *now = malloc(f->size);
@@ -514,64 +556,7 @@ static inline int stats_same(int fd, const struct stats_file *f)
 	return ret;
 }
 
-union stats_fd_control {
-	struct cmsghdr align;
-	char buf[CMSG_SPACE(sizeof(int))];
-};
-
-static inline void stats_fd_message(struct msghdr *msg, struct iovec *iov,
-				    union stats_fd_control *control)
-{
-	static char byte;
-
-	memset(control, 0, sizeof(*control));
-	iov->iov_base = &byte;
-	iov->iov_len = 1;
-	*msg = (struct msghdr) {
-		.msg_iov = iov,
-		.msg_iovlen = 1,
-		.msg_control = control->buf,
-		.msg_controllen = sizeof(control->buf),
-	};
-}
-
-/* Through a socket, with one byte. 0 or a negative errno. */
-static inline int stats_send_fd(int sock, int fd)
-{
-	union stats_fd_control control;
-	struct cmsghdr *cmsg;
-	struct msghdr msg;
-	struct iovec iov;
-
-	stats_fd_message(&msg, &iov, &control);
-	cmsg = CMSG_FIRSTHDR(&msg);
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
-}
-
-/* The fd or a negative errno. */
-static inline int stats_recv_fd(int sock)
-{
-	union stats_fd_control control;
-	struct cmsghdr *cmsg;
-	struct msghdr msg;
-	struct iovec iov;
-	int fd;
-
-	stats_fd_message(&msg, &iov, &control);
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
-		return -EBADMSG;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
-		return -EBADMSG;
-	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
-	return fd;
-}
-
-/* For children: give up all that root may do. */
+/* For children: give up root's privileges. */
 static inline int stats_become_nobody(void)
 {
 	const int nobody = 65534;
@@ -594,22 +579,27 @@ static inline int stats_pidfd_getfd(pid_t pid, int fd)
 	return pulled;
 }
 
+/* Set a vCPU's register. x86 has its own ioctls for that. */
+static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
+				 __u64 id, __u64 value)
+{
+	struct kvm_one_reg reg = { .id = id, .addr = (unsigned long)&value };
+
+	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_ONE_REG, &reg)) {
+		TH_LOG("register %#llx: %s", id, strerror(errno));
+	}
+}
+
 #define STATS_DEBUGFS			"/sys/kernel/debug/kvm"
 #define STATS_DEBUGFS_SIZE		64
 
-/* Can the test see VMs in debugfs, under the names that it knows? */
+/* Return whether debugfs has VMs by the thread ids that the test knows. */
 static inline bool stats_has_debugfs(void)
 {
 	return !access(STATS_DEBUGFS, R_OK | X_OK) && stats_in_initial_pid_ns();
 }
 
-/* The directory of a VM that thread @tid made and got fd @vm for. */
-static inline void stats_debugfs_path(char path[STATS_DEBUGFS_SIZE], pid_t tid, int vm)
-{
-	snprintf(path, STATS_DEBUGFS_SIZE, STATS_DEBUGFS "/%d-%d", tid, vm);
-}
-
-/* Has the kernel this symbol? Root is told all of them. */
+/* Return whether the kernel has a symbol; root can see all of them. */
 static inline bool stats_kernel_has(const char *symbol)
 {
 	FILE *symbols = fopen("/proc/kallsyms", "re");

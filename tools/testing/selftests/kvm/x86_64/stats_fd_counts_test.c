@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What x86's KVM counts besides what all guests do: filters of MSRs, interrupts
- * of the host, preemptions, flushes of the TLB, hypercalls of Hyper-V. Each case
- * notices an event that is not counted, and one that is counted twice.
+ * Statistics of x86: exits, interrupts of the host, preemptions, TLB flushes, Hyper-V's
+ * hypercalls. Each case notices an event that does not count, and one that counts twice.
  */
 #define _GNU_SOURCE
 #include <linux/kvm_para.h>
@@ -13,15 +12,11 @@
 #include "stats_fd_counts.h"
 #include "stats_fd_long_mode.h"
 
-/* How often a guest does what it does. */
+/* Repetitions in the guest, and of user space with a KVM_RUN each. */
 #define TIMES			1000
-
-/* How often user space does, where the guest is run each time. */
 #define ROUNDS			50
 
 #define PAGE			4096UL
-
-/* Where a slot of the test's own is. */
 #define DATA_SLOT		1
 
 FIXTURE(guest)
@@ -41,28 +36,22 @@ FIXTURE_SETUP(guest)
 
 FIXTURE_TEARDOWN(guest) { }
 
-static void expect_no_exits(struct __test_metadata *_metadata, const struct guest_vcpu *v)
-{
-	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "exits"));
-	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "irq_exits"));
-}
-
-TEST_F(guest, exits_of_a_vcpu_that_never_ran_are_0)
+TEST_F(guest, vcpu_that_never_entered_the_guest_has_no_exits)
 {
 	struct kvm_mp_state mp_state;
 	int i;
 
-	expect_no_exits(_metadata, self->vcpu);
 	for (i = 0; i < ROUNDS; i++) {
 		set_msr(_metadata, self->vcpu, 0x10, i);
 		stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
 		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_MP_STATE, &mp_state));
 	}
 	vcpu_complete_exit(_metadata, self->vcpu);
-	expect_no_exits(_metadata, self->vcpu);
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "exits"));
+	EXPECT_EQ(0UL, vcpu_read(_metadata, self->vcpu, "irq_exits"));
 }
 
-/* Never leaves by itself, and can be seen to be there. */
+/* Stay in the guest, and show it by counting. */
 STATS_GUEST_CODE(stats_run,
 		 ".code16\n"
 		 "1:	incl (%edi)\n"
@@ -74,7 +63,7 @@ static void wait_until_it_moves(struct __test_metadata *_metadata,
 {
 	int i;
 
-	for (i = 0; i < RUNNER_MAX_LOOKS; i++) {
+	for (i = 0; i < RUNNER_MAX_READS; i++) {
 		if (__atomic_load_n(counter, __ATOMIC_RELAXED) != from)
 			return;
 		ASSERT_FALSE(runner_returned(runner));
@@ -83,8 +72,8 @@ static void wait_until_it_moves(struct __test_metadata *_metadata,
 	ASSERT_NE(from, __atomic_load_n(counter, __ATOMIC_RELAXED));
 }
 
-/* A signal makes a vCPU that is in the guest leave it by an interrupt. */
-TEST_F(guest, exits_that_the_guest_does_not_make_are_interrupts_and_page_faults)
+/* A signal for a vCPU in the guest causes an exit by an interrupt. */
+TEST_F(guest, exits_that_the_guest_does_not_cause_are_interrupts_and_page_faults)
 {
 	const __u32 *counter = self->data;
 	struct runner runner;
@@ -113,9 +102,8 @@ static __u64 preemptions(struct __test_metadata *_metadata, const struct guest_v
 }
 
 /*
- * Times that the host got back its state by @v while user space did something ROUNDS
- * times. If the vCPU is preempted, it may get it once more, and of several attempts one
- * is without such an accident.
+ * Return how often @v reloads the host's state during ROUNDS calls of @action. A preemption can
+ * cause another reload; in one of several attempts there is none.
  */
 #define RELOAD_ATTEMPTS		20
 
@@ -130,8 +118,7 @@ static __u64 reloads(struct __test_metadata *_metadata, struct guest_vcpu *v,
 			preempted = preemptions(_metadata, v);
 			before = vcpu_read(_metadata, v, "host_state_reload");
 			action(_metadata, v);
-			moved = vcpu_read(_metadata, v, "host_state_reload") -
-				before;
+			moved = vcpu_read(_metadata, v, "host_state_reload") - before;
 			if (preemptions(_metadata, v) == preempted)
 				break;
 		}
@@ -147,8 +134,8 @@ static void get_regs(struct __test_metadata *_metadata, struct guest_vcpu *v)
 	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
 }
 
-/* Intel reloads it only if the guest was entered. */
-TEST_F(guest, host_state_is_reloaded_once_for_each_ioctl_that_loads_the_vcpu)
+/* VMX reloads the state only if the guest was entered. */
+TEST_F(guest, each_ioctl_that_loads_the_vcpu_counts_as_host_state_reload_on_svm)
 {
 	EXPECT_EQ(stats_arch_svm() ? (__u64)ROUNDS : 0UL,
 		  reloads(_metadata, self->vcpu, get_regs));
@@ -159,7 +146,7 @@ static void run_to_user(struct __test_metadata *_metadata, struct guest_vcpu *v)
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 }
 
-TEST_F(guest, host_state_is_reloaded_once_for_each_run)
+TEST_F(guest, each_KVM_RUN_counts_as_host_state_reload)
 {
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
 	run_to_user(_metadata, self->vcpu);
@@ -167,41 +154,24 @@ TEST_F(guest, host_state_is_reloaded_once_for_each_run)
 	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
-#define L1D_FLUSH	"/sys/module/kvm_intel/parameters/vmentry_l1d_flush"
+#define VMX_PARAMETERS	"/sys/module/kvm_intel/parameters"
 
-/* Which entries flush the cache; where none has to it stays as it is. */
+/* Choose which entries flush the cache. */
 static void set_l1d_flush(struct __test_metadata *_metadata, const char *when)
 {
-	int fd = open(L1D_FLUSH, O_WRONLY);
-
-	ASSERT_LE(0, fd);
-	ASSERT_EQ((ssize_t)strlen(when), write(fd, when, strlen(when)));
-	close(fd);
+	ASSERT_EQ(0, stats_write_file(VMX_PARAMETERS, "vmentry_l1d_flush", when));
 }
 
-static bool l1d_is_flushed(const char *when)
+TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 {
-	char value[32] = "";
-	int fd = open(L1D_FLUSH, O_RDONLY);
-
-	if (fd < 0)
-		return false;
-	if (read(fd, value, sizeof(value) - 1) < 0)
-		value[0] = '\0';
-	close(fd);
-	value[strcspn(value, "\n")] = '\0';
-	return !strcmp(value, when);
-}
-
-TEST_F(guest, each_entry_flushes_the_l1d_cache_if_asked_to)
-{
-	bool conditional = l1d_is_flushed("cond");
+	char before_test[STATS_LINE_SIZE];
 	struct guest_vcpu *v = self->vcpu;
 	__u64 before, exits, flushes;
 	int i;
 
-	if (!conditional && !l1d_is_flushed("never"))
-		SKIP(return, "KVM has no cache to flush on this CPU");
+	stats_read_line(VMX_PARAMETERS, "vmentry_l1d_flush", before_test);
+	if (strcmp(before_test, "cond") && strcmp(before_test, "never"))
+		SKIP(return, "KVM does not flush the cache on this CPU");
 	set_l1d_flush(_metadata, "always");
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	before = vcpu_read(_metadata, v, "exits");
@@ -217,26 +187,24 @@ TEST_F(guest, each_entry_flushes_the_l1d_cache_if_asked_to)
 		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	EXPECT_EQ(flushes, vcpu_read(_metadata, v, "l1d_flush"));
 	vcpu_complete_exit(_metadata, v);
-	if (conditional)
-		set_l1d_flush(_metadata, "cond");
+	set_l1d_flush(_metadata, before_test);
 }
 
-/* A vCPU that shares its CPU with a task that is always ready. */
+/* A vCPU thread that competes for its CPU. */
 struct crowd {
 	struct guest_vcpu *vcpu;
 	pthread_t runner;
 	struct busy_thread rival;
 	long result;
-	__u64 switches;		/* from the vCPU's thread, against its will */
+	__u64 switches;		/* involuntary ones of the thread */
 };
 
-/* Preemptions that are waited for. */
 #define PREEMPTIONS		5
 
-/* Looks at their number, each on the same CPU: far more than are needed. */
-#define CROWD_LOOKS		(100 * 1000)
+/* Far more reads of their number than needed, each with a sched_yield(). */
+#define CROWD_READS		(100 * 1000)
 
-/* A thread may be preempted just before KVM_RUN or after it as well. */
+/* In some attempts the thread is preempted just before or after KVM_RUN. */
 #define CROWD_ATTEMPTS		20
 
 static __u64 own_switches(void)
@@ -259,7 +227,7 @@ static void *run_vcpu(void *arg)
 	return NULL;
 }
 
-/* Returns how often it was preempted, after it was by what @name counts. */
+/* Run until @name has counted preemptions. Return the number of all preemptions. */
 static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 			    struct crowd *c, struct guest_vcpu *v, const char *name)
 {
@@ -272,7 +240,7 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
 	busy_start(_metadata, &c->rival);
 	ASSERT_EQ(0, pthread_create(&c->runner, NULL, run_vcpu, c));
-	for (i = 0; i < CROWD_LOOKS; i++) {
+	for (i = 0; i < CROWD_READS; i++) {
 		if (vcpu_read(_metadata, v, name) - first >= PREEMPTIONS)
 			break;
 		sched_yield();
@@ -286,7 +254,7 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 	return preemptions(_metadata, v) - before;
 }
 
-/* The scheduler counts them as well. */
+/* Compare preemptions with the scheduler's involuntary switches. */
 static void expect_preemptions(struct __test_metadata *_metadata,
 			       struct guest_vcpu *v, const char *name)
 {
@@ -303,20 +271,20 @@ static void expect_preemptions(struct __test_metadata *_metadata,
 	EXPECT_EQ(crowd.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
 }
 
-TEST_F(guest, each_preemption_in_the_guest_is_counted_as_reported)
+TEST_F(guest, each_preemption_in_the_guest_counts_as_reported)
 {
 	guest_put_code(_metadata, &self->guest, stats_run, stats_run_end);
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
 	expect_preemptions(_metadata, self->vcpu, "preemption_reported");
 }
 
-TEST_F(guest, each_preemption_in_kvm_is_counted_as_another_one)
+TEST_F(guest, each_preemption_in_kvm_counts_as_other)
 {
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_KERNEL_EXITS, UINT_MAX);
 	expect_preemptions(_metadata, self->vcpu, "preemption_other");
 }
 
-TEST_F(guest, each_move_to_another_cpu_is_a_flush_of_its_tlb_on_intel)
+TEST_F(guest, each_move_to_another_cpu_counts_as_tlb_flush_on_intel)
 {
 	const struct guest_vcpu *v = self->vcpu;
 	__u64 before;
@@ -338,8 +306,8 @@ TEST_F(guest, each_move_to_another_cpu_is_a_flush_of_its_tlb_on_intel)
 }
 
 /*
- * Of a guest that is run ROUNDS times, and @before each time. Where it stays, for
- * Intel flushes the TLB of a vCPU that comes to another CPU.
+ * Return the TLB flushes of a guest that runs ROUNDS times, with a call of @before each time.
+ * It stays on its CPU: Intel flushes the TLB of a vCPU that moves.
  */
 static __u64 flushes(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		     void (*before)(struct __test_metadata *_metadata, void *data), void *data)
@@ -364,15 +332,15 @@ static void unmap(struct __test_metadata *_metadata, void *data)
 	ASSERT_EQ(0, madvise(data, PAGE, MADV_DONTNEED));
 }
 
-TEST_F(guest, each_unmapping_of_its_memory_is_a_flush_of_its_tlb)
+TEST_F(guest, each_unmapping_of_guest_memory_counts_as_tlb_flush)
 {
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
 	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, unmap, self->data));
-	/* This one was asked as often, but did not run. */
+	/* This vCPU got the same requests, but did not run. */
 	EXPECT_EQ(0UL, vcpu_read(_metadata, &self->guest.vcpu[1], "tlb_flush"));
 }
 
-/* What other vCPUs of the guest write there while it is preempted. */
+/* Other vCPUs of the guest set this while the vCPU is preempted. */
 static void ask_for_flush(struct __test_metadata *_metadata, void *data)
 {
 	struct kvm_steal_time *st = data;
@@ -384,7 +352,7 @@ static void ask_for_nothing(struct __test_metadata *_metadata, void *data)
 {
 }
 
-TEST_F(guest, each_flush_that_it_left_to_kvm_is_one)
+TEST_F(guest, each_flush_that_the_guest_leaves_to_kvm_counts_as_tlb_flush)
 {
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
 	set_msr(_metadata, self->vcpu, MSR_KVM_STEAL_TIME,
@@ -393,12 +361,11 @@ TEST_F(guest, each_flush_that_it_left_to_kvm_is_one)
 	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, ask_for_flush, self->data));
 }
 
-/* A guest in 64-bit mode. */
 FIXTURE(long_mode)
 {
 	struct guest guest;
 	struct guest_vcpu *vcpu;
-	struct lm_tables tables;
+	char *tables;
 };
 
 FIXTURE_SETUP(long_mode)
@@ -406,7 +373,7 @@ FIXTURE_SETUP(long_mode)
 	self->guest.irqchip = true;
 	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
-	lm_create_tables(_metadata, &self->guest, DATA_SLOT, &self->tables);
+	self->tables = lm_create_tables(_metadata, &self->guest, DATA_SLOT);
 	lm_init_vcpu(_metadata, self->vcpu->fd, 0);
 }
 
@@ -415,7 +382,7 @@ FIXTURE_TEARDOWN(long_mode) { }
 LONG_MODE_LOOP(load_cr3, "mov %cr3, %rax; mov %rax, %cr3");
 LONG_MODE_LOOP(hypercall, "mov %rbx, %rcx; vmmcall");
 
-/* So far, of a vCPU that has come to stay. */
+/* Keep the vCPU on its CPU, and return its flushes until now. */
 static __u64 flushes_of(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stay_on_this_cpu(_metadata);
@@ -423,8 +390,8 @@ static __u64 flushes_of(struct __test_metadata *_metadata, struct guest_vcpu *v)
 	return vcpu_read(_metadata, v, "tlb_flush");
 }
 
-/* With nested paging that is the guest's own business. */
-TEST_F(long_mode, each_load_of_cr3_is_a_flush_where_kvm_shadows)
+/* With nested paging, a load of CR3 is no exit. */
+TEST_F(long_mode, each_load_of_cr3_counts_as_tlb_flush_if_kvm_shadows)
 {
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
@@ -440,7 +407,7 @@ TEST_F(long_mode, each_load_of_cr3_is_a_flush_where_kvm_shadows)
 #define HV_POST_MESSAGE		0x005c
 #define HV_FLUSH_ALL		1
 
-/* What HV_FLUSH_SPACE gets. */
+/* The argument of HV_FLUSH_SPACE. */
 struct hv_flush {
 	__u64 address_space;
 	__u64 flags;
@@ -455,9 +422,9 @@ static void start_hypercalls(struct __test_metadata *_metadata,
 		      &(struct kvm_regs){ .rsi = TIMES, .rbx = code, .rdx = input });
 }
 
-TEST_F(long_mode, each_flush_that_it_asks_hyper_v_for_is_one)
+TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
 {
-	struct hv_flush *flush = lm_hva(&self->tables, LM_FREE);
+	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	flush->flags = HV_FLUSH_ALL;
@@ -467,7 +434,7 @@ TEST_F(long_mode, each_flush_that_it_asks_hyper_v_for_is_one)
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
 }
 
-TEST_F(long_mode, each_hypercall_of_hyper_v_counts_when_user_space_has_done_it)
+TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
 {
 	struct kvm_enable_cap cap = { .cap = KVM_CAP_HYPERV_SYNIC2 };
 	int i;
@@ -484,24 +451,19 @@ TEST_F(long_mode, each_hypercall_of_hyper_v_counts_when_user_space_has_done_it)
 	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, self->vcpu));
 }
 
-/* KVM has a fast path for these. On Intel it enters the guest again itself. */
-TEST_F(long_mode, each_new_deadline_of_its_timer_is_one_exit)
+/* KVM has a fast path for these. On Intel, it enters the guest again. */
+TEST_F(long_mode, each_timer_deadline_and_each_ipi_counts_as_one_exit)
 {
 	lm_use_x2apic(_metadata, self->vcpu);
 	EXPECT_EQ((__u64)TIMES + 1,
 		  lm_exits_of_writes(_metadata, &self->guest, TIMES, MSR_TSC_DEADLINE,
 				     0, INT_MAX));
-}
-
-TEST_F(long_mode, each_interrupt_that_it_sends_is_one_exit)
-{
-	lm_use_x2apic(_metadata, self->vcpu);
 	EXPECT_EQ((__u64)TIMES + 1,
 		  lm_exits_of_writes(_metadata, &self->guest, TIMES, MSR_X2APIC_ICR,
 				     STATS_VECTOR, APIC_ID_OF_NONE));
 }
 
-/* Sets the timer to %rbx cycles from now, and does nothing until it expires. */
+/* Set the timer to %rbx cycles from now, and spin until it expires. */
 STATS_GUEST_CODE(timer_code,
 		 "	rdtsc\n"
 		 "	addl %ebx, %eax\n"
@@ -510,7 +472,7 @@ STATS_GUEST_CODE(timer_code,
 		 "	wrmsr\n"
 		 "1:	jmp 1b\n");
 
-/* Ends that interrupt, and has the code at %r8 set the timer again. */
+/* End the interrupt, and go to the code at %r8 to set the timer again. */
 STATS_GUEST_CODE(timer_handler,
 		 "	xorl %eax, %eax\n"
 		 "	xorl %edx, %edx\n"
@@ -526,20 +488,20 @@ STATS_GUEST_CODE(timer_handler,
 
 #define TIMER_HANDLER		(GUEST_CODE + 0x100)
 
-/* Long enough for the guest to be back, most of the time. */
+/* Usually, the guest runs again before the timer expires. */
 #define TIMER_MS		2
 
 /* A deadline may pass while KVM is still about to set its timer. */
 #define TIMER_ATTEMPTS		20
 
-/* Whether that the timer expires is an exit by itself, and no interrupt. */
+/* Return whether the expiry of VMX's preemption timer is an exit instead of an interrupt. */
 static bool timer_is_intels(void)
 {
 	return !stats_arch_svm() &&
 	       !stats_parameter_is_off("kvm_intel", "preemption_timer");
 }
 
-TEST_F(long_mode, each_timer_that_expires_is_one_exit)
+TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 {
 	/* The deadline, and the end of the interrupt. */
 	const int exits = timer_is_intels() ? 3 : 2;
@@ -555,7 +517,7 @@ TEST_F(long_mode, each_timer_that_expires_is_one_exit)
 	int i;
 
 	lm_use_x2apic(_metadata, v);
-	lm_set_handler(&self->tables, STATS_VECTOR, TIMER_HANDLER);
+	lm_set_handler(self->tables, STATS_VECTOR, TIMER_HANDLER);
 	guest_put_code(_metadata, &self->guest, timer_code, timer_code_end);
 	guest_put_code_at(_metadata, &self->guest, TIMER_HANDLER,
 			  timer_handler, timer_handler_end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics of accesses to MMIO on x86: KVM marks page table entries so that it
- * knows the next access, unless the CPU has no reserved bit for the mark.
+ * KVM's statistics of MMIO on x86: KVM marks page table entries to recognize the next access,
+ * unless the CPU has no reserved bit for the mark.
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
@@ -14,14 +14,14 @@ static bool kvm_can_mark_mmio(void)
 {
 	unsigned int eax, ebx, ecx, edx;
 
-	/* EPT has entries that are misconfigured instead. */
+	/* EPT marks entries by a misconfiguration. */
 	if (!stats_arch_svm() && !stats_arch_shadows())
 		return true;
 	__cpuid(0x80000008, eax, ebx, ecx, edx);
 	return (eax & 0xff) < 52;
 }
 
-TEST(access_to_mmio_is_known_again_only_if_entries_are_marked)
+TEST(mmio_is_recognized_only_if_entries_can_be_marked)
 {
 	const __u64 marked = kvm_can_mark_mmio() ? 1 : 0;
 	const __u64 known = marked * (WRITES - 1);
@@ -39,7 +39,7 @@ TEST(access_to_mmio_is_known_again_only_if_entries_are_marked)
 		vcpu_run(_metadata, v, KVM_EXIT_MMIO);
 	vcpu_complete_exit(_metadata, v);
 
-	/* The page of the code is the one fault that is fixed. */
+	/* The page of the code is one fixed fault. */
 	expect_faults(_metadata, v, &(struct faults){ },
 		      &(struct faults){ .fixed = 1,
 					.emulate = WRITES - known,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics of x86's MMU: guests that touch a known number of pages, so
- * that each page fault that KVM takes, and each page that it maps, is accounted
- * for to the digit. The same expectations for each MMU that KVM has: shadow
+ * KVM's statistics of x86's MMU: guests touch a known number of pages, and each page fault that
+ * KVM takes and each page that it maps counts exactly. Expectations are the same for shadow
  * paging, nested paging, and nested paging by the TDP MMU.
  */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,7 +17,7 @@
 #define PAGE			4096UL
 #define HUGE			(2UL << 20)
 
-/* Where the memory is that the guest touches; nothing shares its tables. */
+/* The memory that the guest touches shares no page table with other memory. */
 #define AREA			0x40000000UL
 #define AREA_SLOT		1
 #define AREA_PAGES		64UL
@@ -27,19 +25,13 @@
 /* Guest addresses without a slot. */
 #define NO_SLOT			0xc0000000UL
 
-/* KVM maps pages around a faulting one, in groups of so many. */
+/* KVM maps this many pages around a faulting one. */
 #define PREFETCH_PAGES		8
-
-/* Far beyond what the kernel takes to handle a page fault. */
-#define PATIENCE_MS		10000
 
 /* Pages touched in most tests. */
 #define TOUCHED			40UL
 
-/*
- * 16-bit code: write to %esi addresses from %edi on, %ebx apart, or with %ecx
- * set read from them; then exit for good.
- */
+/* 16-bit code: write to %esi addresses from %edi on, %ebx apart, or read with %ecx set. */
 STATS_GUEST_CODE(touch_code,
 		 ".code16\n"
 		 "1:	jecxz 2f\n"
@@ -53,73 +45,40 @@ STATS_GUEST_CODE(touch_code,
 		 "	jmp 4b\n"
 		 ".code64\n");
 
-enum touch {
-	WRITE,
-	READ,
-};
+enum touch { WRITE, READ };
+enum mmu { SHADOW, NESTED, TDP };
 
-enum mmu {
-	SHADOW,
-	NESTED,
-	TDP,
-};
-
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t written;
-
-	if (fd < 0)
-		return false;
-	written = write(fd, text, strlen(text));
-	close(fd);
-	return written == (ssize_t)strlen(text);
-}
-
-/* A parameter of KVM's module. Other kernels may refuse to change it. */
+/* Set a parameter of KVM's module, which other kernels may refuse to change. */
 static bool set_parameter(const char *name, bool value)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/module/kvm/parameters/%s", name);
-	write_text(path, value ? "Y" : "N");
+	stats_write_file("/sys/module/kvm/parameters", name, value ? "Y" : "N");
 	return stats_parameter_is_off("kvm", name) != value;
 }
 
-static void hugepages_path(char path[128], size_t size)
+static void hugepages_dir(char dir[64], size_t size)
 {
-	snprintf(path, 128, "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages",
-		 size >> 10);
+	snprintf(dir, 64, "/sys/kernel/mm/hugepages/hugepages-%zukB", size >> 10);
 }
 
-/* How many huge pages of a size the host has. */
+/* Return the host's number of huge pages of a size. */
 static unsigned long hugepages(size_t size)
 {
-	unsigned long count;
-	char path[128];
-	FILE *file;
+	char dir[64], line[STATS_LINE_SIZE];
 
-	hugepages_path(path, size);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%lu", &count) != 1)
-		count = 0;
-	fclose(file);
-	return count;
+	hugepages_dir(dir, size);
+	return stats_read_line(dir, "nr_hugepages", line) ? atol(line) : 0;
 }
 
-/* Ask for so many of them. Whether the host found them is to be seen. */
+/* Ask for huge pages. The host may find less. */
 static void set_hugepages(size_t size, unsigned long count)
 {
-	char path[128], text[32];
+	char dir[64], text[32];
 
-	hugepages_path(path, size);
+	hugepages_dir(dir, size);
 	snprintf(text, sizeof(text), "%lu", count);
-	write_text(path, text);
+	stats_write_file(dir, "nr_hugepages", text);
 }
 
-/* A VM with memory of the test's own. */
 struct machine {
 	enum mmu mmu;
 	bool tdp_mmu_before;		/* the module's parameters */
@@ -130,7 +89,7 @@ struct machine {
 	char *area;
 	size_t area_size;
 	size_t huge_size;		/* of the area's pages, 0 if small */
-	unsigned long huge_before;	/* how many the host had of them */
+	unsigned long huge_before;	/* the host's number of them */
 };
 
 static __u64 vm_read(struct __test_metadata *_metadata,
@@ -139,7 +98,7 @@ static __u64 vm_read(struct __test_metadata *_metadata,
 	return stats_read(_metadata, &m->file, name);
 }
 
-/* KVM looks at the parameter when a VM is created. */
+/* Choose the MMU of the next VM. */
 static bool choose_mmu(struct machine *m, bool tdp_mmu)
 {
 	m->tdp_mmu_before = !stats_parameter_is_off("kvm", "tdp_mmu");
@@ -151,9 +110,8 @@ static bool choose_mmu(struct machine *m, bool tdp_mmu)
 static void machine_create(struct __test_metadata *_metadata, struct machine *m)
 {
 	/*
-	 * fork() left this process with pages that it shares with its parent.
-	 * The first write to one gives it a copy and makes KVM retry the page
-	 * faults that it handles at this time. This has it copied now.
+	 * Copy the pages that the process shares with its parent since fork(): a
+	 * copy-on-write fault makes KVM retry the page faults that it handles meanwhile.
 	 */
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
 	ASSERT_EQ(0, munlockall());
@@ -182,7 +140,7 @@ static void set_area_slot(struct __test_metadata *_metadata,
 	guest_set_slot(_metadata, &m->guest, AREA_SLOT, flags, AREA, m->area, size);
 }
 
-/* Memory that the host has not touched, at AREA. */
+/* Add untouched memory at AREA. */
 static void add_area(struct __test_metadata *_metadata, struct machine *m,
 		     size_t size, __u32 slot_flags)
 {
@@ -195,19 +153,14 @@ static void add_area(struct __test_metadata *_metadata, struct machine *m,
 
 #define MAP_HUGE_SIZE(size)	(__builtin_ctzl(size) << 26)
 
-static bool get_hugepages(struct machine *m, size_t size, unsigned long count)
+/* Add untouched huge pages at AREA. */
+static void add_huge_area(struct __test_metadata *_metadata,
+			  struct machine *m, size_t size, unsigned long count)
 {
 	m->huge_size = size;
 	m->huge_before = hugepages(size);
 	set_hugepages(size, count);
-	return hugepages(size) >= count;
-}
-
-/* Huge pages that the host has not touched, at AREA. */
-static void add_huge_area(struct __test_metadata *_metadata,
-			  struct machine *m, size_t size, unsigned long count)
-{
-	ASSERT_TRUE(get_hugepages(m, size, count)) {
+	ASSERT_LE(count, hugepages(size)) {
 		TH_LOG("the host lacks %lu huge pages of %zu kB", count, size >> 10);
 	}
 	m->area_size = size * count;
@@ -238,7 +191,7 @@ static void start(struct __test_metadata *_metadata,
 	start_at(_metadata, v, GUEST_CODE, how, gpa, count, stride);
 }
 
-/* Returns how often user space was asked to emulate an access to memory. */
+/* Run the guest to the end. Return the number of MMIO exits to user space. */
 static __u64 run_to_the_end(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	__u64 mmio = 0;
@@ -273,7 +226,7 @@ static void read_pages(struct __test_metadata *_metadata,
 	ASSERT_EQ(0UL, touch(_metadata, m, READ, gpa, count, PAGE));
 }
 
-/* Have the page of the code mapped, as the only one. */
+/* Let KVM map the page of the code. */
 static void warm_up(struct __test_metadata *_metadata, const struct machine *m,
 		    struct faults *since)
 {
@@ -281,7 +234,7 @@ static void warm_up(struct __test_metadata *_metadata, const struct machine *m,
 	*since = faults_read(_metadata, m->vcpu);
 }
 
-/* Free the roots of the vCPU's page tables, which it keeps while it may. */
+/* Make the vCPU free the roots of its page tables, which it would keep. */
 static void reset_mmu(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
 	const __u64 write_protect = 0x10000;
@@ -300,12 +253,12 @@ static void expect_pages(struct __test_metadata *_metadata,
 	EXPECT_EQ(small, vm_read(_metadata, m, "pages_4k"));
 	EXPECT_EQ(huge, vm_read(_metadata, m, "pages_2m"));
 	EXPECT_EQ(giant, vm_read(_metadata, m, "pages_1g"));
-	/* Newer kernels have no sum of them. */
+	/* Newer kernels do not have the sum. */
 	if (stats_find(&m->file, "lpages"))
 		EXPECT_EQ(huge + giant, vm_read(_metadata, m, "lpages"));
 }
 
-/* Where no statistic says how many there are, they are those made and not zapped. */
+/* If no statistic has their number, they are the created pages that were not zapped. */
 static __u64 shadow_pages(struct __test_metadata *_metadata, const struct machine *m)
 {
 	if (stats_find(&m->file, "mmu_shadow_pages"))
@@ -314,23 +267,19 @@ static __u64 shadow_pages(struct __test_metadata *_metadata, const struct machin
 	       vm_read(_metadata, m, "mmu_shadow_zapped");
 }
 
-/*
- * Shadow pages of a guest without paging that ran no more than its code. Page
- * tables of the TDP MMU are none.
- */
+/* Shadow pages of a guest that ran only its code. The TDP MMU has no shadow pages. */
 static __u64 base_shadow_pages(const struct machine *m)
 {
-	/* Four roots, one for each GB, or one; and the tables below. */
+	/* Four roots, one for each GB, or one; and one table for each lower level. */
 	return m->mmu == SHADOW ? 4 + 1 : m->mmu == NESTED ? 1 + 3 : 0;
 }
 
-/* How many more AREA takes, without the table of the first 2 MB. */
+/* More shadow pages for AREA, without and with the table of its first 2 MB. */
 static __u64 area_shadow_directories(const struct machine *m)
 {
 	return m->mmu == NESTED;
 }
 
-/* The same with that table. */
 static __u64 area_shadow_pages(const struct machine *m)
 {
 	return area_shadow_directories(m) + (m->mmu != TDP);
@@ -353,7 +302,7 @@ FIXTURE_VARIANT_ADD(mmu, with_tdp_mmu) { .tdp_mmu = true };
 FIXTURE_SETUP(mmu)
 {
 	if (!choose_mmu(&self->m, variant->tdp_mmu))
-		SKIP(return, "this host does not let a test choose that MMU");
+		SKIP(return, "the test cannot choose this MMU");
 	machine_create(_metadata, &self->m);
 }
 
@@ -362,18 +311,17 @@ FIXTURE_TEARDOWN(mmu)
 	machine_destroy(&self->m);
 }
 
-TEST_F(mmu, code_page_is_one_fault_and_one_page)
+TEST_F(mmu, page_of_the_code_counts_as_one_fault_and_one_page)
 {
 	struct faults none = { };
 
 	write_pages(_metadata, &self->m, GUEST_MEMORY, 1);
 	expect_faults(_metadata, self->m.vcpu, &none, &(struct faults){ .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1, 0, 0);
-	EXPECT_EQ(base_shadow_pages(&self->m),
-		  shadow_pages(_metadata, &self->m));
+	EXPECT_EQ(base_shadow_pages(&self->m), shadow_pages(_metadata, &self->m));
 }
 
-TEST_F(mmu, each_first_touch_of_a_page_is_fixed_and_maps_it)
+TEST_F(mmu, first_touch_of_a_page_counts_as_fixed_fault_and_page)
 {
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &self->faults);
@@ -390,7 +338,7 @@ TEST_F(mmu, each_first_touch_of_a_page_is_fixed_and_maps_it)
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 }
 
-TEST_F(mmu, pages_around_a_faulting_one_are_mapped_without_a_fault)
+TEST_F(mmu, prefetched_pages_count_as_pages_without_fault)
 {
 	__u64 mapped = self->m.mmu == TDP ? 1 : PREFETCH_PAGES;
 
@@ -403,9 +351,9 @@ TEST_F(mmu, pages_around_a_faulting_one_are_mapped_without_a_fault)
 	expect_pages(_metadata, &self->m, 1 + mapped, 0, 0);
 }
 
-TEST_F(mmu, pages_given_back_to_the_host_are_mapped_no_more)
+TEST_F(mmu, pages_that_the_host_unmaps_no_longer_count)
 {
-	const __u64 given_back = TOUCHED / 4;
+	const __u64 unmapped = TOUCHED / 4;
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &self->faults);
@@ -413,12 +361,12 @@ TEST_F(mmu, pages_given_back_to_the_host_are_mapped_no_more)
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .fixed = TOUCHED });
 
-	ASSERT_EQ(0, madvise(self->m.area, given_back * PAGE, MADV_DONTNEED));
-	expect_pages(_metadata, &self->m, 1 + TOUCHED - given_back, 0, 0);
+	ASSERT_EQ(0, madvise(self->m.area, unmapped * PAGE, MADV_DONTNEED));
+	expect_pages(_metadata, &self->m, 1 + TOUCHED - unmapped, 0, 0);
 
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = given_back });
+		      &(struct faults){ .fixed = unmapped });
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 
 	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
@@ -426,7 +374,7 @@ TEST_F(mmu, pages_given_back_to_the_host_are_mapped_no_more)
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
 
-TEST_F(mmu, deleting_a_slot_unmaps_all_pages)
+TEST_F(mmu, pages_of_a_deleted_slot_no_longer_count)
 {
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
@@ -434,7 +382,7 @@ TEST_F(mmu, deleting_a_slot_unmaps_all_pages)
 
 	set_area_slot(_metadata, &self->m, 0, 0);
 	expect_pages(_metadata, &self->m, 0, 0, 0);
-	/* The vCPU keeps its roots until it runs or they change. */
+	/* The vCPU keeps its roots until it runs or its MMU is reset. */
 	EXPECT_EQ(self->m.mmu == SHADOW ? 4UL : self->m.mmu == NESTED,
 		  shadow_pages(_metadata, &self->m));
 	reset_mmu(_metadata, self->m.vcpu);
@@ -442,11 +390,10 @@ TEST_F(mmu, deleting_a_slot_unmaps_all_pages)
 
 	warm_up(_metadata, &self->m, &self->faults);
 	expect_pages(_metadata, &self->m, 1, 0, 0);
-	EXPECT_EQ(base_shadow_pages(&self->m),
-		  shadow_pages(_metadata, &self->m));
+	EXPECT_EQ(base_shadow_pages(&self->m), shadow_pages(_metadata, &self->m));
 }
 
-TEST_F(mmu, huge_pages_are_mapped_as_such)
+TEST_F(mmu, huge_pages_count_as_huge_pages)
 {
 	const __u64 count = 4;
 
@@ -457,9 +404,8 @@ TEST_F(mmu, huge_pages_are_mapped_as_such)
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .fixed = count });
 	expect_pages(_metadata, &self->m, 1, count, 0);
-	/* They need no table of their own. */
-	EXPECT_EQ(base_shadow_pages(&self->m) +
-		  area_shadow_directories(&self->m),
+	/* They need no table of the lowest level. */
+	EXPECT_EQ(base_shadow_pages(&self->m) + area_shadow_directories(&self->m),
 		  shadow_pages(_metadata, &self->m));
 
 	write_pages(_metadata, &self->m, AREA, count * HUGE / PAGE);
@@ -470,7 +416,7 @@ TEST_F(mmu, huge_pages_are_mapped_as_such)
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
 
-TEST_F(mmu, huge_page_is_split_where_it_is_executed)
+TEST_F(mmu, executed_huge_page_counts_as_split)
 {
 	struct guest_vcpu *v = self->m.vcpu;
 
@@ -482,7 +428,7 @@ TEST_F(mmu, huge_page_is_split_where_it_is_executed)
 	expect_pages(_metadata, &self->m, 1, 1, 0);
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
 
-	/* The code of the area writes to the page of the other code. */
+	/* Run the code in the area, which writes to the page of the other code. */
 	start_at(_metadata, v, AREA, WRITE, GUEST_MEMORY, 1, 0);
 	run_to_the_end(_metadata, v);
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
@@ -492,7 +438,7 @@ TEST_F(mmu, huge_page_is_split_where_it_is_executed)
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
 }
 
-TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
+TEST_F(mmu, huge_pages_written_while_dirty_logged_count_as_small_pages)
 {
 	const __u64 count = 4;
 
@@ -502,26 +448,26 @@ TEST_F(mmu, dirty_logging_splits_huge_pages_that_are_written)
 	expect_pages(_metadata, &self->m, 1, count, 0);
 	self->faults = faults_read(_metadata, self->m.vcpu);
 
-	/* Three small pages of the first huge one. */
+	/* Write to three small pages of the first huge one. */
 	set_area_slot(_metadata, &self->m, self->m.area_size, KVM_MEM_LOG_DIRTY_PAGES);
 	write_pages(_metadata, &self->m, AREA, 3);
 	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 3 });
 	expect_pages(_metadata, &self->m, 1 + 3, count - 1, 0);
 
-	/* What can be huge again is unmapped and mapped anew. */
+	/* KVM unmaps pages that can be huge again. */
 	set_area_slot(_metadata, &self->m, self->m.area_size, 0);
 	expect_pages(_metadata, &self->m, 1, self->m.mmu == TDP ? 0 : count - 1, 0);
 	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
 	expect_pages(_metadata, &self->m, 1, count, 0);
 }
 
-/* Intel's CPU logs the pages of which it sets the dirty bit, without an exit. */
+/* Intel's PML logs pages when the CPU sets their dirty bit, without an exit. */
 static bool cpu_logs_dirty_pages(void)
 {
 	return !stats_arch_svm() && !stats_parameter_is_off("kvm_intel", "pml");
 }
 
-TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
+TEST_F(mmu, write_to_a_dirty_logged_page_counts_as_fast_fault)
 {
 	__u64 dirty[AREA_PAGES / 64];
 	struct kvm_dirty_log log = {
@@ -556,8 +502,7 @@ TEST_F(mmu, writes_to_pages_protected_for_dirty_logging_are_fixed_fast)
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 }
 
-/* Only the first access to a page is a fault that KVM has to look into. */
-TEST_F(mmu, accesses_to_a_page_of_mmio_are_one_fault_and_one_spte)
+TEST_F(mmu, accesses_to_an_mmio_page_count_as_one_fault_and_one_spte)
 {
 	const __u64 count = 1000, pages = 10;
 
@@ -577,28 +522,28 @@ TEST_F(mmu, accesses_to_a_page_of_mmio_are_one_fault_and_one_spte)
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
 
-TEST_F(mmu, write_that_the_host_answers_with_a_copy_is_retried)
+TEST_F(mmu, write_to_the_page_of_zeros_counts_as_retried_and_fixed)
 {
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &self->faults);
 
-	/* The host gives the page of zeros. */
+	/* For a read, the host maps the page of zeros. */
 	read_pages(_metadata, &self->m, AREA, 1);
 	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 
-	/* To replace it invalidates what KVM is about to map. */
+	/* For a write, the host replaces it, which invalidates the page that KVM maps. */
 	write_pages(_metadata, &self->m, AREA, 1);
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
 		      &(struct faults){ .other = 1, .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 }
 
-/* More than KVM can keep, of the shadow pages that it may. */
+/* KVM may keep so many shadow pages, and needs more. */
 #define FEW_SHADOW_PAGES	64UL
 #define MANY_AREAS		200UL
 
-/* The pages that were made and not zapped are those that there are. */
+/* Expect that existing shadow pages were created and not zapped. */
 static void expect_shadow_pages(struct __test_metadata *_metadata, const struct machine *m)
 {
 	EXPECT_EQ(shadow_pages(_metadata, m),
@@ -606,8 +551,8 @@ static void expect_shadow_pages(struct __test_metadata *_metadata, const struct 
 		  vm_read(_metadata, m, "mmu_shadow_zapped"));
 }
 
-/* In each 2 MB of the area one page, which takes a shadow page of its own. */
-TEST_F(mmu, shadow_pages_that_make_room_for_others_are_recycled)
+/* Each 2 MB of the area need a shadow page of their own. */
+TEST_F(mmu, shadow_pages_that_make_room_for_others_count_as_recycled)
 {
 	__u64 recycled;
 
@@ -628,9 +573,8 @@ TEST_F(mmu, shadow_pages_that_make_room_for_others_are_recycled)
 }
 
 /*
- * A vCPU that writes to one page, in a thread of its own. To begin and to end a
- * thread changes its stack's mapping, and KVM retries the page faults that it
- * handles meanwhile: both happen while no vCPU runs, before and after @gate.
+ * A thread whose vCPU writes to one page. The start and end of a thread change mappings, which
+ * makes KVM retry page faults: both happen while no vCPU runs, before and after @gate.
  */
 struct writer {
 	struct __test_metadata *metadata;
@@ -649,17 +593,6 @@ static void *run_writer(void *arg)
 	return NULL;
 }
 
-/* Without this no page is got asynchronously. */
-static void allow_interrupts(struct __test_metadata *_metadata, const struct guest_vcpu *v)
-{
-	const __u64 interrupt_flag = 0x200;
-	struct kvm_regs regs;
-
-	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_REGS, &regs));
-	regs.rflags |= interrupt_flag;
-	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, &regs));
-}
-
 static void start_writers(struct __test_metadata *_metadata,
 			  struct machine *m, struct writer *writers,
 			  int count, pthread_barrier_t *gate)
@@ -674,8 +607,6 @@ static void start_writers(struct __test_metadata *_metadata,
 		w->vcpu = &m->guest.vcpu[i];
 		w->gate = gate;
 		start(_metadata, w->vcpu, WRITE, AREA, 1, 0);
-		if (m->guest.irqchip)
-			allow_interrupts(_metadata, w->vcpu);
 		ASSERT_EQ(0, pthread_create(&w->thread, NULL, run_writer, w));
 	}
 	pthread_barrier_wait(gate);
@@ -691,58 +622,15 @@ static void wait_for_writers(struct __test_metadata *_metadata,
 		ASSERT_EQ(0, pthread_join(writers[i].thread, NULL));
 }
 
-/* Have missing pages of AREA reported instead of given. */
-static int withhold_pages(struct __test_metadata *_metadata, const struct machine *m)
-{
-	struct uffdio_register reg = {
-		.range = {
-			.start = (unsigned long)m->area,
-			.len = m->area_size,
-		},
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	struct uffdio_api api = { .api = UFFD_API };
-	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
-
-	ASSERT_LE(0, uffd) TH_LOG("userfaultfd: %s", strerror(errno));
-	ASSERT_EQ(0, ioctl(uffd, UFFDIO_API, &api));
-	ASSERT_EQ(0, ioctl(uffd, UFFDIO_REGISTER, &reg));
-	return uffd;
-}
-
-static void wait_for_faults_of_the_host(struct __test_metadata *_metadata, int uffd, int count)
-{
-	struct pollfd pfd = { .fd = uffd, .events = POLLIN };
-	struct uffd_msg msg = { };
-
-	while (count--) {
-		ASSERT_EQ(1, poll(&pfd, 1, PATIENCE_MS));
-		ASSERT_EQ((ssize_t)sizeof(msg), read(uffd, &msg, sizeof(msg)));
-		ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
-	}
-}
-
-static void give_page(struct __test_metadata *_metadata, const struct machine *m, int uffd)
-{
-	static const char page[PAGE];
-	struct uffdio_copy copy = {
-		.dst = (unsigned long)m->area,
-		.src = (unsigned long)page,
-		.len = PAGE,
-	};
-
-	ASSERT_EQ(0, ioctl(uffd, UFFDIO_COPY, &copy));
-	ASSERT_EQ((long long)PAGE, copy.copy);
-}
-
-TEST_F(mmu, fault_of_two_vcpus_is_fixed_for_one_and_spurious_for_the_other)
+TEST_F(mmu, fault_of_two_vcpus_counts_as_fixed_once_and_as_spurious_once)
 {
 	struct guest_vcpu *other = &self->m.guest.vcpu[1];
 	struct faults now, faults[2];
 	struct writer writers[2];
 	pthread_barrier_t gate;
 	__u64 fixed = 0, spurious = 0;
-	int uffd, i;
+	struct userfault u;
+	int i;
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &faults[0]);
@@ -750,11 +638,12 @@ TEST_F(mmu, fault_of_two_vcpus_is_fixed_for_one_and_spurious_for_the_other)
 	run_to_the_end(_metadata, other);
 	faults[1] = faults_read(_metadata, other);
 
-	/* Both have faulted before one of them can get the page. */
-	uffd = withhold_pages(_metadata, &self->m);
+	/* Both vCPUs fault before the page arrives. */
+	userfault_register(_metadata, &u, self->m.area, self->m.area_size);
 	start_writers(_metadata, &self->m, writers, 2, &gate);
-	wait_for_faults_of_the_host(_metadata, uffd, 2);
-	give_page(_metadata, &self->m, uffd);
+	userfault_wait(_metadata, &u);
+	userfault_wait(_metadata, &u);
+	userfault_resolve(_metadata, &self->m.guest, &u);
 	wait_for_writers(_metadata, writers, 2, &gate);
 	for (i = 0; i < 2; i++) {
 		now = faults_read(_metadata, &self->m.guest.vcpu[i]);
@@ -767,13 +656,13 @@ TEST_F(mmu, fault_of_two_vcpus_is_fixed_for_one_and_spurious_for_the_other)
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 }
 
-TEST_F(mmu, fault_whose_page_arrives_asynchronously_is_taken_once_and_fixed_once)
+TEST_F(mmu, fault_whose_page_arrives_asynchronously_counts_as_fixed_once)
 {
 	pthread_barrier_t gate;
 	struct writer writer;
-	int uffd;
+	struct userfault u;
 
-	/* The vCPU can wait for the page in peace if KVM could interrupt it. */
+	/* With an interrupt controller, KVM lets the vCPU sleep until the page arrives. */
 	machine_destroy(&self->m);
 	self->m = (struct machine){ .guest.irqchip = true };
 	ASSERT_TRUE(choose_mmu(&self->m, variant->tdp_mmu));
@@ -781,21 +670,21 @@ TEST_F(mmu, fault_whose_page_arrives_asynchronously_is_taken_once_and_fixed_once
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	warm_up(_metadata, &self->m, &self->faults);
 
-	/* KVM maps it when it is there, and the guest does not fault again. */
-	uffd = withhold_pages(_metadata, &self->m);
+	/* KVM maps the page when it arrives: the guest does not fault again. */
+	userfault_register(_metadata, &u, self->m.area, self->m.area_size);
 	start_writers(_metadata, &self->m, &writer, 1, &gate);
-	wait_for_faults_of_the_host(_metadata, uffd, 1);
-	give_page(_metadata, &self->m, uffd);
+	userfault_wait(_metadata, &u);
+	userfault_resolve(_metadata, &self->m.guest, &u);
 	wait_for_writers(_metadata, &writer, 1, &gate);
 	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 1 });
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 }
 
-/* A guest in 64-bit mode, with page tables that KVM may have to shadow. */
+/* A guest in 64-bit mode, whose page tables KVM may have to shadow. */
 FIXTURE(paging)
 {
 	struct machine m;
-	struct lm_tables tables;
+	char *tables;
 	struct faults faults;
 };
 
@@ -812,16 +701,16 @@ FIXTURE_VARIANT_ADD(paging, with_tdp_mmu) { .tdp_mmu = true };
 FIXTURE_SETUP(paging)
 {
 	if (!choose_mmu(&self->m, variant->tdp_mmu))
-		SKIP(return, "this host does not let a test choose that MMU");
+		SKIP(return, "the test cannot choose this MMU");
 	machine_create(_metadata, &self->m);
-	lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT, &self->tables);
+	self->tables = lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT);
 	lm_init_vcpu(_metadata, self->m.vcpu->fd, 0);
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 }
 
 FIXTURE_TEARDOWN(paging)
 {
-	lm_destroy_tables(&self->tables);
+	munmap(self->tables, LM_PAGES * LM_PAGE);
 	machine_destroy(&self->m);
 }
 
@@ -831,16 +720,16 @@ static void lm_write_pages(struct __test_metadata *_metadata,
 	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, m->vcpu, gva, count, PAGE));
 }
 
-TEST_F(paging, longest_reverse_map_is_the_most_other_addresses_of_one_page)
+TEST_F(paging, max_mmu_rmap_size_is_the_most_other_addresses_of_a_page)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 before, i;
 
-	/* In groups of their own: no address is mapped for its neighbour. */
+	/* KVM does not prefetch addresses that are in different groups. */
 	for (i = 0; i < TOUCHED; i++)
-		lm_map(&self->tables, i * PREFETCH_PAGES, AREA);
+		lm_map(self->tables, i * PREFETCH_PAGES, AREA);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
-	/* The page tables of the guest itself, where nobody shadows them. */
+	/* Without shadow paging, this maps the guest's page tables. */
 	if (!shadow)
 		lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	before = vm_read(_metadata, &self->m, "pages_4k");
@@ -855,16 +744,16 @@ TEST_F(paging, longest_reverse_map_is_the_most_other_addresses_of_one_page)
 		      &(struct faults){ .fixed = shadow ? TOUCHED : 0 });
 	EXPECT_EQ(before + (shadow ? TOUCHED : 0), vm_read(_metadata, &self->m, "pages_4k"));
 
-	/* All addresses go with the page. A page with one follows, and the peak stays. */
+	/* All addresses are unmapped with the page. The peak stays. */
 	ASSERT_EQ(0, madvise(self->m.area, PAGE, MADV_DONTNEED));
 	EXPECT_EQ(before - (shadow ? 0 : 1), vm_read(_metadata, &self->m, "pages_4k"));
-	lm_map(&self->tables, i * PREFETCH_PAGES, AREA + PAGE);
+	lm_map(self->tables, i * PREFETCH_PAGES, AREA + PAGE);
 	lm_write_pages(_metadata, &self->m, LM_GVA + i * PREFETCH_PAGES * PAGE, 1);
 	EXPECT_EQ(shadow ? TOUCHED - 1 : 0,
 		  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
 }
 
-/* KVM looks up its shadow pages by the guest's page number, in so many lists. */
+/* KVM has so many lists of shadow pages, by a hash of the guest's page number. */
 #define SHADOW_PAGE_LISTS_SHIFT	12
 #define COLLIDING		6UL
 #define COLLIDING_SLOT		3
@@ -875,7 +764,7 @@ static __u64 shadow_page_list(__u64 gpa)
 	       (64 - SHADOW_PAGE_LISTS_SHIFT);
 }
 
-/* The next one that is like @gpa, and like it the first page of 2 MB. */
+/* Return the next address in the same list that is also aligned to 2 MB. */
 static __u64 next_colliding(__u64 gpa)
 {
 	__u64 list = shadow_page_list(gpa);
@@ -887,24 +776,24 @@ static __u64 next_colliding(__u64 gpa)
 }
 
 /*
- * Tables of the guest, each at the beginning of 2 MB of its own: a table of
- * KVM's for these 2 MB, or that shadows it, is in the list of the same number.
+ * The guest has tables, each at the beginning of 2 MB: KVM's table that shadows it, or that maps
+ * these 2 MB, has the same page number.
  */
-TEST_F(paging, most_collisions_are_all_others_of_one_list)
+TEST_F(paging, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
 {
 	struct machine *m = &self->m;
 	__u64 *tables, gpa = AREA + HUGE, i;
 
-	/* None of the shadow pages that there are is in the same one. */
+	/* The first shadow pages are in different lists. */
 	lm_write_pages(_metadata, m, lm_gpa(LM_FREE), 1);
 	ASSERT_EQ(0UL, vm_read(_metadata, m, "max_mmu_page_hash_collisions"));
 
-	/* The last one collides with none. */
+	/* The last table is in another list. */
 	for (i = 0; i <= COLLIDING; i++) {
 		tables = guest_add_memory(_metadata, &m->guest,
 					  COLLIDING_SLOT + i, 0, gpa, PAGE);
 		tables[0] = AREA | LM_PTE_FLAGS;
-		lm_set_pte(&self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
+		lm_set_pte(self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
 		gpa = i + 1 < COLLIDING ? next_colliding(gpa) : gpa + HUGE;
 	}
 	for (i = 0; i <= COLLIDING; i++) {
@@ -914,12 +803,12 @@ TEST_F(paging, most_collisions_are_all_others_of_one_list)
 	}
 }
 
-TEST_F(paging, page_fault_of_the_guest_is_the_guests)
+TEST_F(paging, page_fault_for_the_guest_counts_as_pf_guest_if_kvm_shadows)
 {
 	const __u64 count = 10;
 	__u64 pages, i;
 
-	/* The handler's code and stack and all tables are mapped then. */
+	/* This maps the handler's code and stack, and all tables. */
 	ASSERT_EQ(LM_PORT_FAULT, lm_write(_metadata, self->m.vcpu, LM_GVA, 1, 0));
 	pages = vm_read(_metadata, &self->m, "pages_4k");
 	self->faults = faults_read(_metadata, self->m.vcpu);
@@ -928,19 +817,18 @@ TEST_F(paging, page_fault_of_the_guest_is_the_guests)
 		ASSERT_EQ(LM_PORT_FAULT,
 			  lm_write(_metadata, self->m.vcpu, LM_GVA + i * PAGE, 1, 0));
 	}
-	/* With nested paging they are none of KVM's business. */
+	/* With nested paging, KVM does not see them. */
 	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){
-				.guest = self->m.mmu == SHADOW ? count : 0 });
+		      &(struct faults){ .guest = self->m.mmu == SHADOW ? count : 0 });
 	EXPECT_EQ(pages, vm_read(_metadata, &self->m, "pages_4k"));
 }
 
-TEST_F(paging, third_write_in_a_row_to_a_page_table_zaps_its_shadow)
+TEST_F(paging, third_write_to_a_page_table_counts_as_flood_and_zaps_its_shadow)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 pages, zapped, missed;
 
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	pages = shadow_pages(_metadata, &self->m);
@@ -953,21 +841,21 @@ TEST_F(paging, third_write_in_a_row_to_a_page_table_zaps_its_shadow)
 	EXPECT_EQ(zapped + shadow, vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
 	EXPECT_EQ(pages - shadow, shadow_pages(_metadata, &self->m));
 
-	/* The table below was kept, and is found again. */
+	/* KVM has kept the lower table, and finds it again. */
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	EXPECT_EQ(missed + shadow, vm_read(_metadata, &self->m, "mmu_cache_miss"));
 	EXPECT_EQ(pages, shadow_pages(_metadata, &self->m));
 }
 
-/* Writes an entry of a page table as a whole. */
+/* Write a page table entry. */
 STATS_GUEST_CODE(write_entry,
 		 "	movq %rax, (%rdi)\n"
 		 "1:	outb %al, (%dx)\n"
 		 "	jmp 1b\n");
 #define WRITE_ENTRY		(GUEST_CODE + 0x100)
 
-/* The entry of the directory that leads to LM_GVA, as it is. */
-TEST_F(paging, each_directory_entry_that_the_guest_writes_is_zapped)
+/* The guest writes the directory entry of LM_GVA, with the same value. */
+TEST_F(paging, each_write_to_a_directory_entry_counts_as_zapped_entry)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	struct kvm_regs regs = {
@@ -980,10 +868,10 @@ TEST_F(paging, each_directory_entry_that_the_guest_writes_is_zapped)
 	__u64 i, zapped;
 
 	guest_put_code_at(_metadata, &self->m.guest, WRITE_ENTRY, write_entry, write_entry_end);
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	zapped = vm_read(_metadata, &self->m, "mmu_pde_zapped");
 	for (i = 0; i < TOUCHED; i++) {
-		/* Mapped again, or the third write in a row would be its last. */
+		/* Map it again: the third write in a row would zap the whole shadow. */
 		lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 		EXPECT_EQ(zapped + (shadow ? i : 0),
 			  vm_read(_metadata, &self->m, "mmu_pde_zapped"));
@@ -995,16 +883,16 @@ TEST_F(paging, each_directory_entry_that_the_guest_writes_is_zapped)
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_flooded"));
 }
 
-TEST_F(paging, lowest_table_that_the_guest_writes_to_is_out_of_step)
+TEST_F(paging, write_to_a_lowest_level_table_counts_as_unsync)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 before;
 
-	lm_map(&self->tables, 0, AREA);
+	lm_map(self->tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	self->faults = faults_read(_metadata, self->m.vcpu);
-	/* The other one may be, for it was mapped around the code. */
+	/* Another table may be unsync, which KVM has prefetched. */
 	before = vm_read(_metadata, &self->m, "mmu_unsync");
 
 	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, self->m.vcpu, lm_gpa(LM_PT) + 8, 10, 8));

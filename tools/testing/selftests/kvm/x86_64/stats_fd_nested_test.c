@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM's statistics of guests that take part in their virtualization. Nested: a guest (L1)
- * runs one of its own (L2) a known number of times, so that each run is accounted for.
- * Paravirtualized: a vCPU yields to another one.
+ * KVM's statistics of nested guests: a guest (L1) runs its own guest (L2) a known number of
+ * times, and each run counts. Also directed yields, which a paravirtualized guest asks for.
  */
 #define _GNU_SOURCE
 #include <linux/kvm_para.h>
@@ -16,7 +15,7 @@
 /* Exits of L2 that KVM handles without L1, in each run. */
 #define EXITS_IN_L2		3UL
 
-/* VMRUN or VMRESUME, and what ends that; and at last the exit to user space. */
+/* VMRUN or VMRESUME, and the exit to L1; at the end, the exit to user space. */
 #define EXITS_PER_RUN		2UL
 #define EXITS_OF_L1		1UL
 
@@ -49,36 +48,26 @@ static void expect_nested(struct __test_metadata *_metadata,
 	EXPECT_EQ(inside, vcpu_read(_metadata, v, "guest_mode"));
 }
 
-TEST_F(nested, nothing_is_nested_without_a_run)
-{
-	struct nested *n = &self->n;
-
-	expect_nested(_metadata, n->vcpu, 0, 0);
-	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, n->vcpu, lm_gpa(LM_FREE), 1, 0));
-	expect_nested(_metadata, n->vcpu, 0, 0);
-}
-
-TEST_F(nested, each_run_of_l2_is_one)
+TEST_F(nested, each_run_of_l2_counts_once)
 {
 	struct nested *n = &self->n;
 	__u64 exits;
 
-	set_l2(_metadata, n, l2, l2_end);
-	start_l1(_metadata, n, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, n->vcpu, lm_gpa(LM_FREE), 1, 0));
+	expect_nested(_metadata, n->vcpu, 0, 0);
+	run_l2(n, l2, 1);
 	expect_exit_of_l2(_metadata, n, SVM_EXIT_VMMCALL, EXIT_REASON_VMCALL);
 	expect_nested(_metadata, n->vcpu, 1, 0);
 
-	/* L2 goes on where it was: at its hypercall. */
+	/* L2 continues at its hypercall. */
 	exits = own_exits(_metadata, n->vcpu);
-	start_l1(_metadata, n, RUNS - 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l1(_metadata, n, RUNS - 1);
 	expect_nested(_metadata, n->vcpu, RUNS, 0);
 	EXPECT_EQ(EXITS_PER_RUN * (RUNS - 1) + EXITS_OF_L1,
 		  own_exits(_metadata, n->vcpu) - exits);
 }
 
-TEST_F(nested, exits_of_l2_that_l1_does_not_see_are_no_nested_runs)
+TEST_F(nested, exits_of_l2_to_kvm_do_not_count_as_nested_runs)
 {
 	struct nested *n = &self->n;
 	__u64 i, exits;
@@ -86,15 +75,14 @@ TEST_F(nested, exits_of_l2_that_l1_does_not_see_are_no_nested_runs)
 	for (i = 1; i <= RUNS; i++) {
 		set_l2(_metadata, n, l2, l2_end);
 		exits = own_exits(_metadata, n->vcpu);
-		start_l1(_metadata, n, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		run_l1(_metadata, n, 1);
 		expect_nested(_metadata, n->vcpu, i, 0);
 		EXPECT_EQ(EXITS_IN_L2 + EXITS_PER_RUN + EXITS_OF_L1,
 			  own_exits(_metadata, n->vcpu) - exits);
 	}
 }
 
-TEST_F(nested, guest_mode_is_1_in_l2_only)
+TEST_F(nested, guest_mode_is_1_only_in_l2)
 {
 	struct nested *n = &self->n;
 	__u64 i;
@@ -109,14 +97,12 @@ TEST_F(nested, guest_mode_is_1_in_l2_only)
 	}
 }
 
-TEST_F(nested, halt_of_l2_that_l1_handles_is_an_exit_and_no_halt)
+TEST_F(nested, halt_of_l2_that_l1_intercepts_does_not_count_as_halt)
 {
 	struct nested *n = &self->n;
 
 	intercept_hlt(_metadata, n);
-	set_l2(_metadata, n, l2_halts, l2_halts_end);
-	start_l1(_metadata, n, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l2(n, l2_halts, 1);
 	expect_exit_of_l2(_metadata, n, SVM_EXIT_HLT, EXIT_REASON_HLT);
 	expect_nested(_metadata, n->vcpu, 1, 0);
 	EXPECT_EQ(0UL, vcpu_read(_metadata, n->vcpu, "halt_exits"));
@@ -124,8 +110,8 @@ TEST_F(nested, halt_of_l2_that_l1_handles_is_an_exit_and_no_halt)
 
 #define ACTIVITY_HLT		1	/* in GUEST_ACTIVITY_STATE */
 
-/* L1 runs it, but the CPU does not. */
-TEST_F(nested, entry_into_a_halted_guest_is_a_halt_and_no_run)
+/* L1 enters L2, but the CPU does not run it. */
+TEST_F(nested, entry_into_a_halted_l2_counts_as_halt_and_not_as_run)
 {
 	struct nested *n = &self->n;
 
@@ -139,15 +125,14 @@ TEST_F(nested, entry_into_a_halted_guest_is_a_halt_and_no_run)
 	EXPECT_EQ(1UL, vcpu_read(_metadata, n->vcpu, "halt_exits"));
 }
 
-/* On Intel it is no exit, but an instruction that fails. */
-TEST_F(nested, run_that_kvm_refuses_is_none)
+/* On Intel, L1's instruction fails without an exit of L2. */
+TEST_F(nested, run_that_kvm_refuses_does_not_count)
 {
 	struct nested *n = &self->n;
 
 	if (n->vmcb) {
 		n->vmcb->control.asid = 0;
-		start_l1(_metadata, n, RUNS);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		run_l1(_metadata, n, RUNS);
 		EXPECT_EQ((u32)SVM_EXIT_ERR, n->vmcb->control.exit_code);
 	} else {
 		write_field(_metadata, n->vcpu, CR3_TARGET_COUNT, 256);
@@ -157,23 +142,21 @@ TEST_F(nested, run_that_kvm_refuses_is_none)
 	expect_nested(_metadata, n->vcpu, 0, 0);
 }
 
-TEST_F(nested, run_that_the_cpu_refuses_is_none)
+TEST_F(nested, run_that_the_cpu_refuses_does_not_count)
 {
 	struct nested *n = &self->n;
 	__u64 i;
 
 	for (i = 0; i < RUNS; i++) {
-		set_l2(_metadata, n, l2, l2_end);
 		make_l2_invalid(_metadata, n);
-		start_l1(_metadata, n, 1);
-		ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		run_l2(n, l2, 1);
 		expect_exit_of_l2(_metadata, n, SVM_EXIT_ERR, EXIT_REASON_INVALID_STATE |
 				  VMX_EXIT_REASONS_FAILED_VMENTRY);
 		expect_nested(_metadata, n->vcpu, 0, 0);
 	}
 }
 
-/* On AMD of all of the guest, for L1 does not ask for it. */
+/* On AMD, L1 does not intercept it, so that the whole VM shuts down. */
 TEST_F(nested, triple_fault_of_l2_ends_guest_mode)
 {
 	struct nested *n = &self->n;
@@ -186,7 +169,7 @@ TEST_F(nested, triple_fault_of_l2_ends_guest_mode)
 		expect_exit_of_l2(_metadata, n, 0, EXIT_REASON_TRIPLE_FAULT);
 }
 
-TEST_F(nested, restored_state_is_guest_mode_but_no_nested_run)
+TEST_F(nested, restored_state_of_l2_is_guest_mode_and_does_not_count_as_run)
 {
 	struct nested *n = &self->n;
 	union {
@@ -196,7 +179,7 @@ TEST_F(nested, restored_state_is_guest_mode_but_no_nested_run)
 			   sizeof(struct kvm_vmx_nested_state_data)];
 	} state_of_l1, state_of_l2;
 
-	/* The state of L1 is had before, that of L2 after it was entered. */
+	/* Save the state before and after the entry into L2. */
 	state_of_l1.state.size = sizeof(state_of_l1);
 	ASSERT_EQ(0, ioctl(n->vcpu->fd, KVM_GET_NESTED_STATE, &state_of_l1));
 	set_l2(_metadata, n, l2_out, l2_out_end);
@@ -213,13 +196,13 @@ TEST_F(nested, restored_state_is_guest_mode_but_no_nested_run)
 	expect_nested(_metadata, n->vcpu, 1, 1);
 }
 
-/* A guest-physical address that L1 does not map for L2. */
+/* L1 does not map this guest-physical address for L2. */
 #define NOWHERE			0x10000000UL
 
-TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests_unless_it_is_a_nested_one)
+TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_other)
 {
 	struct nested *n = &self->n;
-	/* With nested paging of the host alone, the hardware asks L1 at once. */
+	/* If only the host uses nested paging, the CPU exits to L1 at once. */
 	struct faults none = {}, of_the_guest = { .guest = RUNS },
 		      of_l1s_nested_tables = { .other = RUNS };
 	struct faults faults;
@@ -230,18 +213,16 @@ TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests_unless_it_is_a_nested
 		write_field(_metadata, n->vcpu, EXCEPTION_BITMAP, 1 << 14);
 	set_l2(_metadata, n, l2_writes, l2_writes_end);
 	if (variant->nested_paging)
-		lm_map(&n->tables, 0, NOWHERE);
-	start_l1(_metadata, n, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+		lm_map(n->tables, 0, NOWHERE);
+	run_l1(_metadata, n, 1);
 	expect_exit_of_l2(_metadata, n, variant->nested_paging ? SVM_EXIT_NPF :
 			  SVM_EXIT_EXCP_BASE + 14,
 			  variant->nested_paging ? EXIT_REASON_EPT_VIOLATION :
 			  EXIT_REASON_EXCEPTION_NMI);
 
-	/* All that the guest itself needs is mapped now. */
+	/* All pages of the guest are mapped now. */
 	faults = faults_read(_metadata, n->vcpu);
-	start_l1(_metadata, n, RUNS);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l1(_metadata, n, RUNS);
 	expect_faults(_metadata, n->vcpu, &faults,
 		      variant->nested_paging ? &of_l1s_nested_tables :
 		      stats_arch_shadows() ? &of_the_guest : &none);
@@ -249,14 +230,13 @@ TEST_F(nested, page_fault_of_l2_that_l1_gets_is_the_guests_unless_it_is_a_nested
 }
 
 /*
- * AMD's nested page tables have the format of the guest's own. If L1 maps for L2
- * with those that it uses itself, KVM shadows these, and stops that when the CPU
- * walks them for L1: L1 goes on without an emulated instruction.
- * In each run these are the three upper tables, which are then mapped as writable.
- * So are the lowest table, which may be written while it is shadowed, and what L2
- * needs, which is one fault because its pages are neighbours.
+ * AMD's nested page tables have the format of the guest's own. If L1 uses the same tables for
+ * both, KVM shadows them, and stops that when the CPU writes to them while it walks them for
+ * L1: KVM retries, and emulates nothing. In each run, it retries the three upper tables. Fixed
+ * faults are these, then the lowest table, which may be unsync, and L2's pages, which KVM
+ * prefetches.
  */
-TEST_F(nested, write_to_page_tables_that_l1_shares_with_l2_is_retried)
+TEST_F(nested, faults_of_page_tables_that_l1_shares_with_l2_count_as_retried)
 {
 	struct nested *n = &self->n;
 	bool shares = n->vmcb && variant->nested_paging;
@@ -269,21 +249,15 @@ TEST_F(nested, write_to_page_tables_that_l1_shares_with_l2_is_retried)
 		n->vmcb->control.nested_cr3 = lm_gpa(LM_PML4);
 		n->vmcb->save.cr3 = lm_gpa(NESTED_PML4);
 	}
-	set_l2(_metadata, n, l2, l2_end);
-	start_l1(_metadata, n, 1);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l2(n, l2, 1);
 
 	faults = faults_read(_metadata, n->vcpu);
-	start_l1(_metadata, n, RUNS);
-	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+	run_l1(_metadata, n, RUNS);
 	expect_faults(_metadata, n->vcpu, &faults,
 		      shares ? &of_shared_tables : &none);
 }
 
 #define YIELDS			20UL
-
-/* An APIC ID that no vCPU has. */
-#define APIC_ID_OF_NONE		77
 
 /* Hypercall %edi with two equal arguments, %esi times, in 16-bit code. */
 STATS_GUEST_CODE(yield_code,
@@ -299,14 +273,11 @@ STATS_GUEST_CODE(yield_code,
 FIXTURE(yield)
 {
 	struct guest guest;
-	struct guest_vcpu *vcpu;	/* this one yields */
+	struct guest_vcpu *vcpu;	/* yields */
 	struct guest_vcpu *other;
 };
 
-/*
- * KVM finds no vCPU by its APIC ID before something changed in an interrupt
- * controller; that user space sets it is enough.
- */
+/* KVM finds vCPUs by APIC ID only after the state of an APIC was set. */
 static void make_apic_ids_known(struct __test_metadata *_metadata, int vcpu)
 {
 	struct kvm_lapic_state lapic;
@@ -353,26 +324,19 @@ static void expect_yields(struct __test_metadata *_metadata,
 	EXPECT_EQ(successful, vcpu_read(_metadata, v, "directed_yield_successful"));
 }
 
-TEST_F(yield, yield_to_no_vcpu_is_an_attempt)
+TEST_F(yield, yield_to_no_vcpu_or_to_an_idle_one_counts_as_attempt)
 {
 	yield_to(_metadata, self->vcpu, KVM_HC_SCHED_YIELD, APIC_ID_OF_NONE);
 	expect_yields(_metadata, self->vcpu, YIELDS, 0);
-}
-
-TEST_F(yield, yield_to_a_vcpu_that_does_not_run_is_an_attempt)
-{
 	yield_to(_metadata, self->vcpu, KVM_HC_SCHED_YIELD, 1);
-	expect_yields(_metadata, self->vcpu, YIELDS, 0);
+	expect_yields(_metadata, self->vcpu, 2 * YIELDS, 0);
 	expect_yields(_metadata, self->other, 0, 0);
-}
-
-TEST_F(yield, other_hypercalls_are_no_attempts)
-{
+	/* Other hypercalls are no yields. */
 	yield_to(_metadata, self->vcpu, KVM_HC_VAPIC_POLL_IRQ, 1);
-	expect_yields(_metadata, self->vcpu, 0, 0);
+	expect_yields(_metadata, self->vcpu, 2 * YIELDS, 0);
 }
 
-TEST_F(yield, yield_to_a_preempted_vcpu_is_successful)
+TEST_F(yield, yield_to_a_preempted_vcpu_counts_as_success)
 {
 	struct runner runner;
 

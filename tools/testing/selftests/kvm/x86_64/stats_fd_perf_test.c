@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A perf event of nested_run: its samples are in the guest of the guest.
+ * Samples of a perf event of nested_run are in the nested guest.
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
@@ -9,7 +9,7 @@
 
 #define SAMPLES			10
 
-/* The run is done when the CPU has left L2, and sampled where that was. */
+/* A run counts when the CPU has left L2. */
 TEST(sample_of_a_nested_run_is_in_l2)
 {
 	struct nested nested = { }, *n = &nested;

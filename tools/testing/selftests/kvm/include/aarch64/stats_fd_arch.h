@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guests of arm64 for the tests of KVM's statistics files: a few instructions each, so
- * that the tests know how often a vCPU did what.
+ * arm64 guests for the tests of KVM's statistics files. Each has a few instructions, so
+ * that the tests know what a vCPU did and how often.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -10,14 +10,14 @@
 
 #include "stats_fd_util.h"
 
-/* The statistic that counts all exits. */
+/* This statistic counts all exits. */
 #define STATS_EXITS		"exits"
 
-/* The statistic that counts the exits of the user exit guest, and no others. */
+/* This statistic counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"mmio_exit_user"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
 
-/* Exits that KVM handles itself, as many as the guest was given, then a spin. */
+/* Do a given number of exits that KVM handles, then spin. */
 static const __u32 stats_kernel_exits_code[] = {
 	0x52b08000,		/* 1:	mov w0, #0x84000000 (PSCI_VERSION) */
 	0xd4000002,		/*	hvc #0		*/
@@ -32,7 +32,7 @@ static const __u32 stats_user_exits_code[] = {
 	0x17ffffff,		/*	b 1b		*/
 };
 
-/* What is done, as often as x19 says, and then the user exit. */
+/* Do @action as often as x19 says, then the user exit. */
 #define STATS_GUEST_LOOP(name, action)					\
 	STATS_GUEST_CODE(name,						\
 		"1:	" action "\n"					\
@@ -40,11 +40,11 @@ static const __u32 stats_user_exits_code[] = {
 		"	b.ne 1b\n"					\
 		"	str w1, [x2]\n")
 
-/* Where no memory and no device of KVM is, and where an ioeventfd goes. */
+/* Addresses without memory or device of KVM; an ioeventfd is at the second one. */
 #define STATS_MMIO_ADDR		0x10000000
 #define STATS_IOEVENTFD_ADDR	0x10001000
 
-/* Writes to as many pages as x19 says from x20 on, again in each KVM_RUN. */
+/* In each KVM_RUN, write to as many pages as x19 says from x20 on. */
 STATS_GUEST_CODE(stats_touch,
 		 "1:	mov x4, x19\n"
 		 "	mov x5, x20\n"
@@ -57,9 +57,8 @@ STATS_GUEST_CODE(stats_touch,
 		 "	b 1b\n");
 
 /*
- * Sleeps until it is woken, once in each KVM_RUN. A WFI may also do nothing,
- * for example because the host has an interrupt: then no one has woken the vCPU
- * and there is none for it.
+ * Sleep until woken, once in each KVM_RUN. A WFI may also return at once, for example
+ * because the host has an interrupt; then the guest has none.
  */
 STATS_GUEST_CODE(stats_sleep,
 		 "1:	wfi\n"
@@ -68,34 +67,31 @@ STATS_GUEST_CODE(stats_sleep,
 		 "	str w1, [x2]\n"
 		 "	b 1b\n");
 
-/*
- * Guests that look at statistics: one at x22, which mostly is exits, and another
- * one at x23.
- */
-#define STATS_GUEST_LOOK(name, code)					\
+/* Guests that read two statistics: at x22, usually exits, and at x23. */
+#define STATS_GUEST_SAMPLE(name, code)					\
 	STATS_GUEST_CODE(name,						\
 		code							\
 		"	ldr x23, [x23]\n"				\
 		"	str w1, [x2]\n")
 
-/* As often as x19 says, as long as it does not move. */
-STATS_GUEST_LOOK(stats_look_still,
-		 "	ldr x24, [x22]\n"
-		 "1:	ldr x0, [x22]\n"
-		 "	cmp x0, x24\n"
-		 "	b.ne 2f\n"
-		 "	subs x19, x19, #1\n"
-		 "	b.ne 1b\n"
-		 "2:	mov x22, x0\n");
+/* Read the first one x19 times, or until it changes. */
+STATS_GUEST_SAMPLE(stats_sample_still,
+		   "	ldr x24, [x22]\n"
+		   "1:	ldr x0, [x22]\n"
+		   "	cmp x0, x24\n"
+		   "	b.ne 2f\n"
+		   "	subs x19, x19, #1\n"
+		   "	b.ne 1b\n"
+		   "2:	mov x22, x0\n");
 
-/* Until it is at least x19. */
-STATS_GUEST_LOOK(stats_look_until,
-		 "1:	ldr x0, [x22]\n"
-		 "	cmp x0, x19\n"
-		 "	b.lo 1b\n"
-		 "	mov x22, x0\n");
+/* Read the first one until it is at least x19. */
+STATS_GUEST_SAMPLE(stats_sample_until,
+		   "1:	ldr x0, [x22]\n"
+		   "	cmp x0, x19\n"
+		   "	b.lo 1b\n"
+		   "	mov x22, x0\n");
 
-/* Writes to a statistic, of all sizes: STATS_WRITE_SIZES. */
+/* Write to a statistic with each size of STATS_WRITE_SIZES. */
 STATS_GUEST_CODE(stats_write,
 		 "	strb w1, [x22]\n"
 		 "	strh w1, [x22]\n"
@@ -104,7 +100,7 @@ STATS_GUEST_CODE(stats_write,
 		 "	str w1, [x2]\n");
 #define STATS_WRITE_SIZES	{ 1, 2, 4, 8 }
 
-/* What vCPUs are to be, the same for all VMs of a host. */
+/* The kind of vCPU, the same for all VMs of a host. */
 static struct kvm_vcpu_init stats_vcpu_init;
 
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
@@ -112,7 +108,7 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 	ASSERT_EQ(0, ioctl(vm, KVM_ARM_PREFERRED_TARGET, &stats_vcpu_init));
 }
 
-/* A vCPU sleeps and is woken without one, too. */
+/* A vCPU can also sleep and be woken without an interrupt controller. */
 static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
@@ -128,7 +124,7 @@ static inline void stats_irq_line(struct __test_metadata *_metadata, int vm, int
 	ASSERT_EQ(0, ioctl(vm, KVM_IRQ_LINE, &line));
 }
 
-/* Wake the vCPU. It has interrupts masked, so that nothing else happens. */
+/* Wake the vCPU. Its interrupts are masked, so that it does nothing else. */
 static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_irq_line(_metadata, vm, 1);
@@ -140,13 +136,13 @@ static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, i
 }
 
 /*
- * In the page of the code: a page table with pages of 1 GiB, of which the first is
- * where it is, as ordinary memory that caches hold.
+ * A page table in the page of the code. Its pages have 1 GiB; the first one maps to itself
+ * as cacheable memory.
  */
 #define STATS_TABLE		0x800
 #define STATS_TABLE_ENTRY	0x701	/* accessed, inner shareable, block */
 
-/* Where the guest finds it, the same for all VMs. */
+/* The table's address in the guest, the same for all VMs. */
 static __u64 stats_table;
 
 static inline void stats_arch_init_page(char *page, __u64 addr)
@@ -157,29 +153,13 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 	stats_table = addr + STATS_TABLE;
 }
 
-static inline void stats_arch_put_code(void *to, const char *code, size_t size)
-{
-	memcpy(to, code, size);
-}
+#define stats_arch_put_code		memcpy
 
 #define STATS_CORE_REG(reg)						\
 	(KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE |		\
 	 KVM_REG_ARM_CORE_REG(reg))
 
-static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
-				 __u64 id, __u64 value)
-{
-	struct kvm_one_reg reg = {
-		.id = id,
-		.addr = (unsigned long)&value,
-	};
-
-	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_ONE_REG, &reg)) {
-		TH_LOG("register %#llx: %s", id, strerror(errno));
-	}
-}
-
-/* Have a vCPU start at @pc again, with what it has of its memory. */
+/* Let a vCPU start at @pc again, and keep its memory mapped. */
 static inline void stats_arch_restart_vcpu(struct __test_metadata *_metadata,
 					   int vcpu, __u64 pc, __u32 count)
 {
@@ -195,8 +175,8 @@ static inline void stats_arch_restart_vcpu(struct __test_metadata *_metadata,
 }
 
 /*
- * Have a vCPU start at @pc, with @count for the kernel exit guest. If it has run
- * before, some hosts take away the VM's memory, until it is touched.
+ * Let a vCPU start at @pc with a count for the kernel exit guest. If the vCPU has run
+ * before, some hosts unmap the VM's memory.
  */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 					int vcpu, __u64 pc, __u32 count)
@@ -205,15 +185,15 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	stats_arch_restart_vcpu(_metadata, vcpu, pc, count);
 }
 
-/* Have the touch guest write to another place than STATS_DATA. */
+/* Let the touch guest write to @data instead of STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[20]), data);
 }
 
 /*
- * Have a guest use the table: what the host counts is in caches, which a guest
- * without page tables does not look into. Addresses have 31 bits.
+ * Let a guest use the page table: the host's values are in caches, which a guest without
+ * page tables does not read. Addresses have 31 bits.
  */
 static inline void stats_arch_init_mmu(struct __test_metadata *_metadata, int vcpu)
 {
@@ -222,7 +202,7 @@ static inline void stats_arch_init_mmu(struct __test_metadata *_metadata, int vc
 			| 1 << 10	/* ORGN0: write-back */
 			| 3 << 12	/* SH0: inner shareable */
 			| 1 << 23;	/* EPD1: no other table */
-	const __u64 sctlr = 0x30d00800	/* what is always set */
+	const __u64 sctlr = 0x30d00800	/* bits that are always set */
 			  | 1 << 0	/* M */
 			  | 1 << 2	/* C */
 			  | 1 << 12;	/* I */
@@ -246,9 +226,9 @@ static inline __u64 stats_get_core(struct __test_metadata *_metadata, int vcpu, 
 	return value;
 }
 
-/* Have a guest look at two statistics, and write @value if it writes. */
-static inline void stats_arch_set_look(struct __test_metadata *_metadata,
-				       int vcpu, const __u64 addr[2], __u32 value)
+/* Let a guest read two statistics, or write @value to the first one. */
+static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
+					 int vcpu, const __u64 addr[2], __u32 value)
 {
 	stats_arch_init_mmu(_metadata, vcpu);
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[1]), value);
@@ -256,14 +236,14 @@ static inline void stats_arch_set_look(struct __test_metadata *_metadata,
 	stats_set_reg(_metadata, vcpu, STATS_CORE_REG(regs.regs[23]), addr[1]);
 }
 
-static inline void stats_arch_get_look(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_look *look)
+static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
+					 int vcpu, struct stats_sample *sample)
 {
-	look->before[0] = stats_get_core(_metadata, vcpu, 24);
-	look->before[1] = stats_get_core(_metadata, vcpu, 25);
-	look->after[0] = stats_get_core(_metadata, vcpu, 22);
-	look->after[1] = stats_get_core(_metadata, vcpu, 23);
-	look->left = stats_get_core(_metadata, vcpu, 19);
+	sample->before[0] = stats_get_core(_metadata, vcpu, 24);
+	sample->before[1] = stats_get_core(_metadata, vcpu, 25);
+	sample->after[0] = stats_get_core(_metadata, vcpu, 22);
+	sample->after[1] = stats_get_core(_metadata, vcpu, 23);
+	sample->left = stats_get_core(_metadata, vcpu, 19);
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */

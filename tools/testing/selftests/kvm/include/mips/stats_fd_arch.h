@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guests of MIPS for the tests of KVM's statistics files, run by trap and emulate: a few
- * instructions each, so that the tests know how often a vCPU did what.
+ * MIPS guests for the tests of KVM's statistics files, run by trap and emulate. Each has
+ * a few instructions, so that the tests know what a vCPU did and how often.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -10,18 +10,17 @@
 
 #include "stats_fd_util.h"
 
-/* The statistic that counts all exits. */
+/* This statistic counts all exits. */
 #define STATS_EXITS		"exits"
 
-/* The statistic that counts the exits of the user exit guest, and no others. */
+/* This statistic counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"addrerr_st_exits"
-#define STATS_USER_EXITS_FILE	"addrerr_st"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
 
-/* A guest that was asleep leaves for user space, where its interrupt comes from. */
+/* An interrupt comes from user space, so a guest that it wakes exits to user space. */
 #define STATS_WOKEN_EXIT_REASON	KVM_EXIT_IRQ_WINDOW_OPEN
 
-/* Exits that KVM handles itself, as many as the guest was given, then a spin. */
+/* Do a given number of exits that KVM handles, then spin. */
 static const __u32 stats_kernel_exits_code[] = {
 	0x42000028,		/* 1:	hypcall		*/
 	0x2610ffff,		/*	addiu $16, $16, -1	*/
@@ -38,12 +37,12 @@ static const __u32 stats_user_exits_code[] = {
 	0x00000000,		/*	nop		*/
 };
 
-/* The assembler is to leave the order as it is: KVM emulates what traps. */
+/* KVM emulates instructions that trap: the assembler must not reorder them. */
 #define STATS_MIPS_CODE(name, text)					\
 	STATS_GUEST_CODE(name, ".set push\n.set noreorder\n"		\
 			 text ".set pop\n")
 
-/* What is done, as often as $16 says, and then the user exit. */
+/* Do @action as often as $16 says, then the user exit. */
 #define STATS_GUEST_LOOP(name, action)					\
 	STATS_MIPS_CODE(name,						\
 		"1:	" action "\n"					\
@@ -52,7 +51,7 @@ static const __u32 stats_user_exits_code[] = {
 		"	nop\n"						\
 		"	sw $0, 0($17)\n")
 
-/* Writes to as many pages as $16 says from $18 on, again in each KVM_RUN. */
+/* In each KVM_RUN, write to as many pages as $16 says from $18 on. */
 STATS_MIPS_CODE(stats_touch,
 		"1:	move $8, $16\n"
 		"	move $9, $18\n"
@@ -67,7 +66,7 @@ STATS_MIPS_CODE(stats_touch,
 		"	b 1b\n"
 		"	nop\n");
 
-/* Sleeps until it is woken, once in each KVM_RUN. */
+/* Sleep until woken, once in each KVM_RUN. */
 STATS_MIPS_CODE(stats_sleep,
 		"1:	wait\n"
 		"	b 1b\n"
@@ -77,12 +76,12 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 }
 
-/* The VMM is one: it asserts the line to the vCPU. */
+/* The VMM is the interrupt controller: it asserts the line to the vCPU. */
 static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
 
-/* The number of a line, or its negative to take that back. */
+/* Assert a line, or deassert it with its negative number. */
 static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu, int irq)
 {
 	struct kvm_mips_interrupt interrupt = { .cpu = -1, .irq = irq };
@@ -90,7 +89,7 @@ static inline void stats_interrupt(struct __test_metadata *_metadata, int vcpu, 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_INTERRUPT, &interrupt));
 }
 
-/* Wake the vCPU. It has interrupts disabled, so that nothing else happens. */
+/* Wake the vCPU. Its interrupts are disabled, so that it does nothing else. */
 static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 	stats_interrupt(_metadata, vcpu, 2);
@@ -105,29 +104,13 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 {
 }
 
-static inline void stats_arch_put_code(void *to, const char *code, size_t size)
-{
-	memcpy(to, code, size);
-}
+#define stats_arch_put_code		memcpy
 
-static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
-				 __u64 id, __u64 value)
-{
-	struct kvm_one_reg reg = {
-		.id = id,
-		.addr = (unsigned long)&value,
-	};
-
-	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_ONE_REG, &reg)) {
-		TH_LOG("register %#llx: %s", id, strerror(errno));
-	}
-}
-
-/* Where the guest's kernel finds its memory, and where devices are. */
+/* The virtual addresses of the guest's memory and of devices. */
 #define STATS_KSEG0		0x40000000UL
 #define STATS_MMIO_ADDR		0xb0000000UL
 
-/* Have a vCPU start at @pc, with @count for the kernel exit guest. It has no timer. */
+/* Let a vCPU start at @pc with a count for the kernel exit guest, and without timer. */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 					int vcpu, __u64 pc, __u32 count)
 {
@@ -143,7 +126,7 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have the touch guest write to another place than STATS_DATA. */
+/* Let the touch guest write to @data instead of STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	struct kvm_regs regs;

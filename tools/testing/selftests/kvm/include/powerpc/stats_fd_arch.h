@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guests of powerpc for the tests of KVM's statistics files, run by KVM-HV: a few
- * instructions each, so that the tests know how often a vCPU did what. They run in real
- * mode, where addresses are guest physical.
+ * powerpc guests for the tests of KVM's statistics files, run by KVM-HV. Each has a few
+ * instructions, so that the tests know what a vCPU did and how often. They run in real
+ * mode, with guest physical addresses.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -11,18 +11,17 @@
 
 #include "stats_fd_util.h"
 
-/* The statistic that counts all exits. */
+/* This statistic counts all exits. */
 #define STATS_EXITS		"sum_exits"
 
-/* The statistic that counts the exits of the user exit guest, and no others. */
+/* This statistic counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"mmio_exits"
-#define STATS_USER_EXITS_FILE	"mmio"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_MMIO
 
-/* Exits that KVM handles itself, as many as the guest was given, then a spin. */
+/* Do a given number of exits that KVM handles, then spin. */
 static const __u32 stats_kernel_exits_code[] = {
 	0x386000e4,		/* 1:	li 3,0xe4 (H_CONFER)	*/
-	0x3880ffff,		/*	li 4,-1 (to whomever)	*/
+	0x3880ffff,		/*	li 4,-1 (any processor)	*/
 	0x44000022,		/*	sc 1		*/
 	0x3673ffff,		/*	addic. 19,19,-1	*/
 	0x4082fff0,		/*	bne 1b		*/
@@ -35,7 +34,7 @@ static const __u32 stats_user_exits_code[] = {
 	0x4bfffffc,		/*	b 1b		*/
 };
 
-/* What is done, as often as r19 says, and then the user exit. */
+/* Do @action as often as r19 says, then the user exit. */
 #define STATS_GUEST_LOOP(name, action)					\
 	STATS_GUEST_CODE(name,						\
 		"1:	" action "\n"					\
@@ -43,11 +42,11 @@ static const __u32 stats_user_exits_code[] = {
 		"	bne 1b\n"					\
 		"	stw 1,0(2)\n")
 
-/* Where no memory is, and where an ioeventfd goes. */
+/* Addresses without memory; an ioeventfd is at the second one. */
 #define STATS_MMIO_ADDR		0x10000000
 #define STATS_IOEVENTFD_ADDR	0x10010000
 
-/* Writes to as many pages as r19 says from r20 on, again in each KVM_RUN. */
+/* In each KVM_RUN, write to as many pages as r19 says from r20 on. */
 STATS_GUEST_CODE(stats_touch,
 		 "1:	mr 6,19\n"
 		 "	mr 7,20\n"
@@ -61,8 +60,8 @@ STATS_GUEST_CODE(stats_touch,
 		 "	b 1b\n");
 
 /*
- * Sleeps until it is woken, once in each KVM_RUN. H_CEDE may also return without
- * that; only the handler of the interrupt says that there was one.
+ * Sleep until woken, once in each KVM_RUN. H_CEDE may return without an interrupt; only
+ * the interrupt handler sets r26.
  */
 STATS_GUEST_CODE(stats_sleep,
 		 "1:	li 3,0xe0\n"		/* H_CEDE */
@@ -73,7 +72,7 @@ STATS_GUEST_CODE(stats_sleep,
 		 "	stw 1,0(2)\n"
 		 "	b 1b\n");
 
-/* H_CEDE has enabled interrupts. They are disabled when this returns. */
+/* H_CEDE has enabled interrupts. Return with interrupts disabled. */
 STATS_GUEST_CODE(stats_external_interrupt,
 		 "	li 26,1\n"
 		 "	mfsrr1 8\n"
@@ -81,7 +80,7 @@ STATS_GUEST_CODE(stats_external_interrupt,
 		 "	mtsrr1 8\n"
 		 "	rfid\n");
 
-/* Where a processor looks for its handlers, the same page for all VMs. */
+/* The page of interrupt handlers at address 0, shared by all VMs. */
 #define STATS_VECTORS_SLOT	31
 #define STATS_VECTOR_EXTERNAL	0x500
 
@@ -100,7 +99,7 @@ static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 	ASSERT_EQ(0, ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region));
 }
 
-/* The VMM is one: it asserts the line to the vCPU. */
+/* The VMM is the interrupt controller: it asserts the line to the vCPU. */
 static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 }
@@ -126,25 +125,9 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 {
 }
 
-static inline void stats_arch_put_code(void *to, const char *code, size_t size)
-{
-	memcpy(to, code, size);
-}
+#define stats_arch_put_code		memcpy
 
-static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
-				 __u64 id, __u64 value)
-{
-	struct kvm_one_reg reg = {
-		.id = id,
-		.addr = (unsigned long)&value,
-	};
-
-	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_ONE_REG, &reg)) {
-		TH_LOG("register %#llx: %s", id, strerror(errno));
-	}
-}
-
-/* What the clock says when no test is there any more. */
+/* A time of the clock after the end of all tests. */
 static inline __u64 stats_never(void)
 {
 	__u64 now;
@@ -154,9 +137,9 @@ static inline __u64 stats_never(void)
 }
 
 /*
- * Have a vCPU start at @pc, with @count for the kernel exit guest. KVM-HV runs no
- * other guests than those that have hypercalls. Its interrupts are little-endian, as
- * it is itself, and its decrementer has more than 32 bits: it does not expire.
+ * Let a vCPU start at @pc with a count for the kernel exit guest. KVM-HV only runs guests
+ * with hypercalls (PAPR). The guest and its interrupts are little-endian. Its decrementer
+ * has more than 32 bits, so that it does not expire.
  */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 					int vcpu, __u64 pc, __u32 count)
@@ -182,7 +165,7 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have the touch guest write to another place than STATS_DATA. */
+/* Let the touch guest write to @data instead of STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	struct kvm_regs regs;

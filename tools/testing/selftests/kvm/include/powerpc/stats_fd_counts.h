@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What guests of powerpc do, and the statistics that count it.
+ * Activities of powerpc guests, with the statistics that count them.
  */
 #ifndef SELFTEST_KVM_STATS_FD_COUNTS_H
 #define SELFTEST_KVM_STATS_FD_COUNTS_H
@@ -14,16 +14,17 @@ STATS_GUEST_LOOP(stats_mmio_read, "lwz 1,0(2)");
 STATS_GUEST_LOOP(stats_mmio_ioeventfd, "stw 1,0(5)");
 STATS_GUEST_LOOP(stats_spin, "b 1b");
 
-/* The statistic that counts the sleep guest's sleeps. */
+/* This statistic counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"syscall_exits"
 
 /* Flushes by the radix MMU do not count. */
-#define STATS_UNMAP_REQUESTS(pages)	0
-#define STATS_UNMAP_TABLES		0
-#define STATS_LOG_REQUESTS(pages)	0
-#define STATS_REWRITE_REQUESTS		0
+#define STATS_UNMAP_REQUESTS	0
+#define STATS_LOG_REQUESTS	0
 
-/* Those that count what a guest does and nothing else. */
+/* KVM also flushes when no vCPU is in the guest. */
+#define STATS_FLUSHES_IDLE_VM	1
+
+/* These statistics count only activities of the guest. */
 static const char * const stats_arch_exact[] = {
 	"mmio_exits", "syscall_exits", "signal_exits", NULL
 };
@@ -37,14 +38,5 @@ static const struct stats_activity stats_arch_activities[] = {
 	{ STATS_ACTIVITY(stats_mmio_ioeventfd), .moves = { "mmio_exits" } },
 	{ }
 };
-
-/* Have the touch guest write to its page. */
-static inline int stats_arch_dirty(int vcpu, __u64 addr)
-{
-	return ioctl(vcpu, KVM_RUN, 0);
-}
-
-/* Each is done, even if no vCPU is in the guest. */
-#define STATS_FLUSHES_IDLE_VM		1
 
 #endif /* SELFTEST_KVM_STATS_FD_COUNTS_H */

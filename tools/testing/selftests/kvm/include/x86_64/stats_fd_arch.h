@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guests of x86 for the tests of KVM's statistics files: a few bytes of 16-bit code each,
- * so that the tests know how often a vCPU did what.
+ * x86 guests for the tests of KVM's statistics files. Each has a few bytes of 16-bit code,
+ * so that the tests know what a vCPU did and how often.
  */
 #ifndef SELFTEST_KVM_STATS_FD_ARCH_H
 #define SELFTEST_KVM_STATS_FD_ARCH_H
@@ -10,14 +10,14 @@
 
 #include "stats_fd_util.h"
 
-/* The statistic that counts all exits. */
+/* This statistic counts all exits. */
 #define STATS_EXITS		"exits"
 
-/* The statistic that counts the exits of the user exit guest, and no others. */
+/* This statistic counts the exits of the user exit guest, and no others. */
 #define STATS_USER_EXITS	"io_exits"
 #define STATS_USER_EXIT_REASON	KVM_EXIT_IO
 
-/* Exits that KVM handles itself, as many as the guest was given, then a spin. */
+/* Do a given number of exits that KVM handles, then spin. */
 static const __u8 stats_kernel_exits_code[] = {
 	0x0f, 0xa2,		/* 1:	cpuid		*/
 	0x66, 0x4e,		/*	dec %esi	*/
@@ -31,7 +31,7 @@ static const __u8 stats_user_exits_code[] = {
 	0xeb, 0xfd,		/*	jmp 1b		*/
 };
 
-/* 16-bit code: what is done, as often as %esi says, and then the user exit. */
+/* 16-bit code: do @action as often as %esi says, then the user exit. */
 #define STATS_GUEST_LOOP(name, action)					\
 	STATS_GUEST_CODE(name,						\
 		".code16\n"						\
@@ -41,7 +41,7 @@ static const __u8 stats_user_exits_code[] = {
 		"	out %al, (%dx)\n"				\
 		".code64\n")
 
-/* Writes to as many pages as %esi says from %edi on, again in each KVM_RUN. */
+/* In each KVM_RUN, write to as many pages as %esi says from %edi on. */
 STATS_GUEST_CODE(stats_touch,
 		 ".code16\n"
 		 "1:	mov %esi, %ecx\n"
@@ -55,7 +55,7 @@ STATS_GUEST_CODE(stats_touch,
 		 "	jmp 1b\n"
 		 ".code64\n");
 
-/* Sleeps until it is woken, once in each KVM_RUN. */
+/* Sleep until woken, once in each KVM_RUN. */
 STATS_GUEST_CODE(stats_sleep,
 		 ".code16\n"
 		 "1:	hlt\n"
@@ -64,10 +64,10 @@ STATS_GUEST_CODE(stats_sleep,
 		 ".code64\n");
 
 /*
- * Guests that look at statistics: one at (%ebx), which mostly is exits, and another
- * one at (%edi). They are 64 bits wide, and what is counted here fits in 32.
+ * Guests that read two statistics: at (%ebx), usually exits, and at (%edi). They are 64
+ * bits wide, but the values of the tests fit in 32.
  */
-#define STATS_GUEST_LOOK(name, code)					\
+#define STATS_GUEST_SAMPLE(name, code)					\
 	STATS_GUEST_CODE(name,						\
 		".code16\n"						\
 		code							\
@@ -75,24 +75,24 @@ STATS_GUEST_CODE(stats_sleep,
 		"	out %al, (%dx)\n"				\
 		".code64\n")
 
-/* As often as %esi says, as long as it does not move. */
-STATS_GUEST_LOOK(stats_look_still,
-		 "	mov (%ebx), %ecx\n"
-		 "1:	mov (%ebx), %eax\n"
-		 "	cmp %eax, %ecx\n"
-		 "	jne 2f\n"
-		 "	dec %esi\n"
-		 "	jnz 1b\n"
-		 "2:	mov %eax, %ebx\n");
+/* Read the first one %esi times, or until it changes. */
+STATS_GUEST_SAMPLE(stats_sample_still,
+		   "	mov (%ebx), %ecx\n"
+		   "1:	mov (%ebx), %eax\n"
+		   "	cmp %eax, %ecx\n"
+		   "	jne 2f\n"
+		   "	dec %esi\n"
+		   "	jnz 1b\n"
+		   "2:	mov %eax, %ebx\n");
 
-/* Until it is at least %esi. */
-STATS_GUEST_LOOK(stats_look_until,
-		 "1:	mov (%ebx), %eax\n"
-		 "	cmp %esi, %eax\n"
-		 "	jb 1b\n"
-		 "	mov %eax, %ebx\n");
+/* Read the first one until it is at least %esi. */
+STATS_GUEST_SAMPLE(stats_sample_until,
+		   "1:	mov (%ebx), %eax\n"
+		   "	cmp %esi, %eax\n"
+		   "	jb 1b\n"
+		   "	mov %eax, %ebx\n");
 
-/* Writes to a statistic, of all sizes: STATS_WRITE_SIZES. */
+/* Write to a statistic with each size of STATS_WRITE_SIZES. */
 STATS_GUEST_CODE(stats_write,
 		 ".code16\n"
 		 "	mov %al, (%ebx)\n"
@@ -103,9 +103,9 @@ STATS_GUEST_CODE(stats_write,
 #define STATS_WRITE_SIZES	{ 1, 2, 4 }
 
 /*
- * In the page of the code: the handlers of UD2 and of all interrupts, descriptor tables, and
- * the stack's end. The code runs in 16-bit protected mode, for there are Intel
- * CPUs on which KVM emulates real mode: its exits would be none.
+ * The page of the code also has the handlers of UD2 and of all interrupts, descriptor
+ * tables, and the stack. The code runs in 16-bit protected mode: on some Intel CPUs KVM
+ * emulates real mode, without exits.
  */
 #define STATS_UD_HANDLER	0x7d0
 #define STATS_HANDLER		0x7e8
@@ -117,10 +117,10 @@ STATS_GUEST_CODE(stats_write,
 #define STATS_CODE_SELECTOR	8
 #define STATS_DATA_SELECTOR	16
 
-/* Guests take interrupts, by the handler above. */
+/* Interrupts are enabled. */
 #define STATS_RFLAGS		0x202
 
-/* Whether KVM uses AMD's extension. */
+/* Return whether KVM uses SVM. */
 static inline bool stats_arch_svm(void)
 {
 	unsigned int eax, ebx, ecx, edx;
@@ -128,22 +128,21 @@ static inline bool stats_arch_svm(void)
 	return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 4);
 }
 
-/* Intel needs a place for its TSS to run real mode, in which vCPUs begin. */
+/* vCPUs begin in real mode, for which VMX needs an address for a TSS. */
 static inline void stats_arch_init_vm(struct __test_metadata *_metadata, int vm)
 {
 	ASSERT_EQ(0, ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000UL));
 }
 
-/* So that KVM itself lets a vCPU sleep, and wakes it. */
+/* With an interrupt controller, KVM lets a vCPU sleep and wakes it. */
 static inline void stats_arch_create_irqchip(struct __test_metadata *_metadata, int vm)
 {
 	ASSERT_EQ(0, ioctl(vm, KVM_CREATE_IRQCHIP, 0));
 }
 
 /*
- * Have an NMI wake the vCPU: it needs no interrupt controller that is set up.
- * Sent to all, for KVM finds no vCPU by its number before something changes in
- * its interrupt controller.
+ * Wake the vCPU by an NMI, which needs no setup of the interrupt controller. Send it to
+ * all vCPUs: KVM does not find one by its APIC ID before the guest has changed an APIC.
  */
 static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, int vcpu)
 {
@@ -155,12 +154,12 @@ static inline void stats_arch_wake(struct __test_metadata *_metadata, int vm, in
 	ASSERT_EQ(1, ioctl(vm, KVM_SIGNAL_MSI, &msi));
 }
 
-/* The NMI is over as soon as it is taken. */
+/* An NMI needs no deassertion. */
 static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, int vcpu)
 {
 }
 
-/* Interrupts return at once, NMIs as well, and UD2 does nothing. */
+/* The handlers of interrupts and NMIs return at once; that of UD2 skips the instruction. */
 static inline void stats_arch_init_page(char *page, __u64 addr)
 {
 	const __u64 gate = STATS_HANDLER | STATS_CODE_SELECTOR << 16 |
@@ -191,7 +190,7 @@ static inline void stats_arch_init_page(char *page, __u64 addr)
 	idt[6] = gate - STATS_HANDLER + STATS_UD_HANDLER;
 }
 
-/* VMMCALL in code is the hypercall of this machine's CPU. */
+/* Replace VMMCALL in the code by the hypercall of this machine's CPU. */
 static inline void stats_arch_put_code(void *to, const char *code, size_t size)
 {
 	static const __u8 vmmcall[] = { 0x0f, 0x01, 0xd9 };
@@ -205,7 +204,7 @@ static inline void stats_arch_put_code(void *to, const char *code, size_t size)
 		memcpy(to, vmcall, sizeof(vmcall));
 }
 
-/* Have a vCPU start at @pc, with @count for the kernel exit guest. */
+/* Let a vCPU start at @pc with a count for the kernel exit guest. */
 static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 					int vcpu, __u64 pc, __u32 count)
 {
@@ -220,7 +219,7 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 		.rip = pc - page,
 		.rsi = count,
 		.rdi = STATS_DATA,
-		.rdx = 0x2f0,	/* no device of KVM is at this port */
+		.rdx = 0x2f0,	/* a port without a device of KVM */
 		.rsp = STATS_STACK,
 		.rflags = STATS_RFLAGS,
 	};
@@ -238,7 +237,7 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	sregs.ss = segment;
 	sregs.ss.selector = STATS_DATA_SELECTOR;
 	sregs.ss.type = 3;
-	/* Data is anywhere in the first 4 GiB. */
+	/* Data can be anywhere in the first 4 GiB. */
 	sregs.ds = sregs.ss;
 	sregs.ds.base = 0;
 	sregs.ds.limit = 0xffffffff;
@@ -248,7 +247,9 @@ static inline void stats_arch_init_vcpu(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have the touch guest write to another place than STATS_DATA. */
+#define stats_arch_restart_vcpu		stats_arch_init_vcpu
+
+/* Let the touch guest write to @data instead of STATS_DATA. */
 static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vcpu, __u64 data)
 {
 	struct kvm_regs regs;
@@ -258,9 +259,9 @@ static inline void stats_arch_set_data(struct __test_metadata *_metadata, int vc
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-/* Have a guest look at two statistics, and write @value if it writes. */
-static inline void stats_arch_set_look(struct __test_metadata *_metadata,
-				       int vcpu, const __u64 addr[2], __u32 value)
+/* Let a guest read two statistics, or write @value to the first one. */
+static inline void stats_arch_set_sample(struct __test_metadata *_metadata,
+					 int vcpu, const __u64 addr[2], __u32 value)
 {
 	struct kvm_regs regs;
 
@@ -271,17 +272,17 @@ static inline void stats_arch_set_look(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_REGS, &regs));
 }
 
-static inline void stats_arch_get_look(struct __test_metadata *_metadata,
-				       int vcpu, struct stats_look *look)
+static inline void stats_arch_get_sample(struct __test_metadata *_metadata,
+					 int vcpu, struct stats_sample *sample)
 {
 	struct kvm_regs regs;
 
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_REGS, &regs));
-	look->before[0] = regs.rcx;
-	look->before[1] = regs.rbp;
-	look->after[0] = regs.rbx;
-	look->after[1] = regs.rdi;
-	look->left = regs.rsi;
+	sample->before[0] = regs.rcx;
+	sample->before[1] = regs.rbp;
+	sample->after[0] = regs.rbx;
+	sample->after[1] = regs.rdi;
+	sample->left = regs.rsi;
 }
 
 #endif /* SELFTEST_KVM_STATS_FD_ARCH_H */

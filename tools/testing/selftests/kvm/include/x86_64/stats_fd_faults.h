@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The account of the page faults that KVM takes on x86, for the tests of its
- * statistics: what became of each of them, to be compared with what should have.
+ * The outcomes of page faults that KVM takes on x86, for the tests of its statistics.
  */
 #ifndef SELFTEST_KVM_STATS_FD_FAULTS_H
 #define SELFTEST_KVM_STATS_FD_FAULTS_H
@@ -9,18 +8,18 @@
 #include "stats_fd_counts.h"
 
 /*
- * What became of the page faults of a vCPU; other is what is left over of those that
- * were taken: it is retried, or a hypervisor in the guest gets it as a fault of its
- * nested page tables. One that was fixed later, when its page was there, is none.
+ * Page faults of a vCPU by outcome. The others are retried, or a hypervisor in the guest
+ * gets them as faults of its nested page tables. A fault whose page arrives
+ * asynchronously counts once, as fixed.
  */
 struct faults {
 	__u64 guest;
 	__u64 fixed;
-	__u64 fast;			/* these are fixed or spurious as well */
+	__u64 fast;			/* also count as fixed or spurious */
 	__u64 spurious;
 	__u64 emulate;
 	__u64 other;
-	__u64 mmio_spte_created;	/* these are emulated as well */
+	__u64 mmio_spte_created;	/* also count as emulate */
 };
 
 static inline struct faults
@@ -40,7 +39,7 @@ faults_read(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 	return f;
 }
 
-/* @since becomes what there is now. */
+/* Expect the outcomes since @since, which becomes the current state. */
 static inline void expect_faults(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 				 struct faults *since, const struct faults *expected)
 {
@@ -54,7 +53,7 @@ static inline void expect_faults(struct __test_metadata *_metadata, const struct
 	EXPECT_EQ(expected->mmio_spte_created,
 		  now.mmio_spte_created - since->mmio_spte_created);
 	EXPECT_EQ(expected->other, now.other - since->other) {
-		TH_LOG("pf_taken is not the sum of what became of the faults");
+		TH_LOG("pf_taken is not the sum of the outcomes");
 	}
 	*since = now;
 }

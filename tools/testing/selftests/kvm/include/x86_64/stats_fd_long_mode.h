@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A vCPU in 64-bit mode for the tests of x86's statistics, whose page tables
- * the test writes itself: what a guest costs in page faults, shadow pages and
- * nested runs can then be told to the digit.
+ * A vCPU in 64-bit mode for the tests of x86's statistics. The test writes the guest's page
+ * tables itself, and thus knows the exact number of page faults and shadow pages.
  */
 #ifndef SELFTEST_KVM_STATS_FD_LONG_MODE_H
 #define SELFTEST_KVM_STATS_FD_LONG_MODE_H
@@ -12,8 +11,8 @@
 #define LM_PAGE			4096UL
 
 /*
- * Guest-physical and, below 2 MB, virtual as well: one slot for all that the
- * CPU itself reads, and behind it some pages for the test.
+ * The guest-physical address of a slot that has all that the CPU itself reads, and some
+ * pages for the test. Below 2 MB, virtual addresses are the same.
  */
 #define LM_TABLES		0x100000UL
 enum lm_page {
@@ -27,18 +26,18 @@ enum lm_page {
 	LM_CODE,
 	LM_FAULT_HANDLER,
 	LM_STACK,
-	LM_FREE,	/* the first one that a test may use */
+	LM_FREE,	/* the first of eight pages for the test */
 	LM_PAGES = LM_FREE + 8,
 };
 
-/* 2 MB of virtual addresses that map nothing before lm_map(). */
+/* 2 MB of virtual addresses, unmapped until lm_map(). */
 #define LM_GVA			0x40000000UL
 
-/* A port for the end of the code, and one for the handler of page faults. */
+/* Ports for the end of the code and for the page fault handler. */
 #define LM_PORT_DONE		0x2f0
 #define LM_PORT_FAULT		0x42
 
-/* Accessed and dirty from the start, lest the first write is another fault. */
+/* Accessed and dirty, so that the first write is not another fault. */
 #define LM_PTE_PRESENT		0x1UL
 #define LM_PTE_FLAGS		(LM_PTE_PRESENT | 0x66UL)
 
@@ -46,7 +45,7 @@ enum lm_page {
 #define LM_CR4			0x20UL		/* PAE */
 #define LM_EFER			0x500UL		/* LMA, LME */
 
-/* Write to %rsi addresses from %rdi on, %rbx apart; then exit for good. */
+/* Write to %rsi addresses from %rdi on, %rbx apart, then exit. */
 STATS_GUEST_CODE(lm_code,
 		 "1:	movb %al, (%rdi)\n"
 		 "	addq %rbx, %rdi\n"
@@ -59,35 +58,29 @@ STATS_GUEST_CODE(lm_fault_handler,
 		 "1:	outb %al, $0x42\n"
 		 "	jmp 1b\n");
 
-struct lm_tables {
-	char *memory;
-};
-
 static inline __u64 lm_gpa(int page)
 {
 	return LM_TABLES + page * LM_PAGE;
 }
 
-static inline void *lm_hva(const struct lm_tables *t, int page)
+static inline void *lm_hva(char *t, int page)
 {
-	return t->memory + page * LM_PAGE;
+	return t + page * LM_PAGE;
 }
 
-static inline void lm_set_pte(const struct lm_tables *t, int table, int index, __u64 pte)
+static inline void lm_set_pte(char *t, int table, int index, __u64 pte)
 {
-	__u64 *ptes = lm_hva(t, table);
-
-	ptes[index] = pte;
+	((__u64 *)lm_hva(t, table))[index] = pte;
 }
 
 /* Map a page at LM_GVA. */
-static inline void lm_map(const struct lm_tables *t, int page, __u64 gpa)
+static inline void lm_map(char *t, int page, __u64 gpa)
 {
 	lm_set_pte(t, LM_PT, page, gpa | LM_PTE_FLAGS);
 }
 
-/* Map the first 2 MB to themselves, by these four tables. */
-static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int pd, int pt)
+/* Map the first 2 MB to themselves with these four tables. */
+static inline void lm_map_low(char *t, int pml4, int pdpt, int pd, int pt)
 {
 	int i;
 
@@ -98,18 +91,11 @@ static inline void lm_map_low(const struct lm_tables *t, int pml4, int pdpt, int
 		lm_set_pte(t, pt, i, i * LM_PAGE | LM_PTE_FLAGS);
 }
 
-static inline void lm_write_page_tables(const struct lm_tables *t)
-{
-	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
-	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
-	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
-}
-
 #define LM_GDT_CODE		8
 #define LM_IDT_OFFSET		0x100
 
-/* @handler is below 4 GB, and has interrupts off. */
-static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 handler)
+/* Interrupts are off in the handler, whose address is below 4 GB. */
+static inline void lm_set_handler(char *t, int vector, __u64 handler)
 {
 	__u64 *idt = lm_hva(t, LM_SYSTEM) + LM_IDT_OFFSET;
 
@@ -117,34 +103,26 @@ static inline void lm_set_handler(const struct lm_tables *t, int vector, __u64 h
 			  0x8e00UL << 32 | (handler >> 16 & 0xffff) << 48;
 }
 
-/* Descriptor 1 is 64-bit code; gate 14 (#PF) leads to the fault handler. */
-static inline void lm_write_descriptors(const struct lm_tables *t)
+static inline char *lm_create_tables(struct __test_metadata *_metadata,
+				     struct guest *g, int slot)
 {
-	__u64 *gdt = lm_hva(t, LM_SYSTEM);
+	char *t = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
 
-	gdt[LM_GDT_CODE / 8] = 0x00af9b000000ffffUL;
+	lm_map_low(t, LM_PML4, LM_PDPT, LM_PD_LOW, LM_PT_LOW);
+	lm_set_pte(t, LM_PDPT, LM_GVA >> 30, lm_gpa(LM_PD) | LM_PTE_FLAGS);
+	lm_set_pte(t, LM_PD, 0, lm_gpa(LM_PT) | LM_PTE_FLAGS);
+	/* Descriptor 1 is 64-bit code, gate 14 is the page fault handler. */
+	lm_set_pte(t, LM_SYSTEM, LM_GDT_CODE / 8, 0x00af9b000000ffffUL);
 	lm_set_handler(t, 14, lm_gpa(LM_FAULT_HANDLER));
-}
-
-static inline void lm_create_tables(struct __test_metadata *_metadata,
-				    struct guest *g, int slot, struct lm_tables *t)
-{
-	t->memory = guest_add_memory(_metadata, g, slot, 0, LM_TABLES, LM_PAGES * LM_PAGE);
-	lm_write_page_tables(t);
-	lm_write_descriptors(t);
 	memcpy(lm_hva(t, LM_CODE), lm_code, lm_code_end - lm_code);
 	memcpy(lm_hva(t, LM_FAULT_HANDLER), lm_fault_handler,
 	       lm_fault_handler_end - lm_fault_handler);
-}
-
-static inline void lm_destroy_tables(struct lm_tables *t)
-{
-	munmap(t->memory, LM_PAGES * LM_PAGE);
+	return t;
 }
 
 /*
- * All that the host supports; without it there is no 64-bit mode. And the timer's
- * deadline, which KVM does not list, for only its own interrupt controller has it.
+ * Enable all features of the host, among them 64-bit mode. Also enable the TSC deadline,
+ * which KVM does not list because it depends on the interrupt controller.
  */
 static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 {
@@ -160,7 +138,7 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	for (i = 0; i < cpuid->nent; i++) {
 		if (cpuid->entries[i].function == 1)
 			cpuid->entries[i].ecx |= 1 << 24;
-		/* "Hv#1": newer kernels take Hyper-V's hypercalls only if its interface is there. */
+		/* "Hv#1": newer kernels need the interface for Hyper-V's hypercalls. */
 		if (cpuid->entries[i].function == 0x40000001)
 			cpuid->entries[i].eax = 0x31237648;
 	}
@@ -169,34 +147,27 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	close(kvm);
 }
 
-/* Segments of 4 GB, all with one selector. */
-static inline void stats_set_flat_segments(struct kvm_sregs *sregs, __u16 selector)
+/* Set up 64-bit mode with flat segments and additional bits of EFER. */
+static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
 {
-	struct kvm_segment flat = {
+	const struct kvm_segment flat = {
 		.limit = 0xffffffff,
-		.selector = selector,
+		.selector = 16,
 		.type = 3,
 		.present = 1,
 		.db = 1,
 		.s = 1,
 		.g = 1,
 	};
-
-	sregs->ds = flat;
-	sregs->es = flat;
-	sregs->ss = flat;
-	sregs->cs = flat;
-	sregs->cs.type = 11;
-}
-
-/* Flat segments, 64-bit mode, @efer in addition. */
-static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u64 efer)
-{
 	struct kvm_sregs sregs;
 
 	lm_set_cpuid(_metadata, vcpu);
 	ASSERT_EQ(0, ioctl(vcpu, KVM_GET_SREGS, &sregs));
-	stats_set_flat_segments(&sregs, 16);
+	sregs.ds = flat;
+	sregs.es = flat;
+	sregs.ss = flat;
+	sregs.cs = flat;
+	sregs.cs.type = 11;
 	sregs.cs.selector = LM_GDT_CODE;
 	sregs.cs.db = 0;
 	sregs.cs.l = 1;
@@ -213,7 +184,7 @@ static inline void lm_init_vcpu(struct __test_metadata *_metadata, int vcpu, __u
 	ASSERT_EQ(0, ioctl(vcpu, KVM_SET_SREGS, &sregs));
 }
 
-/* Returns the port by which the guest left. */
+/* Run until the guest writes to a port, and return the port. */
 static inline int lm_run(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	vcpu_run(_metadata, v, KVM_EXIT_IO);
@@ -227,7 +198,7 @@ static inline void lm_set_regs(struct __test_metadata *_metadata, struct guest_v
 	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_REGS, regs));
 }
 
-/* Write to @count addresses; returns the port by which that ended. */
+/* Let the guest write to @count addresses. Return the port of its exit. */
 static inline int lm_write(struct __test_metadata *_metadata,
 			   struct guest_vcpu *v, __u64 gva, __u64 count, __u64 stride)
 {
@@ -273,7 +244,7 @@ static inline void set_msr(struct __test_metadata *_metadata,
 	access_msr(_metadata, v, KVM_SET_MSRS, index, data);
 }
 
-/* 64-bit code: what is done, as often as %rsi says, and then the user exit. */
+/* 64-bit code: do @action as often as %rsi says, then the user exit. */
 #define LONG_MODE_LOOP(name, action)					\
 	STATS_GUEST_CODE(name,						\
 		"1:	" action "\n"					\
@@ -309,8 +280,7 @@ static inline void lm_start_loop(struct __test_metadata *_metadata, struct guest
 #define APIC_SPIV_ENABLED	0x100
 #define APIC_LVTT_DEADLINE	0x40000
 
-/* No vCPU has it. */
-#define APIC_ID_OF_NONE		77
+#define APIC_ID_OF_NONE		77	/* no vCPU has it */
 
 static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct guest_vcpu *v)
 {
@@ -320,7 +290,7 @@ static inline void lm_use_x2apic(struct __test_metadata *_metadata, const struct
 	set_msr(_metadata, v, MSR_X2APIC_LVTT, APIC_LVTT_DEADLINE | STATS_VECTOR);
 }
 
-/* As of a guest that writes to @msr so many times, and leaves. */
+/* Return the exits of a guest that writes to an MSR several times and exits. */
 static inline __u64 lm_exits_of_writes(struct __test_metadata *_metadata, struct guest *g,
 				       int times, __u32 msr, __u32 low, __u32 high)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A guest (L1) that runs a guest of its own (L2) as often as a test of KVM's statistics
- * tells it to, by SVM or by VMX.
+ * A guest (L1) that runs a nested guest (L2) a given number of times with SVM or VMX, for
+ * the tests of KVM's statistics.
  */
 #ifndef SELFTEST_KVM_STATS_FD_NESTED_H
 #define SELFTEST_KVM_STATS_FD_NESTED_H
@@ -10,14 +10,13 @@
 #include <asm/svm.h>
 #include <asm/vmx.h>
 #include <linux/types.h>
-#include <sys/eventfd.h>
 
 #include "stats_fd_long_mode.h"
 #include "svm.h"
 
-#define CPUID_VMX		(1U << 5)
+#define CPUID_VMX		0x20
 
-/* Not from the other selftests' vmx.h: newer ones include all of their library. */
+/* Newer kernels' vmx.h of the selftests includes all of libkvm: do not use it. */
 #define CPU_BASED_HLT_EXITING			0x00000080
 #define CPU_BASED_ACTIVATE_SECONDARY_CONTROLS	0x80000000
 #define SECONDARY_EXEC_ENABLE_EPT		0x00000002
@@ -80,7 +79,7 @@ enum vmcs_field {
 #define PORT_IOEVENTFD		0x46
 #define PORT_FAILED		0x47
 
-/* On AMD, L1 runs %rsi times the VMCB at %rax. */
+/* On AMD, L1 runs the VMCB at %rax %rsi times. */
 STATS_GUEST_CODE(l1,
 		 "1:	vmrun %rax\n"
 		 "	decq %rsi\n"
@@ -89,8 +88,8 @@ STATS_GUEST_CODE(l1,
 		 "	jmp 2b\n");
 
 /*
- * On Intel, L1 runs its VMCS %rsi times, which %rbp says whether it was before. An
- * instruction that fails is followed by the next one.
+ * On Intel, L1 runs its VMCS %rsi times. %rbp is 0 if the VMCS is not launched yet. The
+ * instruction behind an entry is executed only if the entry fails.
  */
 STATS_GUEST_CODE(vmx_l1,
 		 "	testq %rbp, %rbp\n"
@@ -100,7 +99,7 @@ STATS_GUEST_CODE(vmx_l1,
 		 "2:	outb %al, $0x47\n"
 		 "	jmp 2b\n");
 
-/* That is where L2 returns to. */
+/* L2 exits to here. */
 STATS_GUEST_CODE(vmx_l1_again,
 		 "	decq %rsi\n"
 		 "	jz 1f\n"
@@ -108,35 +107,26 @@ STATS_GUEST_CODE(vmx_l1_again,
 		 "1:	outb %al, $0x44\n"
 		 "	jmp 1b\n");
 
-/* Field %rax of the VMCS: %rbx is its new value, or becomes what it has. */
-STATS_GUEST_CODE(vmx_write_field,
-		 "	vmwrite %rbx, %rax\n"
-		 "	jbe 2f\n"
-		 "1:	outb %al, $0x44\n"
-		 "	jmp 1b\n"
-		 "2:	outb %al, $0x47\n"
-		 "	jmp 2b\n");
+/* Instructions that set CF or ZF if they fail. */
+#define VMX_CODE(name, text)						\
+	STATS_GUEST_CODE(name, text					\
+		"	jbe 2f\n"					\
+		"1:	outb %al, $0x44\n"				\
+		"	jmp 1b\n"					\
+		"2:	outb %al, $0x47\n"				\
+		"	jmp 2b\n")
 
-STATS_GUEST_CODE(vmx_read_field,
-		 "	vmread %rax, %rbx\n"
-		 "	jbe 2f\n"
-		 "1:	outb %al, $0x44\n"
-		 "	jmp 1b\n"
-		 "2:	outb %al, $0x47\n"
-		 "	jmp 2b\n");
+/* Write %rbx to field %rax of the VMCS, or read it. */
+VMX_CODE(vmx_write_field, "vmwrite %rbx, %rax\n");
+VMX_CODE(vmx_read_field, "vmread %rax, %rbx\n");
 
-/* Where two pages are is at %rax: one for VMXON, and one to be the VMCS. */
-STATS_GUEST_CODE(vmx_turn_on,
-		 "	vmxon (%rax)\n"
-		 "	jbe 2f\n"
-		 "	vmclear 8(%rax)\n"
-		 "	jbe 2f\n"
-		 "	vmptrld 8(%rax)\n"
-		 "	jbe 2f\n"
-		 "1:	outb %al, $0x44\n"
-		 "	jmp 1b\n"
-		 "2:	outb %al, $0x47\n"
-		 "	jmp 2b\n");
+/* At %rax are the addresses of two pages, for VMXON and the VMCS. */
+VMX_CODE(vmx_turn_on,
+	 "	vmxon (%rax)\n"
+	 "	jbe 2f\n"
+	 "	vmclear 8(%rax)\n"
+	 "	jbe 2f\n"
+	 "	vmptrld 8(%rax)\n");
 
 #define VMX_L1			GUEST_CODE
 #define VMX_L1_AGAIN		(GUEST_CODE + 0x40)
@@ -144,33 +134,26 @@ STATS_GUEST_CODE(vmx_turn_on,
 #define VMX_READ_FIELD		(GUEST_CODE + 0xc0)
 #define VMX_TURN_ON		(GUEST_CODE + 0x100)
 
-/* L2 exits to KVM, which does not concern L1, and then to L1. */
-STATS_GUEST_CODE(l2,
-		 "	outb %al, $0x46\n"
-		 "	outb %al, $0x46\n"
-		 "	outb %al, $0x46\n"
-		 "1:	vmmcall\n"
-		 "	jmp 1b\n");
+/* L2 does something, and then exits to L1. */
+#define L2_CODE(name, text)						\
+	STATS_GUEST_CODE(name, text					\
+		"1:	vmmcall\n"					\
+		"	jmp 1b\n")
 
-/* L2 exits to user space and then to L1. */
-STATS_GUEST_CODE(l2_out,
-		 "	outb %al, $0x45\n"
-		 "1:	vmmcall\n"
-		 "	jmp 1b\n");
+/* KVM handles these exits without L1. */
+L2_CODE(l2, "outb %al, $0x46\n outb %al, $0x46\n outb %al, $0x46\n");
+/* This one is an exit to user space. */
+L2_CODE(l2_out, "outb %al, $0x45\n");
+L2_CODE(l2_halts, "hlt\n");
 
-STATS_GUEST_CODE(l2_halts,
-		 "	hlt\n"
-		 "1:	vmmcall\n"
-		 "	jmp 1b\n");
-
-/* L2 has no handler of exceptions, and dies. */
+/* L2 has no exception handler: a triple fault. */
 STATS_GUEST_CODE(l2_dies, "ud2\n");
 
 STATS_GUEST_CODE(l2_writes, "movb %al, (%rdi)\n");
 
 enum nested_page {
 	NESTED_CONTROL = LM_FREE,	/* the VMCB, or the VMCS */
-	NESTED_CODE,		/* of L2, and its stack */
+	NESTED_CODE,		/* of L2 */
 	NESTED_STACK,
 	NESTED_PML4,
 	NESTED_PDPT,
@@ -192,7 +175,7 @@ enum nested_page {
 struct nested {
 	struct guest guest;
 	struct guest_vcpu *vcpu;
-	struct lm_tables tables;
+	char *tables;
 	struct vmcb *vmcb;		/* on AMD */
 	bool launched;			/* on Intel */
 };
@@ -204,18 +187,12 @@ static inline void set_segment(struct vmcb_seg *seg, u16 selector, u16 attribute
 	seg->limit = 0xffffffff;
 }
 
-/* What L1 maps for L2: the first 2 MB, where all is but NOWHERE. */
-static inline void write_nested_page_tables(const struct lm_tables *t)
-{
-	lm_map_low(t, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
-}
-
-#define EPT_ALL			7UL	/* read, written, executed */
+#define EPT_ALL			7UL	/* read, write, execute */
 #define EPT_WRITE_BACK		6UL	/* the type of memory */
 #define EPT_LEVELS		4UL
 
-/* The same in Intel's format. */
-static inline void write_ept(const struct lm_tables *t)
+/* L1 maps the first 2 MB for L2, in Intel's format. */
+static inline void write_ept(char *t)
 {
 	int i;
 
@@ -226,7 +203,7 @@ static inline void write_ept(const struct lm_tables *t)
 		lm_set_pte(t, NESTED_PT, i, i * LM_PAGE | EPT_WRITE_BACK << 3 | EPT_ALL);
 }
 
-/* L2 starts with the page tables of L1. */
+/* L2 starts with L1's page tables. */
 static inline void write_vmcb(struct vmcb *vmcb, bool nested_paging)
 {
 	struct vmcb_control_area *control = &vmcb->control;
@@ -251,13 +228,6 @@ static inline void write_vmcb(struct vmcb *vmcb, bool nested_paging)
 	save->g_pat = PAT_INIT;
 	save->rflags = STATS_RFLAGS;
 	save->rsp = lm_gpa(NESTED_STACK + 1);
-}
-
-static inline bool host_has_vmx(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-
-	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & CPUID_VMX;
 }
 
 static inline int run_l1_at(struct __test_metadata *_metadata, struct guest_vcpu *v,
@@ -293,7 +263,7 @@ static inline __u64 read_field(struct __test_metadata *_metadata,
 	return regs.rbx;
 }
 
-/* The bits of a control that have to be set, and those that are wanted. */
+/* Return the bits of a control that must be set, and @wanted. */
 static inline __u64 control(struct __test_metadata *_metadata,
 			    const struct guest_vcpu *v, __u32 index, __u32 wanted)
 {
@@ -304,7 +274,7 @@ static inline __u64 control(struct __test_metadata *_metadata,
 }
 
 #define CR4_VMXE		0x2000UL
-#define FEATURE_CONTROL		5	/* VMX is allowed, and locked */
+#define FEATURE_CONTROL		5	/* VMX is enabled, and locked */
 #define FLAT			0xffffffff
 #define ACCESS_CODE		0xa09b
 #define ACCESS_DATA		0xc093
@@ -314,7 +284,7 @@ static inline __u64 control(struct __test_metadata *_metadata,
 #define TSS_SELECTOR		24
 #define TSS_LIMIT		0x67
 
-/* L2 starts with the state of L1. Fields that are not written are 0. */
+/* L2 starts with L1's state. All other fields are 0. */
 static inline void write_vmcs(struct __test_metadata *_metadata, struct guest_vcpu *v,
 			      bool nested_paging)
 {
@@ -384,7 +354,7 @@ static inline void write_vmcs(struct __test_metadata *_metadata, struct guest_vc
 }
 
 static inline void create_vmx(struct __test_metadata *_metadata, struct guest *g,
-			      const struct lm_tables *t, bool nested_paging)
+			      char *t, bool nested_paging)
 {
 	struct guest_vcpu *v = &g->vcpu[0];
 	__u64 *pages = lm_hva(t, NESTED_STACK);
@@ -411,28 +381,16 @@ static inline void create_vmx(struct __test_metadata *_metadata, struct guest *g
 	write_vmcs(_metadata, v, nested_paging);
 }
 
-/* Exits to KVM that are none to user space. */
-static inline void add_ioeventfd(struct __test_metadata *_metadata, int vm)
-{
-	struct kvm_ioeventfd io = {
-		.addr = PORT_IOEVENTFD,
-		.len = 1,
-		.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-		.flags = KVM_IOEVENTFD_FLAG_PIO,
-	};
-
-	ASSERT_LE(0, io.fd);
-	ASSERT_EQ(0, ioctl(vm, KVM_IOEVENTFD, &io));
-	close(io.fd);
-}
-
-/* Why this host cannot nest, or NULL. */
+/* Return why this host cannot run nested guests, or NULL. */
 static const char *nested_missing(bool nested_paging)
 {
-	if (!stats_arch_svm() && !host_has_vmx())
+	unsigned int eax, ebx, ecx, edx;
+
+	if (!stats_arch_svm() &&
+	    !(__get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx & CPUID_VMX))
 		return "the host's CPU has neither SVM nor VMX";
 	if (!stats_arch_svm() && stats_parameter_is_off("kvm_intel", "nested"))
-		return "the host does not nest";
+		return "nested guests are turned off";
 	if (nested_paging && stats_arch_shadows())
 		return "the host's CPU has no nested paging";
 	return NULL;
@@ -442,25 +400,25 @@ static inline void nested_create(struct __test_metadata *_metadata, struct neste
 				 bool nested_paging)
 {
 	guest_create(_metadata, &n->guest, 1);
-	add_ioeventfd(_metadata, n->guest.vm);
+	guest_add_ioeventfd(_metadata, &n->guest, PORT_IOEVENTFD, 1, KVM_IOEVENTFD_FLAG_PIO);
 	n->vcpu = &n->guest.vcpu[0];
-	lm_create_tables(_metadata, &n->guest, TABLES_SLOT, &n->tables);
+	n->tables = lm_create_tables(_metadata, &n->guest, TABLES_SLOT);
 	lm_init_vcpu(_metadata, n->vcpu->fd, stats_arch_svm() ? EFER_SVME : 0);
 	if (stats_arch_svm()) {
 		guest_put_code(_metadata, &n->guest, l1, l1_end);
-		write_nested_page_tables(&n->tables);
-		n->vmcb = lm_hva(&n->tables, NESTED_CONTROL);
+		lm_map_low(n->tables, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
+		n->vmcb = lm_hva(n->tables, NESTED_CONTROL);
 		write_vmcb(n->vmcb, nested_paging);
 	} else {
-		create_vmx(_metadata, &n->guest, &n->tables, nested_paging);
+		create_vmx(_metadata, &n->guest, n->tables, nested_paging);
 	}
 }
 
-/* What L2 does when it is run next, from the beginning. */
+/* Let L2 start with this code when L1 runs it next. */
 static inline void set_l2(struct __test_metadata *_metadata, struct nested *n, const char *code,
 			  const char *end)
 {
-	stats_arch_put_code(lm_hva(&n->tables, NESTED_CODE), code, end - code);
+	stats_arch_put_code(lm_hva(n->tables, NESTED_CODE), code, end - code);
 	if (n->vmcb)
 		n->vmcb->save.rip = lm_gpa(NESTED_CODE);
 	else
@@ -482,7 +440,24 @@ static inline void start_l1(struct __test_metadata *_metadata, struct nested *n,
 	n->launched = true;
 }
 
-/* Why L1 got control: AMD's code or Intel's. */
+/* Let L1 run L2 until L1 exits. */
+static inline void run_l1(struct __test_metadata *_metadata, struct nested *n, __u64 runs)
+{
+	start_l1(_metadata, n, runs);
+	ASSERT_EQ(PORT_L1, lm_run(_metadata, n->vcpu));
+}
+
+/* The same, with new code for L2. */
+static inline void run_l2_code(struct __test_metadata *_metadata, struct nested *n,
+			       const char *code, const char *end, __u64 runs)
+{
+	set_l2(_metadata, n, code, end);
+	run_l1(_metadata, n, runs);
+}
+
+#define run_l2(n, code, runs)	run_l2_code(_metadata, n, code, code##_end, runs)
+
+/* Expect AMD's or Intel's code of L2's exit to L1. */
 static inline void expect_exit_of_l2(struct __test_metadata *_metadata,
 				     struct nested *n, __u32 svm, __u32 vmx)
 {
@@ -502,7 +477,7 @@ static inline void intercept_hlt(struct __test_metadata *_metadata, struct neste
 			    CPU_BASED_HLT_EXITING);
 }
 
-/* Code that is both of 64 and of 32 bits: KVM accepts it, the CPU does not. */
+/* KVM accepts a code segment of both 64 and 32 bits, the CPU does not. */
 static inline void make_l2_invalid(struct __test_metadata *_metadata, struct nested *n)
 {
 	if (n->vmcb)
