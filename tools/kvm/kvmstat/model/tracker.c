@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/tracker.h"
+#include "sources/proc.h"
 #include "util/util.h"
 
 void tracker_init(struct tracker *tracker, struct inventory *inventory)
@@ -211,7 +212,7 @@ void threads_match(const struct proc_threads *threads, const struct vm *vm, int 
 		if (num_vcpus == 1) {
 			vcpu[i] = kvm[0];
 		} else if (num_numbers == num_vcpus) {
-			found = proc_find_number(vmm, num_numbers, threads->thread[i].vcpu);
+			found = proc_find(threads->thread[i].vcpu, vmm, num_numbers, sizeof(*vmm));
 			vcpu[i] = kvm[found - vmm];
 		}
 	}

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sources/proc.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 #include "util/text.h"
 
