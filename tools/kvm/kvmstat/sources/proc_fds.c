@@ -99,6 +99,26 @@ int *proc_vcpus(const struct proc_fds *fds, size_t *count)
 	return number;
 }
 
+unsigned int proc_count_fds(const struct proc_fds *fds, bool vms)
+{
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < fds->count; i++)
+		count += (fds->entry[i].link == LINK_VM) == vms && !fds->entry[i].is_stats;
+	return count;
+}
+
+unsigned int proc_count_vcpus(const struct proc_fds *fds)
+{
+	size_t count;
+
+	if (proc_count_fds(fds, true) > 1)
+		return proc_count_fds(fds, false);
+	free(proc_vcpus(fds, &count));
+	return count;
+}
+
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 {
 	struct proc_fd found = {};

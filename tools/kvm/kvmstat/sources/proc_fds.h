@@ -52,6 +52,12 @@ void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
 /* The numbers of its vCPUs, sorted, each once; the caller frees them. */
 int *proc_vcpus(const struct proc_fds *fds, size_t *count);
 
+/* The VMs or the vCPUs themselves, not their statistics files. */
+unsigned int proc_count_fds(const struct proc_fds *fds, bool vms);
+
+/* Counts the vCPUs of one VM by their numbers. The vCPUs of several VMs share numbers. */
+unsigned int proc_count_vcpus(const struct proc_fds *fds);
+
 /* 0 or -errno; the caller frees fds->entry. */
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 
