@@ -2,7 +2,6 @@
 /*
  * All VMs of a host over time.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +30,14 @@ void tracker_free(struct tracker *tracker)
 	for (i = 0; i < tracker->num_vms; i++)
 		free_tracked(tracker->vm[i]);
 	free(tracker->vm);
-	if (tracker->schema)
-		statsfile_schema_put(tracker->schema);
+	statsfile_schema_put(tracker->schema);
 }
 
 static const struct columns *columns_of(struct tracker *tracker,
 					struct statsfile_schema *schema)
 {
 	if (tracker->schema != schema) {
-		if (tracker->schema)
-			statsfile_schema_put(tracker->schema);
+		statsfile_schema_put(tracker->schema);
 		tracker->schema = statsfile_schema_get(schema);
 		columns_find(&tracker->columns, schema);
 	}

@@ -5,10 +5,8 @@
  * is there then.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "sources/discover.h"
 #include "sources/discover_open.h"
@@ -160,9 +158,8 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	if (process && !listed->err) {
 		look_at_all(inventory, process, listed->fds);
 		listed->fds = (struct proc_fds) {};
-	} else if (!process && discover_is_full(&error)) {
-		discover_note_full(inventory, &error, listed->fds.count);
-	} else if (!process && error.err != ESRCH) {
+	} else if (!process && error.err != ESRCH &&
+		   !discover_note_full(inventory, &error, listed->fds.count)) {
 		report_pid_error(inventory, listed->pid, &error);
 	}
 }
@@ -228,18 +225,12 @@ static bool see_end(const struct inventory *inventory, struct vm *vm)
 	return has_ended;
 }
 
-static void update(struct inventory *inventory, struct vm *vm)
-{
-	if (vm_has_statistics(vm))
-		discover_see_vcpus(inventory, vm);
-}
-
 static void mark_dead(struct inventory *inventory)
 {
 	size_t i;
 
 	for (i = 0; i < inventory->num_vms; i++) {
-		update(inventory, inventory->vm[i]);
+		discover_see_vcpus(inventory, inventory->vm[i]);
 		see_end(inventory, inventory->vm[i]);
 	}
 }
@@ -397,7 +388,7 @@ static const struct source processes = {
 	.look = look,
 	.find = find,
 	.see_events = see_events,
-	.update = update,
+	.update = discover_see_vcpus,
 	.see_end = see_end,
 	.read_threads = read_threads,
 };

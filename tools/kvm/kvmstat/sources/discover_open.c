@@ -53,11 +53,9 @@ struct vm *discover_closed_vm(const struct inventory *inventory,
 
 static void remember_schema(struct statsfile_schema **known, struct statsfile_schema *schema)
 {
-	if (*known == schema)
-		return;
-	if (*known)
-		statsfile_schema_put(*known);
-	*known = statsfile_schema_get(schema);
+	statsfile_schema_get(schema);
+	statsfile_schema_put(*known);
+	*known = schema;
 }
 
 void discover_see_vcpus(struct inventory *inventory, struct vm *vm)
@@ -188,16 +186,19 @@ static void note_silence(struct inventory *inventory, const struct process *proc
 			"it makes others wait, in a system call that does not end; kvmstat asks again from time to time");
 }
 
-bool discover_is_full(const struct host_error *error)
+static bool is_full(const struct host_error *error)
 {
 	return error->err == EMFILE || error->err == ENFILE;
 }
 
-void discover_note_full(struct inventory *inventory, const struct host_error *error, size_t count)
+bool discover_note_full(struct inventory *inventory, const struct host_error *error, size_t count)
 {
+	if (!is_full(error))
+		return false;
 	inventory->is_full = true;
 	inventory->num_missing += count;
 	inventory_add_problem(inventory, host_explain(error));
+	return true;
 }
 
 /* The pid stood for this process if the process still lives after the answer. */
@@ -215,7 +216,7 @@ static int get_stats(struct inventory *inventory, struct process *process,
 		error->err = EMFILE;
 	else
 		stats = host->get_stats(host, process->pid, fd, number, error);
-	if (stats < 0 && discover_is_full(error))
+	if (stats < 0)
 		discover_note_full(inventory, error, 1);
 	if (stats < 0 && error->err == ETIMEDOUT)
 		note_silence(inventory, process, &process->files, asked_ns);
@@ -231,7 +232,7 @@ static int get_stats(struct inventory *inventory, struct process *process,
 static bool is_passing(const struct host_error *error)
 {
 	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
-	       error->err == EAGAIN || discover_is_full(error);
+	       error->err == EAGAIN || is_full(error);
 }
 
 void discover_identify(struct inventory *inventory, struct process *process)

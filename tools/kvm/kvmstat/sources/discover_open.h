@@ -29,8 +29,10 @@ struct vm *discover_closed_vm(const struct inventory *inventory, const struct pr
 void discover_see_vcpus(struct inventory *inventory, struct vm *vm);
 void discover_identify(struct inventory *inventory, struct process *process);
 
-/* The limit on open files holds for the rest of the scan: count what is missing. */
-bool discover_is_full(const struct host_error *error);
-void discover_note_full(struct inventory *inventory, const struct host_error *error, size_t count);
+/*
+ * If it is the limit on open files, counts what is missing: it holds for the rest of the scan.
+ * Otherwise false.
+ */
+bool discover_note_full(struct inventory *inventory, const struct host_error *error, size_t count);
 
 #endif /* KVMSTAT_DISCOVER_OPEN_H */

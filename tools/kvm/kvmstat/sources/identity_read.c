@@ -9,7 +9,6 @@
 
 #include "sources/identity_subject.h"
 #include "util/file.h"
-#include "util/util.h"
 
 /*
  * Whether libvirt shortens the name to this one in a cgroup: it leaves out characters that such a
@@ -92,18 +91,6 @@ static void find_name(struct identity_subject *subject, const char *name)
 	identity_set(identity, IDENTITY_NAME, IDENTITY_PROGRAM, comm);
 }
 
-static void read_subject(struct identity_subject *subject)
-{
-	char name[ELEMENT_SIZE];
-
-	identity_read_cgroup(subject);
-	identity_read_cmdline(subject, name);
-	find_domain(subject, name);
-	find_vmi(subject, name);
-	find_name(subject, name);
-	free(subject->cmdline);
-}
-
 /* The second field is a name that may contain anything. */
 #define STAT_STARTED 22
 
@@ -134,7 +121,7 @@ static int open_run(struct identity_subject *subject, const char *run)
 void identity_read(struct identity *identity, const char *proc, const char *run, pid_t pid)
 {
 	struct identity_subject subject = { .pid = pid, .identity = identity, };
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[ELEMENT_SIZE];
 
 	*identity = (struct identity) { .without_memory = identity->without_memory, };
 	snprintf(path, sizeof(path), "%s/%d", proc, pid);
@@ -142,7 +129,12 @@ void identity_read(struct identity *identity, const char *proc, const char *run,
 	if (subject.dir < 0)
 		return;
 	subject.run = open_run(&subject, run);
-	read_subject(&subject);
+	identity_read_cgroup(&subject);
+	identity_read_cmdline(&subject, name);
+	find_domain(&subject, name);
+	find_vmi(&subject, name);
+	find_name(&subject, name);
+	free(subject.cmdline);
 	identity->started = read_started(&subject);
 	if (subject.run >= 0)
 		close(subject.run);

@@ -25,16 +25,6 @@ uint32_t recording_checksum(const void *data, size_t size)
 #endif
 }
 
-uint32_t recording_block_checksum(const struct recording_block *block)
-{
-	return recording_checksum(block, offsetof(struct recording_block, checksum));
-}
-
-uint32_t recording_magic_checksum(const struct recording_magic *magic)
-{
-	return recording_checksum(magic, offsetof(struct recording_magic, checksum));
-}
-
 uint64_t recorded_vm_num_values(const struct recorded_vm *vm)
 {
 	return (vm->schema ? vm->schema->num_values : 0) +
@@ -63,10 +53,8 @@ void snapshot_free(struct snapshot *snapshot)
 
 	for (i = 0; i < snapshot->num_vms; i++) {
 		vm = &snapshot->vm[i];
-		if (vm->schema)
-			statsfile_schema_put(vm->schema);
-		if (vm->vcpu_schema)
-			statsfile_schema_put(vm->vcpu_schema);
+		statsfile_schema_put(vm->schema);
+		statsfile_schema_put(vm->vcpu_schema);
 		free(vm->vcpu);
 		free(vm->values);
 		free(vm->threads.thread);

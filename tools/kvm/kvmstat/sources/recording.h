@@ -118,9 +118,9 @@ uint64_t recorded_vm_num_values(const struct recorded_vm *vm);
 /* Or NULL. */
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);
 
-/* CRC-32, of the bytes in front of the checksum. */
+/* CRC-32; of a struct with a checksum, of what stands in front of that. */
 uint32_t recording_checksum(const void *data, size_t size);
-uint32_t recording_magic_checksum(const struct recording_magic *magic);
-uint32_t recording_block_checksum(const struct recording_block *block);
+#define HEADER_CHECKSUM(header) \
+	recording_checksum(header, offsetof(typeof(*(header)), checksum))
 
 #endif /* KVMSTAT_RECORDING_H */

@@ -104,7 +104,7 @@ static int read_content(const struct recording *recording, uint64_t offset,
 	ret = read_at(source, offset, block, sizeof(*block));
 	if (ret)
 		return ret;
-	if (!is_checksum(block->checksum, recording_block_checksum(block)))
+	if (!is_checksum(block->checksum, HEADER_CHECKSUM(block)))
 		return malformed(error, "the checksum of a block's header is wrong");
 	if (block->whole_size > RECORDING_MAX_CONTENT || block->size > block->whole_size)
 		return malformed(error, "a block of %u bytes, %u are possible", block->whole_size,
@@ -235,7 +235,7 @@ static int check_magic(const struct recording_source *source, struct statsfile_e
 		return malformed(error,
 				 "it is a recording of version %u, this kvmstat reads version %u",
 				 magic.version, RECORDING_VERSION);
-	if (magic.checksum != recording_magic_checksum(&magic))
+	if (magic.checksum != HEADER_CHECKSUM(&magic))
 		return malformed(error,
 				 "it is damaged at byte 0: the checksum of its header is wrong");
 	return 0;

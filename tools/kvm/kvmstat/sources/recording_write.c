@@ -48,7 +48,7 @@ static void put_block(struct recording_writer *writer, struct recording_block *b
 	if (block->size < block->whole_size)
 		data = compressed;
 	block->content_checksum = recording_checksum(data, block->size);
-	block->checksum = recording_block_checksum(block);
+	block->checksum = HEADER_CHECKSUM(block);
 	put(&writer->block, block, sizeof(*block));
 	put(&writer->block, data, block->size);
 	free(compressed);
@@ -61,7 +61,7 @@ void recording_begin(struct recording_writer *writer, const struct recording_hos
 	struct recording_block block = { .type = RECORDING_HOST, };
 	struct bytes content = {};
 
-	magic.checksum = recording_magic_checksum(&magic);
+	magic.checksum = HEADER_CHECKSUM(&magic);
 	put(&writer->block, &magic, sizeof(magic));
 	put(&content, host, sizeof(*host));
 	put_block(writer, &block, &content);

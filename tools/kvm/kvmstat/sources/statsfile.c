@@ -83,10 +83,8 @@ static void discard(struct statsfile *file)
 		munmap((void *)file->data, data_size(file));
 	if (file->windows && !file->is_view)
 		munmap((void *)file->windows, windows_size(file));
-	if (file->schema)
-		statsfile_schema_put(file->schema);
-	if (file->vcpu_schema)
-		statsfile_schema_put(file->vcpu_schema);
+	statsfile_schema_put(file->schema);
+	statsfile_schema_put(file->vcpu_schema);
 }
 
 int statsfile_open(struct statsfile *file, const struct statsfile_source *source,

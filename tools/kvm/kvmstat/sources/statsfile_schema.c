@@ -187,7 +187,7 @@ struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema)
 
 void statsfile_schema_put(struct statsfile_schema *schema)
 {
-	if (--schema->references)
+	if (!schema || --schema->references)
 		return;
 	free(schema->desc);
 	free(schema->value_name);

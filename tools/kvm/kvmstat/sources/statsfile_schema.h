@@ -119,6 +119,7 @@ int statsfile_schema_parse(struct statsfile_schema **to, const struct statsfile_
 			   const void *raw, size_t size, struct statsfile_error *error);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
+/* NULL is possible. */
 void statsfile_schema_put(struct statsfile_schema *schema);
 
 /* Whether they describe the same: files need not share theirs, see statsfile_known. */
