@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * KVM's statistics, one line each. This file has the statistics of all architectures,
- * <asm/kvm_stats_list.h> has those of one.
+ * <asm/kvm_stats_list.h> has the statistics of one.
  * Code that needs something for each statistic includes this file with its own
  * three macros, which this file undefines at its end:
  *

@@ -44,7 +44,7 @@
 
 /*
  * The count up to which each value has been flushed. A vCPU has this from the first event
- * that may count it until SWITCH_OFF_DELAY after the host's last event is closed.
+ * that may count it until the host has no event.
  */
 struct kvm_stats_flushed {
 	union {
@@ -64,7 +64,7 @@ DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 
-/* Keep code and memory that long after the last event, for the next one. */
+/* Keep code and memory up to that long after the last event, for the next one. */
 #define SWITCH_OFF_DELAY	HZ
 
 /*
@@ -93,6 +93,12 @@ static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 	return READ_ONCE(vcpu->stats_obj->values[value]);
 }
 
+/* Events count only vCPUs with memory: the others need no work. */
+static bool may_be_counted(struct kvm_vcpu *vcpu)
+{
+	return READ_ONCE(vcpu->perf.flushed);
+}
+
 #define for_each_active_event(event)					\
 	hlist_for_each_entry(event, this_cpu_ptr(&active_events), hlist_entry)
 
@@ -104,7 +110,6 @@ static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 
 	lockdep_assert_irqs_disabled();
 
-	/* The last event has just gone. */
 	if (!flushed)
 		return;
 
@@ -206,6 +211,9 @@ static void kvm_stats_perf_take_samples(struct kvm_vcpu *vcpu)
 
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
+	if (!may_be_counted(vcpu))
+		return;
+
 	/*
 	 * Sample what KVM counted on the way into the guest. If RCU still regards
 	 * the CPU as in the guest, this waits until the exit is handled.
@@ -222,6 +230,9 @@ EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
 void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 {
 	unsigned long flags;
+
+	if (!may_be_counted(vcpu))
+		return;
 
 	local_irq_save(flags);
 	kvm_stats_perf_take_samples(vcpu);
@@ -245,6 +256,9 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 {
 	struct perf_event *event;
 	unsigned long flags;
+
+	if (!may_be_counted(vcpu))
+		return;
 
 	local_irq_save(flags);
 	/* Pairs with get_users(): it sees the count, or this sees its bit in used. */
@@ -660,11 +674,6 @@ struct event_file {
 	s16 value;
 };
 
-static const struct kvm_stats_desc *desc_of(const struct event_file *file)
-{
-	return find_desc(file->event);
-}
-
 static ssize_t show_event(struct device *dev, struct device_attribute *attr,
 			  char *page)
 {
@@ -674,7 +683,7 @@ static ssize_t show_event(struct device *dev, struct device_attribute *attr,
 	if (file->value != ALL_VALUES)
 		return sprintf(page, "event=0x%x,value=0x%x\n", file->event,
 			       file->value);
-	if (desc_of(file)->size > 1)
+	if (find_desc(file->event)->size > 1)
 		return sprintf(page, "event=0x%x,value=?\n", file->event);
 	return sprintf(page, "event=0x%x\n", file->event);
 }
@@ -775,7 +784,7 @@ void kvm_stats_perf_register(void)
 
 	for (i = 0; i < ARRAY_SIZE(event_files); i++) {
 		file = &event_files[i];
-		desc = desc_of(file);
+		desc = find_desc(file->event);
 		if (!can_be_counted(desc))
 			continue;
 		*attr++ = &file->event_attr.attr;

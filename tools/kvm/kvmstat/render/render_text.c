@@ -218,3 +218,5 @@ const struct renderer text_renderer = {
 	.event = render_event,
 	.recording = render_recording,
 };
+
+const struct renderer *render = &text_renderer;

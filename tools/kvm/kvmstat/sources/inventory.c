@@ -351,3 +351,9 @@ void inventory_forget_dead(struct inventory *inventory)
 	}
 	inventory->num_processes = kept;
 }
+
+void print_problems(struct inventory *inventory)
+{
+	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
+		print_error("%s", inventory->problem[inventory->num_printed]);
+}

@@ -244,4 +244,7 @@ int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
 			 unsigned int count, uint64_t *values, struct statsfile_error *error);
 
+/* Prints the problems that were not printed yet. */
+void print_problems(struct inventory *inventory);
+
 #endif /* KVMSTAT_INVENTORY_H */

@@ -481,8 +481,8 @@ static void test_closed_within(void)
 		{ &text_renderer, "2 ended          - proc   closed\n", },
 #ifdef HAVE_JSON
 		{ &json_renderer, "\"state\":\"ended\"", },
-#endif
 		{ &csv_renderer, "ended", },
+#endif
 	};
 	char *output;
 	int status;
@@ -569,8 +569,8 @@ static void test_ended_within(void)
 	} cases[] = {
 #ifdef HAVE_JSON
 		{ &json_renderer, "\"interval\":{\"value\":2000000000," },
-#endif
 		{ &csv_renderer, "Z,3.000000000,20," },
+#endif
 	};
 	char *seen, *found, *live_lines, *lines;
 	int status;

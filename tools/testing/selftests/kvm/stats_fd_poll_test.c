@@ -219,7 +219,7 @@ FIXTURE_SETUP(read)
 	stats_load(_metadata, dup(self->fd), &self->f);
 	self->size = (self->f.size | (page - 1)) + 1;
 	self->buffer = mmap(NULL, self->size + page, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->buffer);
 	ASSERT_EQ(0, mprotect(self->buffer + self->size, page, PROT_NONE));
 }

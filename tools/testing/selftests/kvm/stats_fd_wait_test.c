@@ -208,7 +208,8 @@ static int measure_in_child(void *arg)
 
 TEST_F(busy, file_is_opened_and_read_at_once_by_two_processes)
 {
-	struct source vcpu = { self->vcpu->fd, &self->vcpu->file }, vm = { self->guest.vm, &self->vm };
+	struct source vcpu = { self->vcpu->fd, &self->vcpu->file };
+	struct source vm = { self->guest.vm, &self->vm };
 
 	EXPECT_EQ(0, measure(&vcpu));
 	EXPECT_EQ(0, measure(&vm));

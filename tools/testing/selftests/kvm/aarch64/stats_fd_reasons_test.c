@@ -140,7 +140,7 @@ static const struct entry ptrauth_entry = ENTRY(sign_pointer, "ptrauth");
 #define VBAR_EL1		ARM64_SYS_REG(3, 0, 12, 0, 0)
 #define SCTLR_EL1		ARM64_SYS_REG(3, 0, 1, 0, 0)
 #define SCTLR_INITIAL		0x30d00800
-#define SCTLR_ENIA		(1ULL << 31)
+#define SCTLR_ENIA		0x80000000ULL
 #define CPACR_EL1		ARM64_SYS_REG(3, 0, 1, 0, 2)
 #define CPACR_ZEN_AND_FPEN	(3 << 16 | 3 << 20)
 

@@ -166,8 +166,8 @@ static const struct entry vmx_entries_of_l1[] = {
 };
 
 /* In leaf 1, ECX. */
-#define CPUID_MONITOR		(1U << 3)
-#define CPUID_XSAVE		(1U << 26)
+#define CPUID_MONITOR		0x00000008
+#define CPUID_XSAVE		0x04000000
 
 static bool cpu_has(unsigned int feature)
 {
@@ -312,7 +312,7 @@ TEST_F(nested, monitor_and_mwait_of_l1_count_for_their_reasons)
 	expect_exits_of_l1(_metadata, &self->n, monitor_entries_of_l1);
 }
 
-#define CR4_OSXSAVE		(1UL << 18)
+#define CR4_OSXSAVE		0x40000UL
 
 /* KVM intercepts these on AMD, but QEMU's SVM does not. */
 #define NOT_EMULATED		"this CPU is an emulator that does not intercept it"

@@ -138,7 +138,7 @@ static inline void lm_set_cpuid(struct __test_metadata *_metadata, int vcpu)
 	for (i = 0; i < cpuid->nent; i++) {
 		if (cpuid->entries[i].function == 1)
 			cpuid->entries[i].ecx |= 1 << 24;
-		/* "Hv#1": newer kernels take Hyper-V's hypercalls only if its interface is there. */
+		/* "Hv#1": newer kernels need the interface for Hyper-V's hypercalls. */
 		if (cpuid->entries[i].function == 0x40000001)
 			cpuid->entries[i].eax = 0x31237648;
 	}
