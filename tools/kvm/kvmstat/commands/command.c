@@ -18,6 +18,7 @@
 #include "privilege/broker.h"
 #include "render/render.h"
 #include "sources/discover.h"
+#include "sources/proc.h"
 #include "sources/replay.h"
 #include "util/util.h"
 

@@ -13,7 +13,8 @@
 
 #include "sources/choice.h"
 #include "sources/host.h"
-#include "sources/proc.h"
+#include "sources/proc_fds.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 #include "util/text.h"
 #include "util/util.h"
