@@ -58,7 +58,7 @@ static void wait_on(struct wait *wait)
 static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
-	uint64_t now_ns, next_ns = 0;
+	uint64_t now_ns, until_ns, next_ns = 0;
 	int status;
 
 	for (;;) {
@@ -85,8 +85,8 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			return STATUS_ERROR;
 		}
 		wait_on(wait);
-		if (pause_until(wait->signals, inventory->events,
-				wait->is_there ? now_ns + LOOK_AGAIN : next_ns) == EVENT_INTERRUPTED) {
+		until_ns = wait->is_there ? now_ns + LOOK_AGAIN : next_ns;
+		if (pause_until(wait->signals, inventory->events, until_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;
 			status = replay_status();
 			return status == STATUS_OK ? inventory_status(inventory) : status;

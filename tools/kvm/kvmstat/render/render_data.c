@@ -493,7 +493,8 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	all = add_all(statistic, desc, histogram->count);
 	add(line, "histogram", statistic);
 	for (i = 0; is_csv() && i < desc->size; i++)
-		csv_print_row(output->file, csv_histogram_table, line, json_object_array_get_idx(all, i));
+		csv_print_row(output->file, csv_histogram_table, line,
+			      json_object_array_get_idx(all, i));
 	print_object(output, line, NULL);
 }
 
