@@ -219,11 +219,9 @@ static struct statsfile_schema *schema_alloc(const struct statsfile_shape *shape
 
 bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b)
 {
-	if (a == b)
-		return true;
-	return a->num_desc == b->num_desc && a->name_size == b->name_size &&
-	       a->num_value_names == b->num_value_names && a->raw_size == b->raw_size &&
-	       !memcmp(a->raw, b->raw, a->raw_size);
+	return a == b || (a->num_desc == b->num_desc && a->name_size == b->name_size &&
+			  a->num_value_names == b->num_value_names &&
+			  a->raw_size == b->raw_size && !memcmp(a->raw, b->raw, a->raw_size));
 }
 
 static struct statsfile_schema *find_known(const struct statsfile_known *known,
@@ -236,20 +234,18 @@ static struct statsfile_schema *find_known(const struct statsfile_known *known,
 	return NULL;
 }
 
-static int check_value_names(const struct statsfile_description *description,
-			     struct statsfile_error *error)
+static int check_value_names(const struct statsfile_shape *shape, struct statsfile_error *error)
 {
-	uint32_t size = sizeof(struct kvm_stats_value_name) + description->shape.name_size;
+	uint32_t size = sizeof(struct kvm_stats_value_name) + shape->name_size;
 
-	if (!description->shape.num_value_names)
+	if (!shape->num_value_names)
 		return 0;
-	if (description->shape.num_value_names > STATSFILE_MAX_VALUE_NAMES)
+	if (shape->num_value_names > STATSFILE_MAX_VALUE_NAMES)
 		return malformed(error, "%u names of values, %u are possible",
-				 description->shape.num_value_names, STATSFILE_MAX_VALUE_NAMES);
-	if (description->shape.value_name_size < size ||
-	    description->shape.value_name_size > 2 * STATSFILE_MAX_NAME)
+				 shape->num_value_names, STATSFILE_MAX_VALUE_NAMES);
+	if (shape->value_name_size < size || shape->value_name_size > 2 * STATSFILE_MAX_NAME)
 		return malformed(error, "names of values of %u bytes, %u to %u are possible",
-				 description->shape.value_name_size, size, 2 * STATSFILE_MAX_NAME);
+				 shape->value_name_size, size, 2 * STATSFILE_MAX_NAME);
 	return 0;
 }
 
@@ -290,7 +286,7 @@ int statsfile_schema_read(struct statsfile_schema **to, const struct statsfile_s
 	int ret;
 
 	*to = NULL;
-	ret = check_value_names(description, error);
+	ret = check_value_names(&description->shape, error);
 	if (ret)
 		return ret;
 	size_blocks(description);
