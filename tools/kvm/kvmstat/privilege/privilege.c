@@ -56,7 +56,7 @@ struct rule {
 
 #define ALWAYS (~0u)
 /* All but the broker. */
-#define SAMPLES (1u << 31)
+#define SAMPLES 0x80000000u
 
 #define CALL(uses, name) { uses, SCMP_SYS(name), 0, 0, 0, }
 #define CALL_IF(uses, name, argument, op, value) \

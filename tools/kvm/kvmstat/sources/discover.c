@@ -240,9 +240,10 @@ static struct process *find_maker(struct inventory *inventory, pid_t tid)
 {
 	struct process *process = inventory_find_process(inventory, tid);
 
-	if (!process)
-		process = inventory_find_process(inventory, inventory->host->thread_group(
-							    inventory->host, tid));
+	if (!process) {
+		tid = inventory->host->thread_group(inventory->host, tid);
+		process = inventory_find_process(inventory, tid);
+	}
 	return process && proc_count_fds(&process->fds, true) ? process : NULL;
 }
 
@@ -348,7 +349,8 @@ static int look(struct inventory *inventory, struct process *process)
 	/* What was found before is still there. A late answer may come by the next scan. */
 	if (inventory->is_unanswered)
 		inventory_add_note(inventory,
-				   xasprintf("the process that finds VMs, kvmstat-broker, does not answer: new VMs are not shown"));
+				   xasprintf("the process that finds VMs, kvmstat-broker, "
+					     "does not answer: new VMs are not shown"));
 	inventory->is_unanswered = true;
 	return 0;
 }

@@ -37,7 +37,7 @@ static struct vm *find_vm(const struct inventory *inventory, uint64_t number)
 }
 
 struct vm *discover_closed_vm(const struct inventory *inventory,
-				 const struct process *process)
+			      const struct process *process)
 {
 	struct vm *vm;
 	size_t i;
@@ -379,7 +379,7 @@ void discover_open_held(struct inventory *inventory, struct process *process)
 }
 
 bool discover_is_remade(struct inventory *inventory, const struct vm *vm,
-		      const struct proc_fds *fds)
+			const struct proc_fds *fds)
 {
 	const struct proc_fd *fd = NULL, *other;
 	struct host_error error;

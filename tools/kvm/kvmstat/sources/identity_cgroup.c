@@ -146,6 +146,14 @@ static void look_at_pods(struct identity_subject *subject, char *rest)
 	}
 }
 
+static void look_at_firecracker(struct identity_subject *subject, char *rest)
+{
+	const char *id = next_component(&rest);
+
+	if (id && has_only(id, 64, ALPHANUMERIC "-"))
+		identity_set(subject->identity, IDENTITY_NAME, IDENTITY_CGROUP, id);
+}
+
 static void look_at_cgroup(struct identity_subject *subject, char *path)
 {
 	char *first;
@@ -163,9 +171,8 @@ static void look_at_cgroup(struct identity_subject *subject, char *path)
 	else if (!strcmp(first, "kubepods") || !strcmp(first, "kubepods.slice") ||
 		 !strcmp(first, "kubelet.slice") || !strcmp(first, "kubelet"))
 		look_at_pods(subject, path);
-	else if (skip_prefix(first, "firecracker") && (first = next_component(&path)) &&
-		 has_only(first, 64, ALPHANUMERIC "-"))
-		identity_set(subject->identity, IDENTITY_NAME, IDENTITY_CGROUP, first);
+	else if (skip_prefix(first, "firecracker"))
+		look_at_firecracker(subject, path);
 }
 
 /* Lines NUMBER:CONTROLLERS:PATH, in which no name can have an end of line. */

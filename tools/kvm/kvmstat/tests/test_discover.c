@@ -980,7 +980,8 @@ static void test_held_remade(void)
 	look();
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 1 && !vm->dead, "remade: the same files are the same VM");
-	first->id = copy->id = "kvm-102/vcpu-0";
+	first->id = "kvm-102/vcpu-0";
+	copy->id = first->id;
 	look();
 	check(inventory.num_vms == 2 && vm->dead && !inventory.vm[1]->dead,
 	      "remade: other ones are another");
@@ -1309,7 +1310,8 @@ static void test_unseen_vms(void)
 	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
 	/* A thread of the first has made it. */
 	remove_process(300);
-	fake.thread = makers[1] = 101;
+	makers[1] = 101;
+	fake.thread = 101;
 	look();
 	look();
 	check_number(inventory.num_unseen, 0, "a thread has made it: its process is seen");

@@ -184,7 +184,8 @@ static void test_libvirt(void)
 
 	tree_link("qemu-3-web-1", "run/systemd/machines/unit:" LIBVIRT_SCOPE);
 	tree_text("# This is private data. Do not parse.\nNAME=qemu-3-web-1\nCLASS=vm\n"
-		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n", "run/systemd/machines/qemu-3-web-1");
+		   "ID=" PLAIN_UUID "\nSERVICE=libvirt-qemu\nLEADER=100\n",
+		   "run/systemd/machines/qemu-3-web-1");
 	tree_text("100\n", "run/libvirt/qemu/web-1.pid");
 	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
 	       "machine=qemu-3-web-1 (run)\n",

@@ -73,15 +73,15 @@ static int status_after(unsigned int uses, void (*call)(void))
 CALL(call_open, syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY))
 CALL(call_ask_mode, fcntl(STDOUT_FILENO, F_GETFL))
 CALL(call_compare,
-     pid_t self = syscall(SYS_getpid);
-     syscall(SYS_kcmp, self, self, KCMP_FILE, 0, 0))
+	pid_t self = syscall(SYS_getpid);
+	syscall(SYS_kcmp, self, self, KCMP_FILE, 0, 0))
 CALL(call_compare_with_parent, syscall(SYS_kcmp, getpid(), parent, KCMP_FILE, 0, 0))
 CALL(call_set_mode, fcntl(STDOUT_FILENO, F_SETFL, 0))
 CALL(call_create, syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CREAT, 0600))
 CALL(call_open_for_writing, syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR))
 CALL(call_write, if (write(STDOUT_FILENO, "", 0)) return)
 CALL(call_map_file,
-     mmap(NULL, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED, STDOUT_FILENO, 0))
+	mmap(NULL, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED, STDOUT_FILENO, 0))
 CALL(call_send, struct msghdr message = {}; sendmsg(STDOUT_FILENO, &message, 0))
 CALL(call_close_socket, close(BROKER_SOCKET))
 CALL(call_unlink, syscall(SYS_unlinkat, AT_FDCWD, "/nonexistent", 0))
@@ -102,13 +102,13 @@ CALL(call_ask_terminal, ioctl(-1, TCGETS, NULL))
 CALL(call_ask_terminal_newer, ioctl(-1, TCGETS2, NULL))
 CALL(call_set_terminal, ioctl(-1, TCSETSW, NULL))
 CALL(call_set_terminal_newer,
-     if (ioctl(-1, TCSETS2, NULL) && errno == EBADF && ioctl(-1, TCSETSF2, NULL) &&
-     errno == EBADF)
-     ioctl(-1, TCSETSW2, NULL))
+	if (ioctl(-1, TCSETS2, NULL) && errno == EBADF && ioctl(-1, TCSETSF2, NULL) &&
+	errno == EBADF)
+	ioctl(-1, TCSETSW2, NULL))
 CALL(call_truncate, if (ftruncate(-1, 0)) return)
 CALL(call_memfd, syscall(SYS_memfd_create, "test", 0))
 CALL(call_map_code,
-     mmap(NULL, sizeof(page), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+	mmap(NULL, sizeof(page), PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
 CALL(call_make_code, mprotect(page, sizeof(page), PROT_READ | PROT_EXEC))
 CALL(call_prctl, prctl(PR_SET_DUMPABLE, 1))
 

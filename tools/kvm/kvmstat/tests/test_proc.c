@@ -260,7 +260,8 @@ static void test_times(void)
 	struct proc_threads threads;
 	struct proc_times times;
 
-	check_number(proc_read_threads(tree_root, 501, 3, &threads), -ENOENT, "times: no such process");
+	check_number(proc_read_threads(tree_root, 501, 3, &threads), -ENOENT,
+		     "times: no such process");
 	tree_make("500/task/");
 	add_thread(500, 500, "qemu) R 1 (", "70 30", "0");
 	check(!read_times(&threads, &times) && !times.num_threads && !times.guest_ns &&
@@ -459,7 +460,8 @@ static void test_died_meanwhile(void)
 
 	add_process(12345, 1);
 	before_link = vanish;
-	check_number(proc_list_fds(tree_root, 12345, &fds), -ENOENT, "it died meanwhile: it is gone");
+	check_number(proc_list_fds(tree_root, 12345, &fds), -ENOENT,
+		     "it died meanwhile: it is gone");
 	add_process(12345, 1);
 	before_link = stay;
 	check_number(proc_list_fds(tree_root, 12345, &fds), -EACCES, "it did not: it is denied");

@@ -589,17 +589,17 @@ static void grow_ext(struct image *image)
 
 CHANGE(grow_ext_unaligned, grow_ext(image); image_ext(image)->size--)
 CHANGE(cut_last_field,
-       image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_id_offset);
-       image_ext(image)->vcpu_id_offset = 1)
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_id_offset);
+	image_ext(image)->vcpu_id_offset = 1)
 CHANGE(cut_within_field,
-       image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1)
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1)
 /* As it was before values had names, and what followed was no part of it. */
 CHANGE(cut_names,
-       image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
-       memset(&image_ext(image)->value_name_offset, 0xff, 20))
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
+	memset(&image_ext(image)->value_name_offset, 0xff, 20))
 CHANGE(cut_within_names,
-       image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
-       memset(&image_ext(image)->value_name_offset, 0xff, 20))
+	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
+	memset(&image_ext(image)->value_name_offset, 0xff, 20))
 /* Where there are none nothing else is said of them. */
 static void leave_no_name(struct image *image)
 {
@@ -609,15 +609,15 @@ static void leave_no_name(struct image *image)
 }
 
 CHANGE(cut_vcpus,
-       image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
-       memset(&image_ext(image)->vcpu_stride, 0xff, 32))
+	image_ext(image)->size = offsetof(struct kvm_stats_ext, vcpu_stride);
+	memset(&image_ext(image)->vcpu_stride, 0xff, 32))
 CHANGE(cut_data_size, image_ext(image)->size = 11; image_ext(image)->data_size = 1)
 CHANGE(leave_no_window,
-       memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
-       image_ext(image)->vcpu_max = 0)
+	memset(&image_ext(image)->vcpu_mmap_offset, 0xff, 32);
+	image_ext(image)->vcpu_max = 0)
 CHANGE(leave_room_in_data,
-       image_ext(image)->data_size += 8;
-       image_ext(image)->vcpu_data_size += 8)
+	image_ext(image)->data_size += 8;
+	image_ext(image)->vcpu_data_size += 8)
 CHANGE(describe_no_vcpu, image_ext(image)->vcpu_num_desc = 0)
 
 static void test_ext_tolerance(void)
@@ -751,7 +751,7 @@ CHANGE(move_id_to_end, image_header(image)->id_offset = 0xfffffff8)
 CHANGE(move_desc_to_end, image_header(image)->desc_offset = 0xfffffff8)
 CHANGE(move_data_onto_header, image_header(image)->data_offset = 16)
 CHANGE(move_data_onto_desc,
-       image_header(image)->data_offset = image_header(image)->desc_offset + 64)
+	image_header(image)->data_offset = image_header(image)->desc_offset + 64)
 /* The id is then what stands in desc_offset: 72, a letter and an end. */
 CHANGE(move_id_onto_header, image_header(image)->id_offset = 16)
 CHANGE(misalign_data, image_header(image)->data_offset += 4)
@@ -998,8 +998,8 @@ CHANGE(repeat_value_name, strcpy(image_value_name(image, OTHER)->name, "interrup
 CHANGE(repeat_value, image_value_name(image, IO)->value = 0)
 CHANGE(repeat_said_value, image_value_name(image, IN_HOST)->value = 0)
 CHANGE(swap_values,
-       image_value_name(image, IO)->value = 3;
-       image_value_name(image, OTHER)->value = 1)
+	image_value_name(image, IO)->value = 3;
+	image_value_name(image, OTHER)->value = 1)
 CHANGE(swap_statistics, image_value_name(image, INTERRUPT)->desc = 2)
 CHANGE(split_statistic, image_value_name(image, IN_HOST)->desc = 1)
 
