@@ -189,25 +189,19 @@ struct process *inventory_add_process(struct inventory *inventory, pid_t pid, in
 /* One that is not gone, or NULL. */
 struct process *inventory_find_process(const struct inventory *inventory, pid_t pid);
 
-/*
- * The pid to ask the choice for: 0 if the process that it chose is gone. Then another process
- * has that pid, which can be chosen by its name.
- */
+/* The pid to ask the choice for; 0 if the chosen process is gone and another one has its pid. */
 pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid);
 
 /*
- * Owners of processes choose names, and can start processes as fast as they are scanned: so many
- * texts are kept, to say each once, and a last one says that there are more. PROBLEMS_NS later,
- * if all were printed, what is still wrong is said once more.
+ * Owners of processes can cause problems: so many are kept, to print each once, and a last one
+ * says that there are more. PROBLEMS_NS later kvmstat prints what is still wrong once more.
  */
 #define PROBLEMS_MAX 256
 #define PROBLEMS_NS (3600 * NSEC_PER_SEC)
 
-/* Both take over the text. */
+/* Both take over the text. A problem says that something is not shown, maybe of a process. */
 void inventory_add_note(struct inventory *inventory, char *text);
-/* A note that something is not shown. */
 void inventory_add_problem(struct inventory *inventory, char *text);
-/* A problem of a process. */
 __printf(3, 4)
 void inventory_blame(struct inventory *inventory, const struct process *process,
 		     const char *format, ...);
@@ -226,10 +220,8 @@ static inline size_t vm_count_vcpus(const struct vm *vm)
 
 /* Where the statistics come from: "series", "vmm" or "proc". */
 const char *vm_source(const struct vm *vm);
-
 /* Its KVM gives files to every process that holds the VM. */
 bool vm_is_of_series(const struct vm *vm);
-
 /* The vCPUs' schema; NULL before there is a vCPU whose file has it. */
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
 
@@ -239,7 +231,6 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
  */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);
-
 /* Reads @count values from the @first one on: see statsfile_read_some(). */
 int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
 			 unsigned int count, uint64_t *values, struct statsfile_error *error);

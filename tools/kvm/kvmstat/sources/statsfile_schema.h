@@ -12,10 +12,7 @@
 
 #include "sources/statsfile_source.h"
 
-/*
- * Includes the system's <linux/kvm.h>, of Linux 5.19 or later. By path: with -I the kernel's
- * unprocessed linux/types.h would win.
- */
+/* By path: with -I the kernel's unprocessed linux/types.h would win. */
 #include "../../../../include/uapi/linux/kvm_stats.h"
 
 /* Far more than a kernel has, and little enough to allocate. */
@@ -90,8 +87,7 @@ struct statsfile_shape {
 
 /* Schemas that a file probably has and then shares; or NULL. */
 struct statsfile_known {
-	struct statsfile_schema *vm;
-	struct statsfile_schema *vcpu;
+	struct statsfile_schema *vm, *vcpu;
 };
 
 /* Blocks have a name and a start; their size is filled in. */
@@ -119,7 +115,6 @@ int statsfile_schema_parse(struct statsfile_schema **to, const struct statsfile_
 			   const void *raw, size_t size, struct statsfile_error *error);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
-/* NULL is possible. */
 void statsfile_schema_put(struct statsfile_schema *schema);
 
 /* Whether they describe the same: files need not share theirs, see statsfile_known. */
