@@ -18,10 +18,9 @@
 #include "privilege/broker.h"
 #include "render/render.h"
 #include "sources/discover.h"
+#include "sources/proc.h"
 #include "sources/replay.h"
 #include "util/util.h"
-
-const struct renderer *render = &text_renderer;
 
 const struct host *command_host = &this_host;
 
@@ -141,12 +140,6 @@ int (*drop_privileges)(unsigned int uses) = privilege_drop;
 int confine(unsigned int uses)
 {
 	return drop_privileges(uses);
-}
-
-void print_problems(struct inventory *inventory)
-{
-	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
-		print_error("%s", inventory->problem[inventory->num_printed]);
 }
 
 int sample_tracked(struct tracker *tracker)
@@ -367,105 +360,6 @@ int no_statistics_error(void)
 {
 	print_error("no VM that was chosen has statistics");
 	return STATUS_ERROR;
-}
-
-/*
- * A VMM may make a VM for a moment, to see what this KVM can do: one that is waited for has
- * to be there for that long.
- */
-#define STAYS (100 * MSEC)
-#define LOOK_AGAIN (20 * MSEC)
-
-struct wait {
-	struct tracker *tracker;
-	int signals;
-	bool is_there;			/* what is waited for, at the last look */
-};
-
-/* Not one that is being made, of which it is not known yet what can be had. */
-static bool is_made(const struct vm *vm)
-{
-	return !vm->dead && (vm_has_statistics(vm) || vm->num_vcpus_counted);
-}
-
-/* Whether one of those that are there was there before. In a recording all are to stay. */
-static bool has_stayed(struct wait *wait)
-{
-	uint64_t now_ns = time_source->now_ns();
-	bool has_stayed = false;
-	struct vm *vm;
-	size_t i;
-
-	wait->is_there = false;
-	for (i = 0; i < wait->tracker->inventory->num_vms; i++) {
-		vm = wait->tracker->inventory->vm[i];
-		if (!is_made(vm))
-			continue;
-		wait->is_there = true;
-		if (!vm->awaited_ns)
-			vm->awaited_ns = now_ns;
-		has_stayed |= replay_recording() || now_ns - vm->awaited_ns >= STAYS;
-	}
-	return has_stayed;
-}
-
-static void wait_on(struct wait *wait)
-{
-	inventory_forget_dead(wait->tracker->inventory);
-	/* A VM that comes now is new: all that it has counted is of this time. */
-	if (!wait->is_there)
-		wait->tracker->from_zero = true;
-}
-
-/* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
-static int wait_for_chosen(struct wait *wait, bool *stopped)
-{
-	struct inventory *inventory = wait->tracker->inventory;
-	uint64_t now_ns, next_ns = 0;
-	int status;
-
-	for (;;) {
-		now_ns = time_source->now_ns();
-		if (now_ns >= next_ns) {
-			/* If nothing is to be seen at all, the first sample says why. */
-			if (inventory_look(inventory, NULL))
-				return STATUS_OK;
-			/* It may be there, and never be seen. */
-			if (!next_ns && !inventory->num_vms && inventory_is_denied(inventory))
-				print_denied(inventory);
-			next_ns = now_ns + NSEC_PER_SEC;
-		}
-		inventory_see_events(inventory);
-		print_problems(inventory);
-		if (has_stayed(wait))
-			return STATUS_OK;
-		if (!wait->is_there && tracker_has_ended(wait->tracker)) {
-			if (choice_process(inventory->choice))
-				print_error("pid %d ended without a VM",
-					    choice_process(inventory->choice));
-			else
-				print_error("all that was chosen ended without a VM");
-			return STATUS_ERROR;
-		}
-		wait_on(wait);
-		if (pause_until(wait->signals, inventory->events,
-				wait->is_there ? now_ns + LOOK_AGAIN : next_ns) == EVENT_INTERRUPTED) {
-			*stopped = true;
-			status = replay_status();
-			return status == STATUS_OK ? inventory_status(inventory) : status;
-		}
-	}
-}
-
-int attach(struct tracker *tracker, const struct options *options, int signals, bool *stopped)
-{
-	struct wait wait = { .tracker = tracker, .signals = signals, };
-	int status;
-
-	status = look_for_chosen(tracker->inventory, options->wait);
-	if (status == STATUS_OK && options->wait)
-		status = wait_for_chosen(&wait, stopped);
-	return status;
 }
 
 struct output standard_output(void)

@@ -78,9 +78,6 @@ void end_inventories(void);
 int confine(unsigned int uses);
 extern int (*drop_privileges)(unsigned int uses);
 
-/* Prints the problems that were not printed yet. */
-void print_problems(struct inventory *inventory);
-
 /* Prints that processes may not be looked into, or that there is no VM. */
 void print_denied(const struct inventory *inventory);
 

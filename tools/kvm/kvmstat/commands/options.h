@@ -60,6 +60,31 @@ struct command_info {
 
 extern const struct command_info command_info[NUM_COMMANDS];
 
+/* The values are those of getopt(), those above 'z' have no letter. */
+enum {
+	OPTION_SORT = 0x100, OPTION_LIMIT, OPTION_STAT, OPTION_NONZERO, OPTION_LISTEN,
+	OPTION_PER_VCPU, OPTION_LABEL, OPTION_BUCKETS, OPTION_ONCE, OPTION_JSON, OPTION_CSV,
+	OPTION_FORCE, OPTION_AT, OPTION_INFO,
+};
+
+struct option_info {
+	const char *name;
+	int value;
+	const char *argument;		/* NULL: it has none */
+	unsigned int commands;		/* a BIT() of each that has it */
+	const char *help;
+	bool repeats;
+	size_t flag;			/* which bool of struct options it sets, or 0 */
+};
+
+#define NUM_OPTIONS 20
+extern const struct option_info options_table[NUM_OPTIONS];
+
+#define FOR_EACH_OPTION(info) \
+	for (info = options_table; info < options_table + NUM_OPTIONS; info++)
+
+bool has_option(enum command_id command, const struct option_info *info);
+
 /* By its name or the beginning of it, which no other has; NUM_COMMANDS if there is none. */
 enum command_id find_command(const char *name);
 
@@ -78,6 +103,12 @@ void options_free(struct options *options);
  */
 int take_vms(struct options *options, int count, bool names);
 bool is_interval(const char *argument);
+
+/* A command in messages: a stream has no name. */
+const char *command_name(enum command_id command);
+
+/* Finds an option as it was typed, with its dashes; NULL if there is none. */
+const struct option_info *find_option(const char *text, size_t length);
 
 /* Whether the command has the option, which is written with its dashes. */
 bool command_takes(enum command_id command, const char *option);

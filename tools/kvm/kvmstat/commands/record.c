@@ -16,7 +16,7 @@
 
 #include "commands/command.h"
 #include "model/tracker.h"
-#include "sources/recording.h"
+#include "sources/recording_write.h"
 #include "util/clock.h"
 #include "util/util.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "export/scrape.h"
-#include "model/tracker.h"
+#include "model/tracker_threads.h"
 #include "util/util.h"
 
 #define LOOK_INTERVAL_NS NSEC_PER_SEC

@@ -17,7 +17,6 @@
 #include <systemd/sd-daemon.h>
 #endif
 
-#include "commands/command.h"
 #include "export/render_openmetrics.h"
 #include "export/server.h"
 #include "util/util.h"

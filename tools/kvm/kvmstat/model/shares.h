@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sources/proc.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 
 enum share {

@@ -90,19 +90,6 @@ struct tracker {
 /* In the place of a vCPU's number. */
 #define NO_VCPU (-1)
 
-/*
- * Finds which thread runs which vCPU of the process' only VM: in @vcpu, which has room for all
- * threads, the number of each one's vCPU, or NO_VCPU. KVM does not say so to others; the names that
- * VMMs give to their threads do, or there is only one.
- */
-void threads_match(const struct proc_threads *threads, const struct vm *vm, int *vcpu);
-
-/*
- * Whether it is the only living VM of its process: no process says which of its threads runs which
- * of its VMs.
- */
-bool vm_is_alone(const struct inventory *inventory, const struct vm *vm);
-
 void tracker_init(struct tracker *tracker, struct inventory *inventory);
 void tracker_free(struct tracker *tracker);
 

@@ -9,17 +9,8 @@
 
 #include <sys/types.h>
 
+#include "privilege/broker_message.h"
 #include "sources/host.h"
-
-struct broker_request {
-	uint32_t question;
-	int32_t pid;
-	int32_t fd;
-	int32_t link;
-	uint32_t is_stats;
-	uint32_t num_vcpus;
-	uint32_t without_memory;	/* see struct identity */
-};
 
 struct broker {
 	struct host host;	/* asks the broker */
@@ -48,8 +39,5 @@ int socketpair_above(int sockets[2]);
 void broker_connect(struct broker *broker, int socket, const struct host *host);
 /* Also waits for the process that was started, for a moment. */
 void broker_close(struct broker *broker);
-
-/* Returns true when the other end is closed, false after a request that makes no sense. */
-bool broker_serve(int socket, const struct host *host);
 
 #endif /* KVMSTAT_BROKER_H */

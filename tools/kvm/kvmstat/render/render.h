@@ -14,7 +14,7 @@
 #include "model/watch.h"
 #include "render/overview.h"
 #include "sources/inventory.h"
-#include "sources/recording.h"
+#include "sources/recording_read.h"
 
 /* A line has room for @width characters; 0: any number. */
 struct output {

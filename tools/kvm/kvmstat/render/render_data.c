@@ -13,6 +13,7 @@
 #include "model/why.h"
 #include "render/format.h"
 #include "render/render.h"
+#include "render/render_csv.h"
 #include "util/clock.h"
 #include "util/util.h"
 
@@ -87,124 +88,10 @@ void json_prepare(void)
 	json_object_put(new_line("none"));
 }
 
-/*
- * CSV. A table is a list of "TITLE=PATH|PATH,..." where PATH says where the value stands in the
- * line's object, or with a dot in front in the row's; it is left out if it is the title.
- */
-#define VM_COLUMNS "pid,id,name,vcpus"
-#define SCALE_COLUMNS ",unit=.unit,base=.base,exponent=.exponent"
-#define SUBJECT_COLUMNS VM_COLUMNS ",scope,vcpu,statistic"
-
-static const char sample_table[] =
-	"time,interval_s=interval," VM_COLUMNS ",scope=.scope,statistic=.statistic" SCALE_COLUMNS
-	",value=.value|.count,delta=.delta,per_s=.rate";
-static const char group_table[] =
-	SUBJECT_COLUMNS "=.statistic" SCALE_COLUMNS ",type=.type,value=.value|.count,"
-	"value_name=.name,interval_s=interval,guest=shares/guest,kvm=shares/kvm,vmm=shares/vmm,"
-	"ready=shares/ready,wait=shares/wait,idle=shares/idle,off=shares/off,"
-	"shares_source=shares/source";
-static const char histogram_table[] =
-	"time,interval_s=interval," SUBJECT_COLUMNS ",unit=histogram/unit,base=histogram/base,"
-	"exponent=histogram/exponent,bucket=.name,from=.from,to=.to,count=.count|.value";
-static const char event_table[] =
-	"time," VM_COLUMNS ",state,scope,vcpu,statistic,unit=watched/unit,base=watched/base,"
-	"exponent=watched/exponent,part=watched/buckets/name|watched/values/name,"
-	"from=watched/buckets/from,to=watched/buckets/to,threshold=watched/threshold,"
-	"window_s=window,growth=watched/growth|watched/level";
-static const char recording_table[] =
-	"host,release,machine,version,pid,interval_s=interval,first,last,length_s=length,samples";
-
-static void print_quoted(FILE *file, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, file);
-		return;
-	}
-	fputc('"', file);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', file);
-		fputc(*text, file);
-	}
-	fputc('"', file);
-}
-
-/* A length of time, or with microseconds a moment in UTC. */
-static void print_seconds(FILE *file, uint64_t value, int exponent)
-{
-	time_t moment = value / 1000000;
-	char date[32];
-	struct tm tm;
-
-	if (exponent == -9) {
-		fprintf(file, "%llu.%09llu", (unsigned long long)(value / NSEC_PER_SEC),
-			(unsigned long long)(value % NSEC_PER_SEC));
-		return;
-	}
-	gmtime_r(&moment, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	fprintf(file, "%s.%06lluZ", date, (unsigned long long)(value % 1000000));
-}
-
-/* An unknown value is empty. A bucket is printed as its upper bound. */
-static void print_cell(FILE *file, struct json_object *value)
-{
-	struct json_object *number, *exponent;
-
-	if (!json_object_is_type(value, json_type_object)) {
-		print_quoted(file, value ? json_object_get_string(value) : "");
-	} else if (json_object_object_get_ex(value, "to", &number)) {
-		fputs(number ? json_object_get_string(number) : "inf", file);
-	} else if (json_object_object_get_ex(value, "value", &number)) {
-		if (json_object_object_get_ex(value, "exponent", &exponent))
-			print_seconds(file, json_object_get_uint64(number),
-				      json_object_get_int(exponent));
-		else
-			fputs(json_object_get_string(number), file);
-	}
-}
-
-/* The first of the paths that leads to something. */
-static struct json_object *find_cell(const char *paths, struct json_object *line,
-				     struct json_object *row)
-{
-	char *rest = xasprintf("%s", paths), *copy = rest, *path, *pointer;
-	struct json_object *found = NULL;
-
-	while (!found && (path = strsep(&rest, "|"))) {
-		pointer = xasprintf("/%s", path + (*path == '.'));
-		if (json_pointer_get(*path == '.' ? row : line, pointer, &found))
-			found = NULL;
-		free(pointer);
-	}
-	free(copy);
-	return found;
-}
-
-/* Prints the titles if @line is NULL. */
-static void print_row(FILE *file, const char *table, struct json_object *line,
-		      struct json_object *row)
-{
-	char *rest = xasprintf("%s", table), *copy = rest, *paths, *title;
-	const char *comma = "";
-
-	while ((paths = strsep(&rest, ","))) {
-		title = strsep(&paths, "=");
-		fputs(comma, file);
-		comma = ",";
-		if (line)
-			print_cell(file, find_cell(paths ?: title, line, row));
-		else
-			fputs(title, file);
-	}
-	fputs("\r\n", file);
-	free(copy);
-}
-
 static void begin_table(struct output *output, const char *table)
 {
 	if (is_csv() && !output->num_shown++)
-		print_row(output->file, table, NULL, NULL);
+		csv_print_row(output->file, table, NULL, NULL);
 }
 
 /* Frees it. */
@@ -240,7 +127,7 @@ static void print_object(struct output *output, struct json_object *line, const 
 {
 	if (is_csv()) {
 		if (table)
-			print_row(output->file, table, line, NULL);
+			csv_print_row(output->file, table, line, NULL);
 		json_object_put(line);
 		return;
 	}
@@ -260,7 +147,7 @@ static void put_statistic(struct output *output, const char *table, struct json_
 	}
 	add_text(statistic, "statistic", name);
 	add_text(statistic, "scope", scope);
-	print_row(output->file, table, line, statistic);
+	csv_print_row(output->file, table, line, statistic);
 	json_object_put(statistic);
 }
 
@@ -512,7 +399,7 @@ static void put_moved(struct output *output, struct json_object *line, const str
 			add_number(statistic, "delta", count);
 			add_decimal(statistic, "rate", rate_per_second(count, elapsed_ns), true);
 		}
-		put_statistic(output, sample_table, line, moved, desc->name,
+		put_statistic(output, csv_sample_table, line, moved, desc->name,
 			      scope == SCOPE_VM ? "vm" : "vcpus", statistic);
 	}
 }
@@ -525,7 +412,7 @@ static void render_movement(struct output *output, const struct tracked_vm *trac
 	uint64_t watched_ns = model->last_ns - model->first_ns;
 	struct json_object *line;
 
-	begin_table(output, sample_table);
+	begin_table(output, csv_sample_table);
 	if (is_csv() && ending)
 		return;
 	line = new_line(ending ? "summary" : "sample");
@@ -548,7 +435,7 @@ static void render_group(struct output *output, const struct subject *subject,
 	const struct statsfile_desc *desc;
 	unsigned int i;
 
-	begin_table(output, group_table);
+	begin_table(output, csv_group_table);
 	add_subject(line, subject);
 	if (subject->shares) {
 		add_duration(line, "interval", subject->look_ns);
@@ -565,7 +452,7 @@ static void render_group(struct output *output, const struct subject *subject,
 			add_all(statistic, desc, group->value + desc->first);
 		if (output->verbose)
 			add_text(statistic, "description", describe_name(desc->name));
-		put_statistic(output, group_table, line, all, desc->name, NULL, statistic);
+		put_statistic(output, csv_group_table, line, all, desc->name, NULL, statistic);
 	}
 	print_object(output, line, NULL);
 }
@@ -583,7 +470,7 @@ static void add_percentiles(struct json_object *statistic, const struct histogra
 
 static void begin_histograms(struct output *output)
 {
-	begin_table(output, histogram_table);
+	begin_table(output, csv_histogram_table);
 }
 
 static void render_histogram(struct output *output, const struct subject *subject,
@@ -606,7 +493,8 @@ static void render_histogram(struct output *output, const struct subject *subjec
 	all = add_all(statistic, desc, histogram->count);
 	add(line, "histogram", statistic);
 	for (i = 0; is_csv() && i < desc->size; i++)
-		print_row(output->file, histogram_table, line, json_object_array_get_idx(all, i));
+		csv_print_row(output->file, csv_histogram_table, line,
+			      json_object_array_get_idx(all, i));
 	print_object(output, line, NULL);
 }
 
@@ -630,7 +518,7 @@ static void begin_events(struct output *output, const struct watch_rule *rule,
 {
 	(void)rule;
 	(void)target;
-	begin_table(output, event_table);
+	begin_table(output, csv_event_table);
 }
 
 static void render_event(struct output *output, const struct watch_event *event)
@@ -638,7 +526,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 	const struct watch_target *target = event->target;
 	struct json_object *line = new_line("event"), *watched = new_statistic(target->desc);
 
-	begin_table(output, event_table);
+	begin_table(output, csv_event_table);
 	add_timespec(line, event->time);
 	add_tracked(line, event->vm);
 	add_text(line, "state", event->ended ? "ended" : "running");
@@ -651,7 +539,7 @@ static void render_event(struct output *output, const struct watch_event *event)
 	add_text(line, "statistic", target->desc->name);
 	add(line, "watched", watched);
 	add_duration(line, "window", event->rule->window_ns);
-	print_object(output, line, event_table);
+	print_object(output, line, csv_event_table);
 }
 
 static void render_recording(struct output *output, const struct recording *recording)
@@ -661,7 +549,7 @@ static void render_recording(struct output *output, const struct recording *reco
 	const struct recording_host *host = &recording->host;
 	struct json_object *line = new_line("recording");
 
-	begin_table(output, recording_table);
+	begin_table(output, csv_recording_table);
 	add_text(line, "host", host->name);
 	add_text(line, "release", host->release);
 	add_text(line, "machine", host->machine);
@@ -672,7 +560,7 @@ static void render_recording(struct output *output, const struct recording *reco
 	add_time(line, "last", last->real_ns);
 	add_duration(line, "length", last->monotonic_ns - first->monotonic_ns);
 	add_number(line, "samples", recording->num_samples);
-	print_object(output, line, recording_table);
+	print_object(output, line, csv_recording_table);
 }
 
 static void render_error(const char *text)

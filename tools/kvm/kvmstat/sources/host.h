@@ -15,7 +15,8 @@
 #include <sys/types.h>
 
 #include "sources/identity.h"
-#include "sources/proc.h"
+#include "sources/proc_fds.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 
 enum host_step {

@@ -63,10 +63,8 @@ void inventory_free(struct inventory *inventory)
 		free_process(inventory, inventory->process[i]);
 	for (i = 0; i < inventory->num_problems; i++)
 		free(inventory->problem[i]);
-	if (inventory->known.vm)
-		statsfile_schema_put(inventory->known.vm);
-	if (inventory->known.vcpu)
-		statsfile_schema_put(inventory->known.vcpu);
+	statsfile_schema_put(inventory->known.vm);
+	statsfile_schema_put(inventory->known.vcpu);
 	free(inventory->vm);
 	free(inventory->process);
 	free(inventory->problem);
@@ -352,4 +350,10 @@ void inventory_forget_dead(struct inventory *inventory)
 		}
 	}
 	inventory->num_processes = kept;
+}
+
+void print_problems(struct inventory *inventory)
+{
+	for (; inventory->num_printed < inventory->num_problems; inventory->num_printed++)
+		print_error("%s", inventory->problem[inventory->num_printed]);
 }

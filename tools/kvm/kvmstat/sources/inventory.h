@@ -13,7 +13,8 @@
 
 #include "sources/choice.h"
 #include "sources/host.h"
-#include "sources/proc.h"
+#include "sources/proc_fds.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 #include "util/text.h"
 #include "util/util.h"
@@ -242,5 +243,8 @@ int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 /* Reads @count values from the @first one on: see statsfile_read_some(). */
 int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
 			 unsigned int count, uint64_t *values, struct statsfile_error *error);
+
+/* Prints the problems that were not printed yet. */
+void print_problems(struct inventory *inventory);
 
 #endif /* KVMSTAT_INVENTORY_H */

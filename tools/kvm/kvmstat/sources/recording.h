@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recordings: samples of all VMs of a host in a file. Writes and reads them; knows neither hosts
- * nor commands.
- *
- * The parser prints nothing and believes nothing. Whatever the file holds, a call succeeds with
- * something that is safe to use or fails with one line that says what is wrong, and takes no more
- * memory than RECORDING_MAX_CONTENT and the size of the file allow.
+ * Recordings: samples of all VMs of a host in a file. What writing and reading share; neither
+ * knows hosts or commands.
  *
  * The file has the byte order of the machine that wrote it. It begins with a struct
  * recording_magic, then come blocks: a struct recording_block and its content, compressed by zlib
@@ -13,7 +9,7 @@
  * stopped has its last block cut off at worst. The contents are
  *
  *	RECORDING_HOST		a struct recording_host; the first block
- *	RECORDING_SCHEMA	a struct packed_schema, then descriptors and value names as they
+ *	RECORDING_SCHEMA	a struct statsfile_shape, then descriptors and value names as they
  *				stand in a statistics file. Schemas are numbered from 1
  *	RECORDING_SAMPLE	for each VM, in the order of their serials, a struct packed_vm and
  *				the arrays that it counts
@@ -28,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sources/proc.h"
+#include "sources/proc_threads.h"
 #include "sources/statsfile.h"
 #include "util/text.h"
 
@@ -66,13 +62,6 @@ struct recording_host {
 	uint64_t interval_ns;		/* between two samples */
 	uint32_t pid;			/* the only process that was recorded; 0: all */
 	uint32_t reserved;
-};
-
-struct packed_schema {
-	uint32_t name_size;
-	uint32_t num_desc;
-	uint32_t num_value_names;
-	uint32_t value_name_size;
 };
 
 /*
@@ -129,68 +118,9 @@ uint64_t recorded_vm_num_values(const struct recorded_vm *vm);
 /* Or NULL. */
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);
 
-/* Bytes that grow. */
-struct bytes {
-	unsigned char *data;
-	size_t size;
-	size_t room;
-};
-
-struct recording_writer {
-	struct bytes block;		/* to be written next */
-	bool is_plain;			/* do not compress */
-	/* private */
-	struct statsfile_schema **schema;
-	size_t num_schemas;
-};
-
-/* Both append to writer->block, which the caller writes and then empties. */
-void recording_begin(struct recording_writer *writer, const struct recording_host *host);
-/* Frees the snapshot. Returns how many VMs it leaves out, as readers would refuse the block. */
-size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot);
-void recording_writer_free(struct recording_writer *writer);
-
-struct recording_sample {
-	uint64_t offset;
-	uint64_t real_ns;
-	uint64_t monotonic_ns;
-};
-
-struct recording_source {
-	int fd;				/* -1: memory */
-	const void *memory;
-	uint64_t size;
-};
-
-struct recording {
-	struct recording_host host;
-	struct recording_sample *sample;
-	size_t num_samples;
-	/* Why what stands behind the last sample cannot be read; or empty. */
-	struct statsfile_error rest;
-	bool damaged;			/* more than the end of the last sample is missing */
-	struct snapshot now;
-	size_t position;		/* of now; num_samples before any seek */
-	/* private */
-	struct recording_source source;
-	struct statsfile_schema **schema;
-	size_t num_schemas;
-	size_t schema_size;
-};
-
-/*
- * Reads all blocks of the file. 0, or -EINVAL and @error if it is no recording. The caller keeps
- * the source open, and closes it.
- */
-int recording_open(struct recording *recording, const struct recording_source *source,
-		   struct statsfile_error *error);
-
-/*
- * Makes recording->now that sample. 0, or -errno and @error: then the samples from the unreadable
- * one on are dropped, and recording->now is the sample that recording->position says, the one
- * before the call or the last one. It is empty if no sample is left.
- */
-int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error);
-void recording_close(struct recording *recording);
+/* CRC-32; of a struct with a checksum, of what stands in front of that. */
+uint32_t recording_checksum(const void *data, size_t size);
+#define HEADER_CHECKSUM(header) \
+	recording_checksum(header, offsetof(typeof(*(header)), checksum))
 
 #endif /* KVMSTAT_RECORDING_H */

@@ -12,7 +12,7 @@
 
 #include "sources/choice.h"
 #include "sources/inventory.h"
-#include "sources/recording.h"
+#include "sources/recording_read.h"
 #include "util/clock.h"
 
 extern const struct time_source replay_time;

@@ -39,123 +39,9 @@
 #ifndef KVMSTAT_STATSFILE_H
 #define KVMSTAT_STATSFILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sources/statsfile_schema.h"
 
-/*
- * Includes the system's <linux/kvm.h>, of Linux 5.19 or later. By path: with -I the kernel's
- * unprocessed linux/types.h would win.
- */
-#include "../../../../include/uapi/linux/kvm_stats.h"
-
-/* Far more than a kernel has, and little enough to allocate. */
-#define STATSFILE_MAX_NAME 1024
-#define STATSFILE_MAX_DESC 16384
-#define STATSFILE_MAX_DATA (16u << 20)
-#define STATSFILE_MAX_VALUE_NAMES 4096
 #define STATSFILE_MAX_VCPUS 65536
-
-struct statsfile_error {
-	char text[192];
-};
-
-/**
- * enum statsfile_access - how values are read
- * @STATSFILE_AUTO: from a mapping if the file is KVM's and can be mapped, otherwise by pread()
- * @STATSFILE_PREAD: by pread()
- * @STATSFILE_MMAP: from a mapping of any file that can be mapped. If somebody truncates the file,
- *	reading raises SIGBUS
- */
-enum statsfile_access {
-	STATSFILE_AUTO,
-	STATSFILE_PREAD,
-	STATSFILE_MMAP,
-};
-
-/**
- * struct statsfile_source - where a statistics file is read from
- * @fd: file descriptor, or -1 for memory
- * @access: of a file descriptor
- * @memory: the file's content if @fd is -1, also used by later reads
- * @size: bytes of @memory
- */
-struct statsfile_source {
-	int fd;
-	enum statsfile_access access;
-	const void *memory;
-	size_t size;
-};
-
-/**
- * struct statsfile_value_name - the name of a value
- * @value: its index, below the statistic's size; of a scalar the value itself
- * @name: printable, not empty, unique within the statistic
- */
-struct statsfile_value_name {
-	uint32_t value;
-	const char *name;
-};
-
-/**
- * struct statsfile_desc - one statistic
- * @name: printable, not empty
- * @flags: as in the file, see statsfile_type(), _unit() and _base()
- * @exponent: of the scale
- * @size: number of values, at least 1: of an array or a histogram
- * @first: index of the first value; first + size <= num_values of the schema
- * @bucket_size: width of a linear histogram's buckets, not 0 there
- * @num_value_names: number of values that have a name
- * @value_names: sorted by value
- */
-struct statsfile_desc {
-	const char *name;
-	uint32_t flags;
-	int16_t exponent;
-	uint16_t size;
-	uint32_t first;
-	uint32_t bucket_size;
-	uint32_t num_value_names;
-	const struct statsfile_value_name *value_names;
-};
-
-/**
- * struct statsfile_schema - what a file describes; shared and counted, as all vCPUs have the same
- * @num_desc: number of statistics
- * @num_values: number of values in the data block
- * @num_value_names: of all statistics
- * @desc: the statistics, in the file's order
- * @since: state_since_ns, or NULL: see vm_read_vcpu()
- * @raw: descriptors and value names as they stand in the file, see statsfile_schema_parse()
- */
-struct statsfile_schema {
-	unsigned int num_desc;
-	unsigned int num_values;
-	unsigned int num_value_names;
-	struct statsfile_desc *desc;
-	const struct statsfile_desc *since;
-	uint32_t name_size;
-	uint32_t value_name_size;
-	size_t raw_size;
-	void *raw;
-	/* private */
-	unsigned int references;
-	struct statsfile_value_name *value_name;
-};
-
-/* What it takes to parse descriptors and value names: numbers, and sizes in bytes. */
-struct statsfile_shape {
-	uint32_t name_size;
-	uint32_t num_desc;
-	uint32_t num_value_names;
-	uint32_t value_name_size;
-};
-
-/* Schemas that a file probably has and then shares; or NULL. */
-struct statsfile_known {
-	struct statsfile_schema *vm;
-	struct statsfile_schema *vcpu;
-};
 
 /**
  * struct statsfile - an open statistics file
@@ -259,7 +145,7 @@ int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *s
  */
 void statsfile_release_vcpus(const struct statsfile *file);
 
-/* Reads ids of vCPUs by one system call. As statsfile_open(); -EINVAL also beyond file->vcpu_max. */
+/* Reads ids of vCPUs by one system call. As statsfile_open(); -EINVAL beyond file->vcpu_max. */
 int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
 			    uint32_t *ids, struct statsfile_error *error);
 
@@ -278,41 +164,5 @@ void statsfile_view(struct statsfile *file, char *id, struct statsfile_schema *s
 
 /* Undoes statsfile_open() or statsfile_view(), and closes the file descriptor. */
 void statsfile_close(struct statsfile *file);
-
-/* The name of a value, by its index, or by itself if it is a scalar; or NULL. */
-const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
-
-/* The first statistic of that name, NULL if there is none, or no schema. */
-const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
-					    const char *name);
-
-/* Makes a schema of the raw part of another one. Return: as statsfile_open(). */
-int statsfile_schema_parse(struct statsfile_schema **schema, const struct statsfile_shape *shape,
-			   const void *raw, size_t size, struct statsfile_error *error);
-
-struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
-void statsfile_schema_put(struct statsfile_schema *schema);
-
-/* Whether they describe the same: files need not share theirs, see statsfile_known. */
-bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b);
-
-/* Reads all of it: 0, -ENODATA if the file ends before, or the -errno of pread(). */
-int pread_all(int fd, uint64_t offset, void *to, size_t size);
-
-/* To be compared with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */
-static inline uint32_t statsfile_type(const struct statsfile_desc *desc)
-{
-	return desc->flags & KVM_STATS_TYPE_MASK;
-}
-
-static inline uint32_t statsfile_unit(const struct statsfile_desc *desc)
-{
-	return desc->flags & KVM_STATS_UNIT_MASK;
-}
-
-static inline uint32_t statsfile_base(const struct statsfile_desc *desc)
-{
-	return desc->flags & KVM_STATS_BASE_MASK;
-}
 
 #endif /* KVMSTAT_STATSFILE_H */

@@ -13,7 +13,7 @@
 #include "model/tracker.h"
 #include "promise.h"
 #include "sources/discover.h"
-#include "sources/recording.h"
+#include "sources/recording_read.h"
 #include "sources/replay.h"
 #include "util/util.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "image.h"
-#include "sources/recording.h"
+#include "sources/recording_write.h"
 #include "util/util.h"
 
 static const struct image_stat vm_stats[] = {

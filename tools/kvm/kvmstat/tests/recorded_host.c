@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "image.h"
-#include "sources/recording.h"
+#include "sources/recording_read.h"
+#include "sources/recording_write.h"
 #include "util/util.h"
 
 #define SAMPLES 12

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "privilege/broker.h"
+#include "privilege/broker_process.h"
 #include "privilege/privilege.h"
 #include "tap.h"
 #include "util/util.h"

@@ -18,6 +18,7 @@
 #include "image.h"
 #include "model/model.h"
 #include "sources/discover.h"
+#include "sources/proc.h"
 #include "tap.h"
 #include "tree.h"
 #include "util/util.h"

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "sources/proc.h"
+#include "sources/proc_fds.h"
+#include "sources/proc_threads.h"
 #include "tap.h"
 #include "tree.h"
 #include "util/util.h"

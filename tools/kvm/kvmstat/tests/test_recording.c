@@ -19,7 +19,8 @@
 #include "output.h"
 #include "render/render.h"
 #include "scene.h"
-#include "sources/recording.h"
+#include "sources/recording_read.h"
+#include "sources/recording_write.h"
 #include "sources/replay.h"
 #include "tap.h"
 #include "util/clock.h"
@@ -922,7 +923,7 @@ static void check_vm(struct packed packed, const char *expected)
 	const struct recording_block block = {
 		.type = RECORDING_SAMPLE, .size = sizeof(packed), .monotonic_ns = 1,
 	};
-	const struct packed_schema shape = {
+	const struct statsfile_shape shape = {
 		.name_size = schema_x->name_size, .num_desc = schema_x->num_desc,
 	};
 	struct recording_block schema = { .type = RECORDING_SCHEMA, };

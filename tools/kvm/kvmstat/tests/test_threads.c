@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "model/tracker.h"
+#include "model/tracker_threads.h"
 #include "tap.h"
 #include "util/util.h"
 

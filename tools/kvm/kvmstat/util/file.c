@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -47,4 +49,18 @@ bool read_link(int dir, const char *path, char *text, size_t size)
 
 	text[fits ? length : 0] = '\0';
 	return fits;
+}
+
+uint64_t read_number(const char *path, const char *key)
+{
+	char text[4096];
+	const char *line;
+
+	read_file(AT_FDCWD, path, text, sizeof(text));
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, strlen(key)))
+			return strtoull(line + strlen(key), NULL, 10);
+	}
+	return 0;
 }

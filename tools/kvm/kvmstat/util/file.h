@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Reads as much as fits. Returns the number of bytes, 0 on failure. */
 size_t read_text(int fd, char *text, size_t size);
@@ -16,5 +17,8 @@ size_t read_file(int dir, const char *path, char *text, size_t size);
 
 /* Reads a link. False, and an empty text, if there is none or it does not fit. */
 bool read_link(int dir, const char *path, char *text, size_t size);
+
+/* The number behind the key in a file of such lines, or 0. */
+uint64_t read_number(const char *path, const char *key);
 
 #endif /* KVMSTAT_FILE_H */

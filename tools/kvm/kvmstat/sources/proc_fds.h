@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Processes and their KVM file descriptors, of /proc. */
+#ifndef KVMSTAT_PROC_FDS_H
+#define KVMSTAT_PROC_FDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* What a /proc/PID/fd link names, or a vCPU's id (0 and up). */
+enum kvm_link {
+	LINK_VM = -1,
+	LINK_OTHER = -2,
+};
+
+/* *@is_stats: it is a statistics file, not the VM or vCPU itself. */
+int parse_kvm_link(const char *target, bool *is_stats);
+
+struct proc_fd {
+	int fd;
+	int link;
+	bool is_stats;
+	bool seen;		/* for the caller, false at first */
+};
+
+/* The KVM file descriptors of a process, sorted. */
+struct proc_fds {
+	struct proc_fd *entry;
+	size_t count;
+	size_t num_others;	/* file descriptors that are not KVM's */
+};
+
+struct proc_process {
+	pid_t pid;
+	int err;		/* not 0: its file descriptors cannot be listed */
+	struct proc_fds fds;
+};
+
+/* Sorted by pid. */
+struct proc_list {
+	struct proc_process *process;
+	size_t count;
+};
+
+struct proc_pids {
+	pid_t *pid;
+	size_t count;
+};
+
+void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
+
+/* The numbers of its vCPUs, sorted, each once; the caller frees them. */
+int *proc_vcpus(const struct proc_fds *fds, size_t *count);
+
+/* The VMs or the vCPUs themselves, not their statistics files. */
+unsigned int proc_count_fds(const struct proc_fds *fds, bool vms);
+
+/* Counts the vCPUs of one VM by their numbers. The vCPUs of several VMs share numbers. */
+unsigned int proc_count_vcpus(const struct proc_fds *fds);
+
+/* 0 or -errno; the caller frees fds->entry. */
+int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
+
+/* What was listed of a process with many file descriptors. */
+struct proc_known {
+	pid_t pid;
+	ino_t dir;		/* another process with this pid has another directory */
+	struct proc_fds fds;
+	unsigned int num_looks;	/* that found no KVM file descriptor */
+};
+
+/* What proc_list() has found before. Empty at first. */
+struct proc_memory {
+	struct proc_known *known;	/* sorted by pid */
+	size_t count;
+	size_t num_fds;			/* KVM's, of all processes */
+	unsigned int turn;
+};
+
+/*
+ * Reading one link costs some thousand instructions, and a host may have tens of thousands,
+ * nearly all of them vCPUs that were there before. A scan has room for so many: processes with
+ * more than a few file descriptors take turns. A process with many file descriptors that are not
+ * KVM's, which every user can have, is listed ever more seldom.
+ */
+#define PROC_FEW_FDS 32
+#define PROC_FDS_AT_ONCE 1024
+#define PROC_MOST_LOOKS 6	/* half as often after each, so often, */
+#define PROC_OTHERS_AT_ONCE 128	/* and no more of these per scan and process */
+
+/*
+ * Lists the processes that have KVM file descriptors, or whose file descriptors cannot be listed.
+ * 0 or -errno; the caller frees with proc_list_free() what it does not take.
+ */
+int proc_list(const char *proc, struct proc_memory *memory, struct proc_list *list);
+void proc_memory_free(struct proc_memory *memory);
+void proc_list_add(struct proc_list *list, const struct proc_process *process);
+void proc_list_free(struct proc_list *list);
+
+#endif /* KVMSTAT_PROC_FDS_H */

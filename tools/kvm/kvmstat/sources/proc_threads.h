@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The threads of a process, their times and states, of /proc. */
+#ifndef KVMSTAT_PROC_THREADS_H
+#define KVMSTAT_PROC_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sources/cgroup.h"
+
+/*
+ * What threads have done. Guest time is counted by the tick, unless the kernel is built for more.
+ */
+struct proc_times {
+	uint64_t guest_ns;
+	uint64_t kernel_ns;
+	uint64_t user_ns;		/* without the guest */
+	uint64_t ready_ns;		/* waited for a CPU */
+	uint64_t run_ns;		/* had a CPU */
+	uint32_t num_threads;
+	uint32_t has_ready;		/* the kernel counts ready_ns for all of them */
+};
+
+/* Where a thread is at the moment. */
+enum proc_state {
+	PROC_UNKNOWN,
+	PROC_RUNS,			/* or waits for a CPU */
+	PROC_STOPPED,			/* by a signal or a debugger */
+	PROC_IN_KVM,			/* sleeps in KVM_RUN */
+	PROC_OUTSIDE,			/* sleeps elsewhere */
+};
+
+/* A thread that has run a guest, or whose name says that it will. */
+struct proc_thread {
+	pid_t tid;
+	int32_t vcpu;			/* by its name, or -1 */
+	uint32_t state;			/* enum proc_state */
+	struct proc_times times;
+};
+
+/* The threads of a process, sorted by tid. */
+struct proc_threads {
+	struct proc_thread *thread;
+	size_t count;
+	struct proc_whole {
+		uint64_t run_ns;	/* of all threads, by the tick; 0: not known */
+		struct cgroup_state cgroup;
+	} whole;
+};
+
+void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread);
+
+/* Or NULL. */
+const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid);
+
+/* Whether proc_read_threads() can return this, which another process or a file says. */
+bool proc_threads_are_valid(const struct proc_threads *threads);
+
+/* The sum over the threads that are among @others, too. */
+struct proc_times proc_sum_times(const struct proc_threads *threads,
+				 const struct proc_threads *others);
+
+/*
+ * Every user can have thousands of threads of any name, and each costs two files: a process with
+ * so many threads besides its vCPUs, or with more that are named like vCPUs, is not read.
+ */
+#define PROC_OTHER_THREADS 1000
+
+/*
+ * 0 or -errno: -E2BIG if there are too many threads for @num_vcpus. After 0 the caller frees
+ * threads->thread.
+ */
+int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
+		      struct proc_threads *threads);
+
+#endif /* KVMSTAT_PROC_THREADS_H */
