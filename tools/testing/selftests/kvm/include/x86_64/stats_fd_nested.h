@@ -409,6 +409,8 @@ static inline void nested_create(struct __test_metadata *_metadata, struct neste
 		lm_map_low(n->tables, NESTED_PML4, NESTED_PDPT, NESTED_PD, NESTED_PT);
 		n->vmcb = lm_hva(n->tables, NESTED_CONTROL);
 		write_vmcb(n->vmcb, nested_paging);
+		/* Newer kernels refuse VMRUN without it, as CPUs do. */
+		set_msr(_metadata, n->vcpu, MSR_VM_HSAVE_PA, lm_gpa(NESTED_VMXON));
 	} else {
 		create_vmx(_metadata, &n->guest, n->tables, nested_paging);
 	}
