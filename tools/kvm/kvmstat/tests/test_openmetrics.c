@@ -121,6 +121,17 @@ static void set_up(bool per_vcpu)
 	set_up_with(&options);
 }
 
+/* One VM with other statistics in the place of set_up()'s. */
+static void replace_guest(unsigned int vcpus, const struct image_stat *of_vm,
+			  const struct image_stat *of_vcpu)
+{
+	guests_free();
+	set_guest(0, 100, "a", vcpus);
+	guests[0].vm_stats = of_vm;
+	guests[0].vcpu_stats = of_vcpu;
+	guests_start();
+}
+
 static void tear_down(void)
 {
 	collector_free(&collector);
@@ -531,10 +542,7 @@ static void test_thinned_buckets(void)
 	tear_down();
 	options.max_buckets = 8;
 	set_up_with(&options);
-	guests_free();
-	set_guest(0, 100, "a", 1);
-	guests[0].vcpu_stats = long_stats;
-	guests_start();
+	replace_guest(1, vm_stats, long_stats);
 	for (i = 0; i < 102; i++)
 		guest_vcpu_values(&guests[0], 0)[i] = 1;
 	expect("kvm_vcpu_long_seconds_bucket",
@@ -717,11 +725,7 @@ static void test_time(void)
 	char *text;
 
 	set_up(false);
-	guests_free();
-	set_guest(0, 100, "a", 2);
-	guests[0].vm_stats = time_vm_stats;
-	guests[0].vcpu_stats = time_vcpu_stats;
-	guests_start();
+	replace_guest(2, time_vm_stats, time_vcpu_stats);
 	guest_vm_values(&guests[0])[1] = 1;
 	for (i = 0; i < 12; i++) {
 		guest_vcpu_values(&guests[0], 0)[i] = i * 3;
@@ -749,10 +753,7 @@ static void test_time(void)
 	tear_down();
 
 	set_up(true);
-	guests_free();
-	set_guest(0, 100, "a", 2);
-	guests[0].vcpu_stats = time_vcpu_stats;
-	guests_start();
+	replace_guest(2, vm_stats, time_vcpu_stats);
 	expect("kvm_vcpu_time_seconds_total,vcpu=", "time: per vCPU");
 	expect("kvm_vcpu_state", "time: the state of a vCPU is no metric");
 	tear_down();
@@ -782,11 +783,7 @@ static void test_running_states(bool per_vcpu, const char *lasts, const char *en
 	uint64_t *values;
 
 	set_up(per_vcpu);
-	guests_free();
-	set_guest(0, 100, "a", 1);
-	guests[0].vm_stats = time_vm_stats;
-	guests[0].vcpu_stats = running_stats;
-	guests_start();
+	replace_guest(1, time_vm_stats, running_stats);
 	values = guest_vcpu_values(&guests[0], 0);
 	now_ns = 10 * NSEC_PER_SEC;
 	values[SLEEP_NS] = NSEC_PER_SEC;
@@ -838,10 +835,7 @@ static void test_huge_buckets(void)
 	};
 
 	set_up(false);
-	guests_free();
-	set_guest(0, 100, "a", 1);
-	guests[0].vcpu_stats = huge_stats;
-	guests_start();
+	replace_guest(1, vm_stats, huge_stats);
 	guest_vcpu_values(&guests[0], 0)[68] = 3;
 	expect("kvm_vcpu_huge_bucket{vm=\"a\",le=\"18",
 	       "huge buckets: what is beyond the numbers is in the last one, and no bound twice");
