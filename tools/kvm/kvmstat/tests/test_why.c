@@ -26,6 +26,10 @@ static void test_words(void)
 		{ PARTS(0.49, 0.48, 0, 0.03), WHY_EXITS, },
 		{ PARTS(0.30, 0.41, 0.26, 0.03), WHY_VMM, },
 		{ PARTS(0.30, 0.05, 0.01, 0, 0.64), WHY_WAITS, },
+		{ PARTS(0.35, 0.46, 0, 0.19), WHY_EXITS, },
+		{ PARTS(0, 0.01, 0.87, 0.12), WHY_VMM, },
+		{ PARTS(0.70, 0.17, 0, 0.13), WHY_STARVED, },
+		{ PARTS(0, 0, 0, 0.2, 0.8), WHY_WAITS, },
 		{ PARTS(0.98, 0.01, 0, 0.01), WHY_BUSY, },
 		{ PARTS(0.02, 0.01, 0, 0.01, 0, 0.96), WHY_IDLE, },
 		{ { .known = { true, true, true, true, [SHARE_OFF] = true, },
@@ -44,8 +48,8 @@ static void test_words(void)
 	check(why_of_vm(&vm) == WHY_STOPPED, "a VM that is stopped");
 	vm.ended = true;
 	check(why_of_vm(&vm) == WHY_ENDED, "a VM that has ended");
-	check(why_rank(WHY_STARVED, &cases[7].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
-	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[7].shares),
+	check(why_rank(WHY_STARVED, &cases[11].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
+	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[11].shares),
 	      "the worst first, and of these the one that it takes most time of");
 }
 
