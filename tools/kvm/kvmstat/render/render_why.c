@@ -134,18 +134,6 @@ static void print_sentence(const struct output *output, const char *text)
 	fputc('\n', output->file);
 }
 
-/* The VM's line of kvmstat list. */
-static void print_figures(struct output *output, const struct tracked_vm *vm)
-{
-	struct output figures = { .file = output->file, .width = output->width, };
-	struct overviews overviews = {
-		.elapsed_ns = vm->elapsed_ns, .vm = &vm, .num_vms = 1, .is_list = true,
-		.sorted_by = NUM_COLUMNS,
-	};
-
-	text_renderer.overviews(&figures, &overviews);
-}
-
 static void print_exits(const struct output *output, const char *title,
 			const struct exits *exits, uint64_t elapsed_ns, size_t most)
 {
@@ -192,18 +180,21 @@ static void print_all_exits(const struct output *output, const struct tracked_vm
 	free(exits.row);
 }
 
-void render_why(struct output *output, const struct tracked_vm *vm)
+void render_why(struct output *output, const struct overviews *overviews)
 {
+	const struct tracked_vm *vm = *overviews->vm;
 	enum why why = why_of_vm(vm);
-	char *text = why_sentence(vm);
+	size_t i;
+	char *text;
 
-	if (output->num_shown++)
-		fputc('\n', output->file);
-	print_sentence(output, text);
-	free(text);
-	if (why != WHY_ENDED)
-		print_figures(output, vm);
-	if (why == WHY_EXITS || why == WHY_VMM)
+	for (i = 0; i < overviews->num_vms; i++) {
+		text = why_sentence(overviews->vm[i]);
+		print_sentence(output, text);
+		free(text);
+	}
+	if (overviews->num_vms > 1 || why != WHY_ENDED)
+		text_renderer.overviews(output, overviews);
+	if (overviews->num_vms == 1 && (why == WHY_EXITS || why == WHY_VMM))
 		print_all_exits(output, vm, SOME_ROWS);
 }
 

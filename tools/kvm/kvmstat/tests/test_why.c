@@ -144,6 +144,11 @@ static void test_sentences(void)
 			    vmm = PARTS(0.3, 0.4, 0.3), idle = PARTS(0, 0, 0, 0, 0, 1);
 	struct fixture fixture;
 	struct tracked_vm *vm = &fixture.tracked;
+	const struct tracked_vm *vms[] = { vm, vm, };
+	struct overviews overviews = {
+		.elapsed_ns = NSEC_PER_SEC, .vm = vms, .num_vms = 1, .is_list = true,
+		.sorted_by = NUM_COLUMNS,
+	};
 
 	set_up(&fixture, true);
 	vm->threads_ns = 1;
@@ -157,10 +162,17 @@ static void test_sentences(void)
 	check_sentence(&fixture, &idle, "an I/O thread that is busy");
 	fixture.output.width = 80;
 	vm->rates.shares = exits;
-	render_why(&fixture.output, vm);
+	render_why(&fixture.output, &overviews);
 	fflush(fixture.output.file);
 	check_contains(fixture.text, "\n   PID STATE ", "why: with the figures");
 	check_contains(fixture.text, "\nEXITS ", "why: with the exits");
+	fixture_rewind(&fixture);
+	fixture.output.num_shown = 0;
+	overviews.num_vms = 2;
+	render_why(&fixture.output, &overviews);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\ndb (pid 312) is busy", "why: sentences of several VMs");
+	check_contains(fixture.text, ".\n   PID STATE ", "why: then one table");
 	fixture_rewind(&fixture);
 	fixture_tear_down(&fixture);
 }
