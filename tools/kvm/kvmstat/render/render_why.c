@@ -141,7 +141,7 @@ static void print_exits(const struct output *output, const char *title,
 		{ .title = title, .left = true, .least = 20, .shortens = true, },
 		{ .title = "PER SECOND", },
 		{ .title = "% OF EXITS", },
-		{ .title = "% OF TIME", .drop = 9, .absent = !exits->has_times, },
+		{ .title = "% OF KVM TIME", .drop = 9, .absent = !exits->has_times, },
 		{ .title = "AVERAGE", .least = 8, .drop = 8, .absent = !exits->has_times, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
@@ -205,7 +205,7 @@ void render_exits(struct output *output, const struct tracked_vm *vm)
 	if (output->num_shown++)
 		fputc('\n', output->file);
 	format_count_rate(count, vm->rates.per_second[RATE_EXITS]);
-	text = xasprintf("%s (pid %d): %s exits/s, of %.1f s", vm->name, vm->pid,
+	text = xasprintf("%s (pid %d): %s exits/s over %.1f s", vm->name, vm->pid,
 			 vm->rates.known[RATE_EXITS] ? count : "-",
 			 (double)vm->elapsed_ns / NSEC_PER_SEC);
 	print_sentence(output, text);
