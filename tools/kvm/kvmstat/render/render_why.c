@@ -67,13 +67,18 @@ static char *describe_exits(const struct tracked_vm *vm)
 
 static char *describe_vmm(const struct tracked_vm *vm)
 {
+	char *top, *text, each[2 * FORMAT_SIZE] = "", time[FORMAT_SIZE];
 	struct exits exits;
-	char *top, *text;
 
 	exits_find_user(&exits, vm);
 	top = describe_top(&exits);
+	if (exits.total) {
+		format_duration(time, vm->rates.shares.part[SHARE_VMM] * vm->elapsed_ns *
+				vm->num_vcpus / exits.total);
+		sprintf(each, ", %s in each exit to it", time);
+	}
 	text = xasprintf("waiting for its VMM: it spends %.0f%% of the time there%s%s",
-			 percent(vm, SHARE_VMM), *top ? ", in exits to it" : "", top);
+			 percent(vm, SHARE_VMM), each, top);
 	free(exits.row);
 	free(top);
 	return text;
