@@ -122,7 +122,8 @@ static void test_exits(void)
 	render_exits(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, "\ncpuid                      1500       75.0\nio   ") &&
-	      !strstr(fixture.text, "KVM TIME"), "exits: by their number where no time is measured");
+	      !strstr(fixture.text, "KVM TIME"),
+	      "exits: by their number where no time is measured");
 	fixture_tear_down(&fixture);
 }
 
