@@ -493,12 +493,11 @@ static void expect_vcpus(struct __test_metadata *_metadata, const struct stats_f
 
 TEST_F(extension, vm_file_has_number_and_ids_of_vcpus_in_the_order_of_creation)
 {
-	const struct kvm_stats_desc *desc = stats_find(&self->vm_file, "online_vcpus");
+	const struct kvm_stats_desc *desc = stats_get(_metadata, &self->vm_file, "online_vcpus");
 	int vm = stats_create_vm(_metadata);
 	int vcpu[EXT_VCPUS], i;
 	struct stats_file file;
 
-	ASSERT_NE(NULL, desc);
 	EXPECT_EQ(0x001U, desc->flags);
 	EXPECT_EQ(1, desc->size);
 	expect_vcpus(_metadata, &self->vm_file, self->id, EXT_VCPUS);

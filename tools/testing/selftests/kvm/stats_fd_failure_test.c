@@ -5,7 +5,6 @@
  * allocation of a call fail, one after the other; a cgroup reaches its limit.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <sys/resource.h>
 
 #include "../kselftest_harness.h"
@@ -127,19 +126,6 @@ static void expect_site_works(struct __test_metadata *_metadata, struct site *s)
 	close(vcpu);
 }
 
-static int count_entries(struct __test_metadata *_metadata, const char *path, const char *begin)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int count = 0;
-
-	ASSERT_NE(NULL, dir) TH_LOG("%s: %s", path, strerror(errno));
-	while ((entry = readdir(dir)))
-		count += !strncmp(entry->d_name, begin, strlen(begin));
-	closedir(dir);
-	return count;
-}
-
 /* The call that failed works now. */
 static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
 {
@@ -171,15 +157,15 @@ struct belongings {
 static struct belongings count_belongings(struct __test_metadata *_metadata)
 {
 	struct belongings b = {
-		.fds = count_entries(_metadata, "/proc/self/fd", ""),
+		.fds = stats_count_entries(_metadata, "/proc/self/fd", ""),
 		.next_fd = next_fd(_metadata),
 	};
 	char begin[16];
 
 	snprintf(begin, sizeof(begin), "%d-", getpid());
 	if (stats_has_debugfs()) {
-		b.vms = count_entries(_metadata, STATS_DEBUGFS, begin);
-		b.strays = count_entries(_metadata, STATS_DEBUGFS "/..", "vcpu");
+		b.vms = stats_count_entries(_metadata, STATS_DEBUGFS, begin);
+		b.strays = stats_count_entries(_metadata, STATS_DEBUGFS "/..", "vcpu");
 	}
 	return b;
 }

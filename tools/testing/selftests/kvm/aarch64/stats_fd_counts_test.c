@@ -10,24 +10,22 @@
 
 #include "../../kselftest_harness.h"
 #include "stats_fd_counts.h"
+#include "stats_fd_fixture.h"
 
 #define TIMES			10
 
-TEST(vcpu_that_never_entered_the_guest_has_no_exits)
+TEST_F(guest, vcpu_that_never_entered_the_guest_has_no_exits)
 {
 	static const char * const names[] = {
 		"exits", "hvc_exit_stat", "wfi_exit_stat", "mmio_exit_user", "mmio_exit_kernel",
 	};
-	struct guest guest = { };
-	struct guest_vcpu *v;
+	struct guest_vcpu *v = self->vcpu;
 	unsigned int i;
 	sigset_t mask;
 
-	guest_create(_metadata, &guest, 1);
-	v = &guest.vcpu[0];
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, TIMES);
-	stats_irq_line(_metadata, guest.vm, 1);
-	stats_irq_line(_metadata, guest.vm, 0);
+	stats_irq_line(_metadata, self->guest.vm, 1);
+	stats_irq_line(_metadata, self->guest.vm, 0);
 	for (i = 0; i < TIMES; i++)
 		vcpu_complete_exit(_metadata, v);
 
