@@ -29,12 +29,6 @@ static void site_create(struct __test_metadata *_metadata, struct site *s)
 	stats_load(_metadata, stats_get_fd(_metadata, s->guest.vm), &s->vm_file);
 }
 
-static void site_destroy(struct site *s)
-{
-	stats_unload(&s->vm_file);
-	guest_destroy(&s->guest);
-}
-
 /* Return the fd or a negative errno. */
 static int site_call(const void *site)
 {
@@ -224,7 +218,6 @@ TEST_F(no_fd_for, ioctl_fails_with_EMFILE_and_the_vm_goes_on)
 	expect_call_works(_metadata, &self->site);
 	expect_site_works(_metadata, &self->site);
 	expect_belongings(_metadata, &before);
-	site_destroy(&self->site);
 }
 
 /*
@@ -351,7 +344,6 @@ static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 		expect_belongings(_metadata, &before);
 	}
 	ASSERT_GT(MAX_ALLOCATIONS, n);
-	site_destroy(&sweep->site);
 }
 
 /* Check nothing: the cgroup's charge shows what is left behind. */
@@ -376,7 +368,6 @@ static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 			}
 		}
 	}
-	site_destroy(&sweep->site);
 }
 
 /* Let all allocations of the call fail, those that warn with a quiet console. */
@@ -535,8 +526,6 @@ static void meet_limit(struct __test_metadata *_metadata, void *arg)
 	expect_belongings(_metadata, &before);
 	expect_call_works(_metadata, s);
 	expect_site_works(_metadata, s);
-	close(max);
-	site_destroy(s);
 }
 
 /* In so many sweeps, a page of 64 KiB that leaks in one of the calls is noticed. */

@@ -65,8 +65,6 @@ static void machine_create(struct __test_metadata *_metadata, struct machine *m)
 
 static void machine_destroy(struct __test_metadata *_metadata, struct machine *m)
 {
-	stats_unload(&m->vm_file);
-	guest_destroy(&m->guest);
 	if (m->cgroup[0]) {
 		stats_cgroup_enter(_metadata, STATS_CGROUPS);
 		EXPECT_EQ(0, result(rmdir(m->cgroup)));
@@ -160,7 +158,6 @@ FIXTURE_SETUP(data)
 
 FIXTURE_TEARDOWN(data)
 {
-	munmap((void *)self->map, self->m.page);
 	machine_destroy(_metadata, &self->m);
 }
 
@@ -432,7 +429,6 @@ FIXTURE_SETUP(windows)
 
 FIXTURE_TEARDOWN(windows)
 {
-	munmap((void *)self->map, self->size);
 	machine_destroy(_metadata, &self->m);
 }
 

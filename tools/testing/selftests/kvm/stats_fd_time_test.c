@@ -94,8 +94,6 @@ FIXTURE_SETUP(time)
 
 FIXTURE_TEARDOWN(time)
 {
-	munmap((void *)self->mapped.block, sysconf(_SC_PAGESIZE));
-	guest_destroy(&self->guest);
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
@@ -408,7 +406,6 @@ TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
 	expect_all(_metadata, &t[0], &t[1]);
 	t[1].of[SLEPT] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], SLEPT, slept);
-	userfault_destroy(&self->guest, &fault);
 }
 
 TEST_F(time, wait_for_a_cpu_outside_of_KVM_RUN_does_not_count_as_user)

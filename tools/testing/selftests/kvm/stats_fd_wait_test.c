@@ -91,7 +91,6 @@ static void stop_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *se
 	EXPECT_FALSE(runner_returned(&self->runner));
 	userfault_resolve(_metadata, &self->guest, &self->userfault);
 	runner_join(_metadata, &self->runner);
-	userfault_destroy(&self->guest, &self->userfault);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
