@@ -98,16 +98,11 @@ static long unmap_pages(struct racer *r)
 static long log_dirty_page(struct racer *r)
 {
 	__u64 bitmap = 0;
-	struct kvm_dirty_log log = {
-		.slot = r->slot,
-		.dirty_bitmap = &bitmap,
-	};
 
 	if (ioctl(r->vcpu->fd, KVM_RUN, 0) < 0)
 		return -errno;
-	if (ioctl(r->race->guest.vm, KVM_GET_DIRTY_LOG, &log))
-		return -errno;
-	return bitmap == 1 ? 1 : -EBADE;
+	return guest_get_dirty_log(&r->race->guest, r->slot, &bitmap) ?:
+	       (bitmap == 1 ? 1 : -EBADE);
 }
 
 static void race_create(struct __test_metadata *_metadata, struct race *race)

@@ -138,37 +138,15 @@ TEST(each_activity_of_a_guest_moves_its_statistics_and_no_other)
 		expect_activity(_metadata, a);
 }
 
-/* SIGUSR1 is only delivered inside KVM_RUN, so that each signal ends one KVM_RUN. */
-static void mask_signal_outside_of_run(struct __test_metadata *_metadata,
-				       struct guest_vcpu *v, sigset_t *mask)
-{
-	/* A struct kvm_signal_mask: the size of the set, and no signal in it. */
-	const __u32 inside[5] = { _NSIG / 8 };
-
-	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, inside));
-	sigemptyset(mask);
-	sigaddset(mask, SIGUSR1);
-	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, mask, NULL));
-}
-
-static void run_until_signal(struct __test_metadata *_metadata,
-			     struct guest_vcpu *v, const sigset_t *mask)
-{
-	ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
-	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	ASSERT_EQ(KVM_EXIT_INTR, (int)v->run->exit_reason);
-	ASSERT_EQ(SIGUSR1, sigwaitinfo(mask, NULL));
-}
-
 TEST_F(guest, each_KVM_RUN_that_a_signal_ends_counts_as_signal_exit)
 {
 	sigset_t mask;
 	int i;
 
 	guest_start(_metadata, &self->guest, stats_spin, stats_spin_end, 1);
-	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	vcpu_mask_signal(_metadata, self->vcpu, &mask);
 	for (i = 0; i < TIMES; i++)
-		run_until_signal(_metadata, self->vcpu, &mask);
+		vcpu_run_until_signal(_metadata, self->vcpu, &mask);
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "signal_exits"));
 }
 
@@ -507,17 +485,6 @@ TEST_F(flush, each_unmapped_page_counts_as_a_flush_request)
 	expect_flushes(_metadata, &self->file, &before, PAGES * STATS_UNMAP_REQUESTS);
 }
 
-static void get_dirty_log(struct __test_metadata *_metadata, struct guest *g,
-			  __u32 slot, __u64 *bitmap)
-{
-	struct kvm_dirty_log log = {
-		.slot = slot,
-		.dirty_bitmap = bitmap,
-	};
-
-	ASSERT_EQ(0, ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
-}
-
 #define LOGS			100
 
 #ifndef STATS_LOG_REQUESTS
@@ -536,10 +503,10 @@ TEST_F(flush, each_dirty_log_with_pages_counts_as_a_flush_request)
 	for (i = 0; i < LOGS; i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		EXPECT_EQ((1UL << PAGES) - 1, bitmap);
 		expect_flushes(_metadata, &self->file, &before, STATS_LOG_REQUESTS);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		EXPECT_EQ(0UL, bitmap);
 		expect_flushes(_metadata, &self->file, &before, STATS_LOG_REQUESTS);
 	}
@@ -568,7 +535,7 @@ TEST_F(flush, request_for_a_vcpu_in_the_guest_counts_as_flush)
 	for (i = 0; i < FLUSHES || (!done && i < MOST_FLUSHES); i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		now = flushes_read(_metadata, &self->file);
 		EXPECT_EQ((__u64)STATS_LOG_REQUESTS, now.requests - before.requests);
 		EXPECT_GE((__u64)STATS_LOG_REQUESTS, now.done - before.done);
@@ -743,7 +710,7 @@ TEST_F(halt, halt_that_does_not_block_after_its_last_poll_counts_as_success)
 
 	halt_until_polling(_metadata, &self->guest, GROWING_HALTS);
 	halt_until_signal(_metadata, self->vcpu);
-	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	vcpu_mask_signal(_metadata, self->vcpu, &mask);
 	stay_on_this_cpu(_metadata);
 	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &event, &timer));
 	for (i = 0; i < INTERRUPTED_POLLS; i++) {

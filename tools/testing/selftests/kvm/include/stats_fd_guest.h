@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "stats_fd_arch.h"
 
@@ -54,6 +55,17 @@ static inline void guest_set_slot(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region)) {
 		TH_LOG("slot %u: %s", slot, strerror(errno));
 	}
+}
+
+/* Return 0 or a negative errno. */
+static inline int guest_get_dirty_log(const struct guest *g, __u32 slot, __u64 *bitmap)
+{
+	struct kvm_dirty_log log = {
+		.slot = slot,
+		.dirty_bitmap = bitmap,
+	};
+
+	return result(ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
 }
 
 /* Add touched memory of small pages in a slot of its own. */
@@ -196,7 +208,7 @@ static inline void vcpu_run_times(struct __test_metadata *_metadata,
 		vcpu_run(_metadata, v, exit_reason);
 }
 
-/* Run to the end of an activity that the guest repeats @times times. */
+/* Run until the guest has repeated an activity as often as its @times say. */
 static inline void vcpu_run_activity(struct __test_metadata *_metadata, struct guest_vcpu *v,
 				     const struct stats_activity *a, int times)
 {
@@ -223,11 +235,34 @@ static inline void vcpu_exit_to_user(struct __test_metadata *_metadata,
 	vcpu_complete_exit(_metadata, v);
 }
 
+/* SIGUSR1 is only delivered inside KVM_RUN, so that each signal ends one KVM_RUN. */
+static inline void vcpu_mask_signal(struct __test_metadata *_metadata,
+				    struct guest_vcpu *v, sigset_t *mask)
+{
+	/* A struct kvm_signal_mask: the size of the set, and no signal in it. */
+	const __u32 inside[5] = { _NSIG / 8 };
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, inside));
+	sigemptyset(mask);
+	sigaddset(mask, SIGUSR1);
+	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, mask, NULL));
+}
+
+static inline void vcpu_run_until_signal(struct __test_metadata *_metadata,
+					 struct guest_vcpu *v, const sigset_t *mask)
+{
+	ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	ASSERT_EQ(KVM_EXIT_INTR, (int)v->run->exit_reason);
+	ASSERT_EQ(SIGUSR1, sigwaitinfo(mask, NULL));
+}
+
 /* A thread that calls KVM_RUN once. */
 struct runner {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
 	long result;
+	__u64 switches;			/* involuntary ones during KVM_RUN */
 	bool returned;
 };
 
@@ -244,10 +279,14 @@ static inline void runner_kick(int sig)
 
 static inline void *runner_thread(void *arg)
 {
+	struct rusage before, after;
 	struct runner *r = arg;
 
 	runner_kicked = r->vcpu->run;
+	getrusage(RUSAGE_THREAD, &before);
 	r->result = result(ioctl(r->vcpu->fd, KVM_RUN, 0));
+	getrusage(RUSAGE_THREAD, &after);
+	r->switches = after.ru_nivcsw - before.ru_nivcsw;
 	__atomic_store_n(&r->returned, true, __ATOMIC_RELEASE);
 	return NULL;
 }

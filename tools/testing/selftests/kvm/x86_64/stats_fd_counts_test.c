@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <linux/kvm_para.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "../../kselftest_harness.h"
 #include "stats_fd_counts.h"
@@ -175,15 +174,6 @@ TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 	set_l1d_flush(_metadata, before_test);
 }
 
-/* A vCPU thread that competes for its CPU. */
-struct crowd {
-	struct guest_vcpu *vcpu;
-	pthread_t runner;
-	struct busy_thread rival;
-	long result;
-	__u64 switches;		/* involuntary ones of the thread */
-};
-
 #define PREEMPTIONS		5
 
 /* Far more reads of their number than needed, each with a sched_yield(). */
@@ -192,49 +182,27 @@ struct crowd {
 /* In some attempts the thread is preempted just before or after KVM_RUN. */
 #define CROWD_ATTEMPTS		20
 
-static __u64 own_switches(void)
-{
-	struct rusage usage = { };
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nivcsw;
-}
-
-static void *run_vcpu(void *arg)
-{
-	struct crowd *c = arg;
-	__u64 before;
-
-	runner_kicked = c->vcpu->run;
-	before = own_switches();
-	c->result = result(ioctl(c->vcpu->fd, KVM_RUN, 0));
-	c->switches = own_switches() - before;
-	return NULL;
-}
-
-/* Run until @name has counted preemptions. Return the number of all preemptions. */
+/*
+ * Compete with the vCPU thread for a CPU until @name has counted preemptions. Return the
+ * number of all preemptions.
+ */
 static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
-			    struct crowd *c, struct guest_vcpu *v, const char *name)
+			    struct runner *r, struct guest_vcpu *v, const char *name)
 {
-	struct sigaction action = { .sa_handler = runner_kick };
 	__u64 before = preemptions(_metadata, v);
 	__u64 first = vcpu_read(_metadata, v, name);
+	struct busy_thread rival;
 	int i;
 
-	*c = (struct crowd){ .vcpu = v };
-	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
-	busy_start(_metadata, &c->rival);
-	ASSERT_EQ(0, pthread_create(&c->runner, NULL, run_vcpu, c));
+	busy_start(_metadata, &rival);
+	runner_create(_metadata, r, v);
 	for (i = 0; i < CROWD_READS; i++) {
 		if (vcpu_read(_metadata, v, name) - first >= PREEMPTIONS)
 			break;
 		sched_yield();
 	}
-	ASSERT_EQ(0, pthread_kill(c->runner, SIGUSR1));
-	ASSERT_EQ(0, pthread_join(c->runner, NULL));
-	busy_end(_metadata, &c->rival);
-	ASSERT_EQ(-EINTR, c->result);
-	v->run->immediate_exit = 0;
+	runner_stop(_metadata, r);
+	busy_end(_metadata, &rival);
 	ASSERT_LE((__u64)PREEMPTIONS, vcpu_read(_metadata, v, name) - first) TH_LOG("%s", name);
 	return preemptions(_metadata, v) - before;
 }
@@ -243,17 +211,17 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 static void expect_preemptions(struct __test_metadata *_metadata,
 			       struct guest_vcpu *v, const char *name)
 {
-	struct crowd crowd;
+	struct runner runner;
 	__u64 counted;
 	int i;
 
 	for (i = 0; i < CROWD_ATTEMPTS; i++) {
-		counted = run_in_a_crowd(_metadata, &crowd, v, name);
-		ASSERT_GE(crowd.switches, counted);
-		if (crowd.switches == counted)
+		counted = run_in_a_crowd(_metadata, &runner, v, name);
+		ASSERT_GE(runner.switches, counted);
+		if (runner.switches == counted)
 			break;
 	}
-	EXPECT_EQ(crowd.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
+	EXPECT_EQ(runner.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
 }
 
 TEST_F(guest, each_preemption_in_the_guest_counts_as_reported)
