@@ -208,7 +208,7 @@ static inline void vcpu_run_times(struct __test_metadata *_metadata,
 		vcpu_run(_metadata, v, exit_reason);
 }
 
-/* Run until the guest has repeated an activity as often as its @times say. */
+/* Run the guest to the end of the activity that it repeats. */
 static inline void vcpu_run_activity(struct __test_metadata *_metadata, struct guest_vcpu *v,
 				     const struct stats_activity *a, int times)
 {
