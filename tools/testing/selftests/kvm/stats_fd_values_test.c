@@ -353,21 +353,24 @@ static void halt_until_polling(struct __test_metadata *_metadata, struct guest *
 
 /*
  * If the host has other work for the CPU, the poll fails: the vCPU waits, or is woken on the
- * way to waiting.
+ * way to waiting. It can also be woken before it polls.
  */
 static bool halt_and_wake_while_polling(struct __test_metadata *_metadata, struct guest *g)
 {
 	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 sleeps = vcpu_read(_metadata, v, STATS_SLEEPS);
 	struct halts before, moved;
 	struct runner runner;
 	struct halt halt;
 
 	halts_read(_metadata, v, &before);
 	runner_create(_metadata, &runner, v);
-	runner_wait_for(_metadata, &runner, "halt_attempted_poll", before.attempted + 1);
+	runner_wait_for(_metadata, &runner, STATS_SLEEPS, sleeps + 1);
 	runner_wake(_metadata, &runner, g->vm);
 
 	halts_since(_metadata, v, &before, &moved);
+	if (!moved.attempted)
+		return false;
 	halt.polls = 1;
 	halt.succeeds = moved.successful;
 	halt.waits = !moved.successful && moved.wait_ns;
