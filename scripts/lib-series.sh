@@ -431,6 +431,17 @@ no_rebase() {
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
+# on_series NEW: the tree has commits of its own. If the series' last commit is now NEW, refuses
+# until the user has moved them there.
+on_series() {
+	local old
+	old=$(tgit rev-parse "$head_ref")
+	[ "$old" != "$1" ] || return 0
+	tgit merge-base --is-ancestor "$1" HEAD ||
+		die "$tree has commits that are not in the series, and the repository changed since the last 'make tree': git -C $tree rebase --onto ${1:0:12} ${old:0:12}, then 'make refresh'"
+	tgit update-ref -m "rebased by the user" "$head_ref" "$1"
+}
+
 # move OLD NEW: moves the work tree and HEAD. Keeps uncommitted edits, or refuses.
 move() {
 	local blocked
