@@ -405,6 +405,16 @@ emit() {
 	echo
 }
 
+# unnamed: this base's patches that its series does not name, and patches for every base that
+# no series names
+unnamed() {
+	{
+		find "$patches" -name '*.patch' | sed "s,^$patches/,," | grep -vxFf <(series_names)
+		find patches -mindepth 2 -maxdepth 2 -name '*.patch' | sed 's,^patches/,,' |
+			grep -vxFf <(cat patches/*/series)
+	} | LC_ALL=C sort || :
+}
+
 # unclaimed: the new files that no base's patches claim
 unclaimed() {
 	new_files | while read -r file; do
