@@ -199,7 +199,7 @@ void print_command_help(enum command_id command)
 		snprintf(text, sizeof(text), "%c%c%c --%s%s%s", option->value > 'z' ? ' ' : '-',
 			 option->value > 'z' ? ' ' : option->value, option->value > 'z' ? ' ' : ',',
 			 option->name, option->argument ? " " : "", option->argument ?: "");
-		printf("  %-24s", text);
+		printf("  %-23s ", text);
 		strcpy(help, option->help);
 		for (i = 0; option->value == OPTION_SORT && i < NUM_COLUMNS; i++)
 			sprintf(help + strlen(help), "%s%s", i ? ", " : " ", column_info[i].key);
