@@ -249,27 +249,27 @@ static bool knows_vcpu(const struct watch *watch)
 /* Refuses what can never happen, which the user would wait for. */
 static int check_rule(const struct watch *watch)
 {
-	char *name = xasprintf("%.*s", (int)strcspn(watch->rule.name, ":"), watch->rule.name);
-	const struct description *listed = find_statistic(name);
-	int status = STATUS_OK;
-	char *error = NULL;
+	const char *name = watch->rule.name;
+	int length = strcspn(name, ":");
+	char *statistic;
+	bool is_known;
 
-	if (!watch->had_any && listed)
-		error = watch_check(&watch->rule, listed);
 	if (watch->is_over)
-		status = watch->status;
-	else if (!watch->num_vms && !listed)
-		status = usage_error("there is no statistic '%s'", name);
-	else if (error)
-		status = usage_error("%s", error);
-	else if (watch->inventory.choice && !replay_recording() &&
-		 has_no_statistics(&watch->inventory))
-		status = no_statistics_error();
-	else if (watch->rule.vcpu != EACH_VCPU && !knows_vcpu(watch))
-		status = vcpu_error(&watch->inventory, &watch->options->choice, watch->rule.vcpu);
-	free(error);
-	free(name);
-	return status;
+		return watch->status;
+	if (!watch->num_vms) {
+		statistic = xasprintf("%.*s", length, name);
+		is_known = describe_statistic(SCOPE_VCPU, statistic) ||
+			   describe_statistic(SCOPE_VM, statistic);
+		free(statistic);
+		if (!is_known)
+			return usage_error("there is no statistic '%.*s'", length, name);
+	}
+	if (watch->inventory.choice && !replay_recording() &&
+	    has_no_statistics(&watch->inventory))
+		return no_statistics_error();
+	if (watch->rule.vcpu != EACH_VCPU && !knows_vcpu(watch))
+		return vcpu_error(&watch->inventory, &watch->options->choice, watch->rule.vcpu);
+	return STATUS_OK;
 }
 
 static int watch_vms(struct watch *watch, int signals)

@@ -10,8 +10,14 @@
 #include <stdint.h>
 
 #include "sources/inventory.h"
-#include "sources/lists.h"
 #include "sources/statsfile.h"
+
+/* The scope of a statistic, and the group of a model that counts it. */
+enum scope {
+	SCOPE_VM,
+	SCOPE_VCPU,
+	NUM_SCOPES,
+};
 
 /* More states than there are. */
 #define RUNNING_STATES 32

@@ -173,18 +173,6 @@ char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 	return error;
 }
 
-char *watch_check(const struct watch_rule *rule, const struct description *listed)
-{
-	const struct statsfile_desc desc = {
-		.name = listed->name,
-		.flags = listed->flags,
-		.exponent = listed->exponent,
-	};
-	struct watch_target target = { .desc = &desc, };
-
-	return find_threshold(rule, &target);
-}
-
 bool watch_is_level(const struct watch_target *target)
 {
 	return !is_counter(target->desc);

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sources/lists.h"
-#include "sources/statsfile.h"
+#include "model/model.h"
 
 /* In the place of a vCPU's number: every one by itself. */
 #define EACH_VCPU (-1)
@@ -36,9 +35,6 @@ struct watch_target {
  */
 char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 		 struct statsfile_schema *vcpu, struct watch_target *target);
-
-/* Checks the unit of the value before there is a VM. Returns as watch_find(). */
-char *watch_check(const struct watch_rule *rule, const struct description *listed);
 
 /* Whether it is a level that is watched, and no growth. */
 bool watch_is_level(const struct watch_target *target);

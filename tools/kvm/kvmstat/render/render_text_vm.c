@@ -293,7 +293,7 @@ void render_text_group(struct output *output, const struct subject *subject,
 	for (i = 0; i < count; i++) {
 		table_print_row(&table, i, output->file);
 		if (output->verbose)
-			render_description(output, describe_name(shown[i]));
+			render_description(output, describe_statistic(subject->scope, shown[i]));
 	}
 	free(shown);
 	table_free(&table);
