@@ -380,7 +380,8 @@ static void render_overviews(struct output *output, const struct overviews *over
 static void put_moved(struct output *output, struct json_object *line, const struct model *model,
 		      enum scope scope, uint64_t elapsed_ns, bool ever)
 {
-	const struct group *group = &model->group[scope];
+	const struct group *group = model_shown(model, scope);
+	const char *vcpus = model->focus.schema ? "vcpu" : "vcpus";
 	struct json_object *moved = new_object(), *statistic;
 	const struct statsfile_desc *desc;
 	unsigned int i;
@@ -400,7 +401,7 @@ static void put_moved(struct output *output, struct json_object *line, const str
 			add_decimal(statistic, "rate", rate_per_second(count, elapsed_ns), true);
 		}
 		put_statistic(output, csv_sample_table, line, moved, desc->name,
-			      scope == SCOPE_VM ? "vm" : "vcpus", statistic);
+			      scope == SCOPE_VM ? "vm" : vcpus, statistic);
 	}
 }
 
@@ -418,6 +419,8 @@ static void render_movement(struct output *output, const struct tracked_vm *trac
 	line = new_line(ending ? "summary" : "sample");
 	add_timespec(line, time_source->real());
 	add_tracked(line, tracked);
+	if (model->focus.schema)
+		add_number(line, "vcpu", tracked->vcpu[model->focus_index].number);
 	if (ending)
 		add_text(line, "ending", ending);
 	add_duration(line, "watched", watched_ns);

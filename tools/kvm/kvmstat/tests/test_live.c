@@ -315,17 +315,25 @@ static bool vm_agrees(const struct vm *vm)
 	return agrees;
 }
 
-/* As the file has it, without the running interval; -1 without that name, or on error. */
+/* As the file has them, without the running interval; the caller frees them. NULL on error. */
+static uint64_t *read_vcpu(const struct vm *vm, size_t index)
+{
+	uint64_t *values = xcalloc(vm_vcpu_schema(vm)->num_values, sizeof(*values));
+	struct statsfile_error error;
+
+	if (!vm_read_vcpu(vm, index, values, &error))
+		return values;
+	free(values);
+	return NULL;
+}
+
+/* -1 without that name, or on error. */
 static uint64_t vcpu_value(const struct vm *vm, size_t index, const char *name)
 {
-	struct statsfile_error error;
-	struct group group;
-	uint64_t value;
+	uint64_t *values = read_vcpu(vm, index);
+	uint64_t value = values ? value_of(vm_vcpu_schema(vm), values, name) : (uint64_t)-1;
 
-	if (group_of_vcpu(&group, vm, index, 0, &error))
-		return -1;
-	value = value_of(group.schema, group.value, name);
-	group_free(&group);
+	free(values);
 	return value;
 }
 
@@ -339,30 +347,22 @@ static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
 /* Of a vCPU that does not run now. */
 static bool reasons_add_up(const struct vm *vm, size_t index)
 {
-	const struct statsfile_desc *desc;
-	struct statsfile_error error;
-	struct group group;
-	bool add_up;
+	const struct statsfile_desc *desc = statsfile_find(vm_vcpu_schema(vm), "exit_reasons");
+	uint64_t *values = read_vcpu(vm, index);
+	bool add_up = values && desc && desc->num_value_names == desc->size &&
+		      group_total(desc, values) == value_of(vm_vcpu_schema(vm), values, "exits");
 
-	if (group_of_vcpu(&group, vm, index, 0, &error))
-		return false;
-	desc = statsfile_find(group.schema, "exit_reasons");
-	add_up = desc && desc->num_value_names == desc->size &&
-		 group_total(desc, group.value) == value_of(group.schema, group.value, "exits");
-	group_free(&group);
+	free(values);
 	return add_up;
 }
 
 static bool vcpu_agrees(const struct vm *vm, size_t index)
 {
-	struct statsfile_error error;
-	struct group group;
-	bool agrees;
+	uint64_t *values = read_vcpu(vm, index);
+	bool agrees = values && agree_with(vm->process, vm->vcpu[index].number, values,
+					   vm_vcpu_schema(vm));
 
-	if (group_of_vcpu(&group, vm, index, 0, &error))
-		return false;
-	agrees = agree_with(vm->process, vm->vcpu[index].number, group.value, group.schema);
-	group_free(&group);
+	free(values);
 	return agrees;
 }
 

@@ -317,8 +317,6 @@ static void tear_down_whole(struct whole_fixture *fixture)
 static void test_whole_vm(void)
 {
 	struct whole_fixture fixture;
-	struct statsfile_error error;
-	struct group group;
 	const struct group *vcpus = &fixture.model.group[SCOPE_VCPU];
 
 	set_up_whole(&fixture, STATSFILE_MMAP);
@@ -333,17 +331,20 @@ static void test_whole_vm(void)
 	image_vcpu_values(&fixture.image, 1)[EXITS] = 15;
 	check(sample_whole(&fixture) && vcpus->value[EXITS] == 115 && vcpus->delta[EXITS] == 5 &&
 	      vcpus->num_members == 2, "whole VM: what moved");
-	check(!group_of_vcpu(&group, &fixture.vm, 1, 0, &error) && group.value[EXITS] == 15,
-	      "whole VM: one vCPU alone");
-	group_free(&group);
+	model_focus(&fixture.model, 1);
+	check(fixture.model.focus.value[EXITS] == 15, "whole VM: one vCPU alone");
+	image_vcpu_values(&fixture.image, 1)[EXITS] = 18;
+	check(sample_whole(&fixture) && fixture.model.focus.delta[EXITS] == 3 &&
+	      fixture.model.focus.watched[EXITS] == 3 &&
+	      model_shown(&fixture.model, SCOPE_VCPU) == &fixture.model.focus &&
+	      !model_shown(&fixture.model, SCOPE_VM)->schema, "whole VM: what moved in it");
+	model_unfocus(&fixture.model);
 	check(without_system_calls(sample_whole, &fixture),
 	      "whole VM: sampled without a system call");
 
 	/* Never done by discovery: the third vCPU does not exist. */
 	fixture.vm.num_vcpus = 3;
 	check(!sample_whole(&fixture), "whole VM: a vCPU without values is an error");
-	check(group_of_vcpu(&group, &fixture.vm, 2, 0, &error) == -EINVAL && !group.schema,
-	      "whole VM: and alone, too");
 	tear_down_whole(&fixture);
 
 	set_up_whole(&fixture, STATSFILE_PREAD);
@@ -471,9 +472,7 @@ static bool shows(const struct group *group, const char *name)
 static void test_not_accounted(void)
 {
 	const struct group *group, *vm;
-	struct statsfile_error error;
 	struct fixture fixture;
-	struct group alone;
 
 	set_up_time(&fixture);
 	group = &fixture.model.group[SCOPE_VCPU];
@@ -486,9 +485,8 @@ static void test_not_accounted(void)
 	accounting[0] = 1;
 	sample_time(&fixture, 2000);
 	check(shows(group, "ready_ns") && !shows(group, "time_guest_ns"), "each by itself");
-	check(!group_of_vcpu(&alone, &fixture.vm, 0, 1000, &error) &&
-	      !shows(&alone, "time_guest_ns"), "nor of a vCPU alone");
-	group_free(&alone);
+	model_focus(&fixture.model, 0);
+	check(!shows(&fixture.model.focus, "time_guest_ns"), "nor of a vCPU alone");
 	accounting[1] = 1;
 	sample_time(&fixture, 3000);
 	check(shows(group, "time_guest_ns") && shows(group, "state"), "accounting is on: all is");

@@ -176,6 +176,20 @@ static void test_shares(void)
 	guest_vm_values(&guests[0])[2] = 1;
 }
 
+/* With an interval, too, it is that vCPU alone. */
+static void test_vcpu_moves(void)
+{
+	char *output;
+
+	check_show("show web -c 11 1 1", "1.0 s: web, pid 10, kvm-10, vCPU 11\nvcpu  time_halt_ns ",
+		   true);
+	check_show("show web -c 11 1 1", "web, pid 10, kvm-10, vCPU 11: still runs, ", true);
+	output = output_of(command_show, "show web -c 11 1 2", &status);
+	check(!strstr(output, "exits") && !strstr(output, "\nvm "), "of no other vCPU, nor of the VM");
+	free(output);
+	check_show("show web -c 7 1", "no VM that was chosen has a vCPU 7", false);
+}
+
 /* Shares of a VM that has no statistics come from /proc. */
 static void test_threads(void)
 {
@@ -277,6 +291,7 @@ int main(void)
 	unsetenv("COLUMNS");
 	set_up();
 	test_shares();
+	test_vcpu_moves();
 	test_threads();
 	test_names();
 	test_empty();
