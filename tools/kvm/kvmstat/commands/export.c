@@ -23,7 +23,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	const char *error, *listen;
 	int status;
 
-	status = parse_options(COMMAND_EXPORT, argc, argv, false, parsed);
+	status = parse_options(COMMAND_EXPORT, argc, argv, parsed);
 	if (status != STATUS_OK || parsed->help)
 		return status;
 	if (parsed->num_arguments)

@@ -306,7 +306,7 @@ int command_record(int argc, char **argv)
 	struct options *options = &record.options;
 	int status;
 
-	status = parse_options(COMMAND_RECORD, argc, argv, false, options);
+	status = parse_options(COMMAND_RECORD, argc, argv, options);
 	if (status != STATUS_OK || options->help)
 		return status;
 	if (!options->num_arguments)

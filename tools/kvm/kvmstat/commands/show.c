@@ -406,7 +406,7 @@ static int run(enum command_id command, int argc, char **argv)
 	};
 	int status;
 
-	status = parse_options(command, argc, argv, false, &show.options);
+	status = parse_options(command, argc, argv, &show.options);
 	show.output.only = show.options.only;
 	show.output.verbose = show.options.verbose;
 	show.output.nonzero = show.options.nonzero;

@@ -113,7 +113,7 @@ static int parse(int argc, char **argv, struct options *options, struct interval
 {
 	int status;
 
-	status = parse_options(COMMAND_STREAM, argc, argv, false, options);
+	status = parse_options(COMMAND_STREAM, argc, argv, options);
 	if (status != STATUS_OK || options->help)
 		return status;
 	if (!choice_is_made(&options->choice) && options->wait)

@@ -259,7 +259,7 @@ int command_top(int argc, char **argv)
 	struct options options;
 	int status;
 
-	status = parse_options(COMMAND_TOP, argc, argv, false, &options);
+	status = parse_options(COMMAND_TOP, argc, argv, &options);
 	if (status == STATUS_OK && !options.help)
 		status = take_vms(&options, 0, true);
 	if (status == STATUS_OK)

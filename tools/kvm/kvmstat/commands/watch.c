@@ -366,7 +366,7 @@ int command_watch(int argc, char **argv)
 	struct watch watch = { .options = &options, .rule.window_ns = NSEC_PER_SEC, };
 	int status;
 
-	status = parse_options(COMMAND_WATCH, argc, argv, false, &options);
+	status = parse_options(COMMAND_WATCH, argc, argv, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
 	watch.rule.vcpu = options.vcpu;
