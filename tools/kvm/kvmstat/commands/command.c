@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -131,16 +132,11 @@ int open_inventory(struct inventory *inventory, const struct choice *choice)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	inventory->host = &broker.host;
-	discover_listen(inventory);
+	inventory->events = epoll_create1(EPOLL_CLOEXEC);
 	return broker_start(&broker, &this_host);
 }
 
-int (*drop_privileges)(unsigned int uses) = privilege_drop;
-
-int confine(unsigned int uses)
-{
-	return drop_privileges(uses);
-}
+int (*confine)(unsigned int uses) = privilege_drop;
 
 int sample_tracked(struct tracker *tracker)
 {

@@ -248,14 +248,6 @@ static bool focus_all(const struct show *show)
 	return any;
 }
 
-/* A single VM does not come back; VMs of a pattern may. */
-static bool has_ended(const struct show *show, bool had_any)
-{
-	return tracker_has_ended(&show->tracker) ||
-	       (choice_is_single(&show->options.choice) && had_any &&
-		!tracker_any_lives(&show->tracker));
-}
-
 /*
  * Shows what moved, and once the VM has ended all that ever did. @ending: of those that have not
  * ended, NULL: they go on.
@@ -284,7 +276,6 @@ static int stream(struct show *show, int signals)
 	uint64_t i, end_ns = time_source->now_ns();
 	const char *ending = "still runs";
 	enum event event = EVENT_TIME;
-	bool had_any = false;
 	int status;
 
 	status = sample_tracked(&show->tracker);
@@ -304,8 +295,7 @@ static int stream(struct show *show, int signals)
 		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
 		show_sample(show, NULL);
-		had_any |= tracker_any_lives(&show->tracker);
-		if (!flush_output(&status) || has_ended(show, had_any))
+		if (!flush_output(&status) || tracker_is_over(&show->tracker))
 			return status;
 	}
 	if (event == EVENT_READABLE)

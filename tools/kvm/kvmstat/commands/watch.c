@@ -224,10 +224,7 @@ static void look(struct watch *watch)
 	if (!watch->is_over && !flush_output(&status))
 		end_watch(watch, status);
 	watch->looked_ns = tracker->sampled_ns;
-	/* A single VM does not come back; VMs of a pattern may. */
-	if (tracker_has_ended(tracker) ||
-	    (choice_is_single(&watch->options->choice) && watch->had_any &&
-	     !tracker_any_lives(tracker)))
+	if (tracker_is_over(tracker))
 		end_watch(watch, STATUS_OK);
 }
 

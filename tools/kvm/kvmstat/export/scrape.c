@@ -17,8 +17,11 @@
 void collector_init(struct collector *collector, struct inventory *inventory,
 		    const struct scrape_options *options)
 {
-	*collector = (struct collector) { .inventory = inventory, .options = *options, };
-	metrics_init(&collector->metrics, options->only, options->max_buckets);
+	*collector = (struct collector) {
+		.inventory = inventory,
+		.options = *options,
+		.metrics = { .only = options->only, .max_buckets = options->max_buckets, },
+	};
 }
 
 static void free_exported(struct exported_vm *exported)

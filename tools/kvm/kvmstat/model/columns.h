@@ -34,12 +34,6 @@ struct quantile_of {
 	unsigned int bucket;
 };
 
-/* A number to sort by: the longest has the highest one. */
-static inline double quantile_rank(const struct quantile_of *quantile)
-{
-	return quantile->known ? quantile->bucket + 1.0 : 0;
-}
-
 /* Room for all statistics that count in one of the rates. */
 #define COLUMNS_MAX 128
 

@@ -364,7 +364,9 @@ static void render_overviews(struct output *output, const struct overviews *over
 	for (i = 0; i < overviews->num_vms; i++) {
 		line = new_line("vm");
 		add_timespec(line, overviews->time);
-		add_duration(line, "interval", overview_elapsed_ns(overviews, overviews->vm[i]));
+		/* The part in which the VM existed, or all of it without rates. */
+		add_duration(line, "interval",
+			     overviews->vm[i]->elapsed_ns ?: overviews->elapsed_ns);
 		add_tracked(line, overviews->vm[i]);
 		for (column = 0; column < NUM_COLUMNS; column++)
 			add_column(line, overviews->vm[i], column);

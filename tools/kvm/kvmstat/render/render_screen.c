@@ -348,17 +348,11 @@ static void put_host_title(struct screen *screen, const struct view *view)
 	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 
-static bool some_are_denied(const struct view *view)
-{
-	const struct inventory *inventory = view->tracker->inventory;
-
-	return inventory && inventory_is_denied(inventory);
-}
-
 /* All of them get the number of lines between the header and the footer, and return the keys. */
 static const char * const *render_host(struct screen *screen, struct view *view, unsigned int lines)
 {
 	size_t first = view_scroll(view, lines), count = view->list[VIEW_HOST].count;
+	const struct inventory *inventory = view->tracker->inventory;
 	struct overview *overview = &view->vms;
 	const struct tracked_vm *vm;
 	unsigned int i;
@@ -380,7 +374,7 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 	}
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
-			     some_are_denied(view) ? " that may be looked into" : "");
+			     inventory && inventory_is_denied(inventory) ? " that may be looked into" : "");
 	else if (!count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	return host_keys;

@@ -13,11 +13,6 @@
 #include "sources/discover_refusals.h"
 #include "util/util.h"
 
-void discover_listen(struct inventory *inventory)
-{
-	inventory->events = epoll_create1(EPOLL_CLOEXEC);
-}
-
 static void mark_end(struct vm *vm)
 {
 	vm->dead = true;

@@ -87,11 +87,12 @@ int main(int argc, char **argv)
 			set_values(&guests[i], j);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	confine = stay;
 	status = export_parse_options(argc - 2, argv + 2, &options);
 	if (status != STATUS_OK)
 		return status;
 	discover_init(&inventory, &guests_host);
-	status = run_export(&inventory, &options, stay);
+	status = run_export(&inventory, &options);
 	inventory_free(&inventory);
 	options_free(&options.parsed);
 	guests_free();

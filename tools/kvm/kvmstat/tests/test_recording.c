@@ -1521,7 +1521,7 @@ static int keep_privileges(unsigned int uses)
 
 int main(void)
 {
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	setenv("TZ", "UTC", 1);
 	directory = xasprintf("/tmp/kvmstat-test-XXXXXX");
 	if (!mkdtemp(directory))

@@ -287,7 +287,7 @@ static void test_formats(void)
 
 int main(void)
 {
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	unsetenv("COLUMNS");
 	set_up();
 	test_shares();

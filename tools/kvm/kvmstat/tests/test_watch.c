@@ -317,7 +317,7 @@ static void check_events(const struct host *host, const char *line, const char *
 	tick = 0;
 	command_host = host;
 	time_source = &test_time;
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	output = output_of(command_watch, line, &status);
 	lines = lines_of(output);
 	check_text(lines, expected, name);

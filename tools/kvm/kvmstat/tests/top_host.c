@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/top.h"
+#include "commands/command.h"
 #include "image.h"
 #include "sources/discover.h"
 #include "util/util.h"
@@ -196,6 +196,12 @@ static void start_guests(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+static int stay(unsigned int uses)
+{
+	(void)uses;
+	return STATUS_OK;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
@@ -208,9 +214,10 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	proc = argv[1];
 	host.proc = proc;
+	confine = stay;
 	start_guests();
 	discover_init(&inventory, &host);
-	status = run_top(&inventory, interval_ns, NULL);
+	status = run_top(&inventory, interval_ns);
 	inventory_free(&inventory);
 	pthread_mutex_lock(&guests_lock);
 	for (i = 0; i < MAX_FDS; i++) {
