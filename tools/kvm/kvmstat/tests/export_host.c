@@ -14,25 +14,15 @@
 #include "util/util.h"
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 3,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "interrupt", "io", "other", NULL, },
-	},
+	STAT_NS("halt_wait_ns"),
+	STAT_HIST_NS("halt_wait_hist", 32),
+	STAT_REASONS("exit_reasons", 3, "interrupt", "io", "other"),
 	{},
 };
 

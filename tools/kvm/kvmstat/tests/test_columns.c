@@ -30,13 +30,7 @@ static const struct image_stat reason_stats[] = {
 	{ .name = "exits", },
 	{ .name = "io_exits", },
 	{ .name = "pf_taken", },
-	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 5,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "io", "page_fault", "", "other", NULL, },
-	},
+	STAT_REASONS("exit_reasons", 5, "io", "page_fault", "", "other"),
 	{},
 };
 
@@ -72,17 +66,12 @@ static const struct image_stat powerpc_stats[] = {
 	{ .name = "sum_exits", },
 	{ .name = "syscall_exits", },
 	{ .name = "halt_successful_poll", },
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-	},
+	STAT_HIST_NS("halt_wait_hist", 3),
 	{},
 };
 
 static const struct image_stat other_stats[] = {
-	{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("exits"),
 	{ .name = "pages", },
 	{},
 };
@@ -104,7 +93,7 @@ static const struct image_stat duration_stats[] = {
 /* The names, and not what is meant by them. */
 static const struct image_stat strange_durations[] = {
 	HIST("ready_hist", 4, -6),
-	{ .name = "exit_hist", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("exit_hist"),
 	{},
 };
 

@@ -12,26 +12,16 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
-
 static const struct image_stat hist_stats[] = {
-	{ .name = "log", .flags = LOG_NS, .exponent = -9, .size = 5, },
+	STAT_HIST_NS("log", 5),
 	{
 		.name = "linear",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST,
 		.size = 3,
 		.bucket_size = 10,
 	},
-	{ .name = "wide", .flags = LOG_NS, .exponent = -9, .size = 80, },
-	{
-		.name = "reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 6,
-		.bucket_size = 1,
-		.value_names = (const char * const []) {
-			"interrupt", "never", "io", "nested_page_fault", "", "other", NULL,
-		},
-	},
+	STAT_HIST_NS("wide", 80),
+	STAT_REASONS("reasons", 6, "interrupt", "never", "io", "nested_page_fault", "", "other"),
 	{},
 };
 

@@ -22,14 +22,9 @@ static const struct image_stat vm_stats[] = {
 
 static const struct image_stat vcpu_stats[] = {
 	[EXITS] = { .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	[PAGES] = { .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, },
+	[PAGES] = STAT_LEVEL("pages"),
 	[PEAK] = { .name = "max_depth", .flags = KVM_STATS_TYPE_PEAK, },
-	[HIST] = {
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 4,
-	},
+	[HIST] = STAT_HIST_NS("wait_hist", 4),
 	[NEW_TYPE] = { .name = "new_type", .flags = 9, },
 	[NUM_STATS] = {},
 };
@@ -290,7 +285,7 @@ static bool sample_whole(void *argument)
 static void set_up_whole(struct whole_fixture *fixture, enum statsfile_access access)
 {
 	static const struct image_stat stats[] = {
-		{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+		STAT_LEVEL("online_vcpus"),
 		{},
 	};
 	struct statsfile_source source;
@@ -365,33 +360,21 @@ static void test_read_error(void)
 	tear_down(&fixture);
 }
 
-#define NS(stat) { .name = stat, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-
 static const struct image_stat time_vm_stats[] = {
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("ready_accounting"),
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
 enum { READY, STATE, SINCE, GUEST, HALT, SLEEP, };
 
 static const struct image_stat time_stats[] = {
-	[READY] = NS("ready_ns"),
-	[STATE] = {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) {
-			"none", "guest", "halt", "sleep", "ready", NULL,
-		},
-	},
-	[SINCE] = {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	[GUEST] = NS("time_guest_ns"),
-	[HALT] = NS("time_halt_ns"),
-	[SLEEP] = NS("time_sleep_ns"),
+	[READY] = STAT_NS("ready_ns"),
+	[STATE] = STAT_STATE("state", "none", "guest", "halt", "sleep", "ready"),
+	[SINCE] = STAT_SINCE("state_since_ns"),
+	[GUEST] = STAT_NS("time_guest_ns"),
+	[HALT] = STAT_NS("time_halt_ns"),
+	[SLEEP] = STAT_NS("time_sleep_ns"),
 	{},
 };
 

@@ -510,7 +510,7 @@ static void check_new(run_command *run, const char *arguments, const char *expec
 }
 
 static const struct image_stat few_vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{},
 };
 

@@ -14,27 +14,20 @@
 #include "util/clock.h"
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
+	STAT_LEVEL("time_accounting"),
+	STAT_LEVEL("ready_accounting"),
 	{},
 };
 
-#define TIME(_name) { .name = _name, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	TIME("time_guest_ns"),
-	TIME("time_exit_ns"),
-	TIME("time_user_ns"),
-	TIME("ready_ns"),
-	TIME("time_halt_ns"),
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 4,
-	},
+	STAT_NS("time_guest_ns"),
+	STAT_NS("time_exit_ns"),
+	STAT_NS("time_user_ns"),
+	STAT_NS("ready_ns"),
+	STAT_NS("time_halt_ns"),
+	STAT_HIST_NS("halt_wait_hist", 4),
 	{},
 };
 

@@ -22,7 +22,7 @@
 /* Of VMs, where an extension block is tested. */
 static const struct image_stat vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{},
 };
 
@@ -31,13 +31,9 @@ static const struct image_stat vm_stats[] = {
 
 static const struct image_stat stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("pages"),
+	STAT_HIST_NS("wait_hist", 32),
 	{
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
 		.name = "size_hist",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES,
 		.size = 4,
@@ -49,28 +45,15 @@ static const struct image_stat stats[] = {
 /* With names: of both, so that neither is taken for the other. */
 static const struct image_stat named_vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	{
-		.name = "mode",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "", "shadow", "nested", NULL, },
-	},
+	STAT_LEVEL("online_vcpus"),
+	STAT_STATE("mode", "", "shadow", "nested"),
 	{},
 };
 
 static const struct image_stat named_stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 4,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "interrupt", "io", "", "other", NULL, },
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	},
+	STAT_REASONS("exit_reasons", 4, "interrupt", "io", "", "other"),
+	STAT_STATE("state", "guest", "host"),
 	{},
 };
 
@@ -270,13 +253,7 @@ static void test_value_names(void)
 
 static const struct image_stat array_stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{
-		.name = "reason_ns",
-		.flags = KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-		.value_names = (const char * const []) { "io", "", "other", NULL, },
-	},
+	STAT_REASON_NS("reason_ns", 3, "io", "", "other"),
 	{ .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
 	{ .name = "levels", .flags = KVM_STATS_TYPE_PEAK, .size = 2, },
 	{},

@@ -72,36 +72,24 @@ static void test_quantities(void)
 /* What is asked for */
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "flushes", },
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	{ .name = "level", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("level"),
+	STAT_HIST_NS("wait_hist", 32),
+	STAT_REASONS("exit_reasons", 4, "hlt", "io", "", "other"),
+	STAT_STATE("state", "guest", "host"),
 	{
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 4,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "hlt", "io", "", "other", NULL, },
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	}, {
 		.name = "size_hist",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES,
 		.size = 4,
 		.bucket_size = 64,
 	},
-	{ .name = "waited_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("waited_ns"),
 	{},
 };
 
@@ -386,7 +374,7 @@ static void test_polling(void)
 }
 
 static const struct image_stat other_stats[] = {
-	{ .name = "exits", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("exits"),
 	{},
 };
 

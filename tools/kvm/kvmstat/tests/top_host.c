@@ -28,7 +28,7 @@
 enum { EXITS, HALTS, IO, INJECTIONS, WAIT_NS, WAIT_HIST, };
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "remote_tlb_flush", },
 	{},
 };
@@ -38,17 +38,8 @@ static const struct image_stat vcpu_stats[] = {
 	[HALTS] = { .name = "halt_exits", },
 	[IO] = { .name = "io_exits", },
 	[INJECTIONS] = { .name = "irq_injections", },
-	[WAIT_NS] = {
-		.name = "halt_wait_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	[WAIT_HIST] = {
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 16,
-	},
+	[WAIT_NS] = STAT_NS("halt_wait_ns"),
+	[WAIT_HIST] = STAT_HIST_NS("halt_wait_hist", 16),
 	{},
 };
 
