@@ -10,6 +10,7 @@
 
 #include "commands/export.h"
 #include "guests.h"
+#include "output.h"
 #include "sources/discover.h"
 #include "util/util.h"
 
@@ -45,13 +46,6 @@ static uint64_t number(const char *text, uint64_t max)
 	return value;
 }
 
-/* What the test's own host does takes more than is left then. */
-static int stay(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 int main(int argc, char **argv)
 {
 	struct export_options options = {};
@@ -77,7 +71,7 @@ int main(int argc, char **argv)
 			set_values(&guests[i], j);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	confine = stay;
+	confine = keep_privileges;
 	status = export_parse_options(argc - 2, argv + 2, &options);
 	if (status != STATUS_OK)
 		return status;

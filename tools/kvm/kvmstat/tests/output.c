@@ -53,3 +53,9 @@ char *output_of(run_command *run, const char *line, int *status)
 	free(words);
 	return output;
 }
+
+int keep_privileges(unsigned int uses)
+{
+	(void)uses;
+	return STATUS_OK;
+}

@@ -245,16 +245,6 @@ static void add_windows(const struct vm *vm, unsigned int count)
 		abort();
 }
 
-static unsigned int count_own_fds(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < MAX_FDS; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -266,7 +256,7 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
 		return -1;
 	}
-	if (fake.max_files && count_own_fds() >= fake.max_files) {
+	if (fake.max_files && count_open_files() >= fake.max_files) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
 		return -1;
 	}
@@ -453,7 +443,7 @@ static void test_silent_crowd(void)
 
 static void test_one_vm(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	const struct vm *vm;
 
 	set_up();
@@ -482,12 +472,12 @@ static void test_one_vm(void)
 	check(!inventory_look(&inventory, vm->process) && fake.num_asked == 3 &&
 	      vm->num_vcpus == 2, "one VM: a second look takes nothing again");
 	tear_down();
-	check(count_own_fds() == fds, "one VM: all file descriptors are closed in the end");
+	check(count_open_files() == fds, "one VM: all file descriptors are closed in the end");
 }
 
 static void test_duplicates(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 
 	set_up();
 	add_process(100, "vmm\n");
@@ -505,7 +495,7 @@ static void test_duplicates(void)
 	check(inventory.vm[0]->process->pid == 100,
 	      "duplicated file descriptors: the first process");
 	tear_down();
-	check(count_own_fds() == fds, "duplicated file descriptors: all closed in the end");
+	check(count_open_files() == fds, "duplicated file descriptors: all closed in the end");
 }
 
 /* Each costs a good deal: a look takes some of them, and who it is, once. */
@@ -559,7 +549,7 @@ static void test_vms_of_one_thread(void)
 /* The vCPUs are in the VM's file: nothing else is taken or opened. */
 static void test_whole_vm(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct statsfile_error error;
 	uint64_t values[2];
 	struct vm *vm;
@@ -573,7 +563,7 @@ static void test_whole_vm(void)
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 1,
 	      "whole VM: only its own file is taken");
 	/* And one that stands for the process. */
-	check_number(count_own_fds(), fds + 2, "whole VM: one file");
+	check_number(count_open_files(), fds + 2, "whole VM: one file");
 	vm = inventory.vm[0];
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 10,
 	      "whole VM: its vCPUs, by their ids");
@@ -597,7 +587,7 @@ static void test_whole_vm(void)
 	check(inventory_look(&inventory, vm->process) == -ESRCH && vm->num_vcpus == 6,
 	      "whole VM: also when its process is gone");
 	tear_down();
-	check_number(count_own_fds(), fds, "whole VM: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "whole VM: all file descriptors are closed in the end");
 }
 
 /* A child inherited the files; another VM has no windows. */
@@ -743,7 +733,7 @@ static void test_death(void)
 /* VMs come and go while the host is looked at again and again. */
 static void test_host(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	const struct vm *stays;
 
 	set_up();
@@ -798,7 +788,7 @@ static void test_host(void)
 	      inventory.vm[1]->number == 8 && inventory.vm[2]->number == 9 &&
 	      inventory.num_processes == 3, "host: dead ones are forgotten");
 	tear_down();
-	check_number(count_own_fds(), fds, "host: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "host: all file descriptors are closed in the end");
 }
 
 /* Of a pid that is chosen, that is another process' later. */
@@ -839,7 +829,7 @@ static void test_pid_used_again(void)
 
 static void test_races(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 
 	set_up();
 	add_process(100, "vmm\n");
@@ -856,7 +846,7 @@ static void test_races(void)
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
 	      "race: what may be of another process under the same pid is not taken");
 	tear_down();
-	check_number(count_own_fds(), fds, "race: and is closed");
+	check_number(count_open_files(), fds, "race: and is closed");
 
 	set_up();
 	add_process(100, "vmm\n");
@@ -927,7 +917,7 @@ static bool can_be_sampled(const struct vm *vm)
 
 static void test_held(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct vm *vm;
 
 	set_up();
@@ -963,7 +953,7 @@ static void test_held(void)
 	inventory_forget_dead(&inventory);
 	check(!inventory.num_vms, "held: it is forgotten");
 	tear_down();
-	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "held: all file descriptors are closed in the end");
 }
 
 /* A VMM has another VM, with the same file descriptors, before the next look. */
@@ -1044,7 +1034,7 @@ static void test_closed_by_process(bool is_held)
 
 static void test_held_partly(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct vm *vm;
 
 	set_up();
@@ -1063,7 +1053,7 @@ static void test_held_partly(void)
 	remove_process(100);
 	check(inventory_see_end(&inventory, vm), "held partly: the end of the process");
 	tear_down();
-	check_number(count_own_fds(), fds, "held partly: all is closed in the end");
+	check_number(count_open_files(), fds, "held partly: all is closed in the end");
 
 	set_up();
 	add_refused(100, 2);
@@ -1270,7 +1260,7 @@ static void test_too_many_files(void)
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
 	/* The process and its VM take one each. */
-	fake.max_files = count_own_fds() + 2 + 4;
+	fake.max_files = count_open_files() + 2 + 4;
 	look();
 	check_number(inventory.vm[0]->num_vcpus, 4, "a limit: as many vCPUs as there is room for");
 	check_number(inventory.num_missing, 6, "a limit: the others are counted");

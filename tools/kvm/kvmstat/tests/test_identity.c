@@ -510,53 +510,6 @@ static void test_valid(void)
 	check(!identity_is_valid(&identity), "not valid: no text");
 }
 
-#define ANY_COUNT 1000
-
-/* Pieces in any order, some broken: what comes of it is always valid. */
-static void test_any(void)
-{
-	static const char * const pieces[] = {
-		"qemu", "firecracker", "cloud-hypervisor", "-name", "guest=", "web", ",", ",,",
-		"=", "--id", "--api-socket", "--api-sock", "path=", "/", "/api", ".sock",
-		"-smbios", "type=1,", ("uuid=" UUID), "product=OpenStack Nova", "-uuid", UUID,
-		"\377", "\303", "\033[2J", "kubevirt", "_", "a_b", "../", "/libvirt/qemu/",
-	};
-	static const char * const paths[] = {
-		"0::", "/", "machine.slice", "machine", "machine-", "qemu\\x2d1\\x2d", "qemu-1-",
-		".scope", ".service", ".slice", ".partition", ".libvirt-qemu", "\n", "pod",
-		UUID, "kubepods", "firecracker", "..", "\\x", "-", ":", "web",
-	};
-	struct identity identity = {};
-	char text[4096];
-	size_t length;
-	int i, invalid = 0, known = 0;
-
-	begin();
-	srandom(1);
-	for (i = 0; i < ANY_COUNT; i++) {
-		for (length = 0; length < 2000 && random() % 64; ) {
-			const char *piece = pieces[random() % ARRAY_SIZE(pieces)];
-			size_t size = strlen(piece);
-
-			/* With its NUL, or together with the next one. */
-			memcpy(text + length, piece, size + 1);
-			length += size + random() % 2;
-		}
-		tree_write(text, length, "proc/100/cmdline");
-		strcpy(text, "0::");
-		while (strlen(text) < 2000 && random() % 16)
-			strcat(text, paths[random() % ARRAY_SIZE(paths)]);
-		strcat(text, "\n");
-		tree_text(text, "proc/100/cgroup");
-		identity_read(&identity, proc, run, PID);
-		invalid += !identity_is_valid(&identity);
-		known += identity.source[IDENTITY_NAME] > IDENTITY_PROGRAM;
-	}
-	check_number(invalid, 0, "any command line and cgroup: what is told is valid");
-	check(known > ANY_COUNT / 10, "any command line and cgroup: %d of %d have a name",
-	      known, ANY_COUNT);
-}
-
 int main(void)
 {
 	tree_begin();
@@ -574,7 +527,6 @@ int main(void)
 	test_huge();
 	test_missing();
 	test_valid();
-	test_any();
 	tree_end();
 	free(run);
 	free(proc);

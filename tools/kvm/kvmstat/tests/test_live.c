@@ -247,16 +247,6 @@ static void end_vmm(const struct vmm *vmm)
 	waitpid(vmm->pid, NULL, 0);
 }
 
-static unsigned int count_own_fds(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 /* The file descriptor of a vCPU, or of the VM, in the VMM. */
 static const struct proc_fd *find_fd(const struct process *process, int link)
 {
@@ -419,7 +409,7 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 /* The same where nothing can be mapped. */
 static void test_files(const struct vmm *vmm)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct host host = this_host;
 	struct inventory inventory;
 	struct process *process;
@@ -433,7 +423,7 @@ static void test_files(const struct vmm *vmm)
 	vm = inventory.vm[0];
 	check(inventory.num_vms == 2 && vm->num_vcpus == 3 && !inventory.num_problems,
 	      "not mapped: VMs and vCPUs");
-	check_number(count_own_fds(), fds + 1 + 2 + 4, "not mapped: a file each");
+	check_number(count_open_files(), fds + 1 + 2 + 4, "not mapped: a file each");
 	check(vm_find_vcpu(vm, RUNNING_VCPU) && vm_find_vcpu(vm, ADDED_VCPU),
 	      "not mapped: numbers of the vCPUs");
 	check(has_run(vm, vm_find_vcpu(vm, RUNNING_VCPU)),
@@ -553,10 +543,10 @@ static void test_held_and_given(struct inventory *inventory, const struct vmm *v
 	unsigned int fds;
 
 	test_held(vmm, &exits);
-	fds = count_own_fds();
+	fds = count_open_files();
 	inventory_look(inventory, vm->process);
 	check(inventory->num_vms == 2 && vm->num_vcpus == 3 && !inventory->num_problems &&
-	      count_own_fds() == fds, "held and given: nothing is shown or opened twice");
+	      count_open_files() == fds, "held and given: nothing is shown or opened twice");
 }
 
 static void test_refused(const struct vmm *vmm, int capability)
@@ -627,7 +617,7 @@ static bool gives_files(const struct inventory *inventory)
 
 int main(void)
 {
-	unsigned int fds, first_fds = count_own_fds();
+	unsigned int fds, first_fds = count_open_files();
 	struct inventory inventory;
 	struct process *process;
 	int kvm, capability;
@@ -649,10 +639,10 @@ int main(void)
 	test_confined();
 	discover_init(&inventory, &this_host);
 	process = inventory_find(&inventory, vmm.pid);
-	fds = count_own_fds();
+	fds = count_open_files();
 	check(process && !inventory_look(&inventory, process), "the VMM is looked into");
 	if (gives_files(&inventory))
-		check_number(count_own_fds(), fds + 2, "one file per VM");
+		check_number(count_open_files(), fds + 2, "one file per VM");
 	check(finds_vm_of(&vmm, &this_host), "a scan of the host finds it too");
 	if (gives_files(&inventory)) {
 		test_mapping(&inventory, &vmm);
@@ -668,6 +658,6 @@ int main(void)
 		end_vmm(&vmm);
 	}
 	inventory_free(&inventory);
-	check_number(count_own_fds(), first_fds, "all file descriptors are closed in the end");
+	check_number(count_open_files(), first_fds, "all file descriptors are closed in the end");
 	return tap_end();
 }

@@ -23,16 +23,11 @@
 #include "sources/recording_write.h"
 #include "sources/replay.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/clock.h"
 #include "util/util.h"
 
-static char *directory;
 static char *file;
-
-static char *path_of(const char *name)
-{
-	return xasprintf("%s/%s", directory, name);
-}
 
 /* The caller frees it; with a 0 behind. */
 static char *read_whole(const char *path, size_t *size)
@@ -49,15 +44,6 @@ static char *read_whole(const char *path, size_t *size)
 	close(fd);
 	*size = info.st_size;
 	return content;
-}
-
-static void write_whole(const char *path, const void *content, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, content, size) != (ssize_t)size)
-		abort();
-	close(fd);
 }
 
 /* The command of the line that is replayed. */
@@ -835,20 +821,6 @@ static void make_sample(unsigned int second, struct recorded_vm first, struct re
 
 #define NO_VM ((struct recorded_vm) {})
 
-static uint32_t crc32(const void *data, size_t size)
-{
-	const unsigned char *byte = data;
-	uint32_t sum = ~0u;
-	int bit;
-
-	while (size--) {
-		sum ^= *byte++;
-		for (bit = 0; bit < 8; bit++)
-			sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
-	}
-	return ~sum;
-}
-
 static void append(const void *data, size_t size)
 {
 	made.block.data = xreallocarray(made.block.data, made.block.size + size, 1);
@@ -861,8 +833,8 @@ static void make_block(struct recording_block block, const void *content)
 {
 	if (!block.whole_size)
 		block.whole_size = block.size;
-	block.content_checksum = crc32(content, block.size);
-	block.checksum = crc32(&block, offsetof(struct recording_block, checksum));
+	block.content_checksum = recording_checksum(content, block.size);
+	block.checksum = HEADER_CHECKSUM(&block);
 	append(&block, sizeof(block));
 	append(content, block.size);
 }
@@ -872,7 +844,7 @@ static void make_magic(const char *magic, uint32_t version)
 	struct recording_magic header = { .version = version, };
 
 	memcpy(header.text, magic, sizeof(header.text));
-	header.checksum = crc32(&header, offsetof(struct recording_magic, checksum));
+	header.checksum = HEADER_CHECKSUM(&header);
 	made.block.size = 0;
 	append(&header, sizeof(header));
 }
@@ -1004,6 +976,7 @@ static void test_made(void)
 	struct statsfile_error error;
 	struct recording recording;
 
+	check_number(recording_checksum("123456789", 9), 0xcbf43926, "the checksum is a CRC-32");
 	make_magic("\x8bkvmrec\n", 1);
 	check_refused("it is a recording of version 1, this kvmstat reads version 3");
 	make_magic("\x8bkvmrec\n", 3 << 24);
@@ -1206,7 +1179,7 @@ static void make_vms(unsigned int second, const char *first, bool ended, const c
 
 static void write_made(void)
 {
-	write_whole(file, made.block.data, made.block.size);
+	tree_write(made.block.data, made.block.size, "recording");
 }
 
 /* Its only VM ends when one begins that is of the same pid and called @name. */
@@ -1482,7 +1455,7 @@ static void test_damaged(void)
 
 	record_scene("1 5");
 	read_content(&content);
-	write_whole(file, content.data, content.size - 1);
+	tree_write(content.data, content.size - 1, "recording");
 	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
 			     (unsigned long long)content.end[4],
@@ -1491,7 +1464,7 @@ static void test_damaged(void)
 	free(expected);
 	free(output);
 	content.data[content.end[2] + sizeof(struct recording_block)] ^= 1;
-	write_whole(file, content.data, content.size);
+	tree_write(content.data, content.size, "recording");
 	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; %s",
 			     (unsigned long long)content.end[2],
@@ -1504,29 +1477,12 @@ static void test_damaged(void)
 	free(content.data);
 }
 
-static void remove_directory(void)
-{
-	scene_start(0);
-	unlink(file);
-	rmdir(directory);
-	free(directory);
-	free(file);
-}
-
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 int main(void)
 {
 	confine = keep_privileges;
 	setenv("TZ", "UTC", 1);
-	directory = xasprintf("/tmp/kvmstat-test-XXXXXX");
-	if (!mkdtemp(directory))
-		abort();
-	file = path_of("recording");
+	tree_begin();
+	file = tree_path("recording");
 	schema_x = make_schema("x", 1);
 	schema_y = make_schema("y", 1);
 	test_order();
@@ -1556,7 +1512,9 @@ int main(void)
 	test_full();
 	test_process();
 	test_damaged();
-	remove_directory();
+	scene_start(0);
+	tree_end();
+	free(file);
 	recording_writer_free(&made);
 	statsfile_schema_put(schema_x);
 	statsfile_schema_put(schema_y);

@@ -95,12 +95,6 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 	return 0;
 }
 
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 static struct host host;
 
 static void set_up(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parser: well-formed files, mapped and not, what it has to ignore, each way in
- * which a file can be malformed, and random damage. Run with sanitizers this also
- * shows that nothing is read beyond the end.
+ * The parser: well-formed files, mapped and not, what it has to ignore, and each way in which a
+ * file can be malformed. Run with sanitizers this also shows that nothing is read beyond the end.
+ * Random damage is for the fuzzer.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -1155,53 +1155,6 @@ static void test_truncated_vm(void)
 	check_truncated_vm(build_named_vm(), "names");
 }
 
-/* Always the same sequence: a failure can be repeated. */
-static uint32_t next_random(uint32_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
-
-static void check_random_damage(struct image good, size_t used, const char *name)
-{
-	struct image image = { .bytes = malloc(good.size), .size = good.size, };
-	unsigned int round, i, accepted = 0;
-	struct statsfile_error error;
-	struct statsfile file;
-	uint32_t state = 1;
-	uint64_t *values;
-	uint32_t id;
-
-	for (round = 0; round < 20000; round++) {
-		memcpy(image.bytes, good.bytes, good.size);
-		for (i = next_random(&state) % 4 + 1; i; i--)
-			image.bytes[next_random(&state) % used] = next_random(&state);
-		if (open_image(&image, &file, &error))
-			continue;
-		values = xcalloc(file.schema->num_values, sizeof(*values));
-		accepted += !statsfile_read(&file, values, &error);
-		statsfile_read_vcpu_ids(&file, next_random(&state) % 8, 1, &id, &error);
-		free(values);
-		statsfile_close(&file);
-	}
-	check(accepted && accepted < round, "random damage: %u of %u %s readable, no crash",
-	      accepted, round, name);
-	image_free(&good);
-	image_free(&image);
-}
-
-static void test_random_damage(void)
-{
-	struct image image = build(), vm = build_vm(), named = build_named_vm();
-
-	check_random_damage(image, image_header(&image)->desc_offset + 4 * (16 + IMAGE_NAME_SIZE),
-			    "files");
-	check_random_damage(vm, image_header(&vm)->desc_offset, "files with an extension block");
-	check_random_damage(named, image_ext(&named)->vcpu_id_offset, "files with names");
-}
-
 int main(void)
 {
 	test_memory();
@@ -1227,6 +1180,5 @@ int main(void)
 	test_malformed_ext();
 	test_truncated();
 	test_truncated_vm();
-	test_random_damage();
 	return tap_end();
 }

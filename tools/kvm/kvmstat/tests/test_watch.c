@@ -275,12 +275,6 @@ static const struct time_source test_time = {
 	.interval.ns = NSEC_PER_SEC,
 };
 
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 /* Without the header lines, and blanks that are more than one. */
 static char *lines_of(const char *output)
 {

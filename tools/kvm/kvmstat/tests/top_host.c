@@ -18,6 +18,7 @@
 
 #include "commands/command.h"
 #include "image.h"
+#include "output.h"
 #include "sources/discover.h"
 #include "util/util.h"
 
@@ -187,12 +188,6 @@ static void start_guests(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static int stay(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
@@ -205,7 +200,7 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	proc = argv[1];
 	host.proc = proc;
-	confine = stay;
+	confine = keep_privileges;
 	start_guests();
 	discover_init(&inventory, &host);
 	status = run_top(&inventory, interval_ns);
