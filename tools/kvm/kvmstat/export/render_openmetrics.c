@@ -189,7 +189,7 @@ static void append_vms(struct exposition *exposition)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", vm->info);
 }
 
-/* What threads did where KVM does not account for it. */
+/* Times of threads, for VMs whose times KVM does not account for. */
 static const struct mode {
 	const char *name;
 	size_t ns;
@@ -261,7 +261,7 @@ static void append_metric_header(struct exposition *exposition, const struct met
 	free(help);
 }
 
-/* What the samples of a member have in common. */
+/* Shared by the samples of a member. */
 struct sample {
 	const struct metric *metric;
 	const struct scrape_vm *vm;
@@ -283,7 +283,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, "\n");
 }
 
-/* Counted values are plain numbers: the scale is that of a histogram's bounds. */
+/* Counted values are plain numbers: a histogram's scale is the one of its bounds. */
 static void append_value(struct exposition *exposition, const struct sample *sample,
 			 const char *suffix, const char *label,
 			 const struct statsfile_desc *desc, uint64_t value)

@@ -249,8 +249,8 @@ static int read_vcpu(const struct collector *collector, const struct vm *vm, siz
 }
 
 /*
- * What was completed as one state may turn out to have been another. A counter must not go back
- * for that: it stays where it was until it is there again.
+ * KVM may take back time that it has counted as one state, and count it as another. A counter
+ * must not go back: it keeps its value until the time has caught up.
  */
 static void hold_times(struct exported_vm *exported, const struct running *running,
 		       struct scrape_group *group)

@@ -69,7 +69,7 @@ static inline double rates_share(const struct rates *rates)
 	return rates->top_per_second / rates->per_second[RATE_EXITS];
 }
 
-/* What is said of the top reason: its name, or why there is none. */
+/* The top reason's name, or why there is none. */
 static inline const char *rates_reason(const struct rates *rates)
 {
 	if (rates->top)

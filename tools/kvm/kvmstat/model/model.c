@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the values mean, by type of the statistic.
+ * The meaning of values, by type of the statistic.
  */
 #include <stdio.h>
 #include <stdlib.h>

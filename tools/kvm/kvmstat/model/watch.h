@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is watched for: growth of a statistic within a window, or a level that is reached. */
+/* Watches for growth of a statistic within a window, or for a level that is reached. */
 #ifndef KVMSTAT_WATCH_H
 #define KVMSTAT_WATCH_H
 
@@ -54,7 +54,7 @@ struct watched {
 	bool reached;			/* the level */
 };
 
-/* What was there at that time, so that growth since then is known. Not of a level. */
+/* The value at that time, so that growth since then is known. Not of a level. */
 void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*

@@ -376,8 +376,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 }
 
 /*
- * What was counted in @elapsed_ns, of all statistics that moved then, or with @ever at
- * any time.
+ * Counts of @elapsed_ns, for all statistics that moved then, or with @ever at any time.
  */
 static void put_moved(struct output *output, struct json_object *line, const struct model *model,
 		      enum scope scope, uint64_t elapsed_ns, bool ever)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is missing of VMs whose KVM gives its files to the VMM only. */
+/* Reports missing files of VMs whose KVM gives them to the VMM only. */
 #include <stdio.h>
 #include <stdlib.h>
 

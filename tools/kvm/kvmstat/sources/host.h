@@ -67,7 +67,7 @@ struct host {
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);
 
-	/* What follows takes no privileges. */
+	/* The others take no privileges. */
 
 	/* Returns a pidfd, which is readable once the process is gone, or -1. */
 	int (*open_process)(const struct host *host, pid_t pid, struct host_error *error);

@@ -267,7 +267,7 @@ static bool has_vms(const struct inventory *inventory, const struct process *pro
 	return false;
 }
 
-/* As bits of inventory->ended: those of the choice that are that pid. */
+/* The choice's entries that are that pid, as bits of inventory->ended. */
 static uint64_t chosen_bits(const struct inventory *inventory, pid_t pid)
 {
 	const struct choice *choice = inventory->choice;

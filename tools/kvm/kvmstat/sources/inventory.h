@@ -99,7 +99,7 @@ struct inventory {
 	uint64_t problems_full_ns;	/* since when there are PROBLEMS_MAX */
 	bool incomplete;		/* something that should be shown is not */
 	bool found_any;			/* VM, ever */
-	/* What hides VMs, at the last scan. */
+	/* Reasons why VMs are hidden, at the last scan. */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
 	size_t num_missing;		/* files beyond the limit on open files */
 	size_t num_unseen;		/* VMs in debugfs that belong to no visible process */

@@ -144,7 +144,7 @@ static void follow(struct inventory *inventory)
 	}
 }
 
-/* What was found belongs to another time. */
+/* Forgets the VMs that were found, which are of another time. */
 static void forget(struct inventory *inventory)
 {
 	size_t i;

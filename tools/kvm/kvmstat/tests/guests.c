@@ -91,7 +91,7 @@ static void add_fds(struct proc_fds *fds, int index)
 	const struct guest *guest = &guests[index];
 
 	proc_fds_add(fds, &fd);
-	/* Who finds a VM by its own file asks for no other. */
+	/* If the VM's own file is found, no other is asked for. */
 	if (!guest->closed && !guest->split)
 		return;
 	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a command prints.
+ * Output of commands.
  */
 #include <getopt.h>
 #include <stdio.h>

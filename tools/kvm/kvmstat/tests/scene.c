@@ -77,7 +77,7 @@ static struct open_file {
 	struct image image;
 	unsigned int vcpu;		/* plus 1; 0: of the VM */
 } files[MAX_FDS];
-static pid_t pids[MAX_FDS];		/* by that of a process */
+static pid_t pids[MAX_FDS];		/* of a process, by its pidfd */
 static unsigned int second;
 
 unsigned int scene_interrupted_at = SCENE_SECONDS;

@@ -28,7 +28,7 @@ void check_number(uint64_t found, uint64_t expected, const char *name);
 /* Of this process. */
 unsigned int count_open_files(void);
 
-/* What sets a test up, or cleans up after it: a shell's command, without which no test goes on. */
+/* Runs a shell command that sets a test up or cleans up after it. If it fails, the test ends. */
 __printf(1, 2)
 void shell(const char *format, ...);
 

@@ -350,9 +350,9 @@ static void test_answers(void)
 	int stats;
 
 	connect_fake();
-	check(broker.host.identify(&broker.host, 42, &identity), "it answers whose VM it is");
+	check(broker.host.identify(&broker.host, 42, &identity), "it answers: identity");
 	fake_identify(&fake_host, 42, &expected);
-	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
+	check(!memcmp(&identity, &expected, sizeof(identity)), "it answers: the host's identity");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
 	fake_read_threads(&fake_host, 42, 7, &expected_threads);
 	check(!broker.host.read_threads(&broker.host, 42, 7, &threads) &&
@@ -462,9 +462,9 @@ static void test_hostile_requests(void)
 					  sizeof(text));
 		check(status_of(child) == STATUS_ERROR, "%s is refused", hostile[i].name);
 		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
-		      "%s: and who asked is told", hostile[i].name);
+		      "%s: and the client is told", hostile[i].name);
 	}
-	/* No question has this number, and only one size is that of a request. */
+	/* No question has this number, and only one of these sizes is a request's. */
 	memset(bytes, 0xff, sizeof(bytes));
 	for (size = 1; size <= sizeof(bytes); size = size < 64 ? size + 1 : size * 2) {
 		child = start(serve_fake, &socket);
@@ -525,7 +525,7 @@ static void test_hostile_answers(void)
 	check_number(believed, 1, "answers that make no sense are not believed, one of zeros is");
 }
 
-/* What a broker may have that was taken over, and kvmstat may not. */
+/* Files that a hijacked broker may have, and kvmstat may not. */
 static int hostile_files[2];
 static unsigned int num_hostile_files;
 
@@ -857,7 +857,7 @@ static void test_stopped_at_first(void)
 	check_text(text, does_not_answer, "the first answer is late: said");
 }
 
-/* What does not need the broker goes on. */
+/* Everything that does not need the broker goes on. */
 static void test_stopped_later(void)
 {
 	const struct proc_fd fd = { .fd = 7, };
@@ -904,7 +904,7 @@ static void test_stopped_later(void)
 	kill(worker, SIGCONT);
 }
 
-/* All files that tell whose VM it is are read in spite of its filter. */
+/* The filter lets it read all files that a VM's identity is found in. */
 static void test_identity(void)
 {
 	struct identity identity = {};
@@ -924,7 +924,7 @@ static void test_identity(void)
 		broker_close(&broker);
 	}
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
-	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "and those of machined");
+	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "it reads machined's files");
 	tree_end();
 }
 

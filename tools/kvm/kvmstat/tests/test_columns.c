@@ -97,7 +97,7 @@ static const struct image_stat strange_durations[] = {
 	{},
 };
 
-/* What was counted in half a second, so that an expectation of 2 is a count of 1. */
+/* Counts of half a second, so that an expectation of 2 is a count of 1. */
 static const struct {
 	const char *name;
 	const struct image_stat *stats;

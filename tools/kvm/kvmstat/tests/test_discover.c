@@ -40,7 +40,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* What a file descriptor of a process stands for. */
+/* The file behind a file descriptor of a process. */
 struct object {
 	pid_t pid;
 	int fd;
@@ -223,7 +223,7 @@ static int make_stats(const struct object *object)
 	return source.fd;
 }
 
-/* What a kernel does: window, id and values are there before they are counted. */
+/* In a kernel's order: window, id and values are there before they are counted. */
 static void add_windows(const struct vm *vm, unsigned int count)
 {
 	uint64_t online_vcpus = vm->num_vcpus + count;
@@ -498,7 +498,7 @@ static void test_duplicates(void)
 	check(count_open_files() == fds, "duplicated file descriptors: all closed in the end");
 }
 
-/* Each costs a good deal: a look takes some of them, and who it is, once. */
+/* Each costs a good deal: a look asks for some of them, and for the identity once. */
 static void test_many_duplicates(void)
 {
 	const unsigned int num_copies = 2 * PROC_OTHERS_AT_ONCE;
@@ -512,11 +512,11 @@ static void test_many_duplicates(void)
 	add_object(100, 4 + i, 0, "kvm-100/vcpu-0", 6);
 	look();
 	check_number(fake.num_asked, PROC_OTHERS_AT_ONCE, "many copies: some are taken");
-	check_number(fake.num_identified, 2, "many copies: who it is, at first and once more");
+	check_number(fake.num_identified, 2, "many copies: identity, at first and once more");
 	check(inventory.num_vms == 1 && inventory.num_problems == 1,
 	      "many copies: what is left is said");
 	check_contains(inventory.problem[0], "pid 100 (vmm) has more new KVM file descriptors",
-		       "many copies: whose");
+		       "many copies: names the process");
 	look();
 	check_number(fake.num_asked, num_copies, "many copies: the next look takes the next ones");
 	look();
@@ -878,7 +878,7 @@ static void test_missing_support(void)
 	      "no support: VM and vCPUs are counted, each of them once");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
 	      "no support: said and asked once");
-	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: who and why");
+	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: the process");
 	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
 	tear_down();
 
@@ -1207,7 +1207,7 @@ static void test_no_permission(void)
 	look();
 	check(inventory.num_problems == 1, "pidfd_getfd refused: a problem");
 	check_contains(inventory.problem[0], "pid 100 (vmm): pidfd_getfd: no permission",
-		       "pidfd_getfd refused: who and what");
+		       "pidfd_getfd refused: names the process and the call");
 	check_contains(inventory.problem[0], "CAP_SYS_PTRACE", "pidfd_getfd refused: what helps");
 	tear_down();
 
@@ -1329,7 +1329,7 @@ static void test_bad_files(void)
 	tear_down();
 }
 
-/* Processes that each have a vCPU whose VM nobody has, and that are gone after a look. */
+/* Processes that each have a vCPU without a VM, and that are gone after a look. */
 static void look_at_strays(pid_t first, unsigned int count)
 {
 	unsigned int i;
@@ -1375,7 +1375,7 @@ static void test_many_problems(void)
 	tear_down();
 }
 
-/* Only the last schema that was seen is remembered, which is not that of the first VM. */
+/* Only the last schema that was seen is remembered, which is not the first VM's. */
 static void test_later_vcpu(void)
 {
 	set_up();
@@ -1403,7 +1403,7 @@ static void test_no_process(void)
 	tree_write("Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29, "101/status");
 	check(!inventory_find(&inventory, 101), "a thread");
 	check_text(inventory.problem[1], "pid 101 is a thread of process 100, choose that one",
-		   "a thread: said whose");
+		   "a thread: names its process");
 	check(!proc_is_ours(tree_root), "the /proc of another pid namespace");
 	check(proc_is_ours("/proc"), "our own /proc");
 	tear_down();

@@ -121,7 +121,7 @@ static void test_rows(void)
 	check_rows(named, large, (const unsigned int []) { 5, 2, 0, }, 3,
 		   "counts beyond 32 bits");
 	check_rows(&peaks, marks, (const unsigned int []) { 0, 2, 5, }, 3,
-		   "all of an array, whose total need not be the sum");
+		   "all of an array, with a total that is not the sum");
 }
 
 static void test_names_text(void)

@@ -35,7 +35,7 @@ struct memory_region {
 	uint64_t address;
 };
 
-/* What the child is told to do; it answers with the same. */
+/* Commands for the child; it answers with the same. */
 #define CLOSE_FIRST_VM 'c'
 #define ADD_VCPU 'a'
 #define HOLD_FILES 'h'
@@ -479,7 +479,7 @@ static bool finds_vm_of(const struct vmm *vmm, const struct host *host)
 	return found;
 }
 
-/* What another kernel says. */
+/* The answer of another kernel. */
 static int give_held_only(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -491,7 +491,7 @@ static int give_held_only(const struct host *host, pid_t pid, const struct proc_
 
 /*
  * Files that the VMM holds open of its first VM and a vCPU of it, on a kernel that gives no
- * others. @exits are those of that vCPU, if they are known otherwise.
+ * others. @exits: the vCPU's, if they are known otherwise.
  */
 static void test_held(const struct vmm *vmm, const uint64_t *exits)
 {

@@ -427,7 +427,7 @@ static void test_running_state(void)
 	time_values[SINCE] = 3400;
 	sample_time(&fixture, 4000);
 	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600, "and the rest once");
-	/* What was taken for the guest turns out to have been a wait for a CPU. */
+	/* KVM moves time that it had counted as the guest's to a wait for a CPU. */
 	time_values[READY] = 500;
 	time_values[GUEST] = 100;
 	time_values[STATE] = 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a monitoring system gets: names, units, scales, buckets and labels of the values
- * in the files of a host in memory, in both formats; how VMs that come, go and fail are
- * seen; which format is chosen; which addresses are possible.
+ * Scrapes of a monitoring system: names, units, scales, buckets and labels of the values
+ * in the files of a host in memory, in both formats; VMs that come, go and fail; the choice
+ * of a format; possible addresses.
  */
 #include <errno.h>
 #include <regex.h>
@@ -247,7 +247,7 @@ static void test_labels(void)
 	expect("kvmstat_vm_vcpus", "labels: a VM without a vCPU has a name, too");
 	guests[0].dead = true;
 	now_ns += 2 * NSEC_PER_SEC;
-	expect("kvmstat_vm_up", "labels: when the first has ended, those of the VMs that are left");
+	expect("kvmstat_vm_up", "labels: without the first VM, which has ended");
 	tear_down();
 }
 
@@ -604,7 +604,7 @@ static void test_schemas(void)
 	tear_down();
 }
 
-/* VMs whose VMM holds their files, again and again: nothing is left of them. */
+/* VMs come and go again and again, and their VMM holds their files: none is left open. */
 static void test_many_short_ones(void)
 {
 	size_t num_schemas = 0;
@@ -677,7 +677,7 @@ static const struct image_stat time_vm_stats[] = {
 	{},
 };
 
-/* In another order than that of the lists, and not all of them. */
+/* In another order than the kernel's lists, and not all of them. */
 static const struct image_stat time_vcpu_stats[] = {
 	STAT_NS("time_user_ns"),
 	STAT_HIST_NS("exit_hist", 3),

@@ -117,7 +117,7 @@ static void test_order(void)
 	sorted("-p d* -p closed", "20 30 ");
 }
 
-/* What @line prints is what @same prints. */
+/* @line and @same print the same. */
 static void check_alike(run_command *run, const char *line, const char *same, unsigned int second)
 {
 	char *name = xasprintf("%s: as %s", line, same);
@@ -192,7 +192,7 @@ static void test_choice(void)
 	check_chosen(command_list, "list -p db", 3, "db ");
 	check_chosen(command_list, "list -p 20 -p 15", 3, "db short ");
 	check_chosen(command_list, "list --sort name --limit 1 -p [wd]*", 3, "db ");
-	/* What ends during the look is not there any more, nor does it count. */
+	/* A VM that ends during the look is neither shown nor counted. */
 	check_chosen(command_list, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
 	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
 	/* Those that come later are taken; nothing is said of the others. */
@@ -484,7 +484,7 @@ static void test_closed_within(void)
 	render = &text_renderer;
 }
 
-/* In the sample before nobody has it, and nothing is known of an interval. */
+/* The VM is not in the sample before, so nothing is known of an interval. */
 static void check_new(run_command *run, const char *arguments, const char *expected)
 {
 	int status;
@@ -531,7 +531,7 @@ static void test_numbers(void)
 	guests_free();
 }
 
-/* Those of the output that say of a VM that it has ended. */
+/* The lines of the output that say that a VM has ended. */
 static char *lines_of_ended(char *output)
 {
 	char *lines = xasprintf("%s", ""), *line, *longer;
@@ -1075,7 +1075,7 @@ static void test_serial_used_again(void)
 	end_replay(&inventory, &tracker);
 }
 
-/* The same, but for what its vCPUs would have, of which there is none at first. */
+/* The same VM without vCPUs at first, and then with other statistics of vCPUs. */
 static void test_other_vcpus(void)
 {
 	struct recorded_vm before = make_vm(1, "n", schema_x, schema_x, 0);
@@ -1092,7 +1092,7 @@ static void test_other_vcpus(void)
 	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
 	      "with other statistics of vCPUs it is another VM");
 	check(tracker.vm[1]->model.group[SCOPE_VCPU].schema->num_values == 1 &&
-	      *tracker.vm[1]->model.vcpu_last[0] == 7, "whose vCPU has its own");
+	      *tracker.vm[1]->model.vcpu_last[0] == 7, "and its vCPU has its own");
 	end_replay(&inventory, &tracker);
 }
 
@@ -1114,7 +1114,7 @@ static struct recorded_vm busy_vm(unsigned int second)
 	return vm;
 }
 
-/* What /proc said of a VM is replayed: its shares, and which vCPU each is of. */
+/* Times of threads are replayed: the VM's shares, and each vCPU's. */
 static void test_threads(void)
 {
 	struct inventory inventory;
@@ -1134,11 +1134,11 @@ static void test_threads(void)
 	      vm->rates.shares.part[SHARE_GUEST] > 0.374 &&
 	      vm->rates.shares.part[SHARE_GUEST] < 0.376, "threads: the VM's share");
 	check(vm->num_tracked_threads == 2 && vm->vcpu[1].number == 2 &&
-	      vm->vcpu[1].rates.shares.part[SHARE_GUEST] == 0.5, "threads: that of each vCPU");
+	      vm->vcpu[1].rates.shares.part[SHARE_GUEST] == 0.5, "threads: each vCPU's share");
 	end_replay(&inventory, &tracker);
 }
 
-/* What would be too large for readers is not written, and all else is. */
+/* A schema that is too large for readers is not written, and all others are. */
 static void test_too_much(void)
 {
 	struct statsfile_schema *schema = make_schema("x", 60000);
@@ -1194,7 +1194,7 @@ static char *replay_successor(const char *arguments, const char *name, int *stat
 	return output_of_replay(command_stream, arguments, status);
 }
 
-/* With a process goes its pid: whose VM is new in the sample in which its last one ended? */
+/* A new process may have the pid of one that ended in the same sample. */
 static void test_pid_used_again(void)
 {
 	static const char * const chosen[] = { "-p on*", "-p one", "-p 100", };
@@ -1212,8 +1212,8 @@ static void test_pid_used_again(void)
 	output = replay_successor("", "two", &status);
 	check_contains(output,
 		       "00:00:03    100 i     1 ended          - vmm    one\n",
-		       "a pid used again: who ended");
-	check_contains(output, "00:00:04", "a pid used again: who goes on");
+		       "a pid used again: the VM that ended");
+	check_contains(output, "00:00:04", "a pid used again: the VM that goes on");
 	free(output);
 	output = replay_successor("-p 100", "one", &status);
 	check_contains(output, "00:00:03    100 i     1 -              - vmm    one\n",
@@ -1357,7 +1357,7 @@ static void test_interrupted(void)
 	free(line);
 }
 
-/* What is seen between the last sample and the end is as much a reason for the exit status. */
+/* A problem between the last sample and the end counts for the exit status, too. */
 static void test_problem_before_the_end(void)
 {
 	char *line = xasprintf("record %s --force 5", file), *output;

@@ -280,7 +280,7 @@ static struct overviews overviews = {
 	.sorted_by = NUM_COLUMNS,
 };
 
-/* Of a table of its own: the columns are not those of the one before. */
+/* In a table of its own: the columns of the one before are forgotten. */
 static void expect_lines(struct fixture *fixture, unsigned int width, const char *name)
 {
 	struct output output = { .file = fixture->output.file, .width = width, };
@@ -317,7 +317,7 @@ static void test_overviews(void)
 	fixture_tear_down(&fixture);
 }
 
-/* What is known, and how long names are, is another thing in each interval. */
+/* Known values and the lengths of names change with each interval. */
 static void test_stable(void)
 {
 	struct tracked_vm first = vms[0];

@@ -104,7 +104,7 @@ static void test_list(void)
 	vms[1].rates.known[RATE_EXITS] = false;
 	draw(10, 80);
 	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, - exits/s  ",
-		       "title: exits that nobody counts are not 0");
+		       "title: exits that are not counted are not 0");
 	vms[0].rates.known[RATE_EXITS] = true;
 	draw(10, 80);
 	check_contains(line_of(0), ", 0 exits/s of 1 VM  ", "title: what is known to be 0 is that");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the time of vCPUs is spent with: what is counted, what has not ended, and what is
- * not accounted for.
+ * Shares of vCPUs' time: states that were counted, that have not ended, and that are not
+ * accounted for.
  */
 #include <signal.h>
 #include <string.h>

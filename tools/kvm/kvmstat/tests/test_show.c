@@ -149,7 +149,7 @@ static void test_shares(void)
 	check_show("show -p 10", "web, pid 10, sum of 2 vCPUs:\n"
 		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, WAIT% 0, IDLE% 38\n", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
-	/* What is asked for is something else. */
+	/* A vCPU or statistic that is asked for is shown without the shares. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
 	free(output_of(command_hist, "hist -p 10 -c 10", &status));
 	check(!num_looks && status == STATUS_OK, "hist: takes no time");

@@ -414,7 +414,7 @@ static void test_mapped_vcpu(void)
 	image_free(&image);
 }
 
-/* What is not mapped is read, and then shows no vCPUs. */
+/* A file that cannot be mapped is read, and then shows no vCPUs. */
 static void check_not_mapped(const struct statsfile *file, const char *name)
 {
 	struct statsfile_error error;

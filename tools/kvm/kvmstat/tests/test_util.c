@@ -131,7 +131,7 @@ static void test_files(void)
 	close(file);
 }
 
-/* What nobody can read must not be kept back. */
+/* Signals must not be held back while no process can read their fd. */
 static void test_signals(void)
 {
 	struct rlimit before, none;

@@ -69,7 +69,7 @@ static void test_quantities(void)
 		      "'%s' is none", wrong[i].text);
 }
 
-/* What is asked for */
+/* Rules */
 
 static const struct image_stat vm_stats[] = {
 	STAT_LEVEL("online_vcpus"),
@@ -425,7 +425,7 @@ static void test_no_statistics(void)
 	guests_free();
 }
 
-/* As that of "| head -1". */
+/* As with "| head -1". */
 static void close_output(void)
 {
 	int ends[2];
@@ -446,11 +446,11 @@ static void test_unread(void)
 	start_guests();
 	on_tick = close_output;
 	check_events(&guests_host, "watch exits >= 10 -p 10", TITLE,
-		     "nobody reads");
+		     "no reader");
 	__fpurge(stdout);
 	clearerr(stdout);
-	check_number(status, STATUS_OK, "nobody reads: status");
-	check(tick < last_tick, "nobody reads: it ends");
+	check_number(status, STATUS_OK, "no reader: status");
+	check(tick < last_tick, "no reader: it ends");
 	guests_free();
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -467,7 +467,7 @@ static void fill_output(void)
 	close(full);
 }
 
-/* What cannot be said is said to be so, once. */
+/* An event that cannot be written is an error, once. */
 static void test_full(void)
 {
 	start_guests();
