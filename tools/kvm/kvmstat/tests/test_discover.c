@@ -91,47 +91,42 @@ static void close_fd(pid_t pid, int fd)
 	tree_remove("%d/fd/%d", pid, fd);
 }
 
-static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
+static struct object *add_file(struct object file)
 {
 	struct object *object = &fake.object[fake.num_objects++];
+	const char *stats = file.is_held ? "-stats" : "";
 	char target[64];
 
-	*object = (struct object) {
-		.pid = pid,
-		.fd = fd,
-		.link = link,
-		.id = id,
-		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
-		.vm = vm,
-	};
-	if (link == LINK_VM)
-		strcpy(target, "anon_inode:kvm-vm");
+	*object = file;
+	object->stats = file.link == LINK_VM ? vm_stats : vcpu_stats;
+	if (file.link == LINK_VM)
+		snprintf(target, sizeof(target), "anon_inode:kvm-vm%s", stats);
 	else
-		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu:%d", link);
-	add_link(pid, fd, target);
+		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu%s:%d", stats, file.link);
+	add_link(file.pid, file.fd, target);
 	return object;
+}
+
+static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
+{
+	return add_file((struct object) {
+		.pid = pid, .fd = fd, .link = link, .id = id, .vm = vm,
+	});
 }
 
 /* The VMM's own, on a kernel that does not say of which VM it is. */
 static struct object *add_held(pid_t pid, int fd, int link, const char *id)
 {
-	struct object *object = &fake.object[fake.num_objects++];
-	char target[64];
+	return add_file((struct object) {
+		.pid = pid, .fd = fd, .link = link, .id = id, .is_held = true,
+	});
+}
 
-	*object = (struct object) {
-		.pid = pid,
-		.fd = fd,
-		.link = link,
-		.is_held = true,
-		.id = id,
-		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
-	};
-	if (link == LINK_VM)
-		strcpy(target, "anon_inode:kvm-vm-stats");
-	else
-		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu-stats:%d", link);
-	add_link(pid, fd, target);
-	return object;
+/* A process with a VM, whose file descriptor is 3. */
+static struct object *add_vmm(pid_t pid, const char *id, uint64_t vm)
+{
+	add_process(pid, "vmm\n");
+	return add_object(pid, 3, LINK_VM, id, vm);
 }
 
 static void write_fdinfo(int stats, uint64_t vm)
@@ -480,14 +475,12 @@ static void test_duplicates(void)
 	unsigned int fds = count_open_files();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, LINK_VM, "kvm-100", 5);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 5);
 	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
 	/* A child that inherited them. */
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(200, "kvm-100", 5);
 	add_object(200, 5, 0, "kvm-100/vcpu-0", 5);
 	look();
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1 && !inventory.num_problems,
@@ -531,8 +524,7 @@ static void test_vms_of_one_thread(void)
 	const struct vm *one, *two;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, LINK_VM, "kvm-100", 6);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
 	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
@@ -596,11 +588,9 @@ static void test_whole_and_split_vms(void)
 	const struct vm *whole, *split;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(100, "kvm-100", 5)->windows = 1;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(200, "kvm-100", 5)->windows = 1;
 	add_object(200, 4, 0, "kvm-100/vcpu-0", 5);
 	look();
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 2,
@@ -629,8 +619,7 @@ static void test_refused_mapping(void)
 	set_up();
 	host.access = STATSFILE_PREAD;
 	inventory.host = &host;
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 2;
+	add_vmm(100, "kvm-100", 5)->windows = 2;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
 	look();
 	vm = inventory.vm[0];
@@ -648,8 +637,7 @@ static void test_unreadable_ids(void)
 	struct vm *vm;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(100, "kvm-100", 5)->windows = 1;
 	look();
 	vm = inventory.vm[0];
 	add_windows(vm, 1);
@@ -703,8 +691,7 @@ static void test_death(void)
 	struct statsfile_error error;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
 	process = inventory_find(&inventory, 100);
 	inventory_look(&inventory, process);
@@ -737,8 +724,7 @@ static void test_host(void)
 	const struct vm *stays;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_process(300, "closed\n");
 	add_object(300, 3, LINK_VM, "kvm-300", 7)->err = EIO;
 	add_object(300, 4, 0, "kvm-300/vcpu-0", 7)->err = EIO;
@@ -747,8 +733,7 @@ static void test_host(void)
 	check(inventory.num_vms == 2 && inventory.num_processes == 2 &&
 	      inventory.num_problems == 1, "host: two VMs, one without statistics");
 	stays = inventory.vm[0];
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(200, "kvm-200", 6);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 6);
 	add_object(400, 3, LINK_VM, "kvm-400", 8);
 	look();
@@ -832,16 +817,14 @@ static void test_races(void)
 	unsigned int fds = count_open_files();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_asked = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
 	      "race: a process that dies while it is looked at is no problem");
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_answered = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
 	      "race: what may be of another process under the same pid is not taken");
@@ -866,8 +849,7 @@ static void test_missing_support(void)
 	struct object *object;
 
 	set_up();
-	add_process(100, "vmm\n");
-	object = add_object(100, 3, LINK_VM, "kvm-100", 5);
+	object = add_vmm(100, "kvm-100", 5);
 	object->err = EIO;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5)->err = EIO;
 	add_object(100, 5, 1, "kvm-100/vcpu-1", 5)->err = EIO;
@@ -883,8 +865,7 @@ static void test_missing_support(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 0);
+	add_vmm(100, "kvm-100", 0);
 	look();
 	check(!inventory.num_vms && inventory.num_problems == 1, "fdinfo without a VM: a problem");
 	check_contains(inventory.problem[0], "fdinfo", "fdinfo without a VM: named");
@@ -896,8 +877,7 @@ static void add_refused(pid_t pid, int vcpus)
 {
 	int i;
 
-	add_process(pid, "vmm\n");
-	add_object(pid, 3, LINK_VM, "kvm-100", 0)->err = EIO;
+	add_vmm(pid, "kvm-100", 0)->err = EIO;
 	for (i = 0; i < vcpus; i++)
 		add_object(pid, 10 + i, i, "x", 0)->err = EIO;
 }
@@ -1158,8 +1138,7 @@ static void test_held_by_others(void)
 	add_held(100, 3, LINK_VM, "kvm-200");
 	add_held(100, 4, 0, "kvm-200/vcpu-0");
 	/* A kernel that gives files to everybody. */
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 5);
+	add_vmm(200, "kvm-200", 5);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 5);
 	add_held(200, 5, LINK_VM, "kvm-200");
 	add_held(200, 6, 0, "kvm-200/vcpu-0");
@@ -1170,8 +1149,7 @@ static void test_held_by_others(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	add_vmm(100, "kvm-100", 5)->err = EPERM;
 	add_held(100, 4, LINK_VM, "kvm-100");
 	look();
 	check(!vm_has_statistics(inventory.vm[0]) && fake.num_asked == 1,
@@ -1202,8 +1180,7 @@ static void test_no_permission(void)
 	char *path;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	add_vmm(100, "kvm-100", 5)->err = EPERM;
 	look();
 	check(inventory.num_problems == 1, "pidfd_getfd refused: a problem");
 	check_contains(inventory.problem[0], "pid 100 (vmm): pidfd_getfd: no permission",
@@ -1212,8 +1189,7 @@ static void test_no_permission(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	path = tree_path("100/fd");
 	if (chmod(path, 0))
 		abort();
@@ -1246,8 +1222,7 @@ static void test_too_many_files(void)
 	int vcpu;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
 	look();
@@ -1255,8 +1230,7 @@ static void test_too_many_files(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
 	/* The process and its VM take one each. */
@@ -1280,8 +1254,7 @@ static void test_unseen_vms(void)
 	pid_t makers[] = { 100, 200, };
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_process(200, "keeps it to itself\n");
 	fake.makers = (struct proc_pids) { makers, 1, };
 	look();
@@ -1294,8 +1267,7 @@ static void test_unseen_vms(void)
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
 	check_denied("debugfs has 1 VMs more", "a VM more in debugfs");
 	/* That process has given it to another one. */
-	add_process(300, "vmm\n");
-	add_object(300, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(300, "kvm-200", 6);
 	look();
 	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
 	/* A thread of the first has made it. */
@@ -1311,8 +1283,7 @@ static void test_unseen_vms(void)
 static void test_bad_files(void)
 {
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->malformed = true;
+	add_vmm(100, "kvm-100", 5)->malformed = true;
 	add_object(100, 4, LINK_VM, "kvm-100", 6);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
 	add_object(100, 6, 1, "kvm-100/vcpu-1", 6)->stats = vm_stats;
@@ -1379,11 +1350,9 @@ static void test_many_problems(void)
 static void test_later_vcpu(void)
 {
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(200, "kvm-200", 6);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 6)->stats = vm_stats;
 	look();
 	add_object(100, 5, 1, "kvm-100/vcpu-1", 5);
