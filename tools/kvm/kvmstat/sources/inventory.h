@@ -231,9 +231,6 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
  */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);
-/* Reads @count values from the @first one on: see statsfile_read_some(). */
-int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
-			 unsigned int count, uint64_t *values, struct statsfile_error *error);
 
 /* Prints the problems that were not printed yet. */
 void print_problems(struct inventory *inventory);
