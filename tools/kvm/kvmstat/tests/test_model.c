@@ -38,12 +38,13 @@ struct fixture {
 	struct model model;
 };
 
-static void set_up(struct fixture *fixture, size_t num_vcpus)
+static void set_up_with(struct fixture *fixture, size_t num_vcpus,
+			const struct image_stat *of_vm, const struct image_stat *of_vcpus)
 {
 	size_t i;
 
 	*fixture = (struct fixture) {};
-	fixture->vm_image = image_build("kvm-1", vm_stats);
+	fixture->vm_image = image_build("kvm-1", of_vm);
 	fixture->vm = (struct vm) {
 		.process = &fixture->process,
 		.file = image_open(&fixture->vm_image),
@@ -51,10 +52,15 @@ static void set_up(struct fixture *fixture, size_t num_vcpus)
 		.num_vcpus = num_vcpus,
 	};
 	for (i = 0; i < 2; i++) {
-		fixture->vcpu_image[i] = image_build("kvm-1/vcpu", vcpu_stats);
+		fixture->vcpu_image[i] = image_build_ext("kvm-1/vcpu", of_vcpus, NULL, 0);
 		fixture->vcpu[i].file = image_open(&fixture->vcpu_image[i]);
 	}
 	model_init(&fixture->model, &fixture->vm);
+}
+
+static void set_up(struct fixture *fixture, size_t num_vcpus)
+{
+	set_up_with(fixture, num_vcpus, vm_stats, vcpu_stats);
 }
 
 static void tear_down(struct fixture *fixture)
@@ -390,19 +396,9 @@ static bool sample_time(struct fixture *fixture, uint64_t now_ns)
 
 static void set_up_time(struct fixture *fixture)
 {
-	set_up(fixture, 1);
-	model_free(&fixture->model);
-	statsfile_close(&fixture->vcpu[0].file);
-	image_free(&fixture->vcpu_image[0]);
-	statsfile_close(&fixture->vm.file);
-	image_free(&fixture->vm_image);
-	fixture->vm_image = image_build("kvm-1", time_vm_stats);
-	fixture->vm.file = image_open(&fixture->vm_image);
-	fixture->vcpu_image[0] = image_build_ext("kvm-1/vcpu-0", time_stats, NULL, 0);
-	fixture->vcpu[0].file = image_open(&fixture->vcpu_image[0]);
+	set_up_with(fixture, 1, time_vm_stats, time_stats);
 	time_values = image_values(&fixture->vcpu_image[0]);
 	accounting = image_values(&fixture->vm_image);
-	model_init(&fixture->model, &fixture->vm);
 }
 
 /* A state that lasts counts while it does: one fault that takes a minute is seen. */
