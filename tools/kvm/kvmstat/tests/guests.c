@@ -164,12 +164,8 @@ static bool identify(const struct host *host, pid_t pid, struct identity *identi
 
 static pid_t thread_group(const struct host *host, pid_t pid)
 {
-	const struct guest *guest = guests;
-
 	(void)host;
-	while (guest->name && guest->pid != pid)
-		guest++;
-	return guest->name ? guest->pid : 0;
+	return find_guest(pid) ? pid : 0;
 }
 
 static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
