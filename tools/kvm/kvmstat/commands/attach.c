@@ -68,7 +68,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 				print_error("pid %d ended without a VM",
 					    choice_process(inventory->choice));
 			else
-				print_error("all that was chosen ended without a VM");
+				print_error("all chosen processes ended without a VM");
 			return STATUS_ERROR;
 		}
 		inventory_forget_dead(inventory);

@@ -35,7 +35,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	};
 	memcpy(options->scrape.label, parsed->label, sizeof(parsed->label));
 	if (parsed->listen && listen_is_activated())
-		return usage_error("export: --listen, and a socket that is listened on already");
+		return usage_error("export: --listen conflicts with the socket from LISTEN_FDS");
 	listen = parsed->listen ?: DEFAULT_LISTEN;
 	error = listen_parse(listen, &options->address);
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;

@@ -56,11 +56,11 @@ static int label_error(const char *name)
 	size_t i;
 
 	if (!strcmp(name, "pid") || !strcmp(name, "id"))
-		return usage_error("with the label '%s' a VM's series begin anew when it starts",
+		return usage_error("the label '%s' changes whenever a VM is started",
 				   name);
 	for (i = 0; i < IDENTITY_FIELDS; i++)
 		sprintf(names + strlen(names), "%s%s", i ? ", " : "", identity_label(i));
-	return usage_error("'%s' is no label of whose VM it is: %s", name, names);
+	return usage_error("'%s' is not a label; choose from %s", name, names);
 }
 
 static int parse_label(const char *name, bool *label)
@@ -178,7 +178,7 @@ int parse_options(enum command_id command, int argc, char **argv, struct options
 		for (info = options_table; info->value != option; info++)
 			;
 		if (seen[info - options_table] && !info->repeats)
-			return usage_error("--%s is there twice", info->name);
+			return usage_error("--%s is given twice", info->name);
 		seen[info - options_table] = true;
 		if (info->flag)
 			*(bool *)((char *)options + info->flag) = true;

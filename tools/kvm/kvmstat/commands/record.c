@@ -267,7 +267,7 @@ static int open_file(const char *path, bool force)
 	if (is_output(path)) {
 		if (!isatty(STDOUT_FILENO))
 			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		print_error("a recording is nothing for a terminal");
+		print_error("recordings are not written to a terminal; name a file");
 		return -1;
 	}
 	fd = open(path, flags, 0666);

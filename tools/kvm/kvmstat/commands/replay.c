@@ -29,7 +29,7 @@ int replay_status(void)
 {
 	if (!replay_recording())
 		return STATUS_OK;
-	print_error("the recording, or what was chosen, ends before the first interval does");
+	print_error("the recording, or the chosen VM, ends within the first interval");
 	return STATUS_ERROR;
 }
 
@@ -95,7 +95,7 @@ static int find_start(const char *at)
 	has_start = true;
 	if (ns >= begin_ns && ns <= end_ns)
 		return STATUS_OK;
-	print_error("%s is not within the recording; --info says from when to when it is", at);
+	print_error("%s is not within the recording; --info shows its times", at);
 	return STATUS_ERROR;
 }
 

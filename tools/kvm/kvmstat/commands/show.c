@@ -199,7 +199,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 		return vcpu_error(inventory, &show->options.choice, show->options.vcpu);
 	if (inventory->num_vms)
 		return no_statistics_error();
-	print_error("no VM that was chosen is there any more");
+	print_error("all chosen VMs have ended");
 	return STATUS_ERROR;
 }
 
@@ -376,7 +376,7 @@ static int parse_arguments(struct show *show)
 	if (status != STATUS_OK)
 		return status;
 	if (!choice_is_made(&options->choice))
-		return usage_error("%s: which VM?", command_info[options->command].name);
+		return usage_error("%s: choose a VM with -p", command_info[options->command].name);
 	show->name = options->argument;
 	while (options->num_arguments && !is_interval(options->argument[0])) {
 		options->argument++;

@@ -102,7 +102,7 @@ static int parse(int argc, char **argv, struct options *options, struct interval
 	if (!choice_is_made(&options->choice) && options->wait)
 		return usage_error("-p VM is missing");
 	if (options->num_arguments && isalpha((unsigned char)options->argument[0][0]))
-		return usage_error("'%s' is not an interval; a command stands in front of options",
+		return usage_error("'%s' is not an interval; put a command before options",
 				   options->argument[0]);
 	/* Without an interval print one report, except of a recording. */
 	if (!choice_is_made(&options->choice) && !options->num_arguments &&

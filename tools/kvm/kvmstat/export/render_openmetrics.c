@@ -184,7 +184,7 @@ static void append_vms(struct exposition *exposition)
 	for (vm = first; vm < end; vm++)
 		append_format(exposition, "kvmstat_vm_vcpus{%s} %zu\n", vm->labels, vm->num_vcpus);
 	append_header(exposition, "kvm_vm_info", "gauge", "",
-		      "Whose VM it is, the value is always 1");
+		      "Identity of the VM, the value is always 1");
 	for (vm = first; vm < end; vm++)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", vm->info);
 }

@@ -860,7 +860,7 @@ static void test_missing_support(void)
 	      "no support: VM and vCPUs are counted, each of them once");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
 	      "no support: said and asked once");
-	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: the process");
+	check_contains(inventory.problem[0], "pid 100 (vmm): this kernel ", "no support: named");
 	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
 	tear_down();
 
@@ -916,7 +916,7 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which holds none of 1 vCPU",
+		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has none of 1 vCPU open",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
@@ -1025,7 +1025,7 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which holds none of 9 vCPUs",
+	check_contains(inventory.problem[0], "which has none of 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	look();
@@ -1040,7 +1040,7 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	look();
-	check_contains(inventory.problem[0], "which holds none of the VM",
+	check_contains(inventory.problem[0], "which has none of the VM",
 		       "held, all but the VM: said");
 	tear_down();
 
@@ -1050,7 +1050,7 @@ static void test_held_partly(void)
 	look();
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which holds none of 2 vCPUs",
+	check_contains(inventory.problem[0], "which has none of 2 vCPUs",
 		       "held, only the VM: said");
 	tear_down();
 
@@ -1085,14 +1085,14 @@ static void test_held_many(void)
 	look();
 	check_number(inventory.num_problems, 1, "held of many: one line");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm) and 2 more: its KVM gives statistics files to the VMM only, which holds none of the VM",
+		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has none of the VM open",
 		   "held of many: how many");
 	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
 	for (; i < 6; i++)
 		add_refused(100 + i, 1);
 	look();
 	check_number(inventory.num_problems, 2, "none held of many: one more line");
-	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: its KVM ",
+	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: this kernel ",
 		       "none held of many: how many");
 	check(inventory.incomplete, "none held of many: they are not shown, that is one");
 	add_refused(100 + i, 1);
@@ -1113,7 +1113,7 @@ static void test_held_later(void)
 	vm = inventory.vm[0];
 	add_object(100, 10, 0, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[0], "to the VMM only", "held later: none yet");
+	check_contains(inventory.problem[0], "only to the VMM", "held later: none yet");
 	check(!vm_has_statistics(vm) && vm->num_vcpus_counted == 1, "held later: it is counted");
 	add_held(100, 30, 0, "kvm-101/vcpu-0")->malformed = true;
 	add_held(100, 31, 0, "kvm-101/vcpu-0");
@@ -1123,7 +1123,7 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[2], "which holds none of the VM",
+	check_contains(inventory.problem[2], "which has none of the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");

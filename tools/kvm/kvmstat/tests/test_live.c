@@ -523,8 +523,8 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 			     "held: the same value as by the VM's file");
 	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
 	/* One of them was added where files are given to all. */
-	check(strstr(inventory.problem[2], "which holds none of 2 vCPUs") ||
-	      strstr(inventory.problem[2], "which holds none of 3 vCPUs"),
+	check(strstr(inventory.problem[2], "which has none of 2 vCPUs") ||
+	      strstr(inventory.problem[2], "which has none of 3 vCPUs"),
 	      "held: other vCPUs are missing");
 	check_contains(inventory.problem[1], "has 3 file descriptors of VMs",
 		       "held: there may be more VMs");
@@ -559,7 +559,7 @@ static void test_refused(const struct vmm *vmm, int capability)
 	problem = inventory.num_problems ? inventory.problem[0] : "";
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus_counted == 3,
 	      "no statistics files: VM and vCPUs are counted");
-	check_contains(problem, capability > 0 ? "to the VMM only" : "has no statistics files",
+	check_contains(problem, capability > 0 ? "only to the VMM" : "has no statistics files",
 		       "no statistics files: said what is missing");
 	skip("the kernel gives no statistics files to other processes", "files of any VM");
 	inventory_free(&inventory);

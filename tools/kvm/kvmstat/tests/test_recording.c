@@ -277,7 +277,7 @@ static void test_waiting_for_nothing(void)
 	scene_interrupted_at = SCENE_SECONDS;
 	host.list = list_without_vms;
 	output = wait_on_host(&host, "kvmstat -w -p 15 -p 20 1", 3, &status);
-	check_text(output, "kvmstat: all that was chosen ended without a VM\n",
+	check_text(output, "kvmstat: all chosen processes ended without a VM\n",
 		   "-w: processes that end");
 	check_number(status, STATUS_ERROR, "-w: processes that end, status");
 	free(output);

@@ -180,7 +180,7 @@ static void test_vcpu_moves(void)
 /* Shares of a VM that has no statistics come from /proc. */
 static void test_threads(void)
 {
-	static const char missing[] = "its KVM has no statistics files";
+	static const char missing[] = "this kernel has no statistics files";
 
 	check_show("show -p 20", missing, true);
 	check_number(status, STATUS_ERROR, "no statistics: status");

@@ -377,7 +377,7 @@ static void bring_up(void)
 	guests[0].dead = tick < 5;
 }
 
-#define NONE_OPEN "kvmstat: pid 20 (closed): its KVM has no statistics files"
+#define NONE_OPEN "kvmstat: pid 20 (closed): this kernel has no statistics files"
 
 /* VMs of which nothing can be watched, that are there or come. */
 static void test_no_statistics(void)
