@@ -248,7 +248,8 @@ static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_d
 	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE || is_array(sum) ||
 	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS ||
 	    statsfile_unit(histogram) != KVM_STATS_UNIT_SECONDS ||
-	    statsfile_base(sum) != statsfile_base(histogram) || sum->exponent != histogram->exponent)
+	    statsfile_base(sum) != statsfile_base(histogram) ||
+	    sum->exponent != histogram->exponent)
 		return false;
 	length -= strlen("_hist");
 	return !strncmp(sum->name, histogram->name, length) && !strcmp(sum->name + length, "_ns");

@@ -180,7 +180,8 @@ static void append_vms(struct exposition *exposition)
 		      "Whether the statistics of the VM were read for this scrape");
 	for (vm = first; vm < end; vm++)
 		append_format(exposition, "kvmstat_vm_up{%s} %d\n", vm->labels, vm->up);
-	append_header(exposition, "kvmstat_vm_vcpus", "gauge", "", "vCPUs of the VM that were found");
+	append_header(exposition, "kvmstat_vm_vcpus", "gauge", "",
+		      "vCPUs of the VM that were found");
 	for (vm = first; vm < end; vm++)
 		append_format(exposition, "kvmstat_vm_vcpus{%s} %zu\n", vm->labels, vm->num_vcpus);
 	append_header(exposition, "kvm_vm_info", "gauge", "",

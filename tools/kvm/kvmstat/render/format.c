@@ -238,7 +238,8 @@ void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 	length = strlen(text);
 	if (desc->exponent)
 		snprintf(text + length, FORMAT_SIZE - length, "*%s^%d",
-			 is_base_known(desc) ? bases[statsfile_base(desc) >> KVM_STATS_BASE_SHIFT] : "?",
+			 is_base_known(desc) ?
+			 bases[statsfile_base(desc) >> KVM_STATS_BASE_SHIFT] : "?",
 			 desc->exponent);
 }
 

@@ -455,7 +455,8 @@ static void render_group(struct output *output, const struct subject *subject,
 		if (is_histogram(desc) || is_array(desc))
 			add_all(statistic, desc, group->value + desc->first);
 		if (output->verbose)
-			add_text(statistic, "description", describe_statistic(subject->scope, desc->name));
+			add_text(statistic, "description",
+				 describe_statistic(subject->scope, desc->name));
 		put_statistic(output, csv_group_table, line, all, desc->name, NULL, statistic);
 	}
 	print_object(output, line, NULL);

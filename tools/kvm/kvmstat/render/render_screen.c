@@ -374,7 +374,8 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 	}
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
-			     inventory && inventory_is_denied(inventory) ? " that may be looked into" : "");
+			     inventory && inventory_is_denied(inventory) ?
+			     " that may be looked into" : "");
 	else if (!count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	return host_keys;

@@ -579,7 +579,7 @@ static void test_whole_vm(void)
 	check(inventory_look(&inventory, vm->process) == -ESRCH && vm->num_vcpus == 6,
 	      "whole VM: also when its process is gone");
 	tear_down();
-	check_number(count_open_files(), fds, "whole VM: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "whole VM: all files are closed in the end");
 }
 
 /* A child inherited the files; another VM has no windows. */

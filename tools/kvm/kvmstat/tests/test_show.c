@@ -172,7 +172,8 @@ static void test_vcpu_moves(void)
 		   true);
 	check_show("show web -c 11 1 1", "web, pid 10, kvm-10, vCPU 11: still runs, ", true);
 	output = output_of(command_show, "show web -c 11 1 2", &status);
-	check(!strstr(output, "exits") && !strstr(output, "\nvm "), "of no other vCPU, nor of the VM");
+	check(!strstr(output, "exits") && !strstr(output, "\nvm "),
+	      "of no other vCPU, nor of the VM");
 	free(output);
 	check_show("show web -c 7 1", "no VM that was chosen has a vCPU 7", false);
 }
