@@ -268,7 +268,7 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	size_t left = 0;
 	char *text;
 
-	/* After a jump in a recording there may be fewer than were read. */
+	/* Problems are forgotten after a while: see PROBLEMS_NS. */
 	if (inventory && inventory->num_problems > view->problems_read)
 		left = inventory->num_problems - view->problems_read;
 	view->problems_drawn = view->problems_read;
