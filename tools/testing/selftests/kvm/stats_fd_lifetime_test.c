@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
@@ -287,6 +288,48 @@ TEST_F(memory, creator_is_charged_for_open_files_until_they_are_closed)
 TEST_F(memory, creator_is_charged_for_mapped_pages_until_they_are_unmapped)
 {
 	expect_charge(_metadata, self->cgroup, true);
+}
+
+/* A VM in a cgroup of its own, of which only the file is left. */
+static void hold_file_of_removed_cgroup(struct __test_metadata *_metadata,
+					const char *cgroup, const char *own)
+{
+	int vm;
+
+	ASSERT_EQ(0, mkdir(cgroup, 0755));
+	stats_cgroup_enter(_metadata, cgroup);
+	vm = stats_create_vm(_metadata);
+	close(stats_create_vcpu(_metadata, vm, 0));
+	stats_get_fd(_metadata, vm);
+	close(vm);
+	stats_cgroup_enter(_metadata, own);
+	ASSERT_EQ(0, rmdir(cgroup));
+}
+
+TEST_F(memory, files_of_dead_vms_keep_no_removed_cgroup)
+{
+	char own[PATH_MAX], cgroup[STATS_CGROUP_SIZE + 8];
+	struct utsname kernel;
+	long dying;
+	int i;
+
+	ASSERT_EQ(0, uname(&kernel));
+	if (!strncmp(kernel.release, "5.10.", 5))
+		SKIP(return, "Linux 5.10 does not move the charge of a removed cgroup");
+
+	stats_own_cgroup(_metadata, own);
+	ASSERT_EQ(0, stats_write_file(self->cgroup, "cgroup.subtree_control", "+memory"));
+	snprintf(cgroup, sizeof(cgroup), "%s/vm", self->cgroup);
+	for (i = 0; i < HELD_VMS; i++)
+		hold_file_of_removed_cgroup(_metadata, cgroup, own);
+	for (i = 0; i < STATS_SETTLE_ROUNDS; i++) {
+		dying = stats_read_number(_metadata, self->cgroup, "cgroup.stat",
+					  "nr_dying_descendants");
+		if (!dying)
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(0, dying);
 }
 
 #define CHARGED_FILES		16384
