@@ -39,7 +39,8 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 
 	for (i = 0; i < count; i++) {
 		desc = &group->schema->desc[i];
-		if (!group_shows(group, desc))
+		/* The moment since which a vCPU is in a state moves with each state. */
+		if (!group_shows(group, desc) || (!is_quantity(desc) && !is_enumeration(desc)))
 			continue;
 		row = (struct row) {
 			.desc = desc,

@@ -114,8 +114,8 @@ void json_prepare(void);
 /* The one to use. */
 extern const struct renderer *render;
 
-/* Why it is slow, in a sentence, and the figures behind it. */
-void render_why(struct output *output, const struct tracked_vm *vm);
+/* Why each is slow, in a sentence, and the figures behind it; of one VM also its exits. */
+void render_why(struct output *output, const struct overviews *overviews);
 
 /* Its exits by reason, and those to its VMM. */
 void render_exits(struct output *output, const struct tracked_vm *vm);

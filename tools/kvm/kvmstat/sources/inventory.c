@@ -317,8 +317,8 @@ char *inventory_explain_denied(const struct inventory *inventory)
 		text = xasprintf("/proc hides the processes of other users (hidepid); "
 				 NEEDED_PERMISSION);
 	else if (inventory->num_denied)
-		text = xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
-				 inventory->num_denied);
+		text = xasprintf("%zu process%s may not be looked into; " NEEDED_PERMISSION,
+				 inventory->num_denied, inventory->num_denied > 1 ? "es" : "");
 	if (inventory->num_missing)
 		text = join(text, xasprintf("%zu files of VMs and vCPUs are missing: too many open files; raise the limit (ulimit -Hn)",
 					    inventory->num_missing));

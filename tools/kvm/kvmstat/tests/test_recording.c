@@ -270,7 +270,7 @@ static void test_waiting_for_nothing(void)
 	host.list = denied_list;
 	scene_interrupted_at = 3;
 	output = wait_on_host(&host, "kvmstat -w -p none 1", 0, &status);
-	check_text(output, "kvmstat: 1 processes may not be looked into; "
+	check_text(output, "kvmstat: 1 process may not be looked into; "
 		   NEEDED_PERMISSION "\n", "-w: it may be what cannot be looked into");
 	check_number(status, STATUS_ERROR, "-w: so it is not known, status");
 	free(output);

@@ -221,6 +221,7 @@ static void test_names(void)
 	text_renderer.group(&fixture.output, &subject, group);
 	fixture_expect(&fixture, "text.txt", "names of values");
 	values[6] = 0;
+	values[7] += 1;
 	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
 	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
