@@ -46,6 +46,8 @@ static const struct description listed[] = {
 #include "../../../../arch/mips/include/asm/kvm_stats_list.h"
 #include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
 #include "../../../../arch/s390/include/asm/kvm_stats_list.h"
+/* x86 before Linux 5.15, then pages_2m and pages_1g */
+KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages that are mapped now")
 /* Its <asm/...> is any of the above, see the Makefile. It undefines the macros. */
 #include "../../../../include/linux/kvm_stats_list.h"
 #include "../../../../arch/x86/include/asm/kvm_exit_reason_list.h"

@@ -887,6 +887,7 @@ static void test_descriptions(void)
 		{ SCOPE_VCPU, "ld_slow", true, }, { SCOPE_VM, "time_accounting", true, },
 		{ SCOPE_VCPU, "state", true, }, { SCOPE_VCPU, "exit_reasons", true, },
 		{ SCOPE_VCPU, "exit_null", true, }, { SCOPE_VCPU, "frobnications", false, },
+		{ SCOPE_VM, "lpages", true, },
 	};
 	size_t i;
 
