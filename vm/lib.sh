@@ -96,6 +96,7 @@ profiles() {
 
 # arch_of PROFILE: also works without a kernel, which load_profile needs
 arch_of() {
+	[ -f "vm/profiles/$1" ] || die "no profile '$1', choose one of: $(profiles)"
 	sed -n 's/^arch=//p' "vm/profiles/$1"
 }
 

@@ -57,7 +57,7 @@ _kvmstat() {
 	--stat) words=$(_kvmstat_statistics "$program") ;;
 	--label)
 		words=$("$program" export --label '' 2>&1 |
-			sed -n 's/.* is no label of whose VM it is: \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
+			sed -n 's/.* is not a label; choose from \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
 		;;
 	-[cn]) return 0 ;;
 	--*)

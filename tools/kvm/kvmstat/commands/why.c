@@ -57,7 +57,7 @@ static int run(enum command_id command, int argc, char **argv)
 	struct options options;
 	int status;
 
-	status = parse_options(command, argc, argv, false, &options);
+	status = parse_options(command, argc, argv, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
 	if (command == COMMAND_LIST) {

@@ -83,7 +83,10 @@ static struct cell rates_cell(const struct rates *rates, enum column_id column)
 		};
 	if (column_is_quantile(column)) {
 		quantile = &rates->quantile[column - COLUMN_QUANTILES];
-		return (struct cell) { quantile->known, quantile_rank(quantile), NULL, };
+		return (struct cell) {
+			.known = quantile->known,
+			.number = quantile->known ? quantile->bucket + 1.0 : 0,
+		};
 	}
 	if (column == COLUMN_TOP)
 		return (struct cell) { rates->known[RATE_EXITS], 0, rates_reason(rates), };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One VM for a person who wants to know why it is slow.
+ * Tells a person why one VM is slow.
  */
 #include <limits.h>
 #include <stdio.h>

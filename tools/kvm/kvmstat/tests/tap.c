@@ -2,6 +2,7 @@
 /*
  * Results of tests as TAP lines.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,16 @@ void shell(const char *format, ...)
 		exit(1);
 	}
 	free(command);
+}
+
+unsigned int count_open_files(void)
+{
+	unsigned int count = 0;
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
 }
 
 int tap_end(void)

@@ -54,26 +54,16 @@ static void test_words(void)
 }
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
 	{ .name = "io_exits", },
+	STAT_REASONS("exit_reasons", 3, "hlt", "io", "cpuid"),
+	STAT_REASON_NS("exit_reason_ns", 3, "hlt", "io", "cpuid"),
 	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 3,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
-	}, {
-		.name = "exit_reason_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
-	}, {
 		.name = "user_exits",
 		.size = 2,
 		.value_names = (const char * const []) { "io", "mmio", NULL, },

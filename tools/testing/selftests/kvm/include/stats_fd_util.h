@@ -325,6 +325,7 @@ static inline void stats_load_ext(struct __test_metadata *_metadata, struct stat
 
 	if (!(f->header.flags & KVM_STATS_HEADER_EXT))
 		return;
+	ASSERT_GE(f->header.data_offset, at + sizeof(ext->size) + sizeof(ext->magic));
 	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
 	memcpy(&ext->magic, f->bytes + at + sizeof(ext->size), sizeof(ext->magic));
 	/* On a kernel that uses the flag for something else there is no such block. */
