@@ -7,7 +7,8 @@
 # scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
 # because it leaves a cache where it is called. Does not check again what was clean.
 checkpatch() {
-	local way names complaints file line type text status=0
+	local way names complaints file line type text
+	local -a bad=()
 	way=$(cat "$tree/scripts/checkpatch.pl" scripts/checkpatch.known <(echo "$*") |
 		sha256sum)
 	names=$(names_of_contents "$way")
@@ -20,11 +21,12 @@ checkpatch() {
 	while IFS=: read -r file line _ type text; do
 		[ -n "$file" ] || continue
 		known_complaint "$type" "$(sed -n "${line}p" "$file")" && continue
-		echo "${file#"$top"/}:$line: $type:$text"
-		status=1
+		bad+=("${file#"$top"/}")
+		echo "${bad[-1]}:$line: $type:$text"
 	done <<<"$complaints"
-	[ "$status" -ne 0 ] || sed -n 's/ .*//p' <<<"$names" >>"$out/checkpatch-clean"
-	return "$status"
+	awk 'FILENAME == ARGV[1] { bad[$0]; next } NF && !($2 in bad) { print $1 }' \
+		<(printf '%s\n' "${bad[@]}") - <<<"$names" >>"$out/checkpatch-clean"
+	[ ${#bad[@]} -eq 0 ]
 }
 
 # names_of_contents WAY: reads names of files, prints each after a hash of its content, for a

@@ -52,6 +52,7 @@ kernel_sources() {
 
 # id_of FILE...: identifies their content
 id_of() {
+	[ $# -gt 0 ] || die "no file to identify: a part of the test or kernel is not built"
 	sha256sum "$@" | sha256sum | cut -c -16
 }
 
@@ -65,5 +66,6 @@ test_id() {
 			done
 		done < <(program_path)
 	done
+	[ ${#files[@]} -gt 0 ] || die "no program of the test '$*' is built: run vm/programs $arch"
 	id_of "${files[@]}"
 }

@@ -92,10 +92,7 @@ split_patches() {
 		}
 		FNR == 1 {
 			n++; k = 0; blank = 0; part = "message"
-			if (sub(/^Subject: /, "") != 1 || $0 == "") {
-				print FILENAME ": no Subject: in the first line" >"/dev/stderr"
-				exit 1
-			}
+			sub(/^Subject: /, "")
 			out(n ".fields"); printf "" >target
 			out(n ".message"); print >target
 			next
@@ -118,7 +115,8 @@ split_patches() {
 }
 
 # take_back CONTENT DIFF: prints the content without the diff's hunks. If a hunk matches
-# nowhere or in several places, fails and prints its first line.
+# nowhere or in several places, fails and prints its first line. If the diff is malformed, the
+# exit status is 2.
 take_back() {
 	awk '
 		function undo(	i, k, at, places, tail) {
@@ -144,6 +142,11 @@ take_back() {
 				line[at + k - 1] = before[k]
 			lines += olds - wanted
 		}
+		function malformed(why) {
+			print why >"/dev/stderr"
+			failed = 1
+			exit 2
+		}
 		FILENAME == ARGV[1] { line[++lines] = $0; next }
 		/^@@ / && !old && !new {
 			hunk = $0
@@ -152,29 +155,46 @@ take_back() {
 			wanted = olds = 0
 			next
 		}
+		/^\\/ { next }
 		old > 0 || new > 0 {
+			if (!/^([-+ ]|$)/) malformed("the hunk " hunk " has too few lines")
 			if (!/^\+/) { old--; before[++olds] = substr($0, 2) }
 			if (!/^-/) { new--; want[++wanted] = substr($0, 2) }
 			if (!old && !new) undo()
+			next
 		}
-		END { if (!failed) for (i = 1; i <= lines; i++) print line[i] }' "$1" "$2"
+		hunk && /^[-+ ]/ && $0 != "-- " { malformed("the hunk " hunk " has too many lines") }
+		END {
+			if (failed) exit
+			if (!hunk) malformed("no hunk")
+			if (old || new) malformed("the hunk " hunk " has too few lines")
+			for (i = 1; i <= lines; i++) print line[i]
+		}' "$1" "$2"
 }
 
 # make_commits: makes the series' commits on the base, with the author set by as(), and prints
 # their ids, one per line. $files_root has the new files (default: the repository). Call it in
 # a subshell.
 make_commits() {
-	local n k path field value id patch count=0 from files_root=${files_root:-}
+	local n k path field value id patch line topic before='' count=0 from files_root=${files_root:-}
 	local -a names=() paths=()
-	local -A owner=() edits=() diffs=() removed=() scripted=()
+	local -A owner=() edits=() diffs=() removed=() scripted=() seen=()
 	work=$(mktemp -d "$state/commits.XXXXXX")
 	# shellcheck disable=SC2064 # the directory as it is now
 	trap "rm -rf '$work'" EXIT
 
+	[ -f "$patches/series" ] || die "there is no $patches/series, which names the patches in order"
 	while read -r patch; do
 		names[++count]=$patch
 		paths[count]=$(realpath -e "$(patch_path "$patch")" 2>/dev/null) ||
 			die "$patches/series names $patch, which does not exist"
+		read -r line <"${paths[count]}" || :
+		[[ $line == 'Subject: '?* ]] || die "$patch has no Subject: in its first line"
+		topic=${patch%/*}
+		[ -z "${seen[$patch]:-}" ] || die "$patches/series names $patch twice"
+		[ "$topic" = "$before" ] || [ -z "${seen[$topic]:-}" ] ||
+			die "$patches/series has $patch behind patches of $before: move it to those of $topic"
+		seen[$patch]=1 seen[$topic]=1 before=$topic
 	done < <(series_names)
 	[ "$count" -gt 0 ] || die "$patches/series names no patch"
 	(cd "$work" && split_patches "${paths[@]}" >hunks)
@@ -201,7 +221,8 @@ make_commits() {
 			from=:$n
 		done
 		echo 'done'
-	} | tgit fast-import --quiet --done --force "--export-marks=$work/marks"
+	} >"$work/stream"
+	tgit fast-import --quiet --done --force "--export-marks=$work/marks" <"$work/stream"
 	sort -t : -k 2n "$work/marks" | cut -d ' ' -f 2
 }
 
@@ -257,7 +278,7 @@ claim_pattern() {
 # versions: part of make_commits. Writes N.new/FILE, the state of each new file after patch N,
 # which claims or edits it. Starts with the last state and reverts hunks.
 versions() {
-	local root
+	local root status
 	mkdir "$work/final"
 	for root in "${files_root:-.}" "${files_root:-compat/$BASE}"; do
 		[ ! -d "$root" ] || (cd "$root" && for path in "${!owner[@]}"; do
@@ -271,7 +292,11 @@ versions() {
 			mkdir -p "$work/$n.new/${path%/*}"
 			cp -p "$work/final/$path" "$work/$n.new/$path"
 			# keeps the mode
-			take_back "$work/$n.new/$path" "$work/$n.$k.diff" >"$work/final/$path" 2>"$work/error" ||
+			status=0
+			take_back "$work/$n.new/$path" "$work/$n.$k.diff" >"$work/final/$path" 2>"$work/error" || status=$?
+			[ "$status" -ne 2 ] ||
+				die "${names[$n]} is malformed at $path: $(cat "$work/error")"
+			[ "$status" -eq 0 ] ||
 				die "$path has an edit in lines that ${names[$n]} edits ($(cat "$work/error")): undo it, make it in $tree as a fixup of that commit, and 'make refresh'"
 		done < <(tac <<<"${edits[$n]}")
 		[ ! -f "$work/$n.claims" ] ||
@@ -299,8 +324,16 @@ base_files() {
 		for n in "${!scripted[@]}"; do
 			read -ra which <<<"${scripted[$n]}"
 			tgit ls-tree -r --name-only "$base_ref" | pathspec "${which[@]}" | tee "$work/$n.scripted"
+			[ -s "$work/$n.scripted" ] ||
+				die "${names[$n]}: its Script-files: match no file of $BASE"
 		done
 	} | LC_ALL=C sort -u >"$work/wanted"
+	for n in "${!removed[@]}"; do
+		while read -r path; do
+			tgit cat-file -e "$base_ref:$path" 2>/dev/null ||
+				die "${names[$n]} deletes $path, which $BASE does not have"
+		done < <(printf '%s' "${removed[$n]}")
+	done
 	[ ! -s "$work/wanted" ] || tgit ls-tree -r --name-only "$base_ref" | LC_ALL=C sort |
 		LC_ALL=C comm -12 - "$work/wanted" |
 		xargs -r -d '\n' git -C "$tree" archive "$base_ref" -- | tar -x -C "$work/files"
@@ -372,6 +405,16 @@ emit() {
 	echo
 }
 
+# unnamed: this base's patches that its series does not name, and patches for every base that
+# no series names
+unnamed() {
+	{
+		find "$patches" -name '*.patch' | sed "s,^$patches/,," | grep -vxFf <(series_names)
+		find patches -mindepth 2 -maxdepth 2 -name '*.patch' | sed 's,^patches/,,' |
+			grep -vxFf <(cat patches/*/series)
+	} | LC_ALL=C sort || :
+}
+
 # unclaimed: the new files that no base's patches claim
 unclaimed() {
 	new_files | while read -r file; do
@@ -396,6 +439,17 @@ patterns=()
 no_rebase() {
 	[ -z "$(find "$tree/.git" -maxdepth 1 -name 'rebase-*')" ] ||
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
+}
+
+# on_series NEW: the tree has commits of its own. If the series' last commit is now NEW, refuses
+# until the user has moved them there.
+on_series() {
+	local old
+	old=$(tgit rev-parse "$head_ref")
+	[ "$old" != "$1" ] || return 0
+	tgit merge-base --is-ancestor "$1" HEAD ||
+		die "$tree has commits that are not in the series, and the repository changed since the last 'make tree': git -C $tree rebase --onto ${1:0:12} ${old:0:12}, then 'make refresh'"
+	tgit update-ref -m "rebased by the user" "$head_ref" "$1"
 }
 
 # move OLD NEW: moves the work tree and HEAD. Keeps uncommitted edits, or refuses.

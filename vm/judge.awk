@@ -94,7 +94,7 @@ function judge_tap(test) {
 		fail_test(test, "no TAP plan (" end[test] ")")
 	else if (plan[test] == 0 && plan_skip[test] != "")
 		skip(test, "all", plan_skip[test])
-	else if (plan[test] != cases[test] + 0)
+	else if (plan[test] != cases[test] + 0 || !cases[test])
 		fail_test(test, "plan of " plan[test] " cases, " cases[test] + 0 " seen (" end[test] ")")
 	else if (end[test] != "exit 0" && end[test] != "exit 4" && !failed)
 		fail_test(test, end[test])

@@ -21,8 +21,10 @@ phase == "known" {
 	next
 }
 
-# The end of a report: a line of KCSAN's, the registers of user space in lockdep's on RCU.
+# The end of a report: a line of KCSAN's, the registers of user space in lockdep's on RCU, the
+# end of the stack in vmalloc()'s.
 /BUG: KCSAN: / { inside = "==========" }
+/: vmalloc error: / { inside = "<.TASK>" }
 /WARNING: suspicious RCU usage/ { inside = "RIP: " }
 
 inside {

@@ -98,7 +98,7 @@ static long preemptions_of_this_thread(void)
  * It is the only statistic of a fresh VM that depends on the scheduler: preemption_reported
  * needs a guest instruction first.
  */
-static bool comes_of_preemption(const char *name, long long number)
+static bool counts_preemption(const char *name, long long number)
 {
 	return !strcmp(name, "preemption_other") && number > 0 && number <= preemptions;
 }
@@ -109,7 +109,7 @@ static const char *kind_of_content(const char *name, const char *path)
 
 	if (!read_number(path, &number))
 		return "?";
-	if (comes_of_preemption(name, number))
+	if (counts_preemption(name, number))
 		return "0";
 	return number > 0 ? "N" : number < 0 ? "-N" : "0";
 }
@@ -124,7 +124,7 @@ static const char *result_of_writing(const char *path, const char *text)
 	return outcome;
 }
 
-static void look_at(const char *where, const char *name, const char *path)
+static void add_file(const char *where, const char *name, const char *path)
 {
 	struct file *file = add(&found);
 	struct stat stat;
@@ -142,7 +142,7 @@ static void look_at(const char *where, const char *name, const char *path)
 		set(file, FRESH, kind_of_content(name, path));
 }
 
-static void look_into(const char *where, const char *directory)
+static void add_directory(const char *where, const char *directory)
 {
 	struct dirent **entries;
 	char path[384];
@@ -153,7 +153,7 @@ static void look_into(const char *where, const char *directory)
 		/* VM directories are named <pid>-<fd> */
 		if (entries[i]->d_type == DT_DIR && strpbrk(entries[i]->d_name, ".-"))
 			continue;
-		look_at(where, entries[i]->d_name, path);
+		add_file(where, entries[i]->d_name, path);
 	}
 }
 
@@ -164,11 +164,11 @@ static void collect(const struct tiny_vm *vm)
 
 	snprintf(directory, sizeof(directory), ROOT "/%d-%d", getpid(), vm->fd);
 	snprintf(vcpu, sizeof(vcpu), "%s/vcpu0", directory);
-	look_into("host", ROOT);
-	look_into("vm", directory);
+	add_directory("host", ROOT);
+	add_directory("vm", directory);
 	/* not every architecture has files there */
 	if (find(&found, "vm", "vcpu0"))
-		look_into("vcpu", vcpu);
+		add_directory("vcpu", vcpu);
 	for (int i = 0; i < found.count; i++) {
 		struct file *file = &found.files[i];
 
@@ -211,7 +211,7 @@ static void load(struct table *table, const char *path)
 	fclose(stream);
 }
 
-static bool every_file_is_there(void)
+static bool every_base_file_exists(void)
 {
 	bool ok = true;
 
@@ -229,12 +229,12 @@ static bool every_file_is_there(void)
 /* The expected content of a column: the base's, or the intended difference's. */
 static const char *expected(struct file *file, enum column column)
 {
-	struct file *meant = find(&differences, file->column[WHERE], file->column[NAME]);
+	struct file *listed = find(&differences, file->column[WHERE], file->column[NAME]);
 
-	return (meant ?: file)->column[column];
+	return (listed ?: file)->column[column];
 }
 
-static bool column_is_that_of_the_base(enum column column)
+static bool column_matches_base(enum column column)
 {
 	bool ok = true;
 
@@ -251,21 +251,21 @@ static bool column_is_that_of_the_base(enum column column)
 	return ok;
 }
 
-/* An intended difference that is none, or that names no file, is an error. */
-static bool differences_are_some(void)
+/* A listed difference must name a file of the base, and differ from it. */
+static bool differences_differ(void)
 {
 	bool ok = true;
 
 	for (int i = 0; i < differences.count; i++) {
-		struct file *meant = &differences.files[i];
-		struct file *old = find(&base, meant->column[WHERE], meant->column[NAME]);
+		struct file *listed = &differences.files[i];
+		struct file *old = find(&base, listed->column[WHERE], listed->column[NAME]);
 		bool differs = false;
 
 		for (int column = MODE; old && column < COLUMNS; column++)
-			differs |= !!strcmp(old->column[column], meant->column[column]);
+			differs |= !!strcmp(old->column[column], listed->column[column]);
 		if (differs)
 			continue;
-		printf("# no difference: %s %s\n", meant->column[WHERE], meant->column[NAME]);
+		printf("# no difference: %s %s\n", listed->column[WHERE], listed->column[NAME]);
 		ok = false;
 	}
 	return ok;
@@ -460,13 +460,13 @@ static void compare(const struct tiny_vm *vm)
 	describe(stats_fd(vm->vcpu));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..16\n");
-	result(every_file_is_there(), "every_file_of_the_base_is_there");
-	result(column_is_that_of_the_base(MODE), "modes_are_those_of_the_base");
-	result(column_is_that_of_the_base(FRESH), "contents_of_a_fresh_vm_are_those_of_the_base");
-	result(column_is_that_of_the_base(WRITE_0), "writing_0_does_what_it_did");
-	result(column_is_that_of_the_base(WRITE_1), "writing_1_does_what_it_did");
-	result(column_is_that_of_the_base(WRITE_TEXT), "writing_text_does_what_it_did");
-	result(differences_are_some(), "listed_differences_exist");
+	result(every_base_file_exists(), "every_file_of_the_base_exists");
+	result(column_matches_base(MODE), "modes_match_the_base");
+	result(column_matches_base(FRESH), "contents_of_a_fresh_vm_match_the_base");
+	result(column_matches_base(WRITE_0), "writing_0_does_what_it_did");
+	result(column_matches_base(WRITE_1), "writing_1_does_what_it_did");
+	result(column_matches_base(WRITE_TEXT), "writing_text_does_what_it_did");
+	result(differences_differ(), "listed_differences_exist");
 	result(new_files_are_scalars(), "new_files_are_scalars_of_the_statistics_file");
 	result(new_files_are_cleared_by_0_unless_instant(),
 	       "new_files_are_cleared_by_0_unless_instant");
@@ -474,8 +474,8 @@ static void compare(const struct tiny_vm *vm)
 	result(every_scalar_has_a_file("vm"), "every_scalar_has_a_file_of_the_vm");
 	result(no_histogram_has_a_file(), "no_histogram_has_a_file");
 	run(vm);
-	result(values_agree("vm"), "values_of_vm_are_those_of_the_statistics_file");
-	result(values_agree("host"), "values_of_host_are_those_of_its_only_vm");
+	result(values_agree("vm"), "values_of_vm_match_the_statistics_file");
+	result(values_agree("host"), "values_of_host_match_its_only_vm");
 	result(writing_0_clears("vm"), "writing_0_to_files_of_vm_clears");
 	run(vm);
 	result(writing_0_clears("host"), "writing_0_to_files_of_host_clears");

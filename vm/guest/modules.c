@@ -22,7 +22,7 @@ struct content {
 	char data[MAX_SIZE];
 };
 
-static struct content *content_of(int fd)
+static struct content *read_content(int fd)
 {
 	struct content *content = calloc(1, sizeof(*content));
 
@@ -37,8 +37,8 @@ static bool same(const struct content *a, const struct content *b)
 	return a->size > 0 && a->size == b->size && !memcmp(a->data, b->data, a->size);
 }
 
-/* Is one of the values, which are the end of the file, not zero? */
-static bool moved(const struct content *content)
+/* True if a value, at the end of the file, is not 0. */
+static bool has_counted(const struct content *content)
 {
 	const struct kvm_stats_header *header = (const void *)content->data;
 
@@ -105,8 +105,8 @@ static int open_event(struct perf_event_attr attr)
 	return checked(try_event(attr), "perf_event_open");
 }
 
-/* One of KVM's events; -1 if KVM is not loaded. */
-static struct perf_event_attr exits(void)
+/* KVM's event for exits. */
+static struct perf_event_attr exits_event(void)
 {
 	return (struct perf_event_attr) {
 		.type = pmu_number("type", ""),
@@ -114,47 +114,47 @@ static struct perf_event_attr exits(void)
 	};
 }
 
-/* Processes whose first event is one of KVM's. */
-struct former {
+/* A process that had one of KVM's events. */
+struct event_user {
 	pid_t pid;
-	int go[2];		/* they go on when this pipe is readable */
+	int go[2];		/* it goes on when this pipe is readable */
 };
 
-/* With @later, it then opens another event, with which it is scheduled out and in. */
-static struct former start_former(bool later)
+/* With @sleeps, it then opens another event and is scheduled out and in. */
+static struct event_user start_event_user(bool sleeps)
 {
-	struct former former;
+	struct event_user user;
 	int ready[2];
 	char byte;
 
 	checked(pipe(ready), "pipe");
-	checked(pipe(former.go), "pipe");
-	former.pid = checked(fork(), "fork");
-	if (!former.pid) {
-		close(open_event(exits()));
+	checked(pipe(user.go), "pipe");
+	user.pid = checked(fork(), "fork");
+	if (!user.pid) {
+		close(open_event(exits_event()));
 		checked(write(ready[1], "", 1), "pipe");
-		checked(read(former.go[0], &byte, 1), "pipe");
-		if (later)
+		checked(read(user.go[0], &byte, 1), "pipe");
+		if (sleeps)
 			open_event((struct perf_event_attr) {
 				.type = PERF_TYPE_SOFTWARE,
 				.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
 			});
-		for (int i = 0; later && i < 100; i++)
+		for (int i = 0; sleeps && i < 100; i++)
 			usleep(1000);
 		_exit(0);
 	}
 	checked(read(ready[0], &byte, 1), "pipe");
 	close(ready[0]);
 	close(ready[1]);
-	return former;
+	return user;
 }
 
-static bool ends_well(const struct former *former)
+static bool ends_well(const struct event_user *user)
 {
 	int status;
 
-	checked(write(former->go[1], "", 1), "pipe");
-	return waitpid(former->pid, &status, 0) == former->pid && !status;
+	checked(write(user->go[1], "", 1), "pipe");
+	return waitpid(user->pid, &status, 0) == user->pid && !status;
 }
 
 /* Opens and closes events in a loop, and counts the successes. */
@@ -174,7 +174,7 @@ static pid_t start_opener(struct perf_event_attr attr, unsigned long *num_opened
 }
 
 /* An open event holds the module for a moment. */
-static bool unloads_in_the_end(const char *name)
+static bool unloads_eventually(const char *name)
 {
 	while (!unloads(name)) {
 		if (errno != EWOULDBLOCK)
@@ -186,7 +186,7 @@ static bool unloads_in_the_end(const char *name)
 static bool loads_and_unloads_kvm(int times)
 {
 	while (times-- > 0) {
-		if (!loads("/modules/kvm.ko") || !unloads_in_the_end("kvm"))
+		if (!loads("/modules/kvm.ko") || !unloads_eventually("kvm"))
 			return false;
 	}
 	return true;
@@ -227,25 +227,25 @@ int main(void)
 {
 	const char *vendor = is_intel() ? "kvm_intel" : "kvm_amd";
 	const char *vendor_path = is_intel() ? "/modules/kvm-intel.ko" : "/modules/kvm-amd.ko";
-	struct content *vm_last, *vcpu_last;
+	struct content *vm_final, *vcpu_final;
 	struct tiny_vm vm = tiny_vm_create();
 	int vm_stats = stats_fd(vm.fd);
 	int vcpu_stats = stats_fd(vm.vcpu);
-	struct perf_event_attr kvms;
-	struct former former, later;
+	struct perf_event_attr exits;
+	struct event_user ends, sleeps;
 	int event;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..19\n");
-	result(tiny_vm_run(&vm) && moved(content_of(vcpu_stats)), "vm_runs_and_counts");
+	result(tiny_vm_run(&vm) && has_counted(read_content(vcpu_stats)), "vm_runs_and_counts");
 	result(is_in_use(vendor), "vendor_module_is_in_use_while_a_vm_is_open");
 	tiny_vm_close(&vm);
-	vm_last = content_of(vm_stats);
-	vcpu_last = content_of(vcpu_stats);
+	vm_final = read_content(vm_stats);
+	vcpu_final = read_content(vcpu_stats);
 
 	result(unloads(vendor), "vendor_module_unloads_with_statistics_files_open");
-	result(same(vm_last, content_of(vm_stats)), "vm_file_keeps_its_last_values");
-	result(same(vcpu_last, content_of(vcpu_stats)), "vcpu_file_keeps_its_last_values");
+	result(same(vm_final, read_content(vm_stats)), "vm_file_keeps_its_final_values");
+	result(same(vcpu_final, read_content(vcpu_stats)), "vcpu_file_keeps_its_final_values");
 	result(fdinfo_is_readable(vm_stats) && fdinfo_is_readable(vcpu_stats),
 	       "fdinfo_is_readable");
 	result(is_in_use("kvm"), "kvm_is_in_use_by_two_files");
@@ -253,17 +253,17 @@ int main(void)
 	       "vendor_module_loads_and_unloads_again_with_files_open");
 	close(vm_stats);
 	result(is_in_use("kvm"), "kvm_is_in_use_by_the_last_file");
-	result(same(vcpu_last, content_of(vcpu_stats)), "last_file_is_still_readable");
+	result(same(vcpu_final, read_content(vcpu_stats)), "last_file_is_still_readable");
 	close(vcpu_stats);
-	former = start_former(false);
-	later = start_former(true);
-	kvms = exits();
-	event = open_event(kvms);
+	ends = start_event_user(false);
+	sleeps = start_event_user(true);
+	exits = exits_event();
+	event = open_event(exits);
 	result(is_in_use("kvm"), "kvm_is_in_use_by_an_event");
 	close(event);
 	result(unloads("kvm"), "kvm_unloads_after_the_last_close");
-	result(ends_well(&former), "process_that_had_an_event_ends_without_kvm");
-	result(ends_well(&later), "process_that_had_an_event_is_scheduled_without_kvm");
+	result(ends_well(&ends), "process_that_had_an_event_ends_without_kvm");
+	result(ends_well(&sleeps), "process_that_had_an_event_is_scheduled_without_kvm");
 
 	result(access("/sys/bus/event_source/devices/kvm", F_OK), "events_go_with_kvm");
 	result(loads_and_unloads_beside_opener_of((struct perf_event_attr) {
@@ -271,11 +271,11 @@ int main(void)
 			.config = PERF_COUNT_SW_PAGE_FAULTS,
 	       }), "kvm_unloads_while_others_open_events");
 	/* The PMU gets the same number again. */
-	result(loads_and_unloads_beside_opener_of(kvms),
+	result(loads_and_unloads_beside_opener_of(exits),
 	       "kvm_loads_and_unloads_while_others_open_its_events");
 	result(loads("/modules/kvm.ko") && loads(vendor_path), "modules_load_again");
 	vm = tiny_vm_create();
 	vcpu_stats = stats_fd(vm.vcpu);
-	result(tiny_vm_run(&vm) && moved(content_of(vcpu_stats)), "new_vm_runs_and_counts");
+	result(tiny_vm_run(&vm) && has_counted(read_content(vcpu_stats)), "new_vm_runs_and_counts");
 	return 0;
 }

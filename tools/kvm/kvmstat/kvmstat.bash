@@ -4,8 +4,8 @@
 # Completes the command line of kvmstat in bash. Commands and options are those that
 # "kvmstat help --words" names, so that they cannot differ from those of the program.
 
-# The VMs of this host, or of the recording that is replayed: pids and names. The columns are
-# known by their titles; names stand last.
+# Prints pids and names of the VMs of this host, or of the recording that is replayed. A name may
+# contain commas; it is the last column.
 _kvmstat_vms() {
 	local program=$1
 
@@ -18,8 +18,8 @@ _kvmstat_vms() {
 		{ print $pid; if ($NF !~ /^[0-9]*$/) print $NF }' | _kvmstat_plain | sort -u
 }
 
-# Names of VMs are anybody's, and what is offered is expanded by the shell, here and once more
-# when the line is run: only words in which it has nothing to expand.
+# Other users choose the names of VMs, and the shell expands what is offered, here and when the
+# line is run: offer only words without special characters.
 _kvmstat_plain() {
 	LC_ALL=C grep -xE '[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*'
 }
@@ -33,7 +33,7 @@ _kvmstat() {
 	local command='' first=1 options words='' i
 
 	COMPREPLY=()
-	# The command, or that behind the file of a recording.
+	# The command, or the one after replay FILE.
 	if [ "${COMP_WORDS[1]}" = replay ]; then
 		first=3
 		[ "$COMP_CWORD" -gt 2 ] || first=1
@@ -52,12 +52,12 @@ _kvmstat() {
 	-p | --pid) words=$(_kvmstat_vms "$program") ;;
 	--sort)
 		words='state guest kvm vmm ready wait idle off other exits halts injections
-			ready99 exit99 vcpus name pid reason'
+			ready99 exit99 vcpus name pid id reason source'
 		;;
 	--stat) words=$(_kvmstat_statistics "$program") ;;
 	--label)
 		words=$("$program" export --label '' 2>&1 |
-			sed -n 's/.* is no label of whose VM it is: \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
+			sed -n 's/.* is not a label; choose from \([a-z_, ]*\) (.*/\1/p' | tr -d ,)
 		;;
 	-[cn]) return 0 ;;
 	--*)
@@ -87,5 +87,5 @@ _kvmstat() {
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
-# What is none of these may be a file.
+# Otherwise offer files.
 complete -o default -F _kvmstat kvmstat

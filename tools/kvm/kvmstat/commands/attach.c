@@ -19,12 +19,6 @@ struct wait {
 	bool is_there;			/* what is waited for, at the last look */
 };
 
-/* Not one that is being made, of which it is not known yet what can be had. */
-static bool is_made(const struct vm *vm)
-{
-	return !vm->dead && (vm_has_statistics(vm) || vm->num_vcpus_counted);
-}
-
 /* Whether one of those that are there was there before. In a recording all are to stay. */
 static bool has_stayed(struct wait *wait)
 {
@@ -36,7 +30,8 @@ static bool has_stayed(struct wait *wait)
 	wait->is_there = false;
 	for (i = 0; i < wait->tracker->inventory->num_vms; i++) {
 		vm = wait->tracker->inventory->vm[i];
-		if (!is_made(vm))
+		/* One that is being made may turn out to have no statistics. */
+		if (vm->dead || (!vm_has_statistics(vm) && !vm->num_vcpus_counted))
 			continue;
 		wait->is_there = true;
 		if (!vm->awaited_ns)
@@ -44,14 +39,6 @@ static bool has_stayed(struct wait *wait)
 		has_stayed |= replay_recording() || now_ns - vm->awaited_ns >= STAYS;
 	}
 	return has_stayed;
-}
-
-static void wait_on(struct wait *wait)
-{
-	inventory_forget_dead(wait->tracker->inventory);
-	/* A VM that comes now is new: all that it has counted is of this time. */
-	if (!wait->is_there)
-		wait->tracker->from_zero = true;
 }
 
 /* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
@@ -81,10 +68,13 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 				print_error("pid %d ended without a VM",
 					    choice_process(inventory->choice));
 			else
-				print_error("all that was chosen ended without a VM");
+				print_error("all chosen processes ended without a VM");
 			return STATUS_ERROR;
 		}
-		wait_on(wait);
+		inventory_forget_dead(inventory);
+		/* A VM that comes now is new: all that it has counted is of this time. */
+		if (!wait->is_there)
+			wait->tracker->from_zero = true;
 		until_ns = wait->is_there ? now_ns + LOOK_AGAIN : next_ns;
 		if (pause_until(wait->signals, inventory->events, until_ns) == EVENT_INTERRUPTED) {
 			*stopped = true;

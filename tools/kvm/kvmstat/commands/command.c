@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the commands have in common: usage errors, pids, output that may be a
- * closed pipe.
+ * Functions that commands share: usage errors, pids, output that may be a closed pipe.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -131,16 +131,11 @@ int open_inventory(struct inventory *inventory, const struct choice *choice)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	inventory->host = &broker.host;
-	discover_listen(inventory);
+	inventory->events = epoll_create1(EPOLL_CLOEXEC);
 	return broker_start(&broker, &this_host);
 }
 
-int (*drop_privileges)(unsigned int uses) = privilege_drop;
-
-int confine(unsigned int uses)
-{
-	return drop_privileges(uses);
-}
+int (*confine)(unsigned int uses) = privilege_drop;
 
 int sample_tracked(struct tracker *tracker)
 {

@@ -32,6 +32,9 @@ int command_export(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
+/* Until the user wants an end; stdin and stdout are a terminal. Returns an enum exit_status. */
+int run_top(struct inventory *inventory, uint64_t interval_ns);
+
 /* @run runs the command in argv[1] on the recording. */
 int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
 
@@ -73,10 +76,9 @@ void end_inventories(void);
 
 /*
  * Gives up the privileges that the command does not need any more: after its files are open, before
- * it prints anything about VMs. Tests replace what does it.
+ * it prints anything about VMs. Tests replace it.
  */
-int confine(unsigned int uses);
-extern int (*drop_privileges)(unsigned int uses);
+extern int (*confine)(unsigned int uses);
 
 /* Prints that processes may not be looked into, or that there is no VM. */
 void print_denied(const struct inventory *inventory);

@@ -23,7 +23,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	const char *error, *listen;
 	int status;
 
-	status = parse_options(COMMAND_EXPORT, argc, argv, false, parsed);
+	status = parse_options(COMMAND_EXPORT, argc, argv, parsed);
 	if (status != STATUS_OK || parsed->help)
 		return status;
 	if (parsed->num_arguments)
@@ -35,15 +35,14 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	};
 	memcpy(options->scrape.label, parsed->label, sizeof(parsed->label));
 	if (parsed->listen && listen_is_activated())
-		return usage_error("export: --listen, and a socket that is listened on already");
+		return usage_error("export: --listen conflicts with the socket from LISTEN_FDS");
 	listen = parsed->listen ?: DEFAULT_LISTEN;
 	error = listen_parse(listen, &options->address);
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
 
 /* Takes over the file descriptor that is listened on. */
-static int serve(struct collector *collector, int fd, int signals,
-		 int (*confined)(unsigned int uses))
+static int serve(struct collector *collector, int fd, int signals)
 {
 	struct server *server = server_open(fd, collector);
 	int status;
@@ -52,7 +51,7 @@ static int serve(struct collector *collector, int fd, int signals,
 		close(fd);
 		return STATUS_ERROR;
 	}
-	status = confined(USE_NETWORK);
+	status = confine(USE_NETWORK);
 	if (status == STATUS_OK) {
 		/* A metric counts single processes. */
 		if (collector->inventory->is_hidden)
@@ -64,8 +63,7 @@ static int serve(struct collector *collector, int fd, int signals,
 	return status;
 }
 
-static int listen_and_serve(struct collector *collector, const struct export_options *options,
-			    int (*confined)(unsigned int uses))
+static int listen_and_serve(struct collector *collector, const struct export_options *options)
 {
 	struct listen_address address = options->address;
 	int fd, status = STATUS_ERROR, signals;
@@ -79,7 +77,7 @@ static int listen_and_serve(struct collector *collector, const struct export_opt
 	printf("%s\n", text);
 	free(text);
 	if (flush_output(&status))
-		status = serve(collector, fd, signals, confined);
+		status = serve(collector, fd, signals);
 	else
 		close(fd);
 	close(signals);
@@ -110,17 +108,16 @@ static int print_page(struct collector *collector)
 	return flush_output(&ret) ? inventory_status(inventory) : ret;
 }
 
-int run_export(struct inventory *inventory, const struct export_options *options,
-	       int (*confined)(unsigned int uses))
+int run_export(struct inventory *inventory, const struct export_options *options)
 {
 	struct collector collector;
 	int status;
 
 	collector_init(&collector, inventory, &options->scrape);
 	if (!options->parsed.once) {
-		status = listen_and_serve(&collector, options, confined);
+		status = listen_and_serve(&collector, options);
 	} else {
-		status = confined(USE_OUTPUT);
+		status = confine(USE_OUTPUT);
 		if (status == STATUS_OK)
 			status = print_page(&collector);
 	}
@@ -155,7 +152,7 @@ int command_export(int argc, char **argv)
 		if (status == STATUS_OK)
 			status = look_for_chosen(&inventory, true);
 		if (status == STATUS_OK)
-			status = run_export(&inventory, &options, confine);
+			status = run_export(&inventory, &options);
 		inventory_free(&inventory);
 	}
 	options_free(&options.parsed);

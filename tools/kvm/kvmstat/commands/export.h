@@ -17,11 +17,7 @@ struct export_options {
 /* STATUS_OK, or STATUS_USAGE after an error line. Free parsed in any case. */
 int export_parse_options(int argc, char **argv, struct export_options *options);
 
-/*
- * Serves until it is interrupted, or prints one page for --once. Calls @confined before the first
- * client comes. Both return an enum exit_status.
- */
-int run_export(struct inventory *inventory, const struct export_options *options,
-	       int (*confined)(unsigned int uses));
+/* Serves until it is interrupted, or prints one page for --once. Returns an enum exit_status. */
+int run_export(struct inventory *inventory, const struct export_options *options);
 
 #endif /* KVMSTAT_EXPORT_H */

@@ -96,7 +96,7 @@ int command_explain(int argc, char **argv)
 	struct options options;
 	int i, status;
 
-	status = parse_options(COMMAND_EXPLAIN, argc, argv, false, &options);
+	status = parse_options(COMMAND_EXPLAIN, argc, argv, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
 	if (!options.num_arguments)

@@ -56,11 +56,11 @@ static int label_error(const char *name)
 	size_t i;
 
 	if (!strcmp(name, "pid") || !strcmp(name, "id"))
-		return usage_error("with the label '%s' a VM's series begin anew when it starts",
+		return usage_error("the label '%s' changes whenever a VM is started",
 				   name);
 	for (i = 0; i < IDENTITY_FIELDS; i++)
 		sprintf(names + strlen(names), "%s%s", i ? ", " : "", identity_label(i));
-	return usage_error("'%s' is no label of whose VM it is: %s", name, names);
+	return usage_error("'%s' is not a label; choose from %s", name, names);
 }
 
 static int parse_label(const char *name, bool *label)
@@ -130,12 +130,10 @@ static int take_option(int option, struct options *options)
 }
 
 /* Describes the command's options for getopt_long(). */
-static void describe(enum command_id command, bool in_order, struct option *longs, char *shorts)
+static void describe(enum command_id command, struct option *longs, char *shorts)
 {
 	const struct option_info *info;
 
-	if (in_order)
-		*shorts++ = '+';
 	*shorts++ = ':';
 	FOR_EACH_OPTION(info) {
 		if (!has_option(command, info))
@@ -155,19 +153,18 @@ static void describe(enum command_id command, bool in_order, struct option *long
 	*shorts = '\0';
 }
 
-int parse_options(enum command_id command, int argc, char **argv, bool in_order,
-		  struct options *options)
+int parse_options(enum command_id command, int argc, char **argv, struct options *options)
 {
 	struct option longs[NUM_OPTIONS + 1];
 	bool seen[NUM_OPTIONS] = {};
-	char shorts[2 * NUM_OPTIONS + 3];
+	char shorts[2 * NUM_OPTIONS + 2];
 	const struct option_info *info;
 	int option, status;
 
 	*options = (struct options) {
 		.command = command, .vcpu = ALL_VCPUS, .order = NUM_COLUMNS,
 	};
-	describe(command, in_order, longs, shorts);
+	describe(command, longs, shorts);
 	/* A recording is replayed by a command line within another one. */
 	optind = 0;
 	while ((option = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -181,7 +178,7 @@ int parse_options(enum command_id command, int argc, char **argv, bool in_order,
 		for (info = options_table; info->value != option; info++)
 			;
 		if (seen[info - options_table] && !info->repeats)
-			return usage_error("--%s is there twice", info->name);
+			return usage_error("--%s is given twice", info->name);
 		seen[info - options_table] = true;
 		if (info->flag)
 			*(bool *)((char *)options + info->flag) = true;

@@ -90,11 +90,9 @@ enum command_id find_command(const char *name);
 
 /*
  * @argv[0] is not looked at. Where --help is asked for, that is printed. STATUS_OK, or STATUS_USAGE
- * after an error line; options_free() in any case. An option may stand anywhere, but @in_order
- * not behind the first argument that is none.
+ * after an error line; options_free() in any case. An option may stand anywhere.
  */
-int parse_options(enum command_id command, int argc, char **argv, bool in_order,
-		  struct options *options);
+int parse_options(enum command_id command, int argc, char **argv, struct options *options);
 void options_free(struct options *options);
 
 /*

@@ -267,7 +267,7 @@ static int open_file(const char *path, bool force)
 	if (is_output(path)) {
 		if (!isatty(STDOUT_FILENO))
 			return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		print_error("a recording is nothing for a terminal");
+		print_error("recordings are not written to a terminal; name a file");
 		return -1;
 	}
 	fd = open(path, flags, 0666);
@@ -306,7 +306,7 @@ int command_record(int argc, char **argv)
 	struct options *options = &record.options;
 	int status;
 
-	status = parse_options(COMMAND_RECORD, argc, argv, false, options);
+	status = parse_options(COMMAND_RECORD, argc, argv, options);
 	if (status != STATUS_OK || options->help)
 		return status;
 	if (!options->num_arguments)

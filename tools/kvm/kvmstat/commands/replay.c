@@ -29,7 +29,7 @@ int replay_status(void)
 {
 	if (!replay_recording())
 		return STATUS_OK;
-	print_error("the recording, or what was chosen, ends before the first interval does");
+	print_error("the recording, or the chosen VM, ends within the first interval");
 	return STATUS_ERROR;
 }
 
@@ -95,7 +95,7 @@ static int find_start(const char *at)
 	has_start = true;
 	if (ns >= begin_ns && ns <= end_ns)
 		return STATUS_OK;
-	print_error("%s is not within the recording; --info says from when to when it is", at);
+	print_error("%s is not within the recording; --info shows its times", at);
 	return STATUS_ERROR;
 }
 
@@ -114,7 +114,8 @@ static bool is_own(const char *text)
 	       !strcmp(text, "--info") || !strcmp(text, "--help") || !strcmp(text, "-h");
 }
 
-static int replay(const struct options *options, int (*run)(int argc, char **argv))
+static int replay(const struct options *options, int argc, char **argv,
+		  int (*run)(int argc, char **argv))
 {
 	int status = STATUS_OK;
 
@@ -123,46 +124,34 @@ static int replay(const struct options *options, int (*run)(int argc, char **arg
 		status = find_start(options->at);
 	if (status != STATUS_OK)
 		return status;
-	/* The file stands for the name of the program. */
-	status = options->info ? show_info() : run(options->num_arguments, options->argument);
+	status = options->info ? show_info() : run(argc, argv);
 	/* It was said where. */
 	if (status == STATUS_OK && replay_recording()->damaged)
 		status = STATUS_ERROR;
 	return status;
 }
 
-/* Its own options stand in front of the command: those behind are the command's. */
+/* The file, its own options, the command: options behind that are the command's. */
 int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 {
+	bool has_file = argc > 1 && (argv[1][0] != '-' || !argv[1][1]);
+	int own = has_file ? 2 : argc, status;
 	struct options options;
-	int status;
 
-	if (argc > 1 && (argv[1][0] != '-' || !argv[1][1])) {
-		/* The file may stand in front of them, too. */
-		char *file = argv[1];
-
-		for (status = 1; status + 1 < argc && is_own(argv[status + 1]); status++) {
-			argv[status] = argv[status + 1];
-			if (strcmp(argv[status], "--at"))
-				continue;
-			if (status + 2 >= argc)
-				return usage_error("--at needs an argument");
-			argv[status + 1] = argv[status + 2];
-			status++;
-		}
-		argv[status] = file;
-	}
-	status = parse_options(COMMAND_REPLAY, argc, argv, true, &options);
+	while (own < argc && is_own(argv[own]))
+		own += strcmp(argv[own], "--at") || own + 1 == argc ? 1 : 2;
+	status = parse_options(COMMAND_REPLAY, own - has_file, argv + has_file, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
-	if (!options.num_arguments)
+	if (!has_file)
 		return usage_error("replay: the name of a file is missing");
-	if (options.info && options.num_arguments > 1)
-		return usage_error("replay: unexpected argument '%s'", options.argument[1]);
-	if (replay_open(options.argument[0]))
+	if (options.info && own < argc)
+		return usage_error("replay: unexpected argument '%s'", argv[own]);
+	if (replay_open(argv[1]))
 		return STATUS_ERROR;
 	time_source = &replay_time;
-	status = replay(&options, run);
+	/* The word in front of the command stands for the name of the program. */
+	status = replay(&options, argc - own + 1, argv + own - 1, run);
 	replay_close();
 	time_source = &machine_time;
 	return status;

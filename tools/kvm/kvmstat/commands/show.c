@@ -30,7 +30,7 @@ struct show {
 	struct interval interval;
 	bool streams;
 	bool is_shown;			/* the last sample */
-	struct tracker look;		/* at what the time is spent with; or nothing */
+	struct tracker tracker;
 };
 
 static bool is_wanted(const struct show *show, const char *name)
@@ -120,132 +120,29 @@ static int check_wanted(const struct show *show, const struct inventory *invento
 	return STATUS_ERROR;
 }
 
-/* NULL if the VM was not sampled twice. */
-static const struct tracked_vm *find_tracked(const struct show *show, const struct vm *vm)
-{
-	size_t i;
-
-	for (i = 0; i < show->look.num_vms; i++) {
-		if (show->look.vm[i]->vm == vm)
-			return show->look.vm[i];
-	}
-	return NULL;
-}
-
-static int show_whole_vm(struct show *show, const struct vm *vm)
-{
-	const struct tracked_vm *tracked = find_tracked(show, vm);
-	struct subject subject = { .vm = vm, .id = vm->file.id, };
-	struct statsfile_error error;
-	struct model model;
-	int status = STATUS_OK;
-
-	model_init(&model, vm);
-	if (model_sample(&model, time_source->now_ns(), true, &error)) {
-		print_error("%s: %s", vm->file.id, error.text);
-		status = STATUS_ERROR;
-	} else {
-		/* Some VMs have readable vCPUs only: see held.h. */
-		if (vm->file.schema->num_desc)
-			show_group(show, &subject, &model.group[SCOPE_VM]);
-		subject.scope = SCOPE_VCPU;
-		subject.shares = tracked ? &tracked->rates.shares : NULL;
-		subject.look_ns = show->look.elapsed_ns;
-		show_group(show, &subject, &model.group[SCOPE_VCPU]);
-	}
-	model_free(&model);
-	return status;
-}
-
-static int show_vcpu(struct show *show, const struct vm *vm, const struct vcpu *vcpu)
-{
-	const struct tracked_vm *tracked = find_tracked(show, vm);
-	const struct subject subject = {
-		.vm = vm,
-		.id = vm->file.id,
-		.scope = SCOPE_VCPU,
-		.vcpu = vcpu,
-		.shares = tracked ? &tracked->vcpu[vcpu - vm->vcpu].rates.shares : NULL,
-		.look_ns = show->look.elapsed_ns,
-	};
-	struct statsfile_error error;
-	struct group group;
-
-	if (group_of_vcpu(&group, vm, vcpu - vm->vcpu, time_source->now_ns(), &error)) {
-		print_error("%s, vCPU %u: %s", vm->file.id, vcpu->number, error.text);
-		return STATUS_ERROR;
-	}
-	show_group(show, &subject, &group);
-	group_free(&group);
-	return STATUS_OK;
-}
-
-static const struct shares *shares_of_vcpu(const struct tracked_vm *tracked, unsigned int number)
+/* The vCPU that was asked for, or NULL. It may be known by its thread only. */
+static const struct tracked_vcpu *find_vcpu(const struct show *show,
+					    const struct tracked_vm *tracked)
 {
 	size_t i, count = tracked->num_tracked_vcpus + tracked->num_tracked_threads;
 
 	for (i = 0; i < count; i++) {
-		if (tracked->vcpu[i].number == number)
-			return &tracked->vcpu[i].rates.shares;
+		if (tracked->vcpu[i].number == (unsigned int)show->options.vcpu)
+			return &tracked->vcpu[i];
 	}
 	return NULL;
 }
 
-/* Without statistics show the shares of the vCPU's thread, or of all vCPU threads, if known. */
-static bool show_threads(struct show *show, const struct vm *vm)
+/* Has the vCPU that was asked for shown instead of the VM. False if it has no statistics. */
+static bool focus(const struct show *show, struct tracked_vm *tracked)
 {
-	const struct vcpu vcpu = { .number = show->options.vcpu, };
-	const struct tracked_vm *tracked = find_tracked(show, vm);
-	const struct group none = {};
-	struct subject subject = {
-		.vm = vm,
-		.scope = SCOPE_VCPU,
-		.look_ns = show->look.elapsed_ns,
-	};
+	const struct tracked_vcpu *vcpu = find_vcpu(show, tracked);
 
-	if (!tracked)
+	if (tracked->ended || !tracked->has_statistics || !vcpu ||
+	    vcpu >= &tracked->vcpu[tracked->num_tracked_vcpus])
 		return false;
-	subject.id = tracked->id;
-	subject.shares = &tracked->rates.shares;
-	if (show->options.vcpu != ALL_VCPUS) {
-		subject.vcpu = &vcpu;
-		subject.shares = shares_of_vcpu(tracked, vcpu.number);
-	}
-	if (!subject.shares || !subject.shares->known[SHARE_GUEST])
-		return false;
-	show_group(show, &subject, &none);
+	model_focus(&tracked->model, vcpu - tracked->vcpu);
 	return true;
-}
-
-static int show_vms(struct show *show, const struct inventory *inventory)
-{
-	const struct vcpu *found = NULL;
-	int status = STATUS_OK;
-	const struct vm *vm;
-	bool any = false;
-	size_t i;
-
-	render->begin(&show->output);
-	for (i = 0; i < inventory->num_vms && status == STATUS_OK; i++) {
-		vm = inventory->vm[i];
-		if (show->options.vcpu != ALL_VCPUS)
-			found = vm_find_vcpu(vm, show->options.vcpu);
-		if (!vm_has_statistics(vm) || (show->options.vcpu != ALL_VCPUS && !found)) {
-			any |= show_threads(show, vm);
-			continue;
-		}
-		any = true;
-		status = found ? show_vcpu(show, vm, found) : show_whole_vm(show, vm);
-	}
-	render->end(&show->output);
-	if (any)
-		return status;
-	if (show->options.vcpu != ALL_VCPUS)
-		return vcpu_error(inventory, &show->options.choice, show->options.vcpu);
-	if (inventory->num_vms)
-		return no_statistics_error();
-	print_error("no VM that was chosen is there any more");
-	return STATUS_ERROR;
 }
 
 /* Do not wait for shares if certain statistics are asked for. */
@@ -254,18 +151,56 @@ static bool takes_look(const struct show *show)
 	return !show->histograms && !show->output.only;
 }
 
-static int show_now(struct show *show, struct inventory *inventory)
+/* False if nothing is known of the VM, or of its vCPU that was asked for. */
+static bool show_vm(struct show *show, struct tracked_vm *tracked)
 {
-	int status = STATUS_OK;
+	const struct vcpu vcpu = { .number = show->options.vcpu, };
+	bool is_whole = show->options.vcpu == ALL_VCPUS;
+	const struct tracked_vcpu *found = find_vcpu(show, tracked);
+	const struct group none = {}, *group = &none;
+	struct subject subject = {
+		.vm = tracked->vm,
+		.id = tracked->id,
+		.look_ns = show->tracker.elapsed_ns,
+	};
 
-	tracker_init(&show->look, inventory);
-	show->look.reads_threads = true;
+	if (tracked->ended || (!is_whole && !found))
+		return false;
+	if (!is_whole && focus(show, tracked)) {
+		group = &tracked->model.focus;
+	} else if (is_whole && tracked->has_statistics) {
+		group = &tracked->model.group[SCOPE_VCPU];
+		/* Of some VMs only vCPUs can be read: see discover_open_held(). */
+		if (tracked->model.group[SCOPE_VM].schema->num_desc)
+			show_group(show, &subject, &tracked->model.group[SCOPE_VM]);
+	}
+	subject.scope = SCOPE_VCPU;
+	subject.vcpu = is_whole ? NULL : &vcpu;
 	if (takes_look(show))
-		status = take_look(&show->look, LOOK_NS);
-	if (status == STATUS_OK)
-		status = show_vms(show, inventory);
-	tracker_free(&show->look);
-	return status;
+		subject.shares = is_whole ? &tracked->rates.shares : &found->rates.shares;
+	if (group == &none && !(subject.shares && subject.shares->known[SHARE_GUEST]))
+		return false;
+	show_group(show, &subject, group);
+	return true;
+}
+
+static int show_vms(struct show *show, const struct inventory *inventory)
+{
+	bool any = false;
+	size_t i;
+
+	render->begin(&show->output);
+	for (i = 0; i < show->tracker.num_vms; i++)
+		any |= show_vm(show, show->tracker.vm[i]);
+	render->end(&show->output);
+	if (any)
+		return STATUS_OK;
+	if (show->options.vcpu != ALL_VCPUS)
+		return vcpu_error(inventory, &show->options.choice, show->options.vcpu);
+	if (inventory->num_vms)
+		return no_statistics_error();
+	print_error("all chosen VMs have ended");
+	return STATUS_ERROR;
 }
 
 /* Shows what was counted in the last interval as values. */
@@ -302,107 +237,83 @@ static void show_steps(struct show *show, const struct tracked_vm *tracked)
 	}
 }
 
-/* Focuses the vCPU in each VM; whether any VM has it. */
-static bool find_vcpus(const struct show *show, struct tracker *tracker)
+/* Whether any VM has the vCPU that was asked for. */
+static bool focus_all(const struct show *show)
 {
-	struct tracked_vm *tracked;
-	const struct vcpu *found;
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < tracker->num_vms; i++) {
-		tracked = tracker->vm[i];
-		if (tracked->ended || !tracked->has_statistics)
-			continue;
-		found = vm_find_vcpu(tracked->vm, show->options.vcpu);
-		any |= !!found;
-		if (found)
-			model_focus(&tracked->model, found - tracked->vm->vcpu);
-	}
+	for (i = 0; i < show->tracker.num_vms; i++)
+		any |= focus(show, show->tracker.vm[i]);
 	return any;
 }
 
-/* A single VM does not come back; VMs of a pattern may. */
-static bool has_ended(const struct show *show, const struct tracker *tracker, bool had_any)
+/*
+ * Shows what moved, and once the VM has ended all that ever did. @ending: of those that have not
+ * ended, NULL: they go on.
+ */
+static void show_sample(struct show *show, const char *ending)
 {
-	return tracker_has_ended(tracker) ||
-	       (choice_is_single(&show->options.choice) && had_any && !tracker_any_lives(tracker));
-}
-
-/* Shows what moved, and once the VM has ended all that ever did. */
-static void show_moves(struct show *show, const struct tracked_vm *vm, const char *ending)
-{
-	if (vm->has_statistics)
-		render->movement(&show->output, vm, vm->ended ? "ended" : ending);
-}
-
-/* @ending: of those that have not ended, NULL: they go on. */
-static void show_sample(struct show *show, struct tracker *tracker, const char *ending)
-{
+	const struct tracked_vm *vm;
 	size_t i;
 
 	show->output.width = standard_output().width;
-	for (i = 0; i < tracker->num_vms; i++) {
+	for (i = 0; i < show->tracker.num_vms; i++) {
+		vm = show->tracker.vm[i];
 		if (show->histograms && !ending)
-			show_steps(show, tracker->vm[i]);
-		else if (!show->histograms && tracker_shows(tracker, tracker->vm[i]) &&
-			 !(show->is_shown && tracker->vm[i]->ended))
-			show_moves(show, tracker->vm[i], ending);
+			show_steps(show, vm);
+		if (show->histograms || !vm->has_statistics || !tracker_shows(&show->tracker, vm) ||
+		    (show->is_shown && vm->ended))
+			continue;
+		if (show->options.vcpu == ALL_VCPUS || vm->model.focus.schema)
+			render->movement(&show->output, vm, vm->ended ? "ended" : ending);
 	}
 	show->is_shown = true;
 }
 
-static int stream(struct show *show, struct tracker *tracker, int signals)
+static int stream(struct show *show, int signals)
 {
 	uint64_t i, end_ns = time_source->now_ns();
 	const char *ending = "still runs";
 	enum event event = EVENT_TIME;
-	bool had_any = false;
 	int status;
 
-	status = sample_tracked(tracker);
+	status = sample_tracked(&show->tracker);
 	for (i = 0; status == STATUS_OK; i++) {
 		if (show->interval.count && i == show->interval.count)
 			break;
-		if (show->options.vcpu != ALL_VCPUS && !find_vcpus(show, tracker) && !i)
-			return vcpu_error(tracker->inventory, &show->options.choice,
+		if (show->options.vcpu != ALL_VCPUS && !focus_all(show) && !i)
+			return vcpu_error(show->tracker.inventory, &show->options.choice,
 					  show->options.vcpu);
 		end_ns = next_end(end_ns, show->interval.ns);
-		event = tracker_wait(tracker, signals, end_ns);
+		event = tracker_wait(&show->tracker, signals, end_ns);
 		/* Less than an interval is none, but totals are of all of the time. */
 		if (event != EVENT_TIME && show->histograms)
 			return i ? STATUS_OK : replay_status();
-		status = sample_tracked(tracker);
+		status = sample_tracked(&show->tracker);
 		show->is_shown = false;
 		if (status != STATUS_OK || event != EVENT_TIME)
 			break;
-		show_sample(show, tracker, NULL);
-		had_any |= tracker_any_lives(tracker);
-		if (!flush_output(&status) || has_ended(show, tracker, had_any))
+		show_sample(show, NULL);
+		if (!flush_output(&status) || tracker_is_over(&show->tracker))
 			return status;
 	}
 	if (event == EVENT_READABLE)
 		ending = "its process ended";
 	if (status == STATUS_OK)
-		show_sample(show, tracker, ending);
+		show_sample(show, ending);
 	return status;
 }
 
-/* A stream starts at the beginning of a recording. */
 static int stream_chosen(struct show *show, struct inventory *inventory, int signals)
 {
-	struct tracker tracker;
 	bool stopped = false;
 	int status;
 
-	tracker_init(&tracker, inventory);
-	status = attach(&tracker, &show->options, signals, &stopped);
+	status = attach(&show->tracker, &show->options, signals, &stopped);
 	if (status == STATUS_OK)
 		status = check_wanted(show, inventory);
-	if (status == STATUS_OK && !stopped)
-		status = stream(show, &tracker, signals);
-	tracker_free(&tracker);
-	return status;
+	return status == STATUS_OK && !stopped ? stream(show, signals) : status;
 }
 
 /* Shows what there is even if something is missing. */
@@ -413,7 +324,11 @@ static int show_once(struct show *show, struct inventory *inventory)
 	if (status != STATUS_OK)
 		return status;
 	wanted = check_wanted(show, inventory);
-	status = show_now(show, inventory);
+	show->tracker.reads_threads = takes_look(show);
+	status = takes_look(show) ? take_look(&show->tracker, LOOK_NS) :
+				    sample_tracked(&show->tracker);
+	if (status == STATUS_OK)
+		status = show_vms(show, inventory);
 	return status == STATUS_OK ? wanted : status;
 }
 
@@ -422,11 +337,13 @@ static int show_chosen(struct show *show)
 	struct inventory inventory;
 	int status, signals = -1;
 
+	/* A stream starts at the beginning of a recording. */
 	if (show->streams && !replay_begin(false))
 		return STATUS_ERROR;
 	if (show->streams)
 		signals = catch_signals();
 	status = open_inventory(&inventory, &show->options.choice);
+	tracker_init(&show->tracker, &inventory);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
 	/* Its header is there in CSV even if there is no histogram. */
@@ -442,6 +359,7 @@ static int show_chosen(struct show *show)
 			print_error("nothing was counted in these histograms");
 		status = inventory_status(&inventory);
 	}
+	tracker_free(&show->tracker);
 	inventory_free(&inventory);
 	if (signals >= 0)
 		close(signals);
@@ -458,7 +376,7 @@ static int parse_arguments(struct show *show)
 	if (status != STATUS_OK)
 		return status;
 	if (!choice_is_made(&options->choice))
-		return usage_error("%s: which VM?", command_info[options->command].name);
+		return usage_error("%s: choose a VM with -p", command_info[options->command].name);
 	show->name = options->argument;
 	while (options->num_arguments && !is_interval(options->argument[0])) {
 		options->argument++;
@@ -478,7 +396,7 @@ static int run(enum command_id command, int argc, char **argv)
 	};
 	int status;
 
-	status = parse_options(command, argc, argv, false, &show.options);
+	status = parse_options(command, argc, argv, &show.options);
 	show.output.only = show.options.only;
 	show.output.verbose = show.options.verbose;
 	show.output.nonzero = show.options.nonzero;

@@ -20,24 +20,12 @@
 
 struct stream {
 	const struct options *options;
-	bool had_any;
 	bool is_said;			/* how to have exact shares */
 	struct inventory inventory;
 	struct tracker tracker;
 	struct output output;
 	int signals;
 };
-
-static bool any_runs(const struct overviews *overviews)
-{
-	size_t i;
-
-	for (i = 0; i < overviews->num_vms; i++) {
-		if (!overviews->vm[i]->ended)
-			return true;
-	}
-	return false;
-}
 
 /* To a person, once. */
 static void say_accounting(struct stream *stream, const struct overviews *overviews)
@@ -53,21 +41,15 @@ static void say_accounting(struct stream *stream, const struct overviews *overvi
 	}
 }
 
-/* Whether there may be more. */
-static bool show(struct stream *stream)
+static void show(struct stream *stream)
 {
 	struct overviews overviews;
-	bool more = true;
 
 	stream->output.width = standard_output().width;
 	get_overviews(&stream->tracker, stream->options, &overviews);
-	stream->had_any |= overviews.num_vms;
 	say_accounting(stream, &overviews);
 	render->overviews(&stream->output, &overviews);
-	if (choice_is_single(&stream->options->choice))
-		more = any_runs(&overviews);
 	free(overviews.vm);
-	return (more || !stream->had_any) && !tracker_has_ended(&stream->tracker);
 }
 
 static int stream_vms(struct stream *stream, const struct interval *interval)
@@ -85,7 +67,8 @@ static int stream_vms(struct stream *stream, const struct interval *interval)
 		status = sample_tracked(&stream->tracker);
 		if (status != STATUS_OK)
 			return status;
-		if (!show(stream) || event != EVENT_TIME)
+		show(stream);
+		if (tracker_is_over(&stream->tracker) || event != EVENT_TIME)
 			return STATUS_OK;
 		if (!flush_output(&status))
 			return status;
@@ -113,13 +96,13 @@ static int parse(int argc, char **argv, struct options *options, struct interval
 {
 	int status;
 
-	status = parse_options(COMMAND_STREAM, argc, argv, false, options);
+	status = parse_options(COMMAND_STREAM, argc, argv, options);
 	if (status != STATUS_OK || options->help)
 		return status;
 	if (!choice_is_made(&options->choice) && options->wait)
 		return usage_error("-p VM is missing");
 	if (options->num_arguments && isalpha((unsigned char)options->argument[0][0]))
-		return usage_error("'%s' is not an interval; a command stands in front of options",
+		return usage_error("'%s' is not an interval; put a command before options",
 				   options->argument[0]);
 	/* Without an interval print one report, except of a recording. */
 	if (!choice_is_made(&options->choice) && !options->num_arguments &&

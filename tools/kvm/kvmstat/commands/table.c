@@ -44,15 +44,15 @@ const struct command_info command_info[NUM_COMMANDS] = {
 	[COMMAND_WATCH] = {
 		"watch", "NAME[:PART] '>' VALUE [per WINDOW]",
 		"wait until a statistic grows by VALUE",
-		"VALUE has a unit where the statistic has one: 8ms, 1.5MiB. PART is the name of a "
-		"value (exit_reasons:hlt) or buckets (halt_wait_hist:8ms-). WINDOW is 10ms to 10s, "
-		"by default 1s.",
+		"VALUE has a unit if the statistic has one: 8ms or 1.5MiB. PART is the name of a "
+		"value (exit_reasons:hlt) or buckets (halt_wait_hist:8ms-). WINDOW is 10ms to 10s "
+		"(default 1s).",
 	},
 	[COMMAND_RECORD] = {
 		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file", NULL,
 	},
 	[COMMAND_REPLAY] = {
-		"replay", "FILE [COMMAND...]", "any command above on such a file",
+		"replay", "FILE [COMMAND...]", "any command above on a recording",
 		"Without COMMAND a line per VM and interval.",
 	},
 	[COMMAND_EXPORT] = {
@@ -74,36 +74,36 @@ const struct command_info command_info[NUM_COMMANDS] = {
 
 const struct option_info options_table[NUM_OPTIONS] = {
 	{ "pid", 'p', "VM", ON_VMS,
-	  "only the VM of that pid, of that name or, by a shell pattern, of such names", true, 0, },
+	  "only VMs with this pid or name or with names that fit this shell pattern", true, 0, },
 	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, 0, },
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
 	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
-	  "sort by that, numbers from the highest:", false, 0, },
-	{ "limit", OPTION_LIMIT, "N", LINES, "the first N of them", false, 0, },
+	  "sort by this column, numbers from the highest:", false, 0, },
+	{ "limit", OPTION_LIMIT, "N", LINES, "only the first N VMs", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
-	  "only statistics whose name it fits", false, 0, },
+	  "only statistics whose names fit", false, 0, },
 	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST),
-	  "only those that are not 0", false, FLAG(nonzero), },
+	  "only statistics that are not 0", false, FLAG(nonzero), },
 	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false,
 	  FLAG(verbose), },
-	{ "count", 'n', "COUNT", BIT(WATCH), "end after so many events", false, 0, },
+	{ "count", 'n', "COUNT", BIT(WATCH), "end after COUNT events", false, 0, },
 	{ "force", OPTION_FORCE, NULL, BIT(RECORD), "overwrite the file", false, FLAG(force), },
 	{ "at", OPTION_AT, "TIME", BIT(REPLAY),
-	  "begin at 14:05[:30], at 2026-01-31T14:05[:30] or so many seconds (+90) after the "
-	  "beginning", false, 0, },
+	  "begin at 14:05[:30] or 2026-01-31T14:05[:30] or +90 seconds after the beginning", false,
+	  0, },
 	{ "info", OPTION_INFO, NULL, BIT(REPLAY), "host, kernel, time, number of samples", false,
 	  FLAG(info), },
 	{ "listen", OPTION_LISTEN, "[ADDR]:PORT", BIT(EXPORT),
-	  "where it listens, by default 127.0.0.1:10203", false, 0, },
+	  "address to listen on (default 127.0.0.1:10203)", false, 0, },
 	{ "per-vcpu", OPTION_PER_VCPU, NULL, BIT(EXPORT),
 	  "each vCPU, instead of the sum of a VM's vCPUs", false, FLAG(per_vcpu), },
 	{ "label", OPTION_LABEL, "NAME", BIT(EXPORT),
 	  "this label of kvm_vm_info on each series of a VM", true, 0, },
 	{ "buckets", OPTION_BUCKETS, "N", BIT(EXPORT),
-	  "at most N buckets of each histogram, with +Inf; by default 8", false, 0, },
+	  "at most N buckets per histogram (default 8)", false, 0, },
 	{ "once", OPTION_ONCE, NULL, BIT(EXPORT),
-	  "print it once, for node_exporter's textfile collector", false, FLAG(once), },
+	  "print once for node_exporter's textfile collector", false, FLAG(once), },
 	{ "json", OPTION_JSON, NULL, FORMATTED, "as JSON", true, 0, },
 	{ "csv", OPTION_CSV, NULL, FORMATTED, "as comma-separated values", true, 0, },
 	{ "help", 'h', NULL, ~0u, "print this", true, 0, },
@@ -155,6 +155,7 @@ bool command_takes(enum command_id command, const char *option)
 
 #define HELP_WIDTH 80
 #define USAGE_WIDTH 31
+#define OPTION_WIDTH 25
 
 void print_help(void)
 {
@@ -199,11 +200,11 @@ void print_command_help(enum command_id command)
 		snprintf(text, sizeof(text), "%c%c%c --%s%s%s", option->value > 'z' ? ' ' : '-',
 			 option->value > 'z' ? ' ' : option->value, option->value > 'z' ? ' ' : ',',
 			 option->name, option->argument ? " " : "", option->argument ?: "");
-		printf("  %-24s", text);
+		printf("  %-*s", OPTION_WIDTH, text);
 		strcpy(help, option->help);
 		for (i = 0; option->value == OPTION_SORT && i < NUM_COLUMNS; i++)
 			sprintf(help + strlen(help), "%s%s", i ? ", " : " ", column_info[i].key);
-		print_wrapped(stdout, help, HELP_WIDTH - 1 - 26, 26);
+		print_wrapped(stdout, help, HELP_WIDTH - 1 - 2 - OPTION_WIDTH, 2 + OPTION_WIDTH);
 		putchar('\n');
 	}
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "commands/command.h"
-#include "commands/top.h"
 #include "model/tracker.h"
 #include "render/screen.h"
 #include "render/terminal.h"
@@ -195,7 +194,7 @@ static void note_error(const char *text)
 		noted->num_printed++;
 }
 
-int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(void))
+int run_top(struct inventory *inventory, uint64_t interval_ns)
 {
 	struct top top = {};
 	sigset_t before;
@@ -211,7 +210,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns, int (*confined)(v
 		close(top.signals);
 		return STATUS_ERROR;
 	}
-	if (confined && confined() != STATUS_OK)
+	if (confine(USE_TERMINAL) != STATUS_OK)
 		return STATUS_ERROR;
 	tracker_init(&top.tracker, inventory);
 	top.tracker.reads_threads = true;
@@ -247,11 +246,6 @@ static int parse_top_interval(const struct options *options, uint64_t *interval_
 	return STATUS_OK;
 }
 
-static int confine_top(void)
-{
-	return confine(USE_TERMINAL);
-}
-
 int command_top(int argc, char **argv)
 {
 	uint64_t interval_ns = NSEC_PER_SEC;
@@ -259,7 +253,7 @@ int command_top(int argc, char **argv)
 	struct options options;
 	int status;
 
-	status = parse_options(COMMAND_TOP, argc, argv, false, &options);
+	status = parse_options(COMMAND_TOP, argc, argv, &options);
 	if (status == STATUS_OK && !options.help)
 		status = take_vms(&options, 0, true);
 	if (status == STATUS_OK)
@@ -272,7 +266,7 @@ int command_top(int argc, char **argv)
 	}
 	status = open_inventory(&inventory, &options.choice);
 	if (status == STATUS_OK)
-		status = run_top(&inventory, interval_ns, confine_top);
+		status = run_top(&inventory, interval_ns);
 	print_problems(&inventory);
 	if (status == STATUS_OK)
 		status = inventory_status(&inventory);

@@ -224,10 +224,7 @@ static void look(struct watch *watch)
 	if (!watch->is_over && !flush_output(&status))
 		end_watch(watch, status);
 	watch->looked_ns = tracker->sampled_ns;
-	/* A single VM does not come back; VMs of a pattern may. */
-	if (tracker_has_ended(tracker) ||
-	    (choice_is_single(&watch->options->choice) && watch->had_any &&
-	     !tracker_any_lives(tracker)))
+	if (tracker_is_over(tracker))
 		end_watch(watch, STATUS_OK);
 }
 
@@ -249,27 +246,27 @@ static bool knows_vcpu(const struct watch *watch)
 /* Refuses what can never happen, which the user would wait for. */
 static int check_rule(const struct watch *watch)
 {
-	char *name = xasprintf("%.*s", (int)strcspn(watch->rule.name, ":"), watch->rule.name);
-	const struct description *listed = find_statistic(name);
-	int status = STATUS_OK;
-	char *error = NULL;
+	const char *name = watch->rule.name;
+	int length = strcspn(name, ":");
+	char *statistic;
+	bool is_known;
 
-	if (!watch->had_any && listed)
-		error = watch_check(&watch->rule, listed);
 	if (watch->is_over)
-		status = watch->status;
-	else if (!watch->num_vms && !listed)
-		status = usage_error("there is no statistic '%s'", name);
-	else if (error)
-		status = usage_error("%s", error);
-	else if (watch->inventory.choice && !replay_recording() &&
-		 has_no_statistics(&watch->inventory))
-		status = no_statistics_error();
-	else if (watch->rule.vcpu != EACH_VCPU && !knows_vcpu(watch))
-		status = vcpu_error(&watch->inventory, &watch->options->choice, watch->rule.vcpu);
-	free(error);
-	free(name);
-	return status;
+		return watch->status;
+	if (!watch->num_vms) {
+		statistic = xasprintf("%.*s", length, name);
+		is_known = describe_statistic(SCOPE_VCPU, statistic) ||
+			   describe_statistic(SCOPE_VM, statistic);
+		free(statistic);
+		if (!is_known)
+			return usage_error("there is no statistic '%.*s'", length, name);
+	}
+	if (watch->inventory.choice && !replay_recording() &&
+	    has_no_statistics(&watch->inventory))
+		return no_statistics_error();
+	if (watch->rule.vcpu != EACH_VCPU && !knows_vcpu(watch))
+		return vcpu_error(&watch->inventory, &watch->options->choice, watch->rule.vcpu);
+	return STATUS_OK;
 }
 
 static int watch_vms(struct watch *watch, int signals)
@@ -366,7 +363,7 @@ int command_watch(int argc, char **argv)
 	struct watch watch = { .options = &options, .rule.window_ns = NSEC_PER_SEC, };
 	int status;
 
-	status = parse_options(COMMAND_WATCH, argc, argv, false, &options);
+	status = parse_options(COMMAND_WATCH, argc, argv, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
 	watch.rule.vcpu = options.vcpu;

@@ -16,15 +16,17 @@ static void show(struct overviews *overviews, enum command_id command)
 	struct output output = standard_output();
 	size_t i;
 
+	overviews->is_list = true;
 	if (command == COMMAND_LIST) {
-		overviews->is_list = true;
 		render->begin(&output);
 		render->overviews(&output, overviews);
 		render->end(&output);
 		return;
 	}
-	for (i = 0; i < overviews->num_vms; i++)
-		(command == COMMAND_WHY ? render_why : render_exits)(&output, overviews->vm[i]);
+	if (command == COMMAND_WHY && overviews->num_vms)
+		render_why(&output, overviews);
+	for (i = 0; i < overviews->num_vms && command == COMMAND_EXITS; i++)
+		render_exits(&output, overviews->vm[i]);
 }
 
 static int look(struct inventory *inventory, const struct options *options, uint64_t interval_ns)
@@ -55,7 +57,7 @@ static int run(enum command_id command, int argc, char **argv)
 	struct options options;
 	int status;
 
-	status = parse_options(command, argc, argv, false, &options);
+	status = parse_options(command, argc, argv, &options);
 	if (status != STATUS_OK || options.help)
 		return status;
 	if (command == COMMAND_LIST) {

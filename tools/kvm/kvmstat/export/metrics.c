@@ -2,6 +2,7 @@
 /*
  * Names of metrics, and where they are found.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,6 @@ static const char * const prefixes[NUM_SCOPES] = {
 	[SCOPE_VM] = "kvm_vm_",
 	[SCOPE_VCPU] = "kvm_vcpu_",
 };
-
-void metrics_init(struct metrics *metrics, const regex_t *only, uint64_t max_buckets)
-{
-	*metrics = (struct metrics) { .only = only, .max_buckets = max_buckets, };
-}
 
 static void free_source(struct metric_source *source)
 {
@@ -104,11 +100,6 @@ static int base_length(const struct statsfile_desc *desc)
 	return length;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static const char time_help[] =
 	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
 
@@ -178,7 +169,7 @@ static char *name_metric(enum scope scope, const struct statsfile_desc *desc)
 	name = xasprintf("%s%s%s", base, has_unit ? "" : "_", has_unit ? "" : unit);
 	free(base);
 	for (c = name; *c; c++) {
-		if (!is_letter(*c))
+		if (!isalnum((unsigned char)*c))
 			*c = '_';
 	}
 	return name;
@@ -248,12 +239,6 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 	return add_metric(metrics, &metric);
 }
 
-static bool has_same_scale(const struct statsfile_desc *a, const struct statsfile_desc *b)
-{
-	return statsfile_unit(a) == statsfile_unit(b) && statsfile_base(a) == statsfile_base(b) &&
-	       a->exponent == b->exponent;
-}
-
 /* "X_hist" and "X_ns", in either order. */
 static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_desc *histogram)
 {
@@ -261,7 +246,10 @@ static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_d
 
 	if (type_of(histogram) != METRIC_HISTOGRAM || !text_ends_in(histogram->name, "_hist") ||
 	    statsfile_type(sum) != KVM_STATS_TYPE_CUMULATIVE || is_array(sum) ||
-	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS || !has_same_scale(sum, histogram))
+	    statsfile_unit(sum) != KVM_STATS_UNIT_SECONDS ||
+	    statsfile_unit(histogram) != KVM_STATS_UNIT_SECONDS ||
+	    statsfile_base(sum) != statsfile_base(histogram) ||
+	    sum->exponent != histogram->exponent)
 		return false;
 	length -= strlen("_hist");
 	return !strncmp(sum->name, histogram->name, length) && !strcmp(sum->name + length, "_ns");

@@ -72,8 +72,6 @@ struct metrics {
 	size_t num_schemas;
 };
 
-/* The options are those of the same names. */
-void metrics_init(struct metrics *metrics, const regex_t *only, uint64_t max_buckets);
 void metrics_free(struct metrics *metrics);
 
 /* Whether nothing fits the name, of all schemas that there were. */

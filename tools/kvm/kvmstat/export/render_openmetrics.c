@@ -169,44 +169,28 @@ static void append_self(struct exposition *exposition)
 		      scrape->num_dropped);
 }
 
-static uint64_t vm_up(const struct scrape_vm *vm)
+static void append_vms(struct exposition *exposition)
 {
-	return vm->up;
-}
+	const struct scrape_vm *vm, *first = exposition->scrape.vm;
+	const struct scrape_vm *end = first + exposition->scrape.num_vms;
 
-static uint64_t vm_vcpus(const struct scrape_vm *vm)
-{
-	return vm->num_vcpus;
-}
-
-static void append_vms(struct exposition *exposition, const char *name, const char *help,
-		       uint64_t (*number)(const struct scrape_vm *vm))
-{
-	const struct scrape *scrape = &exposition->scrape;
-	size_t i;
-
-	if (!scrape->num_vms)
+	if (first == end)
 		return;
-	append_header(exposition, name, "gauge", "", help);
-	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "%s{%s} %llu\n", name, scrape->vm[i].labels,
-			      (unsigned long long)number(&scrape->vm[i]));
-}
-
-static void append_info(struct exposition *exposition)
-{
-	const struct scrape *scrape = &exposition->scrape;
-	size_t i;
-
-	if (!scrape->num_vms)
-		return;
+	append_header(exposition, "kvmstat_vm_up", "gauge", "",
+		      "Whether the statistics of the VM were read for this scrape");
+	for (vm = first; vm < end; vm++)
+		append_format(exposition, "kvmstat_vm_up{%s} %d\n", vm->labels, vm->up);
+	append_header(exposition, "kvmstat_vm_vcpus", "gauge", "",
+		      "vCPUs of the VM that were found");
+	for (vm = first; vm < end; vm++)
+		append_format(exposition, "kvmstat_vm_vcpus{%s} %zu\n", vm->labels, vm->num_vcpus);
 	append_header(exposition, "kvm_vm_info", "gauge", "",
-		      "Whose VM it is, the value is always 1");
-	for (i = 0; i < scrape->num_vms; i++)
-		append_format(exposition, "kvm_vm_info{%s} 1\n", scrape->vm[i].info);
+		      "Identity of the VM, the value is always 1");
+	for (vm = first; vm < end; vm++)
+		append_format(exposition, "kvm_vm_info{%s} 1\n", vm->info);
 }
 
-/* What threads did where KVM does not account for it. */
+/* Times of threads, for VMs whose times KVM does not account for. */
 static const struct mode {
 	const char *name;
 	size_t ns;
@@ -278,7 +262,7 @@ static void append_metric_header(struct exposition *exposition, const struct met
 	free(help);
 }
 
-/* What the samples of a member have in common. */
+/* Shared by the samples of a member. */
 struct sample {
 	const struct metric *metric;
 	const struct scrape_vm *vm;
@@ -300,7 +284,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, "\n");
 }
 
-/* Counted values are plain numbers: the scale is that of a histogram's bounds. */
+/* Counted values are plain numbers: a histogram's scale is the one of its bounds. */
 static void append_value(struct exposition *exposition, const struct sample *sample,
 			 const char *suffix, const char *label,
 			 const struct statsfile_desc *desc, uint64_t value)
@@ -412,21 +396,13 @@ static bool append_next_metric(struct exposition *exposition)
 	return false;
 }
 
-static void append_own(struct exposition *exposition)
-{
-	append_self(exposition);
-	append_vms(exposition, "kvmstat_vm_up",
-		   "Whether the statistics of the VM were read for this scrape", vm_up);
-	append_vms(exposition, "kvmstat_vm_vcpus", "vCPUs of the VM that were found", vm_vcpus);
-	append_threads(exposition);
-	append_info(exposition);
-}
-
 /* Something, except at the end. */
 static void append_next(struct exposition *exposition)
 {
 	if (exposition->stage == STAGE_OWN) {
-		append_own(exposition);
+		append_self(exposition);
+		append_vms(exposition);
+		append_threads(exposition);
 		exposition->stage = STAGE_METRICS;
 	} else if (exposition->stage == STAGE_METRICS && !append_next_metric(exposition)) {
 		if (exposition->openmetrics)

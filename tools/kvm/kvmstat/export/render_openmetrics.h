@@ -19,10 +19,10 @@ enum exposition_format {
 	NUM_FORMATS,
 };
 
-/* What a client is told that it gets. */
+/* For the header Content-Type. */
 extern const char * const exposition_types[NUM_FORMATS];
 
-/* By the header Accept, or NULL: OpenMetrics for those who know it. */
+/* By the header Accept, or NULL: OpenMetrics for clients that accept it. */
 enum exposition_format choose_format(const char *accept);
 
 struct exposition;

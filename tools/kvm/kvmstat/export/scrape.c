@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Collects the values of all VMs. A host has ten thousand vCPUs and more: their values
- * are added up where they are mapped, VM by VM, and the pages are let go of again, or
- * else they would count as memory of this process.
+ * are added up where they are mapped, VM by VM, and the pages are released again, as
+ * otherwise they would count as memory of this process.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,11 @@
 void collector_init(struct collector *collector, struct inventory *inventory,
 		    const struct scrape_options *options)
 {
-	*collector = (struct collector) { .inventory = inventory, .options = *options, };
-	metrics_init(&collector->metrics, options->only, options->max_buckets);
+	*collector = (struct collector) {
+		.inventory = inventory,
+		.options = *options,
+		.metrics = { .only = options->only, .max_buckets = options->max_buckets, },
+	};
 }
 
 static void free_exported(struct exported_vm *exported)
@@ -117,27 +120,21 @@ static void name_all(struct collector *collector)
 	free(vm);
 }
 
-static void forget_dead(struct collector *collector)
+/* Forgets VMs that have ended, and takes new ones. */
+static void update_vms(struct collector *collector)
 {
+	struct inventory *inventory = collector->inventory;
 	size_t i, kept = 0;
 
 	for (i = 0; i < collector->num_vms; i++) {
-		if (collector->inventory->vm[i]->dead)
+		if (inventory->vm[i]->dead)
 			free_exported(&collector->vm[i]);
 		else
 			collector->vm[kept++] = collector->vm[i];
 	}
-	collector->num_vms = kept;
-	inventory_forget_dead(collector->inventory);
-}
-
-static void take_new(struct collector *collector)
-{
-	const struct inventory *inventory = collector->inventory;
-	size_t i;
-
+	inventory_forget_dead(inventory);
 	collector->vm = xreallocarray(collector->vm, inventory->num_vms, sizeof(*collector->vm));
-	for (i = collector->num_vms; i < inventory->num_vms; i++)
+	for (i = kept; i < inventory->num_vms; i++)
 		collector->vm[i] = (struct exported_vm) { .vm = inventory->vm[i], };
 	collector->num_vms = inventory->num_vms;
 	name_all(collector);
@@ -152,16 +149,14 @@ static int look(struct collector *collector)
 	ret = inventory_look(collector->inventory, NULL);
 	collector->looked = true;
 	collector->looked_ns = collector->now_ns;
-	forget_dead(collector);
-	take_new(collector);
+	update_vms(collector);
 	return ret;
 }
 
 void collector_events(struct collector *collector)
 {
 	inventory_see_events(collector->inventory);
-	forget_dead(collector);
-	take_new(collector);
+	update_vms(collector);
 }
 
 /* Takes over both. */
@@ -246,8 +241,8 @@ static int read_vcpu(const struct collector *collector, const struct vm *vm, siz
 }
 
 /*
- * What was completed as one state may turn out to have been another. A counter must not go back
- * for that: it stays where it was until it is there again.
+ * KVM may take back time that it has counted as one state, and count it as another. A counter
+ * must not go back: it keeps its value until the time has caught up.
  */
 static void hold_times(struct exported_vm *exported, const struct running *running,
 		       struct scrape_group *group)

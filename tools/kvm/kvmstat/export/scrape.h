@@ -29,7 +29,7 @@ struct scrape_vm {
 	bool up;			/* its statistics were read */
 	bool is_off[NUM_ACCOUNTINGS];	/* what KVM does not account for now */
 	bool has_threads;		/* then: */
-	struct proc_times threads;	/* what those of its vCPUs did, by /proc */
+	struct proc_times threads;	/* of its vCPUs' threads, by /proc */
 	size_t num_vcpus;
 	struct scrape_group group[NUM_SCOPES];
 };
@@ -46,7 +46,7 @@ struct scrape {
 	size_t num_problems;
 };
 
-/* What a VM is called, and what its threads did. */
+/* A VM's name, and the times of its threads. */
 struct exported_vm {
 	const struct vm *vm;
 	char *name;
@@ -57,7 +57,7 @@ struct exported_vm {
 	bool has_threads;
 };
 
-/* What was asked for. */
+/* Options of the command. */
 struct scrape_options {
 	bool per_vcpu;
 	bool label[IDENTITY_FIELDS];	/* on each series of the VM */
@@ -69,7 +69,7 @@ struct collector {
 	struct inventory *inventory;
 	struct scrape_options options;
 	struct metrics metrics;
-	struct exported_vm *vm;		/* that of the inventory with the same index */
+	struct exported_vm *vm;		/* indexed as the inventory's */
 	size_t num_vms;
 	uint64_t *now;			/* for the values of a vCPU */
 	size_t num_now;

@@ -65,22 +65,17 @@ char *listen_describe(const struct listen_address *address)
 {
 	char host[INET6_ADDRSTRLEN];
 
-	switch (address->any.sa_family) {
-	case AF_INET:
+	if (address->any.sa_family == AF_INET) {
 		inet_ntop(AF_INET, &address->ipv4.sin_addr, host, sizeof(host));
 		return xasprintf("http://%s:%u/metrics", host, ntohs(address->ipv4.sin_port));
-	case AF_INET6:
-		inet_ntop(AF_INET6, &address->ipv6.sin6_addr, host, sizeof(host));
-		return xasprintf("http://[%s]:%u/metrics", host, ntohs(address->ipv6.sin6_port));
-	default:
-		return xasprintf("unix:%s", address->local.sun_path);
 	}
+	inet_ntop(AF_INET6, &address->ipv6.sin6_addr, host, sizeof(host));
+	return xasprintf("http://[%s]:%u/metrics", host, ntohs(address->ipv6.sin6_port));
 }
 
 static bool find_address(int fd, struct listen_address *address)
 {
-	/* A path without an end gets one. */
-	*address = (struct listen_address) { .length = sizeof(address->local) - 1, };
+	*address = (struct listen_address) { .length = sizeof(address->ipv6), };
 	return !getsockname(fd, &address->any, &address->length);
 }
 
@@ -120,14 +115,14 @@ int listen_take_over(struct listen_address *address)
 #ifdef HAVE_SYSTEMD
 	const int fd = SD_LISTEN_FDS_START;
 
-	if (sd_listen_fds(1) == 1 && sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0 &&
+	if (sd_listen_fds(1) == 1 && sd_is_socket_inet(fd, AF_UNSPEC, SOCK_STREAM, 1, 0) > 0 &&
 	    find_address(fd, address)) {
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 		return fd;
 	}
 #endif
 	(void)address;
-	print_error("LISTEN_FDS: there must be one socket, to which clients can connect");
+	print_error("LISTEN_FDS: there must be one socket, which listens for TCP");
 	return -1;
 }
 

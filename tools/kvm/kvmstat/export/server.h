@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "export/scrape.h"
 
@@ -25,7 +24,6 @@ struct listen_address {
 		struct sockaddr any;
 		struct sockaddr_in ipv4;
 		struct sockaddr_in6 ipv6;
-		struct sockaddr_un local;
 	};
 	socklen_t length;
 };
@@ -36,7 +34,7 @@ struct listen_address {
  */
 const char *listen_parse(const char *text, struct listen_address *address);
 
-/* A URL, or "unix:PATH". The caller frees it. */
+/* A URL. The caller frees it. */
 char *listen_describe(const struct listen_address *address);
 
 /*

@@ -126,7 +126,7 @@ static const struct column_name {
 
 static_assert(ARRAY_SIZE(column_names) <= COLUMNS_MAX, "each may be a source");
 
-/* What counts in each rate: the first one that has statistics. */
+/* The sources of each rate: the first one that has statistics counts. */
 static const unsigned int rate_counts[NUM_RATES][2] = {
 	[RATE_EXITS] = { TOTAL, PART, },
 	[RATE_HALTS] = { HALTS, ANY_HALTS, },

@@ -34,12 +34,6 @@ struct quantile_of {
 	unsigned int bucket;
 };
 
-/* A number to sort by: the longest has the highest one. */
-static inline double quantile_rank(const struct quantile_of *quantile)
-{
-	return quantile->known ? quantile->bucket + 1.0 : 0;
-}
-
 /* Room for all statistics that count in one of the rates. */
 #define COLUMNS_MAX 128
 
@@ -75,7 +69,7 @@ static inline double rates_share(const struct rates *rates)
 	return rates->top_per_second / rates->per_second[RATE_EXITS];
 }
 
-/* What is said of the top reason: its name, or why there is none. */
+/* The top reason's name, or why there is none. */
 static inline const char *rates_reason(const struct rates *rates)
 {
 	if (rates->top)

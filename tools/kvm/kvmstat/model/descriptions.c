@@ -1,97 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sentences stand in the lists from which KVM itself is built, see sources/lists.h and,
- * of reasons, asm/kvm_exit_reason_list.h.
+ * The lists from which KVM itself is built, see include/linux/kvm_stats_list.h: included, so that
+ * there is no second copy.
  */
 #include <fnmatch.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "model/descriptions.h"
 #include "util/util.h"
 
-/* Those of x86 and arm64 have the same name for the same thing. */
-#define KVM_EXIT_REASON(text, sentence) { .scope = REASON, .name = #text, .help = sentence, },
-static const struct description reasons[] = {
+/* Everything that an architecture may have. */
+#define CONFIG_KVM_MIPS_VZ
+#define CONFIG_CPU_LOONGSON64
+#define CONFIG_PPC_BOOK3S
+#define CONFIG_HAVE_KVM_EXIT_REASONS
+#define CONFIG_KVM_STATS_TIME
+
+#define DESCRIPTION(of, text, sentence, ...)				\
+	{ .scope = of, .name = text, .help = sentence, __VA_ARGS__ },
+
+#define KVM_VM_STAT(ctype, name, type, unit, help, ...)			\
+	DESCRIPTION(SCOPE_VM, #name, help, __VA_ARGS__)
+#define KVM_VCPU_STAT(ctype, name, type, unit, help, ...)		\
+	DESCRIPTION(SCOPE_VCPU, #name, help, __VA_ARGS__)
+#define KVM_VCPU_HIST(name, type, unit, num, help)			\
+	DESCRIPTION(SCOPE_VCPU, #name, help)
+#define KVM_EXIT_REASON(name, help) DESCRIPTION(REASON, #name, help)
+
+/*
+ * The first one of a name counts: the architecture for which the program was built comes first,
+ * what all architectures share after all of them.
+ */
+static const struct description listed[] = {
+#if defined(__aarch64__)
+#include "../../../../arch/arm64/include/asm/kvm_stats_list.h"
+#elif defined(__mips__)
+#include "../../../../arch/mips/include/asm/kvm_stats_list.h"
+#elif defined(__powerpc__)
+#include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
+#elif defined(__s390__)
+#include "../../../../arch/s390/include/asm/kvm_stats_list.h"
+#endif
+#include "../../../../arch/x86/include/asm/kvm_stats_list.h"
+#include "../../../../arch/arm64/include/asm/kvm_stats_list.h"
+#include "../../../../arch/mips/include/asm/kvm_stats_list.h"
+#include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
+#include "../../../../arch/s390/include/asm/kvm_stats_list.h"
+/* x86 before Linux 5.15, then pages_2m and pages_1g */
+KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages that are mapped now")
+/* Its <asm/...> is any of the above, see the Makefile. It undefines the macros. */
+#include "../../../../include/linux/kvm_stats_list.h"
 #include "../../../../arch/x86/include/asm/kvm_exit_reason_list.h"
-#define KVM_EXIT_REASON(text, sentence) { .scope = REASON, .name = #text, .help = sentence, },
+#define KVM_EXIT_REASON(name, help) DESCRIPTION(REASON, #name, help)
 #include "../../../../arch/arm64/include/asm/kvm_exit_reason_list.h"
 };
 
-static const struct description *find_in_scope(enum scope scope, const char *name)
+static const struct description *find(enum scope scope, const char *name)
 {
-	const struct description *listed;
+	size_t i;
 
-	for (listed = listed_statistics; listed < listed_statistics + num_listed_statistics;
-	     listed++) {
-		if (listed->scope == scope && !strcmp(listed->name, name))
-			return listed;
+	for (i = 0; i < ARRAY_SIZE(listed); i++) {
+		if (listed[i].scope == scope && !strcmp(listed[i].name, name))
+			return &listed[i];
 	}
 	return NULL;
 }
 
 const char *describe_statistic(enum scope scope, const char *name)
 {
-	const struct description *found = find_in_scope(scope, name);
+	const struct description *found = find(scope, name);
 
 	return found ? found->help : NULL;
-}
-
-const struct description *find_statistic(const char *name)
-{
-	const struct description *found = find_in_scope(SCOPE_VCPU, name);
-
-	return found ? found : find_in_scope(SCOPE_VM, name);
-}
-
-const char *describe_name(const char *name)
-{
-	const struct description *found = find_statistic(name);
-
-	return found ? found->help : NULL;
-}
-
-const char *describe_reason(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
-		if (!strcmp(reasons[i].name, name))
-			return reasons[i].help;
-	}
-	return NULL;
-}
-
-static const struct description *description(size_t index)
-{
-	if (index < num_listed_statistics)
-		return &listed_statistics[index];
-	index -= num_listed_statistics;
-	return index < ARRAY_SIZE(reasons) ? &reasons[index] : NULL;
-}
-
-/* Whether it is there already, from another list. */
-static bool is_again(size_t index)
-{
-	const struct description *this = description(index);
-	size_t i;
-
-	for (i = 0; i < index; i++) {
-		if (description(i)->scope == this->scope &&
-		    !strcmp(description(i)->name, this->name))
-			return true;
-	}
-	return false;
 }
 
 const struct description *find_description(const char *pattern, size_t *from)
 {
-	const struct description *found;
+	const struct description *next;
 
-	while ((found = description((*from)++))) {
-		if (!fnmatch(pattern, found->name, 0) && !is_again(*from - 1))
-			return found;
+	while (*from < ARRAY_SIZE(listed)) {
+		next = &listed[(*from)++];
+		/* Several lists may have it. */
+		if (!fnmatch(pattern, next->name, 0) && find(next->scope, next->name) == next)
+			return next;
 	}
 	return NULL;
 }

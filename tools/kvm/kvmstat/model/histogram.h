@@ -45,7 +45,7 @@ bool bucket_is_open(const struct statsfile_desc *desc, unsigned int bucket);
 /* Enough for the number of a bucket. */
 #define BUCKET_SIZE 12
 
-/* What the bucket is called: @number, which it is made, if it has no name. */
+/* The bucket's name; if it has none its number, which is written to @number. */
 const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *desc,
 			unsigned int bucket);
 
@@ -55,7 +55,7 @@ const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *d
  */
 unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
 
-/* What the fullest bucket has counted. */
+/* The count of the fullest bucket. */
 uint64_t highest_count(const struct histogram *histogram);
 
 #endif /* KVMSTAT_HISTOGRAM_H */

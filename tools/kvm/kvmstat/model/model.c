@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the values mean, by type of the statistic.
+ * The meaning of values, by type of the statistic.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,14 +119,6 @@ bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *
 	return accounting && !vm_values[accounting->first];
 }
 
-/* @values: the VM's. */
-static void find_hidden(struct group *group, const struct statsfile_schema *schema,
-			const uint64_t *values)
-{
-	group->hides_times = accounting_is_off(statsfile_find(schema, "time_accounting"), values);
-	group->hides_waits = accounting_is_off(statsfile_find(schema, "ready_accounting"), values);
-}
-
 void running_find(struct running *running, const struct statsfile_schema *schema)
 {
 	const struct statsfile_value_name *name;
@@ -193,7 +185,7 @@ static void group_init(struct group *group, struct statsfile_schema *schema)
 	running_find(&group->running, schema);
 }
 
-void group_free(struct group *group)
+static void group_free(struct group *group)
 {
 	if (!group->schema)
 		return;
@@ -308,20 +300,13 @@ static int sample_vm(struct model *model, bool from_zero, struct statsfile_error
 	if (ret)
 		return ret;
 	group_add(group, &model->vm_last, from_zero);
-	find_hidden(group, group->schema, model->vm_last);
+	group->hides_times = accounting_is_off(statsfile_find(group->schema, "time_accounting"),
+					       model->vm_last);
+	group->hides_waits = accounting_is_off(statsfile_find(group->schema, "ready_accounting"),
+					       model->vm_last);
 	model->group[SCOPE_VCPU].hides_times = group->hides_times;
 	model->group[SCOPE_VCPU].hides_waits = group->hides_waits;
 	return 0;
-}
-
-/* One member that was read. */
-static void group_copy(struct group *group, const uint64_t *value, const uint64_t *delta)
-{
-	size_t size = group->schema->num_values * sizeof(*value);
-
-	group->num_members = 1;
-	memcpy(group->value, value, size);
-	memcpy(group->delta, delta, size);
 }
 
 void model_unfocus(struct model *model)
@@ -339,9 +324,33 @@ void model_focus(struct model *model, size_t index)
 	if (index >= model->num_vcpus || !model->vcpu_last[index])
 		return;
 	group_init(&model->focus, schema);
+	model->focus.hides_times = model->group[SCOPE_VCPU].hides_times;
+	model->focus.hides_waits = model->group[SCOPE_VCPU].hides_waits;
 	model->focus_index = index;
 	memcpy(model->focus.value, model->vcpu_last[index],
 	       schema->num_values * sizeof(*model->focus.value));
+}
+
+const struct group *model_shown(const struct model *model, enum scope scope)
+{
+	static const struct group nothing;
+
+	if (!model->focus.schema)
+		return &model->group[scope];
+	return scope == SCOPE_VCPU ? &model->focus : &nothing;
+}
+
+/* Copies the vCPU that was just read. */
+static void sample_focus(struct group *focus, const struct group *vcpus)
+{
+	size_t size = vcpus->schema->num_values * sizeof(*vcpus->now);
+
+	focus->num_members = 1;
+	focus->hides_times = vcpus->hides_times;
+	focus->hides_waits = vcpus->hides_waits;
+	memcpy(focus->value, vcpus->now, size);
+	memcpy(focus->delta, vcpus->step, size);
+	group_end(focus);
 }
 
 static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_error *error)
@@ -357,11 +366,8 @@ static int sample_vcpus(struct model *model, bool from_zero, struct statsfile_er
 		if (!group->hides_times)
 			running_complete(&group->running, group->now, model->last_ns);
 		group_add(group, &model->vcpu_last[i], from_zero);
-		if (model->focus.schema && i == model->focus_index) {
-			group_copy(&model->focus, group->now, group->step);
-			model->focus.hides_times = group->hides_times;
-			model->focus.hides_waits = group->hides_waits;
-		}
+		if (model->focus.schema && i == model->focus_index)
+			sample_focus(&model->focus, group);
 		if (model->on_vcpu)
 			model->on_vcpu(model, i, group->step);
 	}
@@ -390,27 +396,4 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 	for (scope = 0; scope < NUM_SCOPES; scope++)
 		group_end(&model->group[scope]);
 	return 0;
-}
-
-int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64_t now_ns,
-		  struct statsfile_error *error)
-{
-	uint64_t *last = NULL, *values = alloc_values(vm->file.schema);
-	int ret;
-
-	group_init(group, vm_vcpu_schema(vm));
-	ret = statsfile_read(&vm->file, values, error);
-	if (!ret)
-		ret = vm_read_vcpu(vm, index, group->now, error);
-	if (!ret) {
-		find_hidden(group, vm->file.schema, values);
-		if (!group->hides_times)
-			running_complete(&group->running, group->now, now_ns);
-		group_add(group, &last, true);
-		free(last);
-	} else {
-		group_free(group);
-	}
-	free(values);
-	return ret;
 }

@@ -10,8 +10,14 @@
 #include <stdint.h>
 
 #include "sources/inventory.h"
-#include "sources/lists.h"
 #include "sources/statsfile.h"
+
+/* The scope of a statistic, and the group of a model that counts it. */
+enum scope {
+	SCOPE_VM,
+	SCOPE_VCPU,
+	NUM_SCOPES,
+};
 
 /* More states than there are. */
 #define RUNNING_STATES 32
@@ -73,10 +79,8 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 void model_focus(struct model *model, size_t index);
 void model_unfocus(struct model *model);
 
-/* Reads the index-th vCPU alone, at @now_ns. Returns 0, or -errno and @error. */
-int group_of_vcpu(struct group *group, const struct vm *vm, size_t index, uint64_t now_ns,
-		  struct statsfile_error *error);
-void group_free(struct group *group);
+/* The group, or of a model with a focus the vCPU alone, and nothing of the VM. */
+const struct group *model_shown(const struct model *model, enum scope scope);
 
 /* Looks them up, once per schema. */
 void running_find(struct running *running, const struct statsfile_schema *schema);

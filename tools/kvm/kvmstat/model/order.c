@@ -8,19 +8,19 @@
 #include "model/why.h"
 
 /*
- * Shares, READY% and the pid are the last to go. The state names the share to look at. IDLE% is
- * the rest of the others, so it is the first share to go.
+ * The pid and shares that say why a VM is slow are the last to go. The state names the share to
+ * look at. IDLE% and GUEST% are the rest of the others, so they are the first shares to go.
  */
 const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_PID] = { "PID", "pid", "pid", .drop = 1, .least = 6, },
 	[COLUMN_VM] = { "VM", "id", "id", .drop = 18, .left = true, },
 	[COLUMN_VCPUS] = { "VCPU", "vcpus", "vcpus", .drop = 14, },
 	[COLUMN_STATE] = { "STATE", "state", "state", .drop = 3, .least = 7, .left = true, },
-	[COLUMN_SHARES + SHARE_GUEST] = { "GUEST%", "guest", "guest=shares/guest", .drop = 2, },
-	[COLUMN_SHARES + SHARE_KVM] = { "KVM%", "kvm", "kvm=shares/kvm", .drop = 4, },
-	[COLUMN_SHARES + SHARE_VMM] = { "VMM%", "vmm", "vmm=shares/vmm", .drop = 5, },
+	[COLUMN_SHARES + SHARE_GUEST] = { "GUEST%", "guest", "guest=shares/guest", .drop = 6, },
+	[COLUMN_SHARES + SHARE_KVM] = { "KVM%", "kvm", "kvm=shares/kvm", .drop = 2, },
+	[COLUMN_SHARES + SHARE_VMM] = { "VMM%", "vmm", "vmm=shares/vmm", .drop = 4, },
 	[COLUMN_SHARES + SHARE_READY] = { "READY%", "ready", "ready=shares/ready", .drop = 0, },
-	[COLUMN_SHARES + SHARE_WAIT] = { "WAIT%", "wait", "wait=shares/wait", .drop = 6, },
+	[COLUMN_SHARES + SHARE_WAIT] = { "WAIT%", "wait", "wait=shares/wait", .drop = 5, },
 	[COLUMN_SHARES + SHARE_IDLE] = { "IDLE%", "idle", "idle=shares/idle", .drop = 7, },
 	[COLUMN_SHARES + SHARE_OFF] = {
 		"OFF%", "off", "off=shares/off,shares_source=shares/source", .drop = 7,
@@ -83,7 +83,10 @@ static struct cell rates_cell(const struct rates *rates, enum column_id column)
 		};
 	if (column_is_quantile(column)) {
 		quantile = &rates->quantile[column - COLUMN_QUANTILES];
-		return (struct cell) { quantile->known, quantile_rank(quantile), NULL, };
+		return (struct cell) {
+			.known = quantile->known,
+			.number = quantile->known ? quantile->bucket + 1.0 : 0,
+		};
 	}
 	if (column == COLUMN_TOP)
 		return (struct cell) { rates->known[RATE_EXITS], 0, rates_reason(rates), };

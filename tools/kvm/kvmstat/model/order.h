@@ -31,7 +31,7 @@ struct column_info {
 	const char *key;		/* of --sort and of JSON, */
 	const char *csv;		/* see render_data.c */
 	unsigned int drop;		/* the highest goes first if there is no room */
-	unsigned int least, most;	/* width; 0: that of the longest text */
+	unsigned int least, most;	/* width; 0: as the longest text */
 	bool left;			/* text, not a number */
 };
 
@@ -61,7 +61,7 @@ static inline bool column_begins_low(enum column_id column)
 	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
 }
 
-/* What stands in a column of a line. */
+/* A column of a line. */
 struct cell {
 	bool known;
 	double number;			/* to sort by: a share, a rate, a quantile's rank */

@@ -82,8 +82,8 @@ struct times times_between(const struct times *last, const struct times *now)
 			was_wait_ns += last->ns[share] - now->ns[share];
 	}
 	/*
-	 * What was completed as another state turns out to have been a wait for a CPU once that
-	 * ends. It is of the intervals before, where it has been shown, and not of this one.
+	 * When a wait for a CPU ends, KVM moves its time there from the state that it was counted
+	 * as. That time is of earlier intervals, which have shown it, and not of this one.
 	 */
 	ready_ns = &passed.ns[SHARE_READY];
 	*ready_ns -= *ready_ns < was_wait_ns ? *ready_ns : was_wait_ns;

@@ -58,7 +58,7 @@ struct times times_between(const struct times *last, const struct times *now);
 void times_add(struct times *sum, const struct times *more);
 
 /*
- * @passed: of vCPUs that were there for @total_ns, together; @vm_values: those of the VM, which
+ * @passed: of vCPUs that were there for @total_ns, together; @vm_values: the VM's own, which
  * say what was accounted for.
  */
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,

@@ -420,6 +420,15 @@ bool tracker_any_lives(const struct tracker *tracker)
 	return false;
 }
 
+bool tracker_is_over(const struct tracker *tracker)
+{
+	const struct choice *choice = tracker->inventory->choice;
+
+	return tracker_has_ended(tracker) ||
+	       (choice && choice_is_single(choice) && tracker->num_tracked &&
+		!tracker_any_lives(tracker));
+}
+
 bool tracker_shows(const struct tracker *tracker, const struct tracked_vm *tracked)
 {
 	uint64_t since_ns = tracker->sampled_ns - tracked->ended_ns;

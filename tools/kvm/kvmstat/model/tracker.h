@@ -118,6 +118,9 @@ bool tracker_has_ended(const struct tracker *tracker);
 /* Whether a VM is tracked that has not ended. */
 bool tracker_any_lives(const struct tracker *tracker);
 
+/* Whether a command that goes on ends: a single VM does not come back, VMs of a pattern may. */
+bool tracker_is_over(const struct tracker *tracker);
+
 /* model_focus() on that vCPU of the VM and on no other; on none if the VM is NULL. */
 void tracker_focus(struct tracker *tracker, const struct tracked_vm *tracked, size_t vcpu);
 

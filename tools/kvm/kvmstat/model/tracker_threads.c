@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the threads of a VM's process say of it: shares, activity, which thread runs which vCPU. */
+/* Shares, activity and the thread of each vCPU, by the threads of the VM's process. */
 #include <stdlib.h>
 
 #include "model/tracker_threads.h"
@@ -107,7 +107,7 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	tracked->elapsed_ns = now_ns - tracked->threads_ns;
 }
 
-/* What the process did beside its vCPUs, if they are the same as before. */
+/* The process' times beside its vCPUs, if they are the same as before. */
 static void note_whole(struct tracked_vm *tracked, const struct proc_threads *now,
 		       uint64_t vcpus_ns, uint64_t elapsed_ns)
 {

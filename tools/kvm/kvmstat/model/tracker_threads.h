@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the threads of a VM's process say of it. */
+/* A VM by the threads of its process. */
 #ifndef KVMSTAT_TRACKER_THREADS_H
 #define KVMSTAT_TRACKER_THREADS_H
 

@@ -140,7 +140,7 @@ static char *find_values(const struct watch_rule *rule, const char *part,
 	if (!is_quantity(target->desc))
 		return xasprintf("%s is no quantity", name);
 	if (target->scope == SCOPE_VM && rule->vcpu != EACH_VCPU)
-		return xasprintf("%s is one of the VM: -c N is for those of vCPUs", name);
+		return xasprintf("%s is a statistic of the VM, not of vCPUs: omit -c", name);
 	target->count = target->desc->size;
 	return *part ? find_part(part + 1, target) : NULL;
 }
@@ -171,18 +171,6 @@ char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 	if (error)
 		target->desc = NULL;
 	return error;
-}
-
-char *watch_check(const struct watch_rule *rule, const struct description *listed)
-{
-	const struct statsfile_desc desc = {
-		.name = listed->name,
-		.flags = listed->flags,
-		.exponent = listed->exponent,
-	};
-	struct watch_target target = { .desc = &desc, };
-
-	return find_threshold(rule, &target);
 }
 
 bool watch_is_level(const struct watch_target *target)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is watched for: growth of a statistic within a window, or a level that is reached. */
+/* Watches for growth of a statistic within a window, or for a level that is reached. */
 #ifndef KVMSTAT_WATCH_H
 #define KVMSTAT_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sources/lists.h"
-#include "sources/statsfile.h"
+#include "model/model.h"
 
 /* In the place of a vCPU's number: every one by itself. */
 #define EACH_VCPU (-1)
@@ -37,9 +36,6 @@ struct watch_target {
 char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 		 struct statsfile_schema *vcpu, struct watch_target *target);
 
-/* Checks the unit of the value before there is a VM. Returns as watch_find(). */
-char *watch_check(const struct watch_rule *rule, const struct description *listed);
-
 /* Whether it is a level that is watched, and no growth. */
 bool watch_is_level(const struct watch_target *target);
 
@@ -58,7 +54,7 @@ struct watched {
 	bool reached;			/* the level */
 };
 
-/* What was there at that time, so that growth since then is known. Not of a level. */
+/* The value at that time, so that growth since then is known. Not of a level. */
 void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*

@@ -22,7 +22,7 @@ const char * const why_names[NUM_WHYS] = {
 	[WHY_STARVED] = "starved",
 };
 
-/* A larger part of the time is the reason why the VM is slow. */
+/* A larger part of the time makes a VM slow; the largest such part is the reason. */
 #define MUCH_WAITED 0.1			/* of the time, for a CPU or memory */
 #define MUCH_WORK 0.2			/* of the time, in the host */
 
@@ -39,16 +39,18 @@ static const enum share why_shares[NUM_WHYS] = {
 enum why why_of_shares(const struct shares *shares)
 {
 	const double *part = shares->part;
-
-	if (part[SHARE_READY] >= MUCH_WAITED)
-		return WHY_STARVED;
-	if (part[SHARE_WAIT] >= MUCH_WAITED)
-		return WHY_WAITS;
 	/* To ask the VMM takes KVM some time, too. */
-	if (part[SHARE_VMM] >= MUCH_WORK && 2 * part[SHARE_VMM] >= part[SHARE_KVM])
-		return WHY_VMM;
-	if (part[SHARE_KVM] >= MUCH_WORK)
-		return WHY_EXITS;
+	bool vmm = part[SHARE_VMM] >= MUCH_WORK && 2 * part[SHARE_VMM] >= part[SHARE_KVM];
+	double work = vmm ? part[SHARE_VMM] :
+		part[SHARE_KVM] >= MUCH_WORK ? part[SHARE_KVM] : 0;
+
+	if (part[SHARE_READY] >= MUCH_WAITED && part[SHARE_READY] >= part[SHARE_WAIT] &&
+	    part[SHARE_READY] >= work)
+		return WHY_STARVED;
+	if (part[SHARE_WAIT] >= MUCH_WAITED && part[SHARE_WAIT] >= work)
+		return WHY_WAITS;
+	if (work)
+		return vmm ? WHY_VMM : WHY_EXITS;
 	if (!shares->known[SHARE_GUEST])
 		return WHY_UNKNOWN;
 	if (part[SHARE_GUEST] > 0 && part[SHARE_GUEST] >= part[SHARE_IDLE] + part[SHARE_OFF])

@@ -145,7 +145,7 @@ static void *ask_items(const struct host *host, const struct broker_request *req
 		items = xreallocarray(items, *count + answer->num_items + 1, size);
 		memcpy(items + *count * size, answer->items, answer->num_items * size);
 		*count += answer->num_items;
-		/* What is left of a part of an answer is of no use. */
+		/* The rest of an answer that is in parts is of no use. */
 		broker->pending.pid = -1;
 		if (answer->more)
 			continue;

@@ -32,7 +32,7 @@ struct broker {
  */
 int broker_start(struct broker *broker, const struct host *host);
 
-/* A SOCK_SEQPACKET pair whose numbers are above that of standard error. 0 or -1. */
+/* A SOCK_SEQPACKET pair whose numbers are above standard error's. 0 or -1. */
 int socketpair_above(int sockets[2]);
 
 /* Asks the other end of the socket in @host's place; owns the socket. */

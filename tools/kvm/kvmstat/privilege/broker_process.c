@@ -255,7 +255,7 @@ bool broker_serve(int socket, const struct host *host)
 	return true;
 }
 
-/* No file that is opened later gets a number up to that of standard error. */
+/* No file that is opened later gets standard error's number or a lower one. */
 static bool arrange_files(int socket)
 {
 	int fd;

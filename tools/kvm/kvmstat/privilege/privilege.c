@@ -200,7 +200,7 @@ struct capabilities {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 };
 
-/* Keeps those of @kept that there are; execve() cannot bring others back. */
+/* Keeps the ones in @kept that it has; execve() cannot bring others back. */
 static int keep_capabilities(const struct capabilities *before, uint32_t kept)
 {
 	struct capabilities after = { .header = before->header, };
@@ -229,8 +229,8 @@ static int become(uid_t user)
 }
 
 /*
- * A user namespace may have no user but nobody. Where that one is missing, too, or root may not
- * change its user, it stays root without capabilities.
+ * A user namespace may have no other user than 65534. If that one is missing, too, or if root
+ * may not change its user, it stays root without capabilities.
  */
 static int leave_root(void)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a process still does, and all that its system calls allow. */
+/* The task that a process still has, and all that its system calls allow. */
 enum privilege_use {
 	USE_OUTPUT = 0,		/* samples, and writes to open files */
 	USE_TERMINAL = 1,	/* also draws on an open terminal */

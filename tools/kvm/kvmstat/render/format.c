@@ -19,13 +19,6 @@ static bool is_base_known(const struct statsfile_desc *desc)
 	return statsfile_base(desc) <= KVM_STATS_BASE_MAX;
 }
 
-static const char *base_name(const struct statsfile_desc *desc)
-{
-	if (!is_base_known(desc))
-		return "?";
-	return statsfile_base(desc) == KVM_STATS_BASE_POW2 ? "2" : "10";
-}
-
 /* The value times base^exponent: in the unit. */
 static double scale_value(const struct statsfile_desc *desc, double value)
 {
@@ -238,13 +231,16 @@ void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 
 void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 {
+	static const char * const bases[] = { "10", "2", };
 	int length;
 
 	format_unit_name(text, desc);
 	length = strlen(text);
 	if (desc->exponent)
 		snprintf(text + length, FORMAT_SIZE - length, "*%s^%d",
-			 base_name(desc), desc->exponent);
+			 is_base_known(desc) ?
+			 bases[statsfile_base(desc) >> KVM_STATS_BASE_SHIFT] : "?",
+			 desc->exponent);
 }
 
 void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],

@@ -20,7 +20,7 @@ void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 /* A length of time, in the same way. */
 void format_duration(char text[FORMAT_SIZE], uint64_t ns);
 
-/* What accrues per second: "12034", "1.5 MiB", "20.3 ms". */
+/* An amount per second: "12034", "1.5 MiB", "20.3 ms". */
 void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate);
 
 /* The same of a number of events. */

@@ -10,11 +10,6 @@
 #include "render/movement.h"
 #include "util/util.h"
 
-unsigned int num_statistics(const struct statsfile_schema *schema)
-{
-	return schema ? schema->num_desc : 0;
-}
-
 static int row_class(const struct row *row)
 {
 	if (!is_counter(row->desc))
@@ -36,7 +31,7 @@ static int compare_rows(const void *a, const void *b)
 
 struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever)
 {
-	unsigned int count = num_statistics(group->schema);
+	unsigned int count = group->schema ? group->schema->num_desc : 0;
 	struct rows rows = { .row = xcalloc(count, sizeof(*rows.row)), };
 	const struct statsfile_desc *desc;
 	struct row row;
@@ -44,7 +39,8 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 
 	for (i = 0; i < count; i++) {
 		desc = &group->schema->desc[i];
-		if (!group_shows(group, desc))
+		/* The moment since which a vCPU is in a state moves with each state. */
+		if (!group_shows(group, desc) || (!is_quantity(desc) && !is_enumeration(desc)))
 			continue;
 		row = (struct row) {
 			.desc = desc,

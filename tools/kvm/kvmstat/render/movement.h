@@ -27,9 +27,6 @@ struct rows {
 	size_t num_unmoved;		/* what else there is */
 };
 
-/* 0 without a schema. */
-unsigned int num_statistics(const struct statsfile_schema *schema);
-
 /*
  * The statistics of the group for which @delta is not 0, and with @ever also those
  * that moved before the first sample; without those that mean nothing of several

@@ -25,13 +25,6 @@ struct overviews {
 	enum column_id sorted_by;	/* which is to be seen; NUM_COLUMNS: none */
 };
 
-/* The part of the interval in which the VM existed, or all of it without rates. */
-static inline uint64_t overview_elapsed_ns(const struct overviews *overviews,
-					   const struct tracked_vm *vm)
-{
-	return vm->elapsed_ns ? vm->elapsed_ns : overviews->elapsed_ns;
-}
-
 /* In front of the others a line may have a time. */
 #define OVERVIEW_COLUMNS (NUM_COLUMNS + 1)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a renderer can show: text, JSON and CSV show the same. */
+/* The interface of renderers: text, JSON and CSV show the same. */
 #ifndef KVMSTAT_RENDER_H
 #define KVMSTAT_RENDER_H
 
@@ -42,7 +42,7 @@ static inline bool output_shows(const struct output *output, const struct group 
 	       (!output->nonzero || group_total(desc, group->value));
 }
 
-/* What a group is the statistics of. */
+/* The VM or vCPU that a group's statistics are of. */
 struct subject {
 	const struct vm *vm;
 	const char *id;
@@ -54,7 +54,7 @@ struct subject {
 	uint64_t look_ns;		/* during so long */
 };
 
-/* What was watched for has happened, or cannot happen any more. */
+/* A watched event has happened, or cannot happen any more. */
 struct watch_event {
 	const struct tracked_vm *vm;
 	const struct watch_rule *rule;
@@ -74,8 +74,8 @@ struct renderer {
 	void (*overviews)(struct output *output, const struct overviews *overviews);
 
 	/*
-	 * What moved since the last sample, or with an @ending ("ended", "still runs", ...)
-	 * everything that ever did.
+	 * Statistics that moved since the last sample, or with an @ending ("ended",
+	 * "still runs", ...) all that ever did.
 	 */
 	void (*movement)(struct output *output, const struct tracked_vm *vm, const char *ending);
 
@@ -97,7 +97,7 @@ struct renderer {
 	/* One event. */
 	void (*event)(struct output *output, const struct watch_event *event);
 
-	/* What was recorded. */
+	/* A recording's times, samples and VMs. */
 	void (*recording)(struct output *output, const struct recording *recording);
 
 	/* NULL: as usual, see error_printer. */
@@ -114,8 +114,8 @@ void json_prepare(void);
 /* The one to use. */
 extern const struct renderer *render;
 
-/* Why it is slow, in a sentence, and the figures behind it. */
-void render_why(struct output *output, const struct tracked_vm *vm);
+/* Why each is slow, in a sentence, and the figures behind it; of one VM also its exits. */
+void render_why(struct output *output, const struct overviews *overviews);
 
 /* Its exits by reason, and those to its VMM. */
 void render_exits(struct output *output, const struct tracked_vm *vm);

@@ -364,7 +364,9 @@ static void render_overviews(struct output *output, const struct overviews *over
 	for (i = 0; i < overviews->num_vms; i++) {
 		line = new_line("vm");
 		add_timespec(line, overviews->time);
-		add_duration(line, "interval", overview_elapsed_ns(overviews, overviews->vm[i]));
+		/* The part in which the VM existed, or all of it without rates. */
+		add_duration(line, "interval",
+			     overviews->vm[i]->elapsed_ns ?: overviews->elapsed_ns);
 		add_tracked(line, overviews->vm[i]);
 		for (column = 0; column < NUM_COLUMNS; column++)
 			add_column(line, overviews->vm[i], column);
@@ -374,13 +376,13 @@ static void render_overviews(struct output *output, const struct overviews *over
 }
 
 /*
- * What was counted in @elapsed_ns, of all statistics that moved then, or with @ever at
- * any time.
+ * Counts of @elapsed_ns, for all statistics that moved then, or with @ever at any time.
  */
 static void put_moved(struct output *output, struct json_object *line, const struct model *model,
 		      enum scope scope, uint64_t elapsed_ns, bool ever)
 {
-	const struct group *group = &model->group[scope];
+	const struct group *group = model_shown(model, scope);
+	const char *vcpus = model->focus.schema ? "vcpu" : "vcpus";
 	struct json_object *moved = new_object(), *statistic;
 	const struct statsfile_desc *desc;
 	unsigned int i;
@@ -400,7 +402,7 @@ static void put_moved(struct output *output, struct json_object *line, const str
 			add_decimal(statistic, "rate", rate_per_second(count, elapsed_ns), true);
 		}
 		put_statistic(output, csv_sample_table, line, moved, desc->name,
-			      scope == SCOPE_VM ? "vm" : "vcpus", statistic);
+			      scope == SCOPE_VM ? "vm" : vcpus, statistic);
 	}
 }
 
@@ -418,6 +420,8 @@ static void render_movement(struct output *output, const struct tracked_vm *trac
 	line = new_line(ending ? "summary" : "sample");
 	add_timespec(line, time_source->real());
 	add_tracked(line, tracked);
+	if (model->focus.schema)
+		add_number(line, "vcpu", tracked->vcpu[model->focus_index].number);
 	if (ending)
 		add_text(line, "ending", ending);
 	add_duration(line, "watched", watched_ns);
@@ -451,7 +455,8 @@ static void render_group(struct output *output, const struct subject *subject,
 		if (is_histogram(desc) || is_array(desc))
 			add_all(statistic, desc, group->value + desc->first);
 		if (output->verbose)
-			add_text(statistic, "description", describe_name(desc->name));
+			add_text(statistic, "description",
+				 describe_statistic(subject->scope, desc->name));
 		put_statistic(output, csv_group_table, line, all, desc->name, NULL, statistic);
 	}
 	print_object(output, line, NULL);

@@ -268,7 +268,7 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	size_t left = 0;
 	char *text;
 
-	/* After a jump in a recording there may be fewer than were read. */
+	/* Problems are forgotten after a while: see PROBLEMS_NS. */
 	if (inventory && inventory->num_problems > view->problems_read)
 		left = inventory->num_problems - view->problems_read;
 	view->problems_drawn = view->problems_read;
@@ -348,17 +348,11 @@ static void put_host_title(struct screen *screen, const struct view *view)
 	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 
-static bool some_are_denied(const struct view *view)
-{
-	const struct inventory *inventory = view->tracker->inventory;
-
-	return inventory && inventory_is_denied(inventory);
-}
-
 /* All of them get the number of lines between the header and the footer, and return the keys. */
 static const char * const *render_host(struct screen *screen, struct view *view, unsigned int lines)
 {
 	size_t first = view_scroll(view, lines), count = view->list[VIEW_HOST].count;
+	const struct inventory *inventory = view->tracker->inventory;
 	struct overview *overview = &view->vms;
 	const struct tracked_vm *vm;
 	unsigned int i;
@@ -380,7 +374,8 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 	}
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
-			     some_are_denied(view) ? " that may be looked into" : "");
+			     inventory && inventory_is_denied(inventory) ?
+			     " that may be looked into" : "");
 	else if (!count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	return host_keys;

@@ -60,10 +60,10 @@ static void render_length(struct output *output, const struct overviews *overvie
 	if (!overviews->elapsed_ns || !overviews->num_vms)
 		return;
 	format_length(length, overviews->elapsed_ns);
-	render_text_title(output, "CPU shares over the last %s s%s", length,
+	render_text_title(output, "Rates and shares over the last %s s%s", length,
 			  by_cpu ? ", ~ from /proc" : "");
 	if (is_off)
-		render_text_title(output, "For exact ones: " ACCOUNT_FOR_TIME);
+		render_text_title(output, "For exact shares: " ACCOUNT_FOR_TIME);
 }
 
 static void render_overviews(struct output *output, const struct overviews *overviews)

@@ -52,6 +52,9 @@ void format_length(char text[FORMAT_SIZE], uint64_t ns)
 /* The caller frees it. */
 static char *title_of(const struct tracked_vm *vm)
 {
+	if (vm->model.focus.schema)
+		return xasprintf("%s, pid %d, %s, vCPU %u", vm->name, vm->pid, vm->id,
+				 vm->vcpu[vm->model.focus_index].number);
 	return xasprintf("%s, pid %d, %s, %zu vCPU%s", vm->name, vm->pid, vm->id,
 			 vm->num_vcpus, PLURAL(vm->num_vcpus));
 }
@@ -59,6 +62,7 @@ static char *title_of(const struct tracked_vm *vm)
 static void render_sample(struct output *output, const struct tracked_vm *vm)
 {
 	const struct model *model = &vm->model;
+	const struct group *group;
 	struct grid grid = {
 		.scope = SCOPE_WIDTH,
 		.name = NAME_WIDTH,
@@ -71,7 +75,8 @@ static void render_sample(struct output *output, const struct tracked_vm *vm)
 	size_t i;
 
 	for (scope = 0; scope < NUM_SCOPES; scope++) {
-		rows[scope] = moved_rows(&model->group[scope], model->group[scope].delta, false);
+		group = model_shown(model, scope);
+		rows[scope] = moved_rows(group, group->delta, false);
 		grid_add(&grid, &rows[scope], model->elapsed_ns);
 		quiet &= !rows[scope].count;
 	}
@@ -129,6 +134,7 @@ static void render_summary(struct output *output, const struct tracked_vm *vm,
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
 	uint64_t watched_ns = model->last_ns - model->first_ns;
 	char *name = title_of(vm);
+	const struct group *group;
 	unsigned int unmoved = 0;
 	struct rows rows;
 	int scope;
@@ -136,7 +142,8 @@ static void render_summary(struct output *output, const struct tracked_vm *vm,
 
 	for (i = 0; i < NUM_SCOPES; i++) {
 		scope = scope_order[i];
-		rows = moved_rows(&model->group[scope], model->group[scope].watched, true);
+		group = model_shown(model, scope);
+		rows = moved_rows(group, group->watched, true);
 		unmoved += rows.num_unmoved;
 		add_totals(&table, scope_names[scope], &rows, watched_ns);
 		free(rows.row);
@@ -293,7 +300,7 @@ void render_text_group(struct output *output, const struct subject *subject,
 	for (i = 0; i < count; i++) {
 		table_print_row(&table, i, output->file);
 		if (output->verbose)
-			render_description(output, describe_name(shown[i]));
+			render_description(output, describe_statistic(subject->scope, shown[i]));
 	}
 	free(shown);
 	table_free(&table);

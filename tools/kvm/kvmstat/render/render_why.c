@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One VM for a person who wants to know why it is slow.
+ * Tells a person why one VM is slow.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -67,13 +67,18 @@ static char *describe_exits(const struct tracked_vm *vm)
 
 static char *describe_vmm(const struct tracked_vm *vm)
 {
+	char *top, *text, each[2 * FORMAT_SIZE] = "", time[FORMAT_SIZE];
 	struct exits exits;
-	char *top, *text;
 
 	exits_find_user(&exits, vm);
 	top = describe_top(&exits);
+	if (exits.total) {
+		format_duration(time, vm->rates.shares.part[SHARE_VMM] * vm->elapsed_ns *
+				vm->num_vcpus / exits.total);
+		sprintf(each, ", %s in each exit to it", time);
+	}
 	text = xasprintf("waiting for its VMM: it spends %.0f%% of the time there%s%s",
-			 percent(vm, SHARE_VMM), *top ? ", in exits to it" : "", top);
+			 percent(vm, SHARE_VMM), each, top);
 	free(exits.row);
 	free(top);
 	return text;
@@ -134,18 +139,6 @@ static void print_sentence(const struct output *output, const char *text)
 	fputc('\n', output->file);
 }
 
-/* The VM's line of kvmstat list. */
-static void print_figures(struct output *output, const struct tracked_vm *vm)
-{
-	struct output figures = { .file = output->file, .width = output->width, };
-	struct overviews overviews = {
-		.elapsed_ns = vm->elapsed_ns, .vm = &vm, .num_vms = 1, .is_list = true,
-		.sorted_by = NUM_COLUMNS,
-	};
-
-	text_renderer.overviews(&figures, &overviews);
-}
-
 static void print_exits(const struct output *output, const char *title,
 			const struct exits *exits, uint64_t elapsed_ns, size_t most)
 {
@@ -153,7 +146,7 @@ static void print_exits(const struct output *output, const char *title,
 		{ .title = title, .left = true, .least = 20, .shortens = true, },
 		{ .title = "PER SECOND", },
 		{ .title = "% OF EXITS", },
-		{ .title = "% OF TIME", .drop = 9, .absent = !exits->has_times, },
+		{ .title = "% OF KVM TIME", .drop = 9, .absent = !exits->has_times, },
 		{ .title = "AVERAGE", .least = 8, .drop = 8, .absent = !exits->has_times, },
 	};
 	struct table table = { .column = columns, .num_columns = ARRAY_SIZE(columns), };
@@ -192,18 +185,21 @@ static void print_all_exits(const struct output *output, const struct tracked_vm
 	free(exits.row);
 }
 
-void render_why(struct output *output, const struct tracked_vm *vm)
+void render_why(struct output *output, const struct overviews *overviews)
 {
+	const struct tracked_vm *vm = *overviews->vm;
 	enum why why = why_of_vm(vm);
-	char *text = why_sentence(vm);
+	size_t i;
+	char *text;
 
-	if (output->num_shown++)
-		fputc('\n', output->file);
-	print_sentence(output, text);
-	free(text);
-	if (why != WHY_ENDED)
-		print_figures(output, vm);
-	if (why == WHY_EXITS || why == WHY_VMM)
+	for (i = 0; i < overviews->num_vms; i++) {
+		text = why_sentence(overviews->vm[i]);
+		print_sentence(output, text);
+		free(text);
+	}
+	if (overviews->num_vms > 1 || why != WHY_ENDED)
+		text_renderer.overviews(output, overviews);
+	if (overviews->num_vms == 1 && (why == WHY_EXITS || why == WHY_VMM))
 		print_all_exits(output, vm, SOME_ROWS);
 }
 
@@ -214,7 +210,7 @@ void render_exits(struct output *output, const struct tracked_vm *vm)
 	if (output->num_shown++)
 		fputc('\n', output->file);
 	format_count_rate(count, vm->rates.per_second[RATE_EXITS]);
-	text = xasprintf("%s (pid %d): %s exits/s, of %.1f s", vm->name, vm->pid,
+	text = xasprintf("%s (pid %d): %s exits/s over %.1f s", vm->name, vm->pid,
 			 vm->rates.known[RATE_EXITS] ? count : "-",
 			 (double)vm->elapsed_ns / NSEC_PER_SEC);
 	print_sentence(output, text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is looked at: sorting, filter, selection.
+ * The lines that are shown: sorting, filter, selection.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What of the tracked VMs is looked at, and how keys change it. Knows no terminal.
+ * Chooses lines of the tracked VMs, and changes that by keys. Knows no terminal.
  */
 #ifndef KVMSTAT_VIEW_H
 #define KVMSTAT_VIEW_H

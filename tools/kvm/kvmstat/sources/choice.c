@@ -46,7 +46,7 @@ pid_t choice_process(const struct choice *choice)
 	return choice->num_pids == 1 && !choice->num_names ? choice->pid[0] : 0;
 }
 
-/* What has a backslash in front stands for itself. */
+/* A character with a backslash in front stands for itself. */
 static bool is_pattern(const char *name)
 {
 	for (; *name; name++) {

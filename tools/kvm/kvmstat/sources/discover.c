@@ -13,11 +13,6 @@
 #include "sources/discover_refusals.h"
 #include "util/util.h"
 
-void discover_listen(struct inventory *inventory)
-{
-	inventory->events = epoll_create1(EPOLL_CLOEXEC);
-}
-
 static void mark_end(struct vm *vm)
 {
 	vm->dead = true;
@@ -346,7 +341,7 @@ static int look(struct inventory *inventory, struct process *process)
 		inventory->is_unanswered = false;
 		return ret;
 	}
-	/* What was found before is still there. A late answer may come by the next scan. */
+	/* VMs that were found before are still there. A late answer may come by the next scan. */
 	if (inventory->is_unanswered)
 		inventory_add_note(inventory,
 				   xasprintf("the process that finds VMs, kvmstat-broker, "
@@ -360,7 +355,7 @@ static void see_events(struct inventory *inventory)
 	struct epoll_event events[16];
 	size_t i;
 
-	/* Each end is said once: this takes it off, so that it wakes nobody again. */
+	/* The kernel reports each end once: take it off, so that it does not wake us again. */
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
 		;
 	mark_gone(inventory, NULL);

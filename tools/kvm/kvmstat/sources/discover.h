@@ -14,7 +14,4 @@
 
 void discover_init(struct inventory *inventory, const struct host *host);
 
-/* From now on inventory->events is readable when a process or a VM ends. */
-void discover_listen(struct inventory *inventory);
-
 #endif /* KVMSTAT_DISCOVER_H */

@@ -371,7 +371,7 @@ void discover_open_held(struct inventory *inventory, struct process *process)
 				look_at_held(inventory, vm, fd);
 		}
 	}
-	/* What was missing before is not what is missing now. */
+	/* Other files are missing now than before. */
 	if (had_none && vm_has_statistics(vm)) {
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;

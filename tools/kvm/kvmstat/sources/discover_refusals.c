@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is missing of VMs whose KVM gives its files to the VMM only. */
+/* Reports missing files of VMs whose KVM gives them to the VMM only. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,9 +60,9 @@ void discover_report_refusals(struct inventory *inventory)
 		if (kind == REFUSED_ALL)
 			reason = host_explain(&first[kind]->refusal);
 		else if (kind == REFUSED_VM)
-			reason = xasprintf(VMM_ONLY ", which holds none of the VM");
+			reason = xasprintf(VMM_ONLY ", which has none of the VM open");
 		else
-			reason = xasprintf(VMM_ONLY ", which holds none of %zu vCPU%s",
+			reason = xasprintf(VMM_ONLY ", which has none of %zu vCPU%s open",
 					   missing[kind], missing[kind] > 1 ? "s" : "");
 		if (count[kind] > 1)
 			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);

@@ -67,7 +67,7 @@ struct host {
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);
 
-	/* What follows takes no privileges. */
+	/* The others take no privileges. */
 
 	/* Returns a pidfd, which is readable once the process is gone, or -1. */
 	int (*open_process)(const struct host *host, pid_t pid, struct host_error *error);
@@ -103,7 +103,7 @@ int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus
 		      struct proc_threads *threads);
 int host_list_makers(const struct host *host, struct proc_pids *makers);
 
-#define VMM_ONLY "its KVM gives statistics files to the VMM only"
+#define VMM_ONLY "this kernel gives statistics files only to the VMM"
 #define NEEDED_KERNEL "a kernel with the KVM statistics series is needed"
 #define NEEDED_PERMISSION "run as root or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 

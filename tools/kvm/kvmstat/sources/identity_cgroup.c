@@ -39,7 +39,7 @@ static char *next_component(char **rest)
 	return component;
 }
 
-/* What systemd writes as \x2d, in place. What is malformed stays. */
+/* Replaces systemd's \x2d and the like, in place. Malformed ones stay. */
 static void unescape(char *text)
 {
 	unsigned int byte;
@@ -128,7 +128,7 @@ static void look_at_pods(struct identity_subject *subject, char *rest)
 
 	while ((component = next_component(&rest))) {
 		pod = strstr(component, "pod");
-		/* Not that of kubepods. */
+		/* Not the "pod" in "kubepods". */
 		while (pod && pod > component && pod[-1] != '-')
 			pod = strstr(pod + 1, "pod");
 		if (!pod)

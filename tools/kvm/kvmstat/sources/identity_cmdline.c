@@ -36,8 +36,8 @@ static const char *next_argument(const char *argument)
 }
 
 /*
- * What follows -@name or --@name, or stands in the same argument behind a '='; NULL if
- * there is none. Of several, the one after @last, or the first if that is NULL.
+ * The text that follows -@name or --@name, or stands in the same argument behind a '='; NULL
+ * if there is none. Of several, the one after @last, or the first if that is NULL.
  */
 static const char *next_option(const struct identity_subject *subject, const char *name,
 			       const char *last)

@@ -206,8 +206,9 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm)
 	return vm->num_vcpus ? vm->vcpu[0].file.schema : NULL;
 }
 
-int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
-			 unsigned int count, uint64_t *values, struct statsfile_error *error)
+/* Reads @count values from the @first one on: see statsfile_read_some(). */
+static int read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
+			     unsigned int count, uint64_t *values, struct statsfile_error *error)
 {
 	if (statsfile_has_windows(&vm->file))
 		return statsfile_read_some_of_vcpu(&vm->file, index, first, count, values, error);
@@ -225,13 +226,13 @@ static int read_between(const struct vm *vm, size_t index, const struct statsfil
 	uint64_t before_ns, after_ns;
 	int ret;
 
-	ret = vm_read_some_of_vcpu(vm, index, first, 1, &before_ns, error);
+	ret = read_some_of_vcpu(vm, index, first, 1, &before_ns, error);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!ret)
-		ret = vm_read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
+		ret = read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!ret)
-		ret = vm_read_some_of_vcpu(vm, index, first, 1, &after_ns, error);
+		ret = read_some_of_vcpu(vm, index, first, 1, &after_ns, error);
 	*is_between = !ret && before_ns && before_ns == after_ns;
 	return ret;
 }
@@ -244,7 +245,7 @@ int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 	int i, ret = 0;
 
 	if (!schema->since)
-		return vm_read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
+		return read_some_of_vcpu(vm, index, 0, schema->num_values, values, error);
 	for (i = 0; !ret && !is_between && i < READS_MAX; i++)
 		ret = read_between(vm, index, schema, values, &is_between, error);
 	return ret;
@@ -267,7 +268,7 @@ static bool has_vms(const struct inventory *inventory, const struct process *pro
 	return false;
 }
 
-/* As bits of inventory->ended: those of the choice that are that pid. */
+/* The choice's entries that are that pid, as bits of inventory->ended. */
 static uint64_t chosen_bits(const struct inventory *inventory, pid_t pid)
 {
 	const struct choice *choice = inventory->choice;
@@ -316,8 +317,8 @@ char *inventory_explain_denied(const struct inventory *inventory)
 		text = xasprintf("/proc hides the processes of other users (hidepid); "
 				 NEEDED_PERMISSION);
 	else if (inventory->num_denied)
-		text = xasprintf("%zu processes may not be looked into; " NEEDED_PERMISSION,
-				 inventory->num_denied);
+		text = xasprintf("%zu process%s may not be looked into; " NEEDED_PERMISSION,
+				 inventory->num_denied, inventory->num_denied > 1 ? "es" : "");
 	if (inventory->num_missing)
 		text = join(text, xasprintf("%zu files of VMs and vCPUs are missing: too many open files; raise the limit (ulimit -Hn)",
 					    inventory->num_missing));

@@ -99,7 +99,7 @@ struct inventory {
 	uint64_t problems_full_ns;	/* since when there are PROBLEMS_MAX */
 	bool incomplete;		/* something that should be shown is not */
 	bool found_any;			/* VM, ever */
-	/* What hides VMs, at the last scan. */
+	/* Reasons why VMs are hidden, at the last scan. */
 	size_t num_denied;		/* processes whose file descriptors may not be seen */
 	size_t num_missing;		/* files beyond the limit on open files */
 	size_t num_unseen;		/* VMs in debugfs that belong to no visible process */
@@ -231,9 +231,6 @@ struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
  */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);
-/* Reads @count values from the @first one on: see statsfile_read_some(). */
-int vm_read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int first,
-			 unsigned int count, uint64_t *values, struct statsfile_error *error);
 
 /* Prints the problems that were not printed yet. */
 void print_problems(struct inventory *inventory);

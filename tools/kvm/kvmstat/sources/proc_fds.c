@@ -183,7 +183,7 @@ void proc_memory_free(struct proc_memory *memory)
 	*memory = (struct proc_memory) {};
 }
 
-/* What is known of it, if it is the same process. */
+/* The entry of that process; NULL if another one has its pid now. */
 static const struct proc_known *recall(const struct proc_memory *memory, const char *proc,
 				       pid_t pid)
 {

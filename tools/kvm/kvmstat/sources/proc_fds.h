@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What a /proc/PID/fd link names, or a vCPU's id (0 and up). */
+/* The kind of file that a /proc/PID/fd link names, or a vCPU's id (0 and up). */
 enum kvm_link {
 	LINK_VM = -1,
 	LINK_OTHER = -2,
@@ -61,7 +61,7 @@ unsigned int proc_count_vcpus(const struct proc_fds *fds);
 /* 0 or -errno; the caller frees fds->entry. */
 int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds);
 
-/* What was listed of a process with many file descriptors. */
+/* A process with many file descriptors, as it was listed. */
 struct proc_known {
 	pid_t pid;
 	ino_t dir;		/* another process with this pid has another directory */
@@ -69,7 +69,7 @@ struct proc_known {
 	unsigned int num_looks;	/* that found no KVM file descriptor */
 };
 
-/* What proc_list() has found before. Empty at first. */
+/* Findings of earlier proc_list() calls. Empty at first. */
 struct proc_memory {
 	struct proc_known *known;	/* sorted by pid */
 	size_t count;

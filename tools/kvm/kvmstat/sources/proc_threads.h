@@ -10,9 +10,7 @@
 
 #include "sources/cgroup.h"
 
-/*
- * What threads have done. Guest time is counted by the tick, unless the kernel is built for more.
- */
+/* Times of threads. Guest time is counted by the tick, unless the kernel is built for more. */
 struct proc_times {
 	uint64_t guest_ns;
 	uint64_t kernel_ns;

@@ -86,13 +86,6 @@ static bool has_chosen(const struct choice *choice)
 	return false;
 }
 
-static bool is_there(pid_t pid)
-{
-	const struct choice choice = { .pid = { pid, }, .num_pids = 1, };
-
-	return has_chosen(&choice);
-}
-
 /*
  * A recording shows a process until its last VM ends. If a VM with its pid and name has come in
  * the same sample, it is still the same process.
@@ -144,7 +137,7 @@ static void follow(struct inventory *inventory)
 	}
 }
 
-/* What was found belongs to another time. */
+/* Forgets the VMs that were found, which are of another time. */
 static void forget(struct inventory *inventory)
 {
 	size_t i;
@@ -243,20 +236,14 @@ bool replay_has(const struct choice *choice)
 	return go_back(position) && found != SIZE_MAX;
 }
 
-/* To the last sample in which the process had a VM. False if there is none. */
-static bool jump_to_last_of(pid_t pid)
-{
-	const struct choice choice = { .pid = { pid, }, .num_pids = 1, };
-
-	return replay_go_to_chosen(&choice);
-}
-
 bool replay_jump_to_latest(void)
 {
 	const struct recording *recording = &replay.recording;
+	const struct choice recorded = { .pid = { recording->host.pid, }, .num_pids = 1, };
 
 	replay.is_latest = true;
-	if (recording->host.pid && jump_to_last_of(recording->host.pid))
+	/* To the last sample in which the process had a VM. */
+	if (recording->host.pid && replay_go_to_chosen(&recorded))
 		return true;
 	/* If the last sample cannot be read, the one before is. */
 	while (recording->num_samples) {
@@ -451,13 +438,9 @@ static int look(struct inventory *inventory, struct process *process)
 	return process && process->gone ? -ESRCH : 0;
 }
 
-/* Goes on to the sample in which it comes: a user does not know when it was there. */
+/* Processes are found by their VMs, see replay_has(). */
 static struct process *find(struct inventory *inventory, pid_t pid)
 {
-	while (!is_there(pid) && replay_step())
-		;
-	if (is_there(pid) || (replay.is_latest && jump_to_last_of(pid)))
-		return inventory_add_process(inventory, pid, -1);
 	inventory_add_problem(inventory, xasprintf("pid %d: no such process", pid));
 	return NULL;
 }

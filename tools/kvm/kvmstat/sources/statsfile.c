@@ -142,7 +142,7 @@ uint32_t statsfile_online_vcpus(const struct statsfile *file)
 	if (file->is_view)
 		return file->vcpu_max;
 	online_vcpus = load_value(&file->data[file->online_vcpus]);
-	/* What the kernel did before it counted a vCPU is seen from here on. */
+	/* From here on the kernel's writes before it counted a vCPU are seen. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return online_vcpus < file->vcpu_max ? online_vcpus : file->vcpu_max;
 }

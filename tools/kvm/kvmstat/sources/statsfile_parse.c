@@ -160,7 +160,7 @@ static int check_blocks(const struct statsfile_block *blocks, struct statsfile_e
 	return 0;
 }
 
-/* What the VM's file shows of its vCPUs. */
+/* The part of the VM's file that shows its vCPUs. */
 static int parse_vcpus(struct statsfile *file, const struct statsfile_layout *layout,
 		       struct statsfile_block *block, const struct statsfile_known *known,
 		       struct statsfile_error *error)

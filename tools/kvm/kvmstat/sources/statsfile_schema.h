@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a KVM statistics file describes: statistics, and names of values. Names are never empty,
+ * Statistics and names of values that a KVM statistics file describes. Names are never empty,
  * have a NUL at the end, and can be printed on a terminal.
  */
 #ifndef KVMSTAT_STATSFILE_SCHEMA_H
@@ -77,7 +77,7 @@ struct statsfile_schema {
 	struct statsfile_value_name *value_name;
 };
 
-/* What it takes to parse descriptors and value names: numbers, and sizes in bytes. */
+/* For parsing descriptors and value names: numbers, and sizes in bytes. */
 struct statsfile_shape {
 	uint32_t name_size;
 	uint32_t num_desc;

@@ -10,29 +10,20 @@
 
 #include "commands/export.h"
 #include "guests.h"
+#include "output.h"
 #include "sources/discover.h"
 #include "util/util.h"
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 3,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "interrupt", "io", "other", NULL, },
-	},
+	STAT_NS("halt_wait_ns"),
+	STAT_HIST_NS("halt_wait_hist", 32),
+	STAT_REASONS("exit_reasons", 3, "interrupt", "io", "other"),
 	{},
 };
 
@@ -53,13 +44,6 @@ static uint64_t number(const char *text, uint64_t max)
 	if (parse_number(text, 0, max, &value))
 		exit(STATUS_USAGE);
 	return value;
-}
-
-/* What the test's own host does takes more than is left then. */
-static int stay(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
 }
 
 int main(int argc, char **argv)
@@ -87,11 +71,12 @@ int main(int argc, char **argv)
 			set_values(&guests[i], j);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	confine = keep_privileges;
 	status = export_parse_options(argc - 2, argv + 2, &options);
 	if (status != STATUS_OK)
 		return status;
 	discover_init(&inventory, &guests_host);
-	status = run_export(&inventory, &options, stay);
+	status = run_export(&inventory, &options);
 	inventory_free(&inventory);
 	options_free(&options.parsed);
 	guests_free();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What renderers are tested with.
+ * VMs for tests of renderers.
  */
 #include <stdio.h>
 #include <stdlib.h>

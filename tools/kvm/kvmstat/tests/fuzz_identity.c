@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What libFuzzer makes up for the command line of a process, its cgroups, its name and what
- * systemd-machined says of it: whoever runs a VM writes the first and the third, and chooses
- * names that others repeat. The sanitizers see what it does to memory; here stands what
- * identity.h promises.
+ * libFuzzer makes up a process' command line, cgroups and name, and systemd-machined's file of
+ * it: the user who runs a VM writes the first and the third, and chooses names that others
+ * repeat. The sanitizers check memory; this file checks the promises of identity.h.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +18,7 @@
 #include "util/util.h"
 
 #define PID 100
-/* What is between the texts; no seed has it in one. */
+/* Separates the texts; no seed has it in one. */
 #define BORDER 0xff
 
 #define DIGITS "0123456789"
@@ -44,7 +43,7 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-/* Removed by who set TMPDIR. */
+/* The caller that set TMPDIR removes it. */
 static void make_host(void)
 {
 	static const char * const dirs[] = {
@@ -69,7 +68,7 @@ static void make_host(void)
 	fd = open(path_of("run/libvirt/qemu/web.pid"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	promise(fd >= 0 && write(fd, "100\n", 4) == 4 && !close(fd), "a pid file");
 	fd = open(path_of("run/libvirt/qemu/db.pid"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	promise(fd >= 0 && write(fd, "101\n", 4) == 4 && !close(fd), "that of another");
+	promise(fd >= 0 && write(fd, "101\n", 4) == 4 && !close(fd), "another process' pid file");
 }
 
 /* @length: of each. */
@@ -112,7 +111,7 @@ static void check_texts(const struct identity *identity)
 	promise(consists_of(identity, IDENTITY_VMI, LOWER_CASE "-.", 253), "a VMI");
 }
 
-/* Nobody is believed what another one says. */
+/* No field has a source that cannot know it. */
 static void check_sources(const struct identity *identity, const size_t *length)
 {
 	size_t i;

@@ -106,7 +106,7 @@ static void no_error(const char *text)
 	promise(*text, "an error has a text");
 }
 
-/* What a stream of it does. */
+/* The same bytes as a stream. */
 static void check_replay(const uint8_t *bytes, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

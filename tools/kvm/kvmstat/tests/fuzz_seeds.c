@@ -14,41 +14,24 @@
 
 static const struct image_stat vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "max_mmu_page_hash_collisions", .flags = KVM_STATS_TYPE_PEAK, },
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "guest_mode", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("guest_mode"),
+	STAT_HIST_NS("halt_wait_hist", 32),
 	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
 		.name = "size_hist",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.size = 4,
 		.bucket_size = 64,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 3,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "io", "", "other", NULL, },
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	}, {
-		.name = "exit_reason_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-		.value_names = (const char * const []) { "io", "", "other", NULL, },
 	},
+	STAT_REASONS("exit_reasons", 3, "io", "", "other"),
+	STAT_STATE("state", "guest", "host"),
+	STAT_REASON_NS("exit_reason_ns", 3, "io", "", "other"),
 	{ .name = "levels", .flags = KVM_STATS_TYPE_PEAK, .size = 2, },
 	{},
 };

@@ -124,8 +124,8 @@ static void check_windows(const struct statsfile *file)
 }
 
 /*
- * A file without an end, so that every window exists, as those of a kernel do: a mapped
- * file is trusted with that.
+ * A file without an end, so that every window exists, as a kernel's do: a mapped file is
+ * trusted with that.
  */
 static int endless_file(const uint8_t *bytes, size_t size)
 {
@@ -157,7 +157,7 @@ static void check_mapped(const uint8_t *bytes, size_t size, const uint64_t *expe
 	values = values_of(file.schema);
 	promise(!statsfile_read(&file, values, &error) &&
 		!memcmp(values, expected, file.schema->num_values * sizeof(*values)),
-		"mapped values are those of the file");
+		"mapped values are the file's");
 	check_windows(&file);
 	free(values);
 	statsfile_close(&file);

@@ -91,7 +91,7 @@ static void add_fds(struct proc_fds *fds, int index)
 	const struct guest *guest = &guests[index];
 
 	proc_fds_add(fds, &fd);
-	/* Who finds a VM by its own file asks for no other. */
+	/* If the VM's own file is found, no other is asked for. */
 	if (!guest->closed && !guest->split)
 		return;
 	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {
@@ -164,12 +164,8 @@ static bool identify(const struct host *host, pid_t pid, struct identity *identi
 
 static pid_t thread_group(const struct host *host, pid_t pid)
 {
-	const struct guest *guest = guests;
-
 	(void)host;
-	while (guest->name && guest->pid != pid)
-		guest++;
-	return guest->name ? guest->pid : 0;
+	return find_guest(pid) ? pid : 0;
 }
 
 static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A host in memory: processes that have VMs with vCPUs, whose values the test sets. They
- * are found and read as those of a real one.
+ * are found and read as on a real one.
  */
 #ifndef KVMSTAT_TESTS_GUESTS_H
 #define KVMSTAT_TESTS_GUESTS_H

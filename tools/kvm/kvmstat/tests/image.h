@@ -22,6 +22,43 @@ struct image_stat {
 	const char * const *value_names;	/* of 0, 1, ...; "" is none; ends with NULL */
 };
 
+/* Statistics of the usual kinds, as kernels describe them. */
+#define STAT_LEVEL(text) { .name = text, .flags = KVM_STATS_TYPE_INSTANT, }
+#define STAT_BOOL(text) \
+	{ .name = text, .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, }
+#define STAT_NS(text) { .name = text, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
+#define STAT_SINCE(text) {						\
+		.name = text,						\
+		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS, \
+		.exponent = -9,						\
+	}
+#define STAT_HIST_NS(text, buckets) {					\
+		.name = text,						\
+		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS, \
+		.exponent = -9,						\
+		.size = buckets,					\
+	}
+/* Behind them the names of their values: "" is none. */
+#define STAT_STATE(text, ...) {						\
+		.name = text,						\
+		.flags = KVM_STATS_TYPE_INSTANT,			\
+		.value_names = (const char * const []) { __VA_ARGS__, NULL, }, \
+	}
+#define STAT_REASONS(text, buckets, ...) {				\
+		.name = text,						\
+		.flags = KVM_STATS_TYPE_LINEAR_HIST,			\
+		.size = buckets,					\
+		.bucket_size = 1,					\
+		.value_names = (const char * const []) { __VA_ARGS__, NULL, }, \
+	}
+#define STAT_REASON_NS(text, buckets, ...) {				\
+		.name = text,						\
+		.flags = KVM_STATS_UNIT_SECONDS,			\
+		.exponent = -9,						\
+		.size = buckets,					\
+		.value_names = (const char * const []) { __VA_ARGS__, NULL, }, \
+	}
+
 struct image {
 	unsigned char *bytes;
 	size_t size;
@@ -49,7 +86,7 @@ uint64_t *image_values(const struct image *image);
 
 struct kvm_stats_ext *image_ext(const struct image *image);
 struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index);
-/* Of the VM or of the vCPU whose file it is, and of the vCPUs in the file of their VM. */
+/* Names for the VM or vCPU that has the file, and for vCPUs that the VM's file shows. */
 struct kvm_stats_value_name *image_value_name(const struct image *image, unsigned int index);
 struct kvm_stats_value_name *image_vcpu_value_name(const struct image *image, unsigned int index);
 uint32_t *image_vcpu_ids(const struct image *image);

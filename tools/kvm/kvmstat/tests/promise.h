@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fuzzers check themselves, beside the sanitizers: libFuzzer keeps the input for which
- * one of them ends.
+ * Checks of fuzzers beside the sanitizers': if one fails, the fuzzer ends and libFuzzer keeps
+ * the input.
  */
 #ifndef KVMSTAT_TESTS_PROMISE_H
 #define KVMSTAT_TESTS_PROMISE_H

@@ -19,27 +19,12 @@
 enum { ONLINE_VCPUS, READY_ACCOUNTING, TIME_ACCOUNTING, };
 
 static const struct image_stat vm_stats[] = {
-	[ONLINE_VCPUS] = { .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	[READY_ACCOUNTING] = {
-		.name = "ready_accounting",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN,
-	},
-	[TIME_ACCOUNTING] = {
-		.name = "time_accounting",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN,
-	},
+	[ONLINE_VCPUS] = STAT_LEVEL("online_vcpus"),
+	[READY_ACCOUNTING] = STAT_BOOL("ready_accounting"),
+	[TIME_ACCOUNTING] = STAT_BOOL("time_accounting"),
 	{},
 };
 
-#define TIME(stat_name) \
-	{ .name = stat_name, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-#define TIMES(stat_name)						\
-	{								\
-		.name = stat_name,					\
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS, \
-		.exponent = -9,						\
-		.size = BUCKETS,					\
-	}
 #define BUCKETS 32
 #define REASONS 5
 
@@ -57,22 +42,15 @@ static const struct image_stat vcpu_stats[] = {
 	[EXITS] = { .name = "exits", },
 	[HALTS] = { .name = "halt_exits", },
 	[INJECTIONS] = { .name = "irq_injections", },
-	[READY_NS] = TIME("ready_ns"),
-	[GUEST_NS] = TIME("time_guest_ns"),
-	[EXIT_NS] = TIME("time_exit_ns"),
-	[USER_NS] = TIME("time_user_ns"),
-	[HALT_NS] = TIME("time_halt_ns"),
-	[EXIT_REASONS] = {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = REASONS,
-		.bucket_size = 1,
-		.value_names = (const char * const []) {
-			"interrupt", "cpuid", "io", "hlt", "page_fault", NULL,
-		},
-	},
-	TIMES("ready_hist"),
-	TIMES("exit_hist"),
+	[READY_NS] = STAT_NS("ready_ns"),
+	[GUEST_NS] = STAT_NS("time_guest_ns"),
+	[EXIT_NS] = STAT_NS("time_exit_ns"),
+	[USER_NS] = STAT_NS("time_user_ns"),
+	[HALT_NS] = STAT_NS("time_halt_ns"),
+	[EXIT_REASONS] = STAT_REASONS("exit_reasons", REASONS, "interrupt", "cpuid", "io",
+		"hlt", "page_fault"),
+	STAT_HIST_NS("ready_hist", BUCKETS),
+	STAT_HIST_NS("exit_hist", BUCKETS),
 	{},
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a function in a child whose seccomp filter kills it at every system call but
- * the one to exit.
+ * Runs a function in a child whose seccomp filter kills it at every system call except exit.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -23,7 +23,7 @@
 #define START_NS UINT64_C(86400123456789)
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "remote_tlb_flush", },
 	{ .name = "max_mmu_page_hash_collisions", .flags = KVM_STATS_TYPE_PEAK, },
 	{},
@@ -34,42 +34,20 @@ static const struct image_stat vcpu_stats[] = {
 	{ .name = "halt_exits", },
 	{ .name = "io_exits", },
 	{ .name = "irq_injections", },
-	{ .name = "halt_poll_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{ .name = "guest_mode", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_NS("halt_poll_ns"),
+	STAT_BOOL("guest_mode"),
+	STAT_HIST_NS("halt_wait_hist", 8),
 	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 8,
-	}, {
 		.name = "size_hist",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.exponent = 3,
 		.size = 4,
 		.bucket_size = 64,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 5,
-		.bucket_size = 1,
-		.value_names = (const char * const []) {
-			"interrupt", "io", "", "hlt", "other", NULL,
-		},
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	}, {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	}, {
-		.name = "exit_reason_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-		.value_names = (const char * const []) { "interrupt", "", "other", NULL, },
 	},
+	STAT_REASONS("exit_reasons", 5, "interrupt", "io", "", "hlt", "other"),
+	STAT_STATE("state", "guest", "host"),
+	STAT_SINCE("state_since_ns"),
+	STAT_REASON_NS("exit_reason_ns", 3, "interrupt", "", "other"),
 	{},
 };
 
@@ -99,7 +77,7 @@ static struct open_file {
 	struct image image;
 	unsigned int vcpu;		/* plus 1; 0: of the VM */
 } files[MAX_FDS];
-static pid_t pids[MAX_FDS];		/* by that of a process */
+static pid_t pids[MAX_FDS];		/* of a process, by its pidfd */
 static unsigned int second;
 
 unsigned int scene_interrupted_at = SCENE_SECONDS;

@@ -17,7 +17,7 @@
 #define SCENE_WHOLE_PID 10
 #define SCENE_SPLIT_PID 20
 #define SCENE_SHORT_PID 15
-/* One whose statistics cannot be had. */
+/* A process whose KVM refuses its statistics. */
 #define SCENE_CLOSED_PID 30
 
 extern const struct host scene_host;
@@ -26,13 +26,13 @@ extern const struct time_source scene_time;
 /* From the beginning, or from this second on. */
 void scene_start(unsigned int second);
 
-/* What the vCPUs of the first VM of the process have counted then: "exits". */
+/* "exits" of all vCPUs of the process' first VM at that second. */
 uint64_t scene_exits(pid_t pid, unsigned int second);
 
 /* As if a signal had come then. */
 extern unsigned int scene_interrupted_at;
 
-/* When the one comes whose statistics cannot be had: 0, it is there from the beginning. */
+/* The second at which SCENE_CLOSED_PID starts; 0: it is there from the beginning. */
 extern unsigned int scene_closed_since;
 
 /* The VM that does not show its vCPUs has files as newer kernels have them. */

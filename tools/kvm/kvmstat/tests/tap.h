@@ -25,7 +25,10 @@ void check_contains(const char *found, const char *expected, const char *name);
 void check_golden(const char *file, const char *name, const char *found);
 void check_number(uint64_t found, uint64_t expected, const char *name);
 
-/* What sets a test up, or cleans up after it: a shell's command, without which no test goes on. */
+/* Of this process. */
+unsigned int count_open_files(void);
+
+/* Runs a shell command that sets a test up or cleans up after it. If it fails, the test ends. */
 __printf(1, 2)
 void shell(const char *format, ...);
 

@@ -24,6 +24,7 @@
 #include "privilege/broker_process.h"
 #include "privilege/privilege.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/util.h"
 
 #define SECONDS_TO_WAIT 300
@@ -349,9 +350,9 @@ static void test_answers(void)
 	int stats;
 
 	connect_fake();
-	check(broker.host.identify(&broker.host, 42, &identity), "it answers whose VM it is");
+	check(broker.host.identify(&broker.host, 42, &identity), "it answers: identity");
 	fake_identify(&fake_host, 42, &expected);
-	check(!memcmp(&identity, &expected, sizeof(identity)), "whose VM it is");
+	check(!memcmp(&identity, &expected, sizeof(identity)), "it answers: the host's identity");
 	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
 	fake_read_threads(&fake_host, 42, 7, &expected_threads);
 	check(!broker.host.read_threads(&broker.host, 42, 7, &threads) &&
@@ -461,9 +462,9 @@ static void test_hostile_requests(void)
 					  sizeof(text));
 		check(status_of(child) == STATUS_ERROR, "%s is refused", hostile[i].name);
 		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
-		      "%s: and who asked is told", hostile[i].name);
+		      "%s: and the client is told", hostile[i].name);
 	}
-	/* No question has this number, and only one size is that of a request. */
+	/* No question has this number, and only one of these sizes is a request's. */
 	memset(bytes, 0xff, sizeof(bytes));
 	for (size = 1; size <= sizeof(bytes); size = size < 64 ? size + 1 : size * 2) {
 		child = start(serve_fake, &socket);
@@ -524,7 +525,7 @@ static void test_hostile_answers(void)
 	check_number(believed, 1, "answers that make no sense are not believed, one of zeros is");
 }
 
-/* What a broker may have that was taken over, and kvmstat may not. */
+/* Files that a hijacked broker may have, and kvmstat may not. */
 static int hostile_files[2];
 static unsigned int num_hostile_files;
 
@@ -566,16 +567,6 @@ static int make_memory(void)
 	return fd;
 }
 
-static unsigned int count_open(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < 1000; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void test_hostile_files(void)
 {
 	const struct {
@@ -613,13 +604,13 @@ static void test_hostile_files(void)
 	hostile_files[1] = dup(hostile_files[0]);
 	child = start(serve_files, &socket);
 	broker_connect(&broker, socket, &fake_host);
-	before = count_open();
+	before = count_open_files();
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
 	check(stats >= 0, "of two statistics files one is taken");
 	close(stats);
-	check_number(count_open(), before, "and nothing is left of the other one");
+	check_number(count_open_files(), before, "and nothing is left of the other one");
 	broker.host.thread_group(&broker.host, 10);
-	check_number(count_open(), before, "nor of files that were not asked for at all");
+	check_number(count_open_files(), before, "nor of files that were not asked for at all");
 	broker_close(&broker);
 	status_of(child);
 	close(hostile_files[0]);
@@ -866,7 +857,7 @@ static void test_stopped_at_first(void)
 	check_text(text, does_not_answer, "the first answer is late: said");
 }
 
-/* What does not need the broker goes on. */
+/* Everything that does not need the broker goes on. */
 static void test_stopped_later(void)
 {
 	const struct proc_fd fd = { .fd = 7, };
@@ -913,30 +904,28 @@ static void test_stopped_later(void)
 	kill(worker, SIGCONT);
 }
 
-/* All files that tell whose VM it is are read in spite of its filter. */
+/* The filter lets it read all files that a VM's identity is found in. */
 static void test_identity(void)
 {
-	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
 	struct identity identity = {};
 	struct host host = this_host;
 
-	if (!mkdtemp(dir))
-		abort();
-	shell("set -e; umask 022; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
+	tree_begin();
+	shell("set -e; cd %s; mkdir -p 7 systemd/machines libvirt/qemu;"
 	      "printf 'qemu\\0-name\\0web\\0' >7/cmdline;"
 	      "echo 0::/machine.slice/machine-a.scope >7/cgroup;"
 	      "ln -s a systemd/machines/unit:machine-a.scope;"
 	      "echo ID=4d7fd2c38f0a4b8e9a541f2e3d4c5b6a >systemd/machines/a;"
-	      "echo 7 >libvirt/qemu/web.pid", dir);
-	host.proc = dir;
-	host.run = dir;
+	      "echo 7 >libvirt/qemu/web.pid", tree_root);
+	host.proc = tree_root;
+	host.run = tree_root;
 	if (broker_start(&broker, &host) == STATUS_OK) {
 		broker.host.identify(&broker.host, 7, &identity);
 		broker_close(&broker);
 	}
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
-	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "and those of machined");
-	shell("rm -r %s", dir);
+	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "it reads machined's files");
+	tree_end();
 }
 
 __attribute__((__noreturn__))
@@ -957,7 +946,6 @@ static int never_get_stats(const struct host *host, pid_t pid, const struct proc
 /* A pipe in the place of a command line: it is never to be read. */
 static void test_silent_processes(void)
 {
-	char dir[] = "/tmp/kvmstat-broker-XXXXXX";
 	const struct proc_fd fd = { .fd = 5, .link = LINK_VM, };
 	struct identity identity = {};
 	struct host host = this_host;
@@ -966,11 +954,10 @@ static void test_silent_processes(void)
 	unsigned int i;
 	pid_t worker;
 
-	if (!mkdtemp(dir))
-		abort();
+	tree_begin();
 	shell("set -e; cd %s; mkdir 7 8; mkfifo 7/cmdline; echo silent >7/comm;"
-	      "printf 'qemu\\0-name\\0web\\0' >8/cmdline", dir);
-	host.proc = dir;
+	      "printf 'qemu\\0-name\\0web\\0' >8/cmdline", tree_root);
+	host.proc = tree_root;
 	host.run = NULL;
 	host.get_stats = never_get_stats;
 	/* Which kvmstat may have been started with. */
@@ -1012,7 +999,7 @@ static void test_silent_processes(void)
 	broker_close(&broker);
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
-	shell("rm -r %s", dir);
+	tree_end();
 }
 
 int main(void)

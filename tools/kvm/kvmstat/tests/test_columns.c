@@ -30,13 +30,7 @@ static const struct image_stat reason_stats[] = {
 	{ .name = "exits", },
 	{ .name = "io_exits", },
 	{ .name = "pf_taken", },
-	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 5,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "io", "page_fault", "", "other", NULL, },
-	},
+	STAT_REASONS("exit_reasons", 5, "io", "page_fault", "", "other"),
 	{},
 };
 
@@ -72,17 +66,12 @@ static const struct image_stat powerpc_stats[] = {
 	{ .name = "sum_exits", },
 	{ .name = "syscall_exits", },
 	{ .name = "halt_successful_poll", },
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-	},
+	STAT_HIST_NS("halt_wait_hist", 3),
 	{},
 };
 
 static const struct image_stat other_stats[] = {
-	{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("exits"),
 	{ .name = "pages", },
 	{},
 };
@@ -104,11 +93,11 @@ static const struct image_stat duration_stats[] = {
 /* The names, and not what is meant by them. */
 static const struct image_stat strange_durations[] = {
 	HIST("ready_hist", 4, -6),
-	{ .name = "exit_hist", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("exit_hist"),
 	{},
 };
 
-/* What was counted in half a second, so that an expectation of 2 is a count of 1. */
+/* Counts of half a second, so that an expectation of 2 is a count of 1. */
 static const struct {
 	const char *name;
 	const struct image_stat *stats;
@@ -173,14 +162,11 @@ static void test_quantiles(void)
 	struct image image = image_build_ext("kvm-1/vcpu-0", duration_stats, NULL, 0);
 	struct image others = image_build_ext("kvm-1/vcpu-0", strange_durations, NULL, 0);
 	struct statsfile file = image_open(&image), other = image_open(&others);
-	const struct quantile_of known = { .known = true, };
 	struct rates rates;
 
 	columns_of(&rates, &file, waits);
 	check(rates.quantile[QUANTILE_READY].bucket == 3, "quantiles: 99 of 100 waits");
 	check(!rates.quantile[QUANTILE_EXIT].known, "quantiles: there was no exit");
-	check(quantile_rank(&known) > quantile_rank(&rates.quantile[QUANTILE_EXIT]),
-	      "quantiles: in their order");
 	columns_of(&rates, &file, exits);
 	check(rates.quantile[QUANTILE_EXIT].bucket == 1, "quantiles: of exits");
 	columns_of(&rates, &other, waits);

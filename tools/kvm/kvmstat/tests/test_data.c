@@ -11,10 +11,8 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-#define SECONDS KVM_STATS_UNIT_SECONDS
-
 static const struct image_stat vm_stats[] = {
-	{ .name = "lpages", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("lpages"),
 	{},
 };
 
@@ -22,34 +20,18 @@ static const struct image_stat vm_stats[] = {
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
 	{ .name = "halt_exits", },
-	{ .name = "halt_poll_ns", .flags = SECONDS, .exponent = -9, },
+	STAT_NS("halt_poll_ns"),
 	{
 		.name = "memory",
 		.flags = KVM_STATS_TYPE_PEAK | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.exponent = 10,
 	},
 	{ .name = "strange", .flags = 0xfff, },
-	{ .name = "wait_hist", .flags = KVM_STATS_TYPE_LOG_HIST | SECONDS, .exponent = -9,
-	  .size = 3, },
-	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 2,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "io", "", NULL, },
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "user", NULL, },
-	},
-	{ .name = "state_since_ns", .flags = KVM_STATS_TYPE_INSTANT | SECONDS, .exponent = -9, },
-	{
-		.name = "exit_reason_ns",
-		.flags = SECONDS,
-		.exponent = -9,
-		.size = 2,
-		.value_names = (const char * const []) { "io", "", NULL, },
-	},
+	STAT_HIST_NS("wait_hist", 3),
+	STAT_REASONS("exit_reasons", 2, "io", ""),
+	STAT_STATE("state", "guest", "user"),
+	STAT_SINCE("state_since_ns"),
+	STAT_REASON_NS("exit_reason_ns", 2, "io", ""),
 	{},
 };
 
@@ -59,7 +41,7 @@ enum { WAITS_AT = 5, REASONS_AT = 8, STATE_AT = 10, };
 
 static const struct statsfile_desc ready_hist = {
 	.name = "ready_hist",
-	.flags = KVM_STATS_TYPE_LOG_HIST | SECONDS,
+	.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
 	.exponent = -9,
 	.size = 32,
 };

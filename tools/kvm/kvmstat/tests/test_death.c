@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A VMM that dies between any two system calls of those who look into it: a child looks,
+ * A VMM that dies between any two system calls of a process that looks into it: a child looks,
  * is stopped at its first, second, ... system call, the VMM is killed there, and the child
  * goes on. Once the VMM is then gone and once a zombie. The VMM is a real one that holds
  * statistics files open, too: which way is taken depends on the kernel.
@@ -81,7 +81,7 @@ static void sample_all(const struct inventory *inventory)
 	}
 }
 
-/* What kvmstat does with a process, twice. */
+/* Two looks of kvmstat at a process. */
 static void look(pid_t pid)
 {
 	struct inventory inventory;
@@ -131,7 +131,7 @@ static void kill_vmm(pid_t vmm, bool reap)
 		abort();
 }
 
-/* Its wait status once it has ended, or that of its @calls-th entry to or exit from a call. */
+/* The wait status of its end, or of its @calls-th entry to or exit from a system call. */
 static int run_for(pid_t looker, unsigned int calls)
 {
 	int status;
@@ -178,7 +178,7 @@ static void test_deaths(const char *name, unsigned int step, bool reap)
 	}
 	printf("# %u moments to die at\n", calls / step);
 	check(calls > 40 && calls < MAX_CALLS, "%s: each system call of a look", name);
-	check(!bad && WIFEXITED(status) && !WEXITSTATUS(status), "%s: nobody notices", name);
+	check(!bad && WIFEXITED(status) && !WEXITSTATUS(status), "%s: no look fails", name);
 }
 
 int main(int argc, char **argv)

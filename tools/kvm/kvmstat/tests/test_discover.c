@@ -40,7 +40,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* What a file descriptor of a process stands for. */
+/* The file behind a file descriptor of a process. */
 struct object {
 	pid_t pid;
 	int fd;
@@ -91,47 +91,42 @@ static void close_fd(pid_t pid, int fd)
 	tree_remove("%d/fd/%d", pid, fd);
 }
 
-static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
+static struct object *add_file(struct object file)
 {
 	struct object *object = &fake.object[fake.num_objects++];
+	const char *stats = file.is_held ? "-stats" : "";
 	char target[64];
 
-	*object = (struct object) {
-		.pid = pid,
-		.fd = fd,
-		.link = link,
-		.id = id,
-		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
-		.vm = vm,
-	};
-	if (link == LINK_VM)
-		strcpy(target, "anon_inode:kvm-vm");
+	*object = file;
+	object->stats = file.link == LINK_VM ? vm_stats : vcpu_stats;
+	if (file.link == LINK_VM)
+		snprintf(target, sizeof(target), "anon_inode:kvm-vm%s", stats);
 	else
-		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu:%d", link);
-	add_link(pid, fd, target);
+		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu%s:%d", stats, file.link);
+	add_link(file.pid, file.fd, target);
 	return object;
+}
+
+static struct object *add_object(pid_t pid, int fd, int link, const char *id, uint64_t vm)
+{
+	return add_file((struct object) {
+		.pid = pid, .fd = fd, .link = link, .id = id, .vm = vm,
+	});
 }
 
 /* The VMM's own, on a kernel that does not say of which VM it is. */
 static struct object *add_held(pid_t pid, int fd, int link, const char *id)
 {
-	struct object *object = &fake.object[fake.num_objects++];
-	char target[64];
+	return add_file((struct object) {
+		.pid = pid, .fd = fd, .link = link, .id = id, .is_held = true,
+	});
+}
 
-	*object = (struct object) {
-		.pid = pid,
-		.fd = fd,
-		.link = link,
-		.is_held = true,
-		.id = id,
-		.stats = link == LINK_VM ? vm_stats : vcpu_stats,
-	};
-	if (link == LINK_VM)
-		strcpy(target, "anon_inode:kvm-vm-stats");
-	else
-		snprintf(target, sizeof(target), "anon_inode:kvm-vcpu-stats:%d", link);
-	add_link(pid, fd, target);
-	return object;
+/* A process with a VM, whose file descriptor is 3. */
+static struct object *add_vmm(pid_t pid, const char *id, uint64_t vm)
+{
+	add_process(pid, "vmm\n");
+	return add_object(pid, 3, LINK_VM, id, vm);
 }
 
 static void write_fdinfo(int stats, uint64_t vm)
@@ -223,7 +218,7 @@ static int make_stats(const struct object *object)
 	return source.fd;
 }
 
-/* What a kernel does: window, id and values are there before they are counted. */
+/* In a kernel's order: window, id and values are there before they are counted. */
 static void add_windows(const struct vm *vm, unsigned int count)
 {
 	uint64_t online_vcpus = vm->num_vcpus + count;
@@ -245,16 +240,6 @@ static void add_windows(const struct vm *vm, unsigned int count)
 		abort();
 }
 
-static unsigned int count_own_fds(void)
-{
-	unsigned int count = 0;
-	int fd;
-
-	for (fd = 0; fd < MAX_FDS; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -266,7 +251,7 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 		*error = (struct host_error) { .step = HOST_TAKE, .err = ETIMEDOUT, };
 		return -1;
 	}
-	if (fake.max_files && count_own_fds() >= fake.max_files) {
+	if (fake.max_files && count_open_files() >= fake.max_files) {
 		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
 		return -1;
 	}
@@ -453,7 +438,7 @@ static void test_silent_crowd(void)
 
 static void test_one_vm(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	const struct vm *vm;
 
 	set_up();
@@ -482,22 +467,20 @@ static void test_one_vm(void)
 	check(!inventory_look(&inventory, vm->process) && fake.num_asked == 3 &&
 	      vm->num_vcpus == 2, "one VM: a second look takes nothing again");
 	tear_down();
-	check(count_own_fds() == fds, "one VM: all file descriptors are closed in the end");
+	check(count_open_files() == fds, "one VM: all file descriptors are closed in the end");
 }
 
 static void test_duplicates(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, LINK_VM, "kvm-100", 5);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 5);
 	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
 	/* A child that inherited them. */
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(200, "kvm-100", 5);
 	add_object(200, 5, 0, "kvm-100/vcpu-0", 5);
 	look();
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus == 1 && !inventory.num_problems,
@@ -505,10 +488,10 @@ static void test_duplicates(void)
 	check(inventory.vm[0]->process->pid == 100,
 	      "duplicated file descriptors: the first process");
 	tear_down();
-	check(count_own_fds() == fds, "duplicated file descriptors: all closed in the end");
+	check(count_open_files() == fds, "duplicated file descriptors: all closed in the end");
 }
 
-/* Each costs a good deal: a look takes some of them, and who it is, once. */
+/* Each costs a good deal: a look asks for some of them, and for the identity once. */
 static void test_many_duplicates(void)
 {
 	const unsigned int num_copies = 2 * PROC_OTHERS_AT_ONCE;
@@ -522,11 +505,11 @@ static void test_many_duplicates(void)
 	add_object(100, 4 + i, 0, "kvm-100/vcpu-0", 6);
 	look();
 	check_number(fake.num_asked, PROC_OTHERS_AT_ONCE, "many copies: some are taken");
-	check_number(fake.num_identified, 2, "many copies: who it is, at first and once more");
+	check_number(fake.num_identified, 2, "many copies: identity, at first and once more");
 	check(inventory.num_vms == 1 && inventory.num_problems == 1,
 	      "many copies: what is left is said");
 	check_contains(inventory.problem[0], "pid 100 (vmm) has more new KVM file descriptors",
-		       "many copies: whose");
+		       "many copies: names the process");
 	look();
 	check_number(fake.num_asked, num_copies, "many copies: the next look takes the next ones");
 	look();
@@ -541,8 +524,7 @@ static void test_vms_of_one_thread(void)
 	const struct vm *one, *two;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, LINK_VM, "kvm-100", 6);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
 	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
@@ -559,7 +541,7 @@ static void test_vms_of_one_thread(void)
 /* The vCPUs are in the VM's file: nothing else is taken or opened. */
 static void test_whole_vm(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct statsfile_error error;
 	uint64_t values[2];
 	struct vm *vm;
@@ -573,7 +555,7 @@ static void test_whole_vm(void)
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 1,
 	      "whole VM: only its own file is taken");
 	/* And one that stands for the process. */
-	check_number(count_own_fds(), fds + 2, "whole VM: one file");
+	check_number(count_open_files(), fds + 2, "whole VM: one file");
 	vm = inventory.vm[0];
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 10,
 	      "whole VM: its vCPUs, by their ids");
@@ -597,7 +579,7 @@ static void test_whole_vm(void)
 	check(inventory_look(&inventory, vm->process) == -ESRCH && vm->num_vcpus == 6,
 	      "whole VM: also when its process is gone");
 	tear_down();
-	check_number(count_own_fds(), fds, "whole VM: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "whole VM: all files are closed in the end");
 }
 
 /* A child inherited the files; another VM has no windows. */
@@ -606,11 +588,9 @@ static void test_whole_and_split_vms(void)
 	const struct vm *whole, *split;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(100, "kvm-100", 5)->windows = 1;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(200, "kvm-100", 5)->windows = 1;
 	add_object(200, 4, 0, "kvm-100/vcpu-0", 5);
 	look();
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 2,
@@ -639,8 +619,7 @@ static void test_refused_mapping(void)
 	set_up();
 	host.access = STATSFILE_PREAD;
 	inventory.host = &host;
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 2;
+	add_vmm(100, "kvm-100", 5)->windows = 2;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
 	look();
 	vm = inventory.vm[0];
@@ -658,8 +637,7 @@ static void test_unreadable_ids(void)
 	struct vm *vm;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->windows = 1;
+	add_vmm(100, "kvm-100", 5)->windows = 1;
 	look();
 	vm = inventory.vm[0];
 	add_windows(vm, 1);
@@ -713,8 +691,7 @@ static void test_death(void)
 	struct statsfile_error error;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
 	process = inventory_find(&inventory, 100);
 	inventory_look(&inventory, process);
@@ -743,12 +720,11 @@ static void test_death(void)
 /* VMs come and go while the host is looked at again and again. */
 static void test_host(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	const struct vm *stays;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_process(300, "closed\n");
 	add_object(300, 3, LINK_VM, "kvm-300", 7)->err = EIO;
 	add_object(300, 4, 0, "kvm-300/vcpu-0", 7)->err = EIO;
@@ -757,8 +733,7 @@ static void test_host(void)
 	check(inventory.num_vms == 2 && inventory.num_processes == 2 &&
 	      inventory.num_problems == 1, "host: two VMs, one without statistics");
 	stays = inventory.vm[0];
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(200, "kvm-200", 6);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 6);
 	add_object(400, 3, LINK_VM, "kvm-400", 8);
 	look();
@@ -798,7 +773,7 @@ static void test_host(void)
 	      inventory.vm[1]->number == 8 && inventory.vm[2]->number == 9 &&
 	      inventory.num_processes == 3, "host: dead ones are forgotten");
 	tear_down();
-	check_number(count_own_fds(), fds, "host: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "host: all file descriptors are closed in the end");
 }
 
 /* Of a pid that is chosen, that is another process' later. */
@@ -839,24 +814,22 @@ static void test_pid_used_again(void)
 
 static void test_races(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_asked = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
 	      "race: a process that dies while it is looked at is no problem");
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_answered = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
 	      "race: what may be of another process under the same pid is not taken");
 	tear_down();
-	check_number(count_own_fds(), fds, "race: and is closed");
+	check_number(count_open_files(), fds, "race: and is closed");
 
 	set_up();
 	add_process(100, "vmm\n");
@@ -876,8 +849,7 @@ static void test_missing_support(void)
 	struct object *object;
 
 	set_up();
-	add_process(100, "vmm\n");
-	object = add_object(100, 3, LINK_VM, "kvm-100", 5);
+	object = add_vmm(100, "kvm-100", 5);
 	object->err = EIO;
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5)->err = EIO;
 	add_object(100, 5, 1, "kvm-100/vcpu-1", 5)->err = EIO;
@@ -888,13 +860,12 @@ static void test_missing_support(void)
 	      "no support: VM and vCPUs are counted, each of them once");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
 	      "no support: said and asked once");
-	check_contains(inventory.problem[0], "pid 100 (vmm): its KVM ", "no support: who and why");
+	check_contains(inventory.problem[0], "pid 100 (vmm): this kernel ", "no support: named");
 	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 0);
+	add_vmm(100, "kvm-100", 0);
 	look();
 	check(!inventory.num_vms && inventory.num_problems == 1, "fdinfo without a VM: a problem");
 	check_contains(inventory.problem[0], "fdinfo", "fdinfo without a VM: named");
@@ -906,8 +877,7 @@ static void add_refused(pid_t pid, int vcpus)
 {
 	int i;
 
-	add_process(pid, "vmm\n");
-	add_object(pid, 3, LINK_VM, "kvm-100", 0)->err = EIO;
+	add_vmm(pid, "kvm-100", 0)->err = EIO;
 	for (i = 0; i < vcpus; i++)
 		add_object(pid, 10 + i, i, "x", 0)->err = EIO;
 }
@@ -927,7 +897,7 @@ static bool can_be_sampled(const struct vm *vm)
 
 static void test_held(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct vm *vm;
 
 	set_up();
@@ -946,7 +916,7 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): its KVM gives statistics files to the VMM only, which holds none of 1 vCPU",
+		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has none of 1 vCPU open",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
@@ -963,7 +933,7 @@ static void test_held(void)
 	inventory_forget_dead(&inventory);
 	check(!inventory.num_vms, "held: it is forgotten");
 	tear_down();
-	check_number(count_own_fds(), fds, "held: all file descriptors are closed in the end");
+	check_number(count_open_files(), fds, "held: all file descriptors are closed in the end");
 }
 
 /* A VMM has another VM, with the same file descriptors, before the next look. */
@@ -1044,7 +1014,7 @@ static void test_closed_by_process(bool is_held)
 
 static void test_held_partly(void)
 {
-	unsigned int fds = count_own_fds();
+	unsigned int fds = count_open_files();
 	struct vm *vm;
 
 	set_up();
@@ -1055,7 +1025,7 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which holds none of 9 vCPUs",
+	check_contains(inventory.problem[0], "which has none of 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	look();
@@ -1063,14 +1033,14 @@ static void test_held_partly(void)
 	remove_process(100);
 	check(inventory_see_end(&inventory, vm), "held partly: the end of the process");
 	tear_down();
-	check_number(count_own_fds(), fds, "held partly: all is closed in the end");
+	check_number(count_open_files(), fds, "held partly: all is closed in the end");
 
 	set_up();
 	add_refused(100, 2);
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	look();
-	check_contains(inventory.problem[0], "which holds none of the VM",
+	check_contains(inventory.problem[0], "which has none of the VM",
 		       "held, all but the VM: said");
 	tear_down();
 
@@ -1080,7 +1050,7 @@ static void test_held_partly(void)
 	look();
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which holds none of 2 vCPUs",
+	check_contains(inventory.problem[0], "which has none of 2 vCPUs",
 		       "held, only the VM: said");
 	tear_down();
 
@@ -1115,14 +1085,14 @@ static void test_held_many(void)
 	look();
 	check_number(inventory.num_problems, 1, "held of many: one line");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm) and 2 more: its KVM gives statistics files to the VMM only, which holds none of the VM",
+		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has none of the VM open",
 		   "held of many: how many");
 	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
 	for (; i < 6; i++)
 		add_refused(100 + i, 1);
 	look();
 	check_number(inventory.num_problems, 2, "none held of many: one more line");
-	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: its KVM ",
+	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: this kernel ",
 		       "none held of many: how many");
 	check(inventory.incomplete, "none held of many: they are not shown, that is one");
 	add_refused(100 + i, 1);
@@ -1143,7 +1113,7 @@ static void test_held_later(void)
 	vm = inventory.vm[0];
 	add_object(100, 10, 0, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[0], "to the VMM only", "held later: none yet");
+	check_contains(inventory.problem[0], "only to the VMM", "held later: none yet");
 	check(!vm_has_statistics(vm) && vm->num_vcpus_counted == 1, "held later: it is counted");
 	add_held(100, 30, 0, "kvm-101/vcpu-0")->malformed = true;
 	add_held(100, 31, 0, "kvm-101/vcpu-0");
@@ -1153,7 +1123,7 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[2], "which holds none of the VM",
+	check_contains(inventory.problem[2], "which has none of the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");
@@ -1168,8 +1138,7 @@ static void test_held_by_others(void)
 	add_held(100, 3, LINK_VM, "kvm-200");
 	add_held(100, 4, 0, "kvm-200/vcpu-0");
 	/* A kernel that gives files to everybody. */
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 5);
+	add_vmm(200, "kvm-200", 5);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 5);
 	add_held(200, 5, LINK_VM, "kvm-200");
 	add_held(200, 6, 0, "kvm-200/vcpu-0");
@@ -1180,8 +1149,7 @@ static void test_held_by_others(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	add_vmm(100, "kvm-100", 5)->err = EPERM;
 	add_held(100, 4, LINK_VM, "kvm-100");
 	look();
 	check(!vm_has_statistics(inventory.vm[0]) && fake.num_asked == 1,
@@ -1212,18 +1180,16 @@ static void test_no_permission(void)
 	char *path;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->err = EPERM;
+	add_vmm(100, "kvm-100", 5)->err = EPERM;
 	look();
 	check(inventory.num_problems == 1, "pidfd_getfd refused: a problem");
 	check_contains(inventory.problem[0], "pid 100 (vmm): pidfd_getfd: no permission",
-		       "pidfd_getfd refused: who and what");
+		       "pidfd_getfd refused: names the process and the call");
 	check_contains(inventory.problem[0], "CAP_SYS_PTRACE", "pidfd_getfd refused: what helps");
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	path = tree_path("100/fd");
 	if (chmod(path, 0))
 		abort();
@@ -1256,8 +1222,7 @@ static void test_too_many_files(void)
 	int vcpu;
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
 	look();
@@ -1265,12 +1230,11 @@ static void test_too_many_files(void)
 	tear_down();
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
 	/* The process and its VM take one each. */
-	fake.max_files = count_own_fds() + 2 + 4;
+	fake.max_files = count_open_files() + 2 + 4;
 	look();
 	check_number(inventory.vm[0]->num_vcpus, 4, "a limit: as many vCPUs as there is room for");
 	check_number(inventory.num_missing, 6, "a limit: the others are counted");
@@ -1290,8 +1254,7 @@ static void test_unseen_vms(void)
 	pid_t makers[] = { 100, 200, };
 
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_process(200, "keeps it to itself\n");
 	fake.makers = (struct proc_pids) { makers, 1, };
 	look();
@@ -1304,8 +1267,7 @@ static void test_unseen_vms(void)
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
 	check_denied("debugfs has 1 VMs more", "a VM more in debugfs");
 	/* That process has given it to another one. */
-	add_process(300, "vmm\n");
-	add_object(300, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(300, "kvm-200", 6);
 	look();
 	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
 	/* A thread of the first has made it. */
@@ -1321,8 +1283,7 @@ static void test_unseen_vms(void)
 static void test_bad_files(void)
 {
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5)->malformed = true;
+	add_vmm(100, "kvm-100", 5)->malformed = true;
 	add_object(100, 4, LINK_VM, "kvm-100", 6);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 6);
 	add_object(100, 6, 1, "kvm-100/vcpu-1", 6)->stats = vm_stats;
@@ -1339,7 +1300,7 @@ static void test_bad_files(void)
 	tear_down();
 }
 
-/* Processes that each have a vCPU whose VM nobody has, and that are gone after a look. */
+/* Processes that each have a vCPU without a VM, and that are gone after a look. */
 static void look_at_strays(pid_t first, unsigned int count)
 {
 	unsigned int i;
@@ -1385,15 +1346,13 @@ static void test_many_problems(void)
 	tear_down();
 }
 
-/* Only the last schema that was seen is remembered, which is not that of the first VM. */
+/* Only the last schema that was seen is remembered, which is not the first VM's. */
 static void test_later_vcpu(void)
 {
 	set_up();
-	add_process(100, "vmm\n");
-	add_object(100, 3, LINK_VM, "kvm-100", 5);
+	add_vmm(100, "kvm-100", 5);
 	add_object(100, 4, 0, "kvm-100/vcpu-0", 5);
-	add_process(200, "vmm\n");
-	add_object(200, 3, LINK_VM, "kvm-200", 6);
+	add_vmm(200, "kvm-200", 6);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 6)->stats = vm_stats;
 	look();
 	add_object(100, 5, 1, "kvm-100/vcpu-1", 5);
@@ -1413,7 +1372,7 @@ static void test_no_process(void)
 	tree_write("Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29, "101/status");
 	check(!inventory_find(&inventory, 101), "a thread");
 	check_text(inventory.problem[1], "pid 101 is a thread of process 100, choose that one",
-		   "a thread: said whose");
+		   "a thread: names its process");
 	check(!proc_is_ours(tree_root), "the /proc of another pid namespace");
 	check(proc_is_ours("/proc"), "our own /proc");
 	tear_down();

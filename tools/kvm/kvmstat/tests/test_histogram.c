@@ -12,26 +12,16 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define LOG_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
-
 static const struct image_stat hist_stats[] = {
-	{ .name = "log", .flags = LOG_NS, .exponent = -9, .size = 5, },
+	STAT_HIST_NS("log", 5),
 	{
 		.name = "linear",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST,
 		.size = 3,
 		.bucket_size = 10,
 	},
-	{ .name = "wide", .flags = LOG_NS, .exponent = -9, .size = 80, },
-	{
-		.name = "reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 6,
-		.bucket_size = 1,
-		.value_names = (const char * const []) {
-			"interrupt", "never", "io", "nested_page_fault", "", "other", NULL,
-		},
-	},
+	STAT_HIST_NS("wide", 80),
+	STAT_REASONS("reasons", 6, "interrupt", "never", "io", "nested_page_fault", "", "other"),
 	{},
 };
 
@@ -131,7 +121,7 @@ static void test_rows(void)
 	check_rows(named, large, (const unsigned int []) { 5, 2, 0, }, 3,
 		   "counts beyond 32 bits");
 	check_rows(&peaks, marks, (const unsigned int []) { 0, 2, 5, }, 3,
-		   "all of an array, whose total need not be the sum");
+		   "all of an array, with a total that is not the sum");
 }
 
 static void test_names_text(void)

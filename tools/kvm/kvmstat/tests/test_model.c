@@ -22,14 +22,9 @@ static const struct image_stat vm_stats[] = {
 
 static const struct image_stat vcpu_stats[] = {
 	[EXITS] = { .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	[PAGES] = { .name = "pages", .flags = KVM_STATS_TYPE_INSTANT, },
+	[PAGES] = STAT_LEVEL("pages"),
 	[PEAK] = { .name = "max_depth", .flags = KVM_STATS_TYPE_PEAK, },
-	[HIST] = {
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 4,
-	},
+	[HIST] = STAT_HIST_NS("wait_hist", 4),
 	[NEW_TYPE] = { .name = "new_type", .flags = 9, },
 	[NUM_STATS] = {},
 };
@@ -43,12 +38,13 @@ struct fixture {
 	struct model model;
 };
 
-static void set_up(struct fixture *fixture, size_t num_vcpus)
+static void set_up_with(struct fixture *fixture, size_t num_vcpus,
+			const struct image_stat *of_vm, const struct image_stat *of_vcpus)
 {
 	size_t i;
 
 	*fixture = (struct fixture) {};
-	fixture->vm_image = image_build("kvm-1", vm_stats);
+	fixture->vm_image = image_build("kvm-1", of_vm);
 	fixture->vm = (struct vm) {
 		.process = &fixture->process,
 		.file = image_open(&fixture->vm_image),
@@ -56,10 +52,15 @@ static void set_up(struct fixture *fixture, size_t num_vcpus)
 		.num_vcpus = num_vcpus,
 	};
 	for (i = 0; i < 2; i++) {
-		fixture->vcpu_image[i] = image_build("kvm-1/vcpu", vcpu_stats);
+		fixture->vcpu_image[i] = image_build_ext("kvm-1/vcpu", of_vcpus, NULL, 0);
 		fixture->vcpu[i].file = image_open(&fixture->vcpu_image[i]);
 	}
 	model_init(&fixture->model, &fixture->vm);
+}
+
+static void set_up(struct fixture *fixture, size_t num_vcpus)
+{
+	set_up_with(fixture, num_vcpus, vm_stats, vcpu_stats);
 }
 
 static void tear_down(struct fixture *fixture)
@@ -290,7 +291,7 @@ static bool sample_whole(void *argument)
 static void set_up_whole(struct whole_fixture *fixture, enum statsfile_access access)
 {
 	static const struct image_stat stats[] = {
-		{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+		STAT_LEVEL("online_vcpus"),
 		{},
 	};
 	struct statsfile_source source;
@@ -317,8 +318,6 @@ static void tear_down_whole(struct whole_fixture *fixture)
 static void test_whole_vm(void)
 {
 	struct whole_fixture fixture;
-	struct statsfile_error error;
-	struct group group;
 	const struct group *vcpus = &fixture.model.group[SCOPE_VCPU];
 
 	set_up_whole(&fixture, STATSFILE_MMAP);
@@ -333,17 +332,20 @@ static void test_whole_vm(void)
 	image_vcpu_values(&fixture.image, 1)[EXITS] = 15;
 	check(sample_whole(&fixture) && vcpus->value[EXITS] == 115 && vcpus->delta[EXITS] == 5 &&
 	      vcpus->num_members == 2, "whole VM: what moved");
-	check(!group_of_vcpu(&group, &fixture.vm, 1, 0, &error) && group.value[EXITS] == 15,
-	      "whole VM: one vCPU alone");
-	group_free(&group);
+	model_focus(&fixture.model, 1);
+	check(fixture.model.focus.value[EXITS] == 15, "whole VM: one vCPU alone");
+	image_vcpu_values(&fixture.image, 1)[EXITS] = 18;
+	check(sample_whole(&fixture) && fixture.model.focus.delta[EXITS] == 3 &&
+	      fixture.model.focus.watched[EXITS] == 3 &&
+	      model_shown(&fixture.model, SCOPE_VCPU) == &fixture.model.focus &&
+	      !model_shown(&fixture.model, SCOPE_VM)->schema, "whole VM: what moved in it");
+	model_unfocus(&fixture.model);
 	check(without_system_calls(sample_whole, &fixture),
 	      "whole VM: sampled without a system call");
 
 	/* Never done by discovery: the third vCPU does not exist. */
 	fixture.vm.num_vcpus = 3;
 	check(!sample_whole(&fixture), "whole VM: a vCPU without values is an error");
-	check(group_of_vcpu(&group, &fixture.vm, 2, 0, &error) == -EINVAL && !group.schema,
-	      "whole VM: and alone, too");
 	tear_down_whole(&fixture);
 
 	set_up_whole(&fixture, STATSFILE_PREAD);
@@ -364,33 +366,21 @@ static void test_read_error(void)
 	tear_down(&fixture);
 }
 
-#define NS(stat) { .name = stat, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-
 static const struct image_stat time_vm_stats[] = {
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("ready_accounting"),
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
 enum { READY, STATE, SINCE, GUEST, HALT, SLEEP, };
 
 static const struct image_stat time_stats[] = {
-	[READY] = NS("ready_ns"),
-	[STATE] = {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) {
-			"none", "guest", "halt", "sleep", "ready", NULL,
-		},
-	},
-	[SINCE] = {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	[GUEST] = NS("time_guest_ns"),
-	[HALT] = NS("time_halt_ns"),
-	[SLEEP] = NS("time_sleep_ns"),
+	[READY] = STAT_NS("ready_ns"),
+	[STATE] = STAT_STATE("state", "none", "guest", "halt", "sleep", "ready"),
+	[SINCE] = STAT_SINCE("state_since_ns"),
+	[GUEST] = STAT_NS("time_guest_ns"),
+	[HALT] = STAT_NS("time_halt_ns"),
+	[SLEEP] = STAT_NS("time_sleep_ns"),
 	{},
 };
 
@@ -406,19 +396,9 @@ static bool sample_time(struct fixture *fixture, uint64_t now_ns)
 
 static void set_up_time(struct fixture *fixture)
 {
-	set_up(fixture, 1);
-	model_free(&fixture->model);
-	statsfile_close(&fixture->vcpu[0].file);
-	image_free(&fixture->vcpu_image[0]);
-	statsfile_close(&fixture->vm.file);
-	image_free(&fixture->vm_image);
-	fixture->vm_image = image_build("kvm-1", time_vm_stats);
-	fixture->vm.file = image_open(&fixture->vm_image);
-	fixture->vcpu_image[0] = image_build_ext("kvm-1/vcpu-0", time_stats, NULL, 0);
-	fixture->vcpu[0].file = image_open(&fixture->vcpu_image[0]);
+	set_up_with(fixture, 1, time_vm_stats, time_stats);
 	time_values = image_values(&fixture->vcpu_image[0]);
 	accounting = image_values(&fixture->vm_image);
-	model_init(&fixture->model, &fixture->vm);
 }
 
 /* A state that lasts counts while it does: one fault that takes a minute is seen. */
@@ -443,7 +423,7 @@ static void test_running_state(void)
 	time_values[SINCE] = 3400;
 	sample_time(&fixture, 4000);
 	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600, "and the rest once");
-	/* What was taken for the guest turns out to have been a wait for a CPU. */
+	/* KVM moves time that it had counted as the guest's to a wait for a CPU. */
 	time_values[READY] = 500;
 	time_values[GUEST] = 100;
 	time_values[STATE] = 2;
@@ -471,9 +451,7 @@ static bool shows(const struct group *group, const char *name)
 static void test_not_accounted(void)
 {
 	const struct group *group, *vm;
-	struct statsfile_error error;
 	struct fixture fixture;
-	struct group alone;
 
 	set_up_time(&fixture);
 	group = &fixture.model.group[SCOPE_VCPU];
@@ -486,9 +464,8 @@ static void test_not_accounted(void)
 	accounting[0] = 1;
 	sample_time(&fixture, 2000);
 	check(shows(group, "ready_ns") && !shows(group, "time_guest_ns"), "each by itself");
-	check(!group_of_vcpu(&alone, &fixture.vm, 0, 1000, &error) &&
-	      !shows(&alone, "time_guest_ns"), "nor of a vCPU alone");
-	group_free(&alone);
+	model_focus(&fixture.model, 0);
+	check(!shows(&fixture.model.focus, "time_guest_ns"), "nor of a vCPU alone");
 	accounting[1] = 1;
 	sample_time(&fixture, 3000);
 	check(shows(group, "time_guest_ns") && shows(group, "state"), "accounting is on: all is");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a monitoring system gets: names, units, scales, buckets and labels of the values
- * in the files of a host in memory, in both formats; how VMs that come, go and fail are
- * seen; which format is chosen; which addresses are possible.
+ * Scrapes of a monitoring system: names, units, scales, buckets and labels of the values
+ * in the files of a host in memory, in both formats; VMs that come, go and fail; the choice
+ * of a format; possible addresses.
  */
 #include <errno.h>
 #include <regex.h>
@@ -21,10 +21,8 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define HIST_NS (KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS)
-
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "remote_tlb_flush", },
 	{ .name = "max_mmu_rmap_size", .flags = KVM_STATS_TYPE_PEAK, },
 	{},
@@ -32,27 +30,22 @@ static const struct image_stat vm_stats[] = {
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("halt_poll_fail_ns"),
 	{
 		.name = "memory\\total",
 		.flags = KVM_STATS_TYPE_PEAK | KVM_STATS_UNIT_BYTES | KVM_STATS_BASE_POW2,
 		.exponent = 10,
 	},
-	{ .name = "blocking", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
-	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{ .name = "halt_wait_hist", .flags = HIST_NS, .exponent = -9, .size = 4, },
+	STAT_BOOL("blocking"),
+	STAT_NS("halt_wait_ns"),
+	STAT_HIST_NS("halt_wait_hist", 4),
 	{
 		.name = "depth",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST,
 		.size = 3,
 		.bucket_size = 10,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 4,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "interrupt", "io", "", "other", NULL, },
 	},
+	STAT_REASONS("exit_reasons", 4, "interrupt", "io", "", "other"),
 	{},
 };
 
@@ -254,7 +247,7 @@ static void test_labels(void)
 	expect("kvmstat_vm_vcpus", "labels: a VM without a vCPU has a name, too");
 	guests[0].dead = true;
 	now_ns += 2 * NSEC_PER_SEC;
-	expect("kvmstat_vm_up", "labels: when the first has ended, those of the VMs that are left");
+	expect("kvmstat_vm_up", "labels: without the first VM, which has ended");
 	tear_down();
 }
 
@@ -364,18 +357,18 @@ static void test_labels_of_the_same_name(void)
 }
 
 static const struct image_stat accounted_vm[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_LEVEL("online_vcpus"),
+	STAT_BOOL("time_accounting"),
+	STAT_BOOL("ready_accounting"),
 	{},
 };
 
 static const struct image_stat accounted_vcpu[] = {
 	{ .name = "exits", },
-	{ .name = "time_guest_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{ .name = "time_halt_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{ .name = "exit_hist", .flags = HIST_NS, .exponent = -9, .size = 2, },
-	{ .name = "ready_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("time_guest_ns"),
+	STAT_NS("time_halt_ns"),
+	STAT_HIST_NS("exit_hist", 2),
+	STAT_NS("ready_ns"),
 	{},
 };
 
@@ -517,7 +510,7 @@ static void test_thinned_buckets(void)
 {
 	static const uint64_t numbers[] = { 1, 2, 3, 4, UINT32_MAX, };
 	static const struct image_stat long_stats[] = {
-		{ .name = "long_hist", .flags = HIST_NS, .exponent = -9, .size = 32, },
+		STAT_HIST_NS("long_hist", 32),
 		{ .name = "huge", .flags = KVM_STATS_TYPE_LOG_HIST, .size = 70, },
 		{},
 	};
@@ -587,9 +580,9 @@ static void test_schemas(void)
 {
 	static const struct image_stat other_vcpu_stats[] = {
 		{ .name = "new.one", },
-		{ .name = "exits", .flags = KVM_STATS_TYPE_INSTANT, },
+		STAT_LEVEL("exits"),
 		{ .name = "halt_poll_fail_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
-		{ .name = "wait_nanoseconds", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+		STAT_NS("wait_nanoseconds"),
 		{ .name = "wait_seconds", .flags = KVM_STATS_UNIT_SECONDS, },
 		{},
 	};
@@ -611,7 +604,7 @@ static void test_schemas(void)
 	tear_down();
 }
 
-/* VMs whose VMM holds their files, again and again: nothing is left of them. */
+/* VMs come and go again and again, and their VMM holds their files: none is left open. */
 static void test_many_short_ones(void)
 {
 	size_t num_schemas = 0;
@@ -650,12 +643,12 @@ static void test_named_buckets(void)
 	static const struct image_stat named_stats[] = {
 		{
 			.name = "halt_hist",
-			.flags = HIST_NS,
+			.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
 			.exponent = -9,
 			.size = 2,
 			.value_names = names,
 		},
-		{ .name = "halt_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+		STAT_NS("halt_ns"),
 		{ .name = "exit_reasons", },
 		{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, .value_names = names, },
 		{},
@@ -678,33 +671,22 @@ static void test_named_buckets(void)
 	tear_down();
 }
 
-#define NS(statistic, ...) \
-	{ .name = statistic, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, __VA_ARGS__ }
-
 static const struct image_stat time_vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_LEVEL("online_vcpus"),
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
-/* In another order than that of the lists, and not all of them. */
+/* In another order than the kernel's lists, and not all of them. */
 static const struct image_stat time_vcpu_stats[] = {
-	NS("time_user_ns"),
-	{ .name = "exit_hist", .flags = HIST_NS, .exponent = -9, .size = 3, },
-	{
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "none", "guest", NULL, },
-	}, {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	NS("exit_reason_ns", .size = 3,
-	   .value_names = (const char * const []) { "interrupt", "", "other", NULL, }),
-	NS("time_exit_ns"),
-	NS("time_guest_ns"),
-	NS("time_exit_ns"),
+	STAT_NS("time_user_ns"),
+	STAT_HIST_NS("exit_hist", 3),
+	STAT_STATE("state", "none", "guest"),
+	STAT_SINCE("state_since_ns"),
+	STAT_REASON_NS("exit_reason_ns", 3, "interrupt", "", "other"),
+	STAT_NS("time_exit_ns"),
+	STAT_NS("time_guest_ns"),
+	STAT_NS("time_exit_ns"),
 	{},
 };
 
@@ -712,13 +694,13 @@ static const struct image_stat time_vcpu_stats[] = {
 static void test_time(void)
 {
 	static const struct image_stat some_vcpu_stats[] = {
-		NS("exit_ns"),
-		NS("time_poll_ns"),
-		{ .name = "time_halt_ns", .flags = KVM_STATS_TYPE_INSTANT, },
-		NS("pause_ns", .size = 2),
-		{ .name = "pause_hist", .flags = HIST_NS, .exponent = -9, .size = 2, },
+		STAT_NS("exit_ns"),
+		STAT_NS("time_poll_ns"),
+		STAT_LEVEL("time_halt_ns"),
+		{ .name = "pause_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, .size = 2, },
+		STAT_HIST_NS("pause_hist", 2),
 		{ .name = "levels", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
-		NS("time", .size = 2),
+		{ .name = "time", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, .size = 2, },
 		{},
 	};
 	unsigned int i;
@@ -760,17 +742,10 @@ static void test_time(void)
 }
 
 static const struct image_stat running_stats[] = {
-	NS("time_halt_ns"),
-	NS("time_sleep_ns"),
-	{
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "halt", "sleep", NULL, },
-	}, {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
+	STAT_NS("time_halt_ns"),
+	STAT_NS("time_sleep_ns"),
+	STAT_STATE("state", "halt", "sleep"),
+	STAT_SINCE("state_since_ns"),
 	{},
 };
 
@@ -912,6 +887,7 @@ static void test_descriptions(void)
 		{ SCOPE_VCPU, "ld_slow", true, }, { SCOPE_VM, "time_accounting", true, },
 		{ SCOPE_VCPU, "state", true, }, { SCOPE_VCPU, "exit_reasons", true, },
 		{ SCOPE_VCPU, "exit_null", true, }, { SCOPE_VCPU, "frobnications", false, },
+		{ SCOPE_VM, "lpages", true, },
 	};
 	size_t i;
 

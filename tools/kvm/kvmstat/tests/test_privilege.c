@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is left after privileges were given up: of users and capabilities, as the kernel
- * shows it, and of system calls. Each is tried in a child of its own.
+ * Privileges that are left once they were given up: users and capabilities, as the kernel
+ * shows them, and system calls. Each is tried in a child of its own.
  */
 #include <asm/termbits.h>
 #include <dirent.h>
@@ -42,7 +42,7 @@
 #define BROKERS_CAPABILITIES "0000000000080004"
 #define NONE "0000000000000000"
 
-/* How a child ends whose system call was refused. */
+/* The exit status of a child whose system call was refused. */
 #define REFUSED 100
 
 static alignas(4096) char page[4096];
@@ -130,7 +130,7 @@ static void use_memory(void)
 	free(numbers);
 }
 
-/* What every command does that prints anything. */
+/* Calls of every command that prints anything. */
 static void work(void)
 {
 	struct pollfd file = { .fd = STDOUT_FILENO, };
@@ -144,7 +144,7 @@ static void work(void)
 	fprintf(stderr, "# it is %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
 }
 
-/* What the broker does. */
+/* Calls of the broker. */
 static void look(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -176,7 +176,7 @@ static void test_calls(void)
 		{ call_ask_mode, "ask how a file is open", ALL_USES & ~USE_BROKER, },
 		{ call_set_mode, "change how it is open", USE_NETWORK, },
 		{ call_compare, "compare its files", ALL_USES & ~USE_BROKER, },
-		{ call_compare_with_parent, "compare them with those of others", 0, },
+		{ call_compare_with_parent, "compare them with another process' files", 0, },
 		{ call_map_file, "map a file", ALL_USES & ~USE_BROKER, },
 		{ call_send, "send to a socket", USE_NETWORK, },
 		{ call_close_socket, "close the broker's socket", ALL_USES & ~USE_BROKER, },
@@ -288,7 +288,7 @@ static bool become_nobody(void)
 	       !setresuid(NOBODY, NOBODY, NOBODY);
 }
 
-/* Of those that another process of nobody has to do something to this one, those that work. */
+/* Ways in which another process of the user nobody can affect this one, as bits. */
 static unsigned int try_ways(pid_t pid)
 {
 	unsigned int found = 0, i;

@@ -146,7 +146,7 @@ static void add_others(pid_t pid, unsigned int count)
 	free(first);
 }
 
-/* What is no file of KVM: how often that is looked at is seen by what becomes one. */
+/* Files that are not KVM's: one that becomes KVM's shows how often they are looked at. */
 static void test_foreign(void)
 {
 	unsigned int looks, i;
@@ -162,7 +162,7 @@ static void test_foreign(void)
 	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
 }
 
-/* What so many looks cost, in links that are read. Of 600 it is one in 64, or 128 in each. */
+/* The cost of so many looks, in links that are read. Of 600 it is one in 64, or 128 in each. */
 static unsigned int count_links(unsigned int looks)
 {
 	num_links = 0;
@@ -453,7 +453,7 @@ static void stay(void)
 {
 }
 
-/* What /proc says of the file descriptors of a process that is gone by then. */
+/* Errors of /proc about the file descriptors of a process that is gone by then. */
 static void test_died_meanwhile(void)
 {
 	struct proc_fds fds;

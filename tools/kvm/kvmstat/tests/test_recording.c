@@ -23,16 +23,11 @@
 #include "sources/recording_write.h"
 #include "sources/replay.h"
 #include "tap.h"
+#include "tree.h"
 #include "util/clock.h"
 #include "util/util.h"
 
-static char *directory;
 static char *file;
-
-static char *path_of(const char *name)
-{
-	return xasprintf("%s/%s", directory, name);
-}
 
 /* The caller frees it; with a 0 behind. */
 static char *read_whole(const char *path, size_t *size)
@@ -49,15 +44,6 @@ static char *read_whole(const char *path, size_t *size)
 	close(fd);
 	*size = info.st_size;
 	return content;
-}
-
-static void write_whole(const char *path, const void *content, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, content, size) != (ssize_t)size)
-		abort();
-	close(fd);
 }
 
 /* The command of the line that is replayed. */
@@ -131,7 +117,7 @@ static void test_order(void)
 	sorted("-p d* -p closed", "20 30 ");
 }
 
-/* What @line prints is what @same prints. */
+/* @line and @same print the same. */
 static void check_alike(run_command *run, const char *line, const char *same, unsigned int second)
 {
 	char *name = xasprintf("%s: as %s", line, same);
@@ -206,7 +192,7 @@ static void test_choice(void)
 	check_chosen(command_list, "list -p db", 3, "db ");
 	check_chosen(command_list, "list -p 20 -p 15", 3, "db short ");
 	check_chosen(command_list, "list --sort name --limit 1 -p [wd]*", 3, "db ");
-	/* What ends during the look is not there any more, nor does it count. */
+	/* A VM that ends during the look is neither shown nor counted. */
 	check_chosen(command_list, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
 	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
 	/* Those that come later are taken; nothing is said of the others. */
@@ -284,14 +270,14 @@ static void test_waiting_for_nothing(void)
 	host.list = denied_list;
 	scene_interrupted_at = 3;
 	output = wait_on_host(&host, "kvmstat -w -p none 1", 0, &status);
-	check_text(output, "kvmstat: 1 processes may not be looked into; "
+	check_text(output, "kvmstat: 1 process may not be looked into; "
 		   NEEDED_PERMISSION "\n", "-w: it may be what cannot be looked into");
 	check_number(status, STATUS_ERROR, "-w: so it is not known, status");
 	free(output);
 	scene_interrupted_at = SCENE_SECONDS;
 	host.list = list_without_vms;
 	output = wait_on_host(&host, "kvmstat -w -p 15 -p 20 1", 3, &status);
-	check_text(output, "kvmstat: all that was chosen ended without a VM\n",
+	check_text(output, "kvmstat: all chosen processes ended without a VM\n",
 		   "-w: processes that end");
 	check_number(status, STATUS_ERROR, "-w: processes that end, status");
 	free(output);
@@ -498,7 +484,7 @@ static void test_closed_within(void)
 	render = &text_renderer;
 }
 
-/* In the sample before nobody has it, and nothing is known of an interval. */
+/* The VM is not in the sample before, so nothing is known of an interval. */
 static void check_new(run_command *run, const char *arguments, const char *expected)
 {
 	int status;
@@ -510,7 +496,7 @@ static void check_new(run_command *run, const char *arguments, const char *expec
 }
 
 static const struct image_stat few_vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{},
 };
 
@@ -545,7 +531,7 @@ static void test_numbers(void)
 	guests_free();
 }
 
-/* Those of the output that say of a VM that it has ended. */
+/* The lines of the output that say that a VM has ended. */
 static char *lines_of_ended(char *output)
 {
 	char *lines = xasprintf("%s", ""), *line, *longer;
@@ -835,20 +821,6 @@ static void make_sample(unsigned int second, struct recorded_vm first, struct re
 
 #define NO_VM ((struct recorded_vm) {})
 
-static uint32_t crc32(const void *data, size_t size)
-{
-	const unsigned char *byte = data;
-	uint32_t sum = ~0u;
-	int bit;
-
-	while (size--) {
-		sum ^= *byte++;
-		for (bit = 0; bit < 8; bit++)
-			sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
-	}
-	return ~sum;
-}
-
 static void append(const void *data, size_t size)
 {
 	made.block.data = xreallocarray(made.block.data, made.block.size + size, 1);
@@ -861,8 +833,8 @@ static void make_block(struct recording_block block, const void *content)
 {
 	if (!block.whole_size)
 		block.whole_size = block.size;
-	block.content_checksum = crc32(content, block.size);
-	block.checksum = crc32(&block, offsetof(struct recording_block, checksum));
+	block.content_checksum = recording_checksum(content, block.size);
+	block.checksum = HEADER_CHECKSUM(&block);
 	append(&block, sizeof(block));
 	append(content, block.size);
 }
@@ -872,7 +844,7 @@ static void make_magic(const char *magic, uint32_t version)
 	struct recording_magic header = { .version = version, };
 
 	memcpy(header.text, magic, sizeof(header.text));
-	header.checksum = crc32(&header, offsetof(struct recording_magic, checksum));
+	header.checksum = HEADER_CHECKSUM(&header);
 	made.block.size = 0;
 	append(&header, sizeof(header));
 }
@@ -1004,6 +976,7 @@ static void test_made(void)
 	struct statsfile_error error;
 	struct recording recording;
 
+	check_number(recording_checksum("123456789", 9), 0xcbf43926, "the checksum is a CRC-32");
 	make_magic("\x8bkvmrec\n", 1);
 	check_refused("it is a recording of version 1, this kvmstat reads version 3");
 	make_magic("\x8bkvmrec\n", 3 << 24);
@@ -1102,7 +1075,7 @@ static void test_serial_used_again(void)
 	end_replay(&inventory, &tracker);
 }
 
-/* The same, but for what its vCPUs would have, of which there is none at first. */
+/* The same VM without vCPUs at first, and then with other statistics of vCPUs. */
 static void test_other_vcpus(void)
 {
 	struct recorded_vm before = make_vm(1, "n", schema_x, schema_x, 0);
@@ -1119,7 +1092,7 @@ static void test_other_vcpus(void)
 	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
 	      "with other statistics of vCPUs it is another VM");
 	check(tracker.vm[1]->model.group[SCOPE_VCPU].schema->num_values == 1 &&
-	      *tracker.vm[1]->model.vcpu_last[0] == 7, "whose vCPU has its own");
+	      *tracker.vm[1]->model.vcpu_last[0] == 7, "and its vCPU has its own");
 	end_replay(&inventory, &tracker);
 }
 
@@ -1141,7 +1114,7 @@ static struct recorded_vm busy_vm(unsigned int second)
 	return vm;
 }
 
-/* What /proc said of a VM is replayed: its shares, and which vCPU each is of. */
+/* Times of threads are replayed: the VM's shares, and each vCPU's. */
 static void test_threads(void)
 {
 	struct inventory inventory;
@@ -1161,11 +1134,11 @@ static void test_threads(void)
 	      vm->rates.shares.part[SHARE_GUEST] > 0.374 &&
 	      vm->rates.shares.part[SHARE_GUEST] < 0.376, "threads: the VM's share");
 	check(vm->num_tracked_threads == 2 && vm->vcpu[1].number == 2 &&
-	      vm->vcpu[1].rates.shares.part[SHARE_GUEST] == 0.5, "threads: that of each vCPU");
+	      vm->vcpu[1].rates.shares.part[SHARE_GUEST] == 0.5, "threads: each vCPU's share");
 	end_replay(&inventory, &tracker);
 }
 
-/* What would be too large for readers is not written, and all else is. */
+/* A schema that is too large for readers is not written, and all others are. */
 static void test_too_much(void)
 {
 	struct statsfile_schema *schema = make_schema("x", 60000);
@@ -1206,7 +1179,7 @@ static void make_vms(unsigned int second, const char *first, bool ended, const c
 
 static void write_made(void)
 {
-	write_whole(file, made.block.data, made.block.size);
+	tree_write(made.block.data, made.block.size, "recording");
 }
 
 /* Its only VM ends when one begins that is of the same pid and called @name. */
@@ -1221,7 +1194,7 @@ static char *replay_successor(const char *arguments, const char *name, int *stat
 	return output_of_replay(command_stream, arguments, status);
 }
 
-/* With a process goes its pid: whose VM is new in the sample in which its last one ended? */
+/* A new process may have the pid of one that ended in the same sample. */
 static void test_pid_used_again(void)
 {
 	static const char * const chosen[] = { "-p on*", "-p one", "-p 100", };
@@ -1239,8 +1212,8 @@ static void test_pid_used_again(void)
 	output = replay_successor("", "two", &status);
 	check_contains(output,
 		       "00:00:03    100 i     1 ended          - vmm    one\n",
-		       "a pid used again: who ended");
-	check_contains(output, "00:00:04", "a pid used again: who goes on");
+		       "a pid used again: the VM that ended");
+	check_contains(output, "00:00:04", "a pid used again: the VM that goes on");
 	free(output);
 	output = replay_successor("-p 100", "one", &status);
 	check_contains(output, "00:00:03    100 i     1 -              - vmm    one\n",
@@ -1384,7 +1357,7 @@ static void test_interrupted(void)
 	free(line);
 }
 
-/* What is seen between the last sample and the end is as much a reason for the exit status. */
+/* A problem between the last sample and the end counts for the exit status, too. */
 static void test_problem_before_the_end(void)
 {
 	char *line = xasprintf("record %s --force 5", file), *output;
@@ -1482,7 +1455,7 @@ static void test_damaged(void)
 
 	record_scene("1 5");
 	read_content(&content);
-	write_whole(file, content.data, content.size - 1);
+	tree_write(content.data, content.size - 1, "recording");
 	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
 			     (unsigned long long)content.end[4],
@@ -1491,7 +1464,7 @@ static void test_damaged(void)
 	free(expected);
 	free(output);
 	content.data[content.end[2] + sizeof(struct recording_block)] ^= 1;
-	write_whole(file, content.data, content.size);
+	tree_write(content.data, content.size, "recording");
 	output = output_of_replay(command_stream, "", &status);
 	expected = xasprintf("it is damaged at byte %llu: the checksum of a block is wrong; %s",
 			     (unsigned long long)content.end[2],
@@ -1504,29 +1477,12 @@ static void test_damaged(void)
 	free(content.data);
 }
 
-static void remove_directory(void)
-{
-	scene_start(0);
-	unlink(file);
-	rmdir(directory);
-	free(directory);
-	free(file);
-}
-
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 int main(void)
 {
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	setenv("TZ", "UTC", 1);
-	directory = xasprintf("/tmp/kvmstat-test-XXXXXX");
-	if (!mkdtemp(directory))
-		abort();
-	file = path_of("recording");
+	tree_begin();
+	file = tree_path("recording");
 	schema_x = make_schema("x", 1);
 	schema_y = make_schema("y", 1);
 	test_order();
@@ -1556,7 +1512,9 @@ int main(void)
 	test_full();
 	test_process();
 	test_damaged();
-	remove_directory();
+	scene_start(0);
+	tree_end();
+	free(file);
 	recording_writer_free(&made);
 	statsfile_schema_put(schema_x);
 	statsfile_schema_put(schema_y);

@@ -86,7 +86,7 @@ static void test_rates(void)
 
 static const struct image_stat vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{ .name = "lpages", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("lpages"),
 	{},
 };
 
@@ -94,45 +94,17 @@ static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
 	{ .name = "io_exits", .flags = KVM_STATS_TYPE_CUMULATIVE, },
 	{ .name = "hypercalls", .flags = KVM_STATS_TYPE_CUMULATIVE, },
-	{
-		.name = "halt_poll_ns",
-		.flags = KVM_STATS_TYPE_CUMULATIVE | SECONDS,
-		.exponent = -9,
-	}, {
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | SECONDS,
-		.exponent = -9,
-		.size = 4,
-	},
+	STAT_NS("halt_poll_ns"),
+	STAT_HIST_NS("wait_hist", 4),
 	{},
 };
 
 static const struct image_stat named_stats[] = {
 	{ .name = "exits", },
-	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 5,
-		.bucket_size = 1,
-		.value_names = (const char * const []) {
-			"interrupt", "io", "", "hlt", "other", NULL,
-		},
-	},
-	{
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	}, {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | SECONDS,
-		.exponent = -9,
-	}, {
-		.name = "exit_reason_ns",
-		.flags = SECONDS,
-		.exponent = -9,
-		.size = 4,
-		.value_names = (const char * const []) { "interrupt", "io", "", "hlt", NULL, },
-	},
+	STAT_REASONS("exit_reasons", 5, "interrupt", "io", "", "hlt", "other"),
+	STAT_STATE("state", "guest", "host"),
+	STAT_SINCE("state_since_ns"),
+	STAT_REASON_NS("exit_reason_ns", 4, "interrupt", "io", "", "hlt"),
 	{ .name = "levels", .flags = KVM_STATS_TYPE_INSTANT, .size = 3, },
 	{},
 };
@@ -249,6 +221,7 @@ static void test_names(void)
 	text_renderer.group(&fixture.output, &subject, group);
 	fixture_expect(&fixture, "text.txt", "names of values");
 	values[6] = 0;
+	values[7] += 1;
 	values[8] += 10000000;
 	fixture_sample(&fixture, 2);
 	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
@@ -308,7 +281,7 @@ static struct overviews overviews = {
 	.sorted_by = NUM_COLUMNS,
 };
 
-/* Of a table of its own: the columns are not those of the one before. */
+/* In a table of its own: the columns of the one before are forgotten. */
 static void expect_lines(struct fixture *fixture, unsigned int width, const char *name)
 {
 	struct output output = { .file = fixture->output.file, .width = width, };
@@ -345,7 +318,7 @@ static void test_overviews(void)
 	fixture_tear_down(&fixture);
 }
 
-/* What is known, and how long names are, is another thing in each interval. */
+/* Known values and the lengths of names change with each interval. */
 static void test_stable(void)
 {
 	struct tracked_vm first = vms[0];

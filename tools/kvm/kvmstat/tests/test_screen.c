@@ -104,7 +104,7 @@ static void test_list(void)
 	vms[1].rates.known[RATE_EXITS] = false;
 	draw(10, 80);
 	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, - exits/s  ",
-		       "title: exits that nobody counts are not 0");
+		       "title: exits that are not counted are not 0");
 	vms[0].rates.known[RATE_EXITS] = true;
 	draw(10, 80);
 	check_contains(line_of(0), ", 0 exits/s of 1 VM  ", "title: what is known to be 0 is that");
@@ -351,15 +351,11 @@ static const struct image_stat vcpu_stats[] = {
 	{ .name = "before", },
 	{ .name = "exits", },
 	{ .name = "io_exits", },
-	{ .name = "halt_wait_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
-	{ .name = "halt_wait_hist", .flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-	  .exponent = -9, .size = 4, },
-	{ .name = "exit_reasons", .flags = KVM_STATS_TYPE_LINEAR_HIST, .bucket_size = 1, .size = 3,
-	  .value_names = (const char * const []) { "interrupt", "never", "io", NULL, }, },
-	{ .name = "exit_reason_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, .size = 3,
-	  .value_names = (const char * const []) { "interrupt", "never", "io", NULL, }, },
-	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT,
-	  .value_names = (const char * const []) { "none", "guest", "exit", NULL, }, },
+	STAT_NS("halt_wait_ns"),
+	STAT_HIST_NS("halt_wait_hist", 4),
+	STAT_REASONS("exit_reasons", 3, "interrupt", "never", "io"),
+	STAT_REASON_NS("exit_reason_ns", 3, "interrupt", "never", "io"),
+	STAT_STATE("state", "none", "guest", "exit"),
 	{},
 };
 

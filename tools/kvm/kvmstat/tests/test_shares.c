@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the time of vCPUs is spent with: what is counted, what has not ended, and what is
- * not accounted for.
+ * Shares of vCPUs' time: states that were counted, that have not ended, and that are not
+ * accounted for.
  */
 #include <signal.h>
 #include <string.h>
@@ -15,27 +15,16 @@
 #include "tap.h"
 #include "util/util.h"
 
-#define NS(stat) { .name = stat, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-
 static const struct image_stat vcpu_stats[] = {
-	NS("ready_ns"),
-	{
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) {
-			"none", "guest", "exit", "poll", "halt", "sleep", "ready", "user", NULL,
-		},
-	}, {
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	NS("time_guest_ns"),
-	NS("time_exit_ns"),
-	NS("time_poll_ns"),
-	NS("time_halt_ns"),
-	NS("time_sleep_ns"),
-	NS("time_user_ns"),
+	STAT_NS("ready_ns"),
+	STAT_STATE("state", "none", "guest", "exit", "poll", "halt", "sleep", "ready", "user"),
+	STAT_SINCE("state_since_ns"),
+	STAT_NS("time_guest_ns"),
+	STAT_NS("time_exit_ns"),
+	STAT_NS("time_poll_ns"),
+	STAT_NS("time_halt_ns"),
+	STAT_NS("time_sleep_ns"),
+	STAT_NS("time_user_ns"),
 	{},
 };
 
@@ -43,15 +32,15 @@ enum { READY, STATE, SINCE, GUEST, EXIT, POLL, HALT, SLEEP, USER, NUM_VALUES, };
 enum { NONE, IN_GUEST, IN_EXIT, IN_POLL, IN_HALT, };
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("ready_accounting"),
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
 /* Other units, a histogram, and nothing of the rest. */
 static const struct image_stat strange_stats[] = {
 	{ .name = "ready_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
-	{ .name = "time_guest_ns", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("time_guest_ns"),
 	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, .size = 2, },
 	{},
 };
@@ -82,14 +71,10 @@ static void test_counted(void)
 
 /* More values than a page has, whatever its size is: the last one is on another page. */
 static const struct image_stat far_stats[] = {
-	{ .name = "state", .flags = KVM_STATS_TYPE_INSTANT, },
-	{
-		.name = "state_since_ns",
-		.flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
+	STAT_LEVEL("state"),
+	STAT_SINCE("state_since_ns"),
 	{ .name = "other", .size = 8192, },
-	NS("time_halt_ns"),
+	STAT_NS("time_halt_ns"),
 	{},
 };
 

@@ -14,27 +14,20 @@
 #include "util/clock.h"
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
-	{ .name = "ready_accounting", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
+	STAT_LEVEL("time_accounting"),
+	STAT_LEVEL("ready_accounting"),
 	{},
 };
 
-#define TIME(_name) { .name = _name, .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, }
-
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	TIME("time_guest_ns"),
-	TIME("time_exit_ns"),
-	TIME("time_user_ns"),
-	TIME("ready_ns"),
-	TIME("time_halt_ns"),
-	{
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 4,
-	},
+	STAT_NS("time_guest_ns"),
+	STAT_NS("time_exit_ns"),
+	STAT_NS("time_user_ns"),
+	STAT_NS("ready_ns"),
+	STAT_NS("time_halt_ns"),
+	STAT_HIST_NS("halt_wait_hist", 4),
 	{},
 };
 
@@ -102,12 +95,6 @@ static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcp
 	return 0;
 }
 
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 static struct host host;
 
 static void set_up(void)
@@ -162,7 +149,7 @@ static void test_shares(void)
 	check_show("show -p 10", "web, pid 10, sum of 2 vCPUs:\n"
 		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, WAIT% 0, IDLE% 38\n", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
-	/* What is asked for is something else. */
+	/* A vCPU or statistic that is asked for is shown without the shares. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
 	free(output_of(command_hist, "hist -p 10 -c 10", &status));
 	check(!num_looks && status == STATUS_OK, "hist: takes no time");
@@ -176,10 +163,25 @@ static void test_shares(void)
 	guest_vm_values(&guests[0])[2] = 1;
 }
 
+/* With an interval, too, it is that vCPU alone. */
+static void test_vcpu_moves(void)
+{
+	char *output;
+
+	check_show("show web -c 11 1 1", "1.0 s: web, pid 10, kvm-10, vCPU 11\nvcpu  time_halt_ns ",
+		   true);
+	check_show("show web -c 11 1 1", "web, pid 10, kvm-10, vCPU 11: still runs, ", true);
+	output = output_of(command_show, "show web -c 11 1 2", &status);
+	check(!strstr(output, "exits") && !strstr(output, "\nvm "),
+	      "of no other vCPU, nor of the VM");
+	free(output);
+	check_show("show web -c 7 1", "no VM that was chosen has a vCPU 7", false);
+}
+
 /* Shares of a VM that has no statistics come from /proc. */
 static void test_threads(void)
 {
-	static const char missing[] = "its KVM has no statistics files";
+	static const char missing[] = "this kernel has no statistics files";
 
 	check_show("show -p 20", missing, true);
 	check_number(status, STATUS_ERROR, "no statistics: status");
@@ -273,10 +275,11 @@ static void test_formats(void)
 
 int main(void)
 {
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	unsetenv("COLUMNS");
 	set_up();
 	test_shares();
+	test_vcpu_moves();
 	test_threads();
 	test_names();
 	test_empty();

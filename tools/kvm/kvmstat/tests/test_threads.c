@@ -10,7 +10,7 @@
 
 #define MAX 4
 
-/* Numbers end with -1, those of threads that have none are -2. */
+/* Numbers end with -1, threads without one have -2. */
 struct match_case {
 	const char *name;
 	int kvm[2 * MAX];

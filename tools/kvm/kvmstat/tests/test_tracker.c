@@ -71,7 +71,7 @@ static bool has_rates(const struct tracked_vm *vm)
 	return vm && vm->has_rates && vm->rates.known[RATE_EXITS];
 }
 
-/* What it counted before it was seen is in no rate. */
+/* Counts from before the first sample are in no rate. */
 static void test_first_samples(void)
 {
 	const struct tracked_vm *vm;
@@ -196,7 +196,7 @@ static void test_between(void)
 	check(has_rates(vm), "one that came meanwhile has rates at the end of the interval");
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->model.elapsed_ns, 8 * NSEC_PER_SEC,
-		     "those of one that is there throughout are of all of it");
+		     "rates of one that is there throughout are of all of it");
 	next();
 	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)), "what has ended is shown once");
 	tear_down();
@@ -227,7 +227,7 @@ static void test_slow_look(void)
 	next();
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->model.elapsed_ns, NSEC_PER_SEC, "slow look: not in the first interval");
-	check_number(tracker.elapsed_ns, NSEC_PER_SEC, "slow look: nor in that of all VMs");
+	check_number(tracker.elapsed_ns, NSEC_PER_SEC, "slow look: nor in the interval of all VMs");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_WHOLE_PID, 2) - scene_exits(SCENE_WHOLE_PID, 1),
 		     "slow look: rates are right");
@@ -354,7 +354,7 @@ static void test_threads(void)
 	tracker_init(&tracker, &inventory);
 	sample();
 	next();
-	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: not read if nobody wants that");
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: not read unless asked for");
 	tracker.reads_threads = true;
 	next();
 	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: nothing is known of one sample");
@@ -404,7 +404,7 @@ static void test_other_threads(void)
 	tear_down();
 }
 
-/* What a VM does that has no shares, and what the others of its process do. */
+/* The activity of a VM without shares, and of the other threads of its process. */
 static void test_activity(void)
 {
 	struct host host = scene_host;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "tree.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/util.h"
@@ -98,23 +99,20 @@ static void test_seconds(void)
 
 static void test_links(void)
 {
-	char path[] = "/tmp/kvmstat-util-XXXXXX";
 	char text[4] = "xxx";
 	int dir;
 
-	if (!mkdtemp(path))
-		abort();
-	dir = open(path, O_RDONLY | O_DIRECTORY);
-	if (symlinkat("abc", dir, "short") || symlinkat("abcd", dir, "long"))
-		abort();
+	tree_begin();
+	tree_link("abc", "short");
+	tree_link("abcd", "long");
+	dir = open(tree_root, O_RDONLY | O_DIRECTORY);
 	check(!read_link(dir, "none", text, sizeof(text)) && !*text, "link: there is none");
 	check(read_link(dir, "short", text, sizeof(text)) && !strcmp(text, "abc"),
 	      "link: it just fits");
 	check(!read_link(dir, "long", text, sizeof(text)) && !*text,
 	      "link: one that does not fit is not cut off");
-	if (unlinkat(dir, "short", 0) || unlinkat(dir, "long", 0) || rmdir(path))
-		abort();
 	close(dir);
+	tree_end();
 }
 
 static void test_files(void)
@@ -133,7 +131,7 @@ static void test_files(void)
 	close(file);
 }
 
-/* What nobody can read must not be kept back. */
+/* Signals must not be held back while no process can read their fd. */
 static void test_signals(void)
 {
 	struct rlimit before, none;

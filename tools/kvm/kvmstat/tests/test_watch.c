@@ -69,39 +69,27 @@ static void test_quantities(void)
 		      "'%s' is none", wrong[i].text);
 }
 
-/* What is asked for */
+/* Rules */
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "flushes", },
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
-	{ .name = "level", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("level"),
+	STAT_HIST_NS("wait_hist", 32),
+	STAT_REASONS("exit_reasons", 4, "hlt", "io", "", "other"),
+	STAT_STATE("state", "guest", "host"),
 	{
-		.name = "wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 32,
-	}, {
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 4,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "hlt", "io", "", "other", NULL, },
-	}, {
-		.name = "state",
-		.flags = KVM_STATS_TYPE_INSTANT,
-		.value_names = (const char * const []) { "guest", "host", NULL, },
-	}, {
 		.name = "size_hist",
 		.flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BYTES,
 		.size = 4,
 		.bucket_size = 64,
 	},
-	{ .name = "waited_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("waited_ns"),
 	{},
 };
 
@@ -287,12 +275,6 @@ static const struct time_source test_time = {
 	.interval.ns = NSEC_PER_SEC,
 };
 
-static int keep_privileges(unsigned int uses)
-{
-	(void)uses;
-	return STATUS_OK;
-}
-
 /* Without the header lines, and blanks that are more than one. */
 static char *lines_of(const char *output)
 {
@@ -317,7 +299,7 @@ static void check_events(const struct host *host, const char *line, const char *
 	tick = 0;
 	command_host = host;
 	time_source = &test_time;
-	drop_privileges = keep_privileges;
+	confine = keep_privileges;
 	output = output_of(command_watch, line, &status);
 	lines = lines_of(output);
 	check_text(lines, expected, name);
@@ -386,7 +368,7 @@ static void test_polling(void)
 }
 
 static const struct image_stat other_stats[] = {
-	{ .name = "exits", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -9, },
+	STAT_NS("exits"),
 	{},
 };
 
@@ -395,7 +377,7 @@ static void bring_up(void)
 	guests[0].dead = tick < 5;
 }
 
-#define NONE_OPEN "kvmstat: pid 20 (closed): its KVM has no statistics files"
+#define NONE_OPEN "kvmstat: pid 20 (closed): this kernel has no statistics files"
 
 /* VMs of which nothing can be watched, that are there or come. */
 static void test_no_statistics(void)
@@ -443,7 +425,7 @@ static void test_no_statistics(void)
 	guests_free();
 }
 
-/* As that of "| head -1". */
+/* As with "| head -1". */
 static void close_output(void)
 {
 	int ends[2];
@@ -464,11 +446,11 @@ static void test_unread(void)
 	start_guests();
 	on_tick = close_output;
 	check_events(&guests_host, "watch exits >= 10 -p 10", TITLE,
-		     "nobody reads");
+		     "no reader");
 	__fpurge(stdout);
 	clearerr(stdout);
-	check_number(status, STATUS_OK, "nobody reads: status");
-	check(tick < last_tick, "nobody reads: it ends");
+	check_number(status, STATUS_OK, "no reader: status");
+	check(tick < last_tick, "no reader: it ends");
 	guests_free();
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -485,7 +467,7 @@ static void fill_output(void)
 	close(full);
 }
 
-/* What cannot be said is said to be so, once. */
+/* An event that cannot be written is an error, once. */
 static void test_full(void)
 {
 	start_guests();

@@ -26,6 +26,10 @@ static void test_words(void)
 		{ PARTS(0.49, 0.48, 0, 0.03), WHY_EXITS, },
 		{ PARTS(0.30, 0.41, 0.26, 0.03), WHY_VMM, },
 		{ PARTS(0.30, 0.05, 0.01, 0, 0.64), WHY_WAITS, },
+		{ PARTS(0.35, 0.46, 0, 0.19), WHY_EXITS, },
+		{ PARTS(0, 0.01, 0.87, 0.12), WHY_VMM, },
+		{ PARTS(0.70, 0.17, 0, 0.13), WHY_STARVED, },
+		{ PARTS(0, 0, 0, 0.2, 0.8), WHY_WAITS, },
 		{ PARTS(0.98, 0.01, 0, 0.01), WHY_BUSY, },
 		{ PARTS(0.02, 0.01, 0, 0.01, 0, 0.96), WHY_IDLE, },
 		{ { .known = { true, true, true, true, [SHARE_OFF] = true, },
@@ -44,32 +48,22 @@ static void test_words(void)
 	check(why_of_vm(&vm) == WHY_STOPPED, "a VM that is stopped");
 	vm.ended = true;
 	check(why_of_vm(&vm) == WHY_ENDED, "a VM that has ended");
-	check(why_rank(WHY_STARVED, &cases[7].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
-	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[7].shares),
+	check(why_rank(WHY_STARVED, &cases[11].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
+	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[11].shares),
 	      "the worst first, and of these the one that it takes most time of");
 }
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "time_accounting", .flags = KVM_STATS_TYPE_INSTANT | KVM_STATS_UNIT_BOOLEAN, },
+	STAT_BOOL("time_accounting"),
 	{},
 };
 
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
 	{ .name = "io_exits", },
+	STAT_REASONS("exit_reasons", 3, "hlt", "io", "cpuid"),
+	STAT_REASON_NS("exit_reason_ns", 3, "hlt", "io", "cpuid"),
 	{
-		.name = "exit_reasons",
-		.flags = KVM_STATS_TYPE_LINEAR_HIST,
-		.size = 3,
-		.bucket_size = 1,
-		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
-	}, {
-		.name = "exit_reason_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 3,
-		.value_names = (const char * const []) { "hlt", "io", "cpuid", NULL, },
-	}, {
 		.name = "user_exits",
 		.size = 2,
 		.value_names = (const char * const []) { "io", "mmio", NULL, },
@@ -118,7 +112,8 @@ static void test_exits(void)
 	render_exits(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, "\ncpuid                      1500       75.0\nio   ") &&
-	      !strstr(fixture.text, "OF TIME"), "exits: by their number where no time is measured");
+	      !strstr(fixture.text, "KVM TIME"),
+	      "exits: by their number where no time is measured");
 	fixture_tear_down(&fixture);
 }
 
@@ -140,6 +135,11 @@ static void test_sentences(void)
 			    vmm = PARTS(0.3, 0.4, 0.3), idle = PARTS(0, 0, 0, 0, 0, 1);
 	struct fixture fixture;
 	struct tracked_vm *vm = &fixture.tracked;
+	const struct tracked_vm *vms[] = { vm, vm, };
+	struct overviews overviews = {
+		.elapsed_ns = NSEC_PER_SEC, .vm = vms, .num_vms = 1, .is_list = true,
+		.sorted_by = NUM_COLUMNS,
+	};
 
 	set_up(&fixture, true);
 	vm->threads_ns = 1;
@@ -153,10 +153,17 @@ static void test_sentences(void)
 	check_sentence(&fixture, &idle, "an I/O thread that is busy");
 	fixture.output.width = 80;
 	vm->rates.shares = exits;
-	render_why(&fixture.output, vm);
+	render_why(&fixture.output, &overviews);
 	fflush(fixture.output.file);
 	check_contains(fixture.text, "\n   PID STATE ", "why: with the figures");
 	check_contains(fixture.text, "\nEXITS ", "why: with the exits");
+	fixture_rewind(&fixture);
+	fixture.output.num_shown = 0;
+	overviews.num_vms = 2;
+	render_why(&fixture.output, &overviews);
+	fflush(fixture.output.file);
+	check_contains(fixture.text, "\ndb (pid 312) is busy", "why: sentences of several VMs");
+	check_contains(fixture.text, ".\n   PID STATE ", "why: then one table");
 	fixture_rewind(&fixture);
 	fixture_tear_down(&fixture);
 }

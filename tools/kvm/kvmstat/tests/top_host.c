@@ -16,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/top.h"
+#include "commands/command.h"
 #include "image.h"
+#include "output.h"
 #include "sources/discover.h"
 #include "util/util.h"
 
@@ -28,7 +29,7 @@
 enum { EXITS, HALTS, IO, INJECTIONS, WAIT_NS, WAIT_HIST, };
 
 static const struct image_stat vm_stats[] = {
-	{ .name = "online_vcpus", .flags = KVM_STATS_TYPE_INSTANT, },
+	STAT_LEVEL("online_vcpus"),
 	{ .name = "remote_tlb_flush", },
 	{},
 };
@@ -38,17 +39,8 @@ static const struct image_stat vcpu_stats[] = {
 	[HALTS] = { .name = "halt_exits", },
 	[IO] = { .name = "io_exits", },
 	[INJECTIONS] = { .name = "irq_injections", },
-	[WAIT_NS] = {
-		.name = "halt_wait_ns",
-		.flags = KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-	},
-	[WAIT_HIST] = {
-		.name = "halt_wait_hist",
-		.flags = KVM_STATS_TYPE_LOG_HIST | KVM_STATS_UNIT_SECONDS,
-		.exponent = -9,
-		.size = 16,
-	},
+	[WAIT_NS] = STAT_NS("halt_wait_ns"),
+	[WAIT_HIST] = STAT_HIST_NS("halt_wait_hist", 16),
 	{},
 };
 
@@ -208,9 +200,10 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	proc = argv[1];
 	host.proc = proc;
+	confine = keep_privileges;
 	start_guests();
 	discover_init(&inventory, &host);
-	status = run_top(&inventory, interval_ns, NULL);
+	status = run_top(&inventory, interval_ns);
 	inventory_free(&inventory);
 	pthread_mutex_lock(&guests_lock);
 	for (i = 0; i < MAX_FDS; i++) {

@@ -19,7 +19,7 @@ void tree_end(void);
 __printf(1, 2)
 char *tree_path(const char *format, ...);
 
-/* What ends with '/' is a directory. */
+/* A path that ends with '/' is a directory. */
 __printf(1, 2)
 void tree_make(const char *format, ...);
 __printf(3, 4)

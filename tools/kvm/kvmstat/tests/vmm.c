@@ -2,7 +2,7 @@
 /*
  * vmm VMS VCPUS HELD FDS [-name NAME]: a VMM for tests, which has so many VMs, each with
  * so many vCPUs that never run, and then waits to be killed. HELD is "none", or which
- * statistics files it holds open itself, as some VMMs do: those of its "vcpus", or "all".
+ * statistics files it holds open itself, as some VMMs do: its "vcpus" ones, or "all".
  * FDS more file descriptors are open, half of them before KVM's. It prints "ready" when it is.
  *
  * vmm nobody COMMAND...: runs the command without any privileges.

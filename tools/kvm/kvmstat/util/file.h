@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads small files and links, such as those of /proc, into text that ends with a NUL.
+ * Reads small files and links, such as /proc's, into text that ends with a NUL.
  */
 #ifndef KVMSTAT_FILE_H
 #define KVMSTAT_FILE_H

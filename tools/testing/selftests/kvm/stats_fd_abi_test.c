@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_util.h"
+#include "stats_fd_file.h"
 
 /* Clients carry their own copies of these: they never change. */
 _Static_assert(KVM_CAP_BINARY_STATS_FD == 203, "capability");
@@ -81,24 +81,10 @@ _Static_assert(KVM_STATS_BASE_POW10 == 0x000, "base");
 _Static_assert(KVM_STATS_BASE_POW2 == 0x100, "base");
 _Static_assert(KVM_STATS_BASE_MAX == 0x100, "base");
 
-FIXTURE(ioctl)
-{
-	int vm;
-	int vcpu;
-};
-
-FIXTURE_SETUP(ioctl)
-{
-	self->vm = stats_create_vm(_metadata);
-	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
-}
-
-FIXTURE_TEARDOWN(ioctl) { }
-
-TEST_F(ioctl, capability_is_1_on_dev_kvm_and_vm)
+TEST(capability_is_1_on_dev_kvm_and_vm)
 {
 	EXPECT_EQ(1, ioctl(stats_open_kvm(_metadata), KVM_CHECK_EXTENSION, 203));
-	EXPECT_EQ(1, ioctl(self->vm, KVM_CHECK_EXTENSION, 203));
+	EXPECT_EQ(1, ioctl(stats_create_vm(_metadata), KVM_CHECK_EXTENSION, 203));
 }
 
 /* The error of an unknown ioctl on /dev/kvm. */
@@ -108,14 +94,15 @@ TEST_F(ioctl, capability_is_1_on_dev_kvm_and_vm)
 #define UNKNOWN_IOCTL		(-EINVAL)
 #endif
 
-TEST_F(ioctl, ioctl_on_dev_kvm_is_unknown)
+TEST(ioctl_on_dev_kvm_is_unknown)
 {
 	int kvm = stats_open_kvm(_metadata);
 
 	EXPECT_EQ(UNKNOWN_IOCTL, result(ioctl(kvm, KVM_GET_STATS_FD, 0)));
 }
 
-static void expect_argument_ignored(struct __test_metadata *_metadata, int fd)
+/* stats_fd_id_test compares files with each other. */
+TEST_F(file, ioctl_ignores_its_argument)
 {
 	static unsigned long canary = ULONG_MAX / 0xff * 0x5a;
 	/* Clients pass garbage, which may be a valid pointer. */
@@ -123,51 +110,18 @@ static void expect_argument_ignored(struct __test_metadata *_metadata, int fd)
 		0, 1, 7, 8, 9, 4095, 4096, 4097, INT_MAX, UINT_MAX, LONG_MAX, LONG_MIN,
 		0xdeadbeefcafef00dULL & ULONG_MAX, -4096UL, -1UL, (unsigned long)&canary,
 	};
-	struct stats_file file;
 	unsigned int i;
 
-	stats_load(_metadata, stats_get_fd(_metadata, fd), &file);
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
-		EXPECT_EQ(0, stats_same(ioctl(fd, KVM_GET_STATS_FD, args[i]), &file)) {
+		EXPECT_EQ(0, stats_same(ioctl(self->source, KVM_GET_STATS_FD, args[i]),
+					&self->file)) {
 			TH_LOG("argument %#lx", args[i]);
 		}
 	}
 	EXPECT_EQ(ULONG_MAX / 0xff * 0x5a, canary);
 }
 
-TEST_F(ioctl, ioctl_on_vm_and_vcpu_ignores_its_argument)
-{
-	expect_argument_ignored(_metadata, self->vm);
-	expect_argument_ignored(_metadata, self->vcpu);
-}
-
-/* The rules for one file. stats_fd_id_test compares files with each other. */
-FIXTURE(format)
-{
-	int vm;
-	int vcpu;
-	struct stats_file file;
-};
-
-FIXTURE_VARIANT(format)
-{
-	bool vcpu;
-};
-
-FIXTURE_VARIANT_ADD(format, vm) { .vcpu = false };
-FIXTURE_VARIANT_ADD(format, vcpu) { .vcpu = true };
-
-FIXTURE_SETUP(format)
-{
-	self->vm = stats_create_vm(_metadata);
-	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
-	stats_load(_metadata, stats_get_fd(_metadata, variant->vcpu ?
-					   self->vcpu : self->vm), &self->file);
-}
-
-FIXTURE_TEARDOWN(format) { }
-
-TEST_F(format, header_has_the_fixed_numbers)
+TEST_F(file, header_has_the_fixed_numbers)
 {
 	const struct kvm_stats_header *header = &self->file.header;
 	char byte;
@@ -215,7 +169,7 @@ static unsigned int all_blocks(const struct stats_file *f, struct block block[MA
 	return n;
 }
 
-TEST_F(format, blocks_are_aligned_without_overlap_and_with_zeros_between)
+TEST_F(file, blocks_are_aligned_without_overlap_and_with_zeros_between)
 {
 	const struct stats_file *f = &self->file;
 	struct block block[MAX_BLOCKS];
@@ -247,7 +201,7 @@ static int padded_length(const char *s)
 	return len < STATS_NAME_SIZE ? (int)len : -1;
 }
 
-TEST_F(format, names_are_padded_c_identifiers_and_id_is_padded)
+TEST_F(file, names_are_padded_c_identifiers_and_id_is_padded)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
@@ -265,7 +219,7 @@ TEST_F(format, names_are_padded_c_identifiers_and_id_is_padded)
 	}
 }
 
-TEST_F(format, names_of_values_belong_to_descriptors_and_are_unique_there)
+TEST_F(file, names_of_values_belong_to_descriptors_and_are_unique_there)
 {
 	const struct kvm_stats_value_name *v, *other;
 	const struct stats_file *f = &self->file;
@@ -322,7 +276,7 @@ static void expect_descriptor(struct __test_metadata *_metadata, const struct st
 		TH_LOG("descriptor of %s", desc->name);
 }
 
-TEST_F(format, descriptors_have_valid_flags_size_and_exponent)
+TEST_F(file, descriptors_have_valid_flags_size_and_exponent)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
@@ -332,7 +286,7 @@ TEST_F(format, descriptors_have_valid_flags_size_and_exponent)
 }
 
 /* One statistic of each kind, the others come from the same lists. */
-TEST_F(format, descriptors_have_type_unit_and_exponent_of_their_statistic)
+TEST_F(file, descriptors_have_type_unit_and_exponent_of_their_statistic)
 {
 	static const struct {
 		const char *name;
@@ -361,7 +315,7 @@ TEST_F(format, descriptors_have_type_unit_and_exponent_of_their_statistic)
 }
 
 /* QEMU allocates the sum of all sizes and does not check offsets. */
-TEST_F(format, data_is_dense_and_does_not_overlap)
+TEST_F(file, data_is_dense_and_does_not_overlap)
 {
 	const struct stats_file *f = &self->file;
 	const struct kvm_stats_desc *desc;
@@ -493,12 +447,11 @@ static void expect_vcpus(struct __test_metadata *_metadata, const struct stats_f
 
 TEST_F(extension, vm_file_has_number_and_ids_of_vcpus_in_the_order_of_creation)
 {
-	const struct kvm_stats_desc *desc = stats_find(&self->vm_file, "online_vcpus");
+	const struct kvm_stats_desc *desc = stats_get(_metadata, &self->vm_file, "online_vcpus");
 	int vm = stats_create_vm(_metadata);
 	int vcpu[EXT_VCPUS], i;
 	struct stats_file file;
 
-	ASSERT_NE(NULL, desc);
 	EXPECT_EQ(0x001U, desc->flags);
 	EXPECT_EQ(1, desc->size);
 	expect_vcpus(_metadata, &self->vm_file, self->id, EXT_VCPUS);

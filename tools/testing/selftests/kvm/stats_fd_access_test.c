@@ -10,46 +10,17 @@
 #include <sys/prctl.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_file.h"
 #include "stats_fd_guest.h"
 
 #define EXITS			100
 
-struct target {
-	int source;		/* the VM or vCPU */
-	struct stats_file file;
-};
-
-FIXTURE(outsider)
-{
-	int vm;
-	int vcpu;
-	struct target target;
-};
-
-FIXTURE_VARIANT(outsider)
-{
-	bool vcpu;
-};
-
-FIXTURE_VARIANT_ADD(outsider, with_vm_fd) { .vcpu = false };
-FIXTURE_VARIANT_ADD(outsider, with_vcpu_fd) { .vcpu = true };
-
-FIXTURE_SETUP(outsider)
-{
-	self->vm = stats_create_vm(_metadata);
-	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
-	self->target.source = variant->vcpu ? self->vcpu : self->vm;
-	stats_load(_metadata, stats_get_fd(_metadata, self->target.source), &self->target.file);
-}
-
-FIXTURE_TEARDOWN(outsider) { }
-
 static int get_file(void *arg)
 {
-	struct target *target = arg;
-	int fd = result(ioctl(target->source, KVM_GET_STATS_FD, 0));
+	FIXTURE_DATA(file) *self = arg;
+	int fd = result(ioctl(self->source, KVM_GET_STATS_FD, 0));
 
-	return fd < 0 ? fd : stats_same(fd, &target->file);
+	return fd < 0 ? fd : stats_same(fd, &self->file);
 }
 
 static int get_file_as_nobody(void *arg)
@@ -57,16 +28,16 @@ static int get_file_as_nobody(void *arg)
 	return stats_become_nobody() ?: get_file(arg);
 }
 
-TEST_F(outsider, process_of_another_user_opens_the_file)
+TEST_F(file, process_of_another_user_opens_the_file)
 {
 	if (geteuid())
 		SKIP(return, "only root can become another user");
-	EXPECT_EQ(0, stats_in_child(_metadata, get_file_as_nobody, &self->target));
+	EXPECT_EQ(0, stats_in_child(_metadata, get_file_as_nobody, self));
 }
 
 static int try_other_ioctls(void *arg)
 {
-	struct target *target = arg;
+	FIXTURE_DATA(file) *self = arg;
 	const unsigned long requests[] = {
 		KVM_CHECK_EXTENSION, KVM_CREATE_VCPU, KVM_RUN, KVM_GET_REGS,
 		KVM_GET_STATS_FD + 1, KVM_GET_STATS_FD - 1,
@@ -75,7 +46,7 @@ static int try_other_ioctls(void *arg)
 	long ret;
 
 	for (i = 0; i < ARRAY_SIZE(requests); i++) {
-		ret = result(ioctl(target->source, requests[i], 1));
+		ret = result(ioctl(self->source, requests[i], 1));
 		if (ret != -EIO)
 			return ret < 0 ? ret : -EBADE;
 	}
@@ -83,9 +54,9 @@ static int try_other_ioctls(void *arg)
 }
 
 /* Only one ioctl skips the check of the address space. */
-TEST_F(outsider, other_ioctls_of_another_process_fail_with_EIO)
+TEST_F(file, other_ioctls_of_another_process_fail_with_EIO)
 {
-	EXPECT_EQ(0, stats_in_child(_metadata, try_other_ioctls, &self->target));
+	EXPECT_EQ(0, stats_in_child(_metadata, try_other_ioctls, self));
 }
 
 /* A VMM in a process of its own, with the numbers of its fds. */

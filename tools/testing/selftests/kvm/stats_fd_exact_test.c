@@ -4,13 +4,11 @@
  * reader sees parts of two values, wherever its buffer and offset are.
  */
 #define _GNU_SOURCE
-#include <time.h>
-
 #include "../kselftest_harness.h"
 #include "stats_fd_sleep.h"
 
 /* Two CPUs race for this time, or longer if they have not met yet. */
-#define RACE_SECONDS		3
+#define RACE_NS			3000000000ULL
 
 #define PAGES			200
 
@@ -56,8 +54,7 @@ static void racer_act(struct racer *r)
 static void race_first(struct race *race)
 {
 	struct racer *r = race->racers;
-	struct timespec now;
-	time_t end = 0;
+	__u64 end = 0;
 	int before;
 
 	do {
@@ -65,9 +62,8 @@ static void race_first(struct race *race)
 		racer_act(r);
 		if (racer_acts(r + 1) > before + 1)
 			race->overlaps++;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		end = end ?: now.tv_sec + RACE_SECONDS;
-	} while (!r->error && (now.tv_sec < end || !race->overlaps));
+		end = end ?: stats_now_ns() + RACE_NS;
+	} while (!r->error && (stats_now_ns() < end || !race->overlaps));
 	__atomic_store_n(&race->over, true, __ATOMIC_RELEASE);
 }
 
@@ -102,16 +98,11 @@ static long unmap_pages(struct racer *r)
 static long log_dirty_page(struct racer *r)
 {
 	__u64 bitmap = 0;
-	struct kvm_dirty_log log = {
-		.slot = r->slot,
-		.dirty_bitmap = &bitmap,
-	};
 
 	if (ioctl(r->vcpu->fd, KVM_RUN, 0) < 0)
 		return -errno;
-	if (ioctl(r->race->guest.vm, KVM_GET_DIRTY_LOG, &log))
-		return -errno;
-	return bitmap == 1 ? 1 : -EBADE;
+	return guest_get_dirty_log(&r->race->guest, r->slot, &bitmap) ?:
+	       (bitmap == 1 ? 1 : -EBADE);
 }
 
 static void race_create(struct __test_metadata *_metadata, struct race *race)
@@ -199,15 +190,6 @@ static __u64 read_value_from(struct __test_metadata *_metadata, int fd, size_t s
 	return value;
 }
 
-static off_t value_offset(struct __test_metadata *_metadata,
-			  const struct stats_file *f, const char *name)
-{
-	const struct kvm_stats_desc *desc = stats_find(f, name);
-
-	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
-	return f->header.data_offset + desc->offset;
-}
-
 /* When a counter carries to the next byte, parts of two values would be a wrong value. */
 #define COUNTER_READS		5000
 
@@ -222,7 +204,7 @@ TEST(reader_never_sees_a_running_counter_decrease)
 
 	guest_create(_metadata, &guest, 1);
 	fd = guest.vcpu[0].file.fd;
-	pos = value_offset(_metadata, &guest.vcpu[0].file, STATS_EXITS);
+	pos = stats_offset(_metadata, &guest.vcpu[0].file, STATS_EXITS);
 	runner_start(_metadata, &runner, &guest.vcpu[0], UINT_MAX, 1);
 	first = read_value_from(_metadata, fd, 0, 0, pos);
 	for (i = 0; i < COUNTER_READS; i++) {
@@ -308,13 +290,12 @@ TEST(value_that_passes_2_to_the_32_is_right_when_it_is_read_again)
 	int i;
 
 	guest_create(_metadata, &guest, 1);
-	guest_put_code(_metadata, &guest, stats_sleep, stats_sleep_end);
+	guest_start(_metadata, &guest, stats_sleep, stats_sleep_end, 0);
 	v = &guest.vcpu[0];
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
 	sleep_and_wake(_metadata, &guest, ALMOST_CARRY_MS);
 
 	watcher.fd = v->file.fd;
-	watcher.pos = value_offset(_metadata, &v->file, "halt_wait_ns");
+	watcher.pos = stats_offset(_metadata, &v->file, "halt_wait_ns");
 	watcher.last = vcpu_read(_metadata, v, "halt_wait_ns");
 	ASSERT_GT(CARRY, watcher.last);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, watch, &watcher));

@@ -5,7 +5,6 @@
  * allocation of a call fail, one after the other; a cgroup reaches its limit.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <sys/resource.h>
 
 #include "../kselftest_harness.h"
@@ -28,12 +27,6 @@ static void site_create(struct __test_metadata *_metadata, struct site *s)
 	guest_create(_metadata, &s->guest, 1);
 	s->vcpu_id = 1;
 	stats_load(_metadata, stats_get_fd(_metadata, s->guest.vm), &s->vm_file);
-}
-
-static void site_destroy(struct site *s)
-{
-	stats_unload(&s->vm_file);
-	guest_destroy(&s->guest);
 }
 
 /* Return the fd or a negative errno. */
@@ -127,19 +120,6 @@ static void expect_site_works(struct __test_metadata *_metadata, struct site *s)
 	close(vcpu);
 }
 
-static int count_entries(struct __test_metadata *_metadata, const char *path, const char *begin)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	int count = 0;
-
-	ASSERT_NE(NULL, dir) TH_LOG("%s: %s", path, strerror(errno));
-	while ((entry = readdir(dir)))
-		count += !strncmp(entry->d_name, begin, strlen(begin));
-	closedir(dir);
-	return count;
-}
-
 /* The call that failed works now. */
 static void expect_call_works(struct __test_metadata *_metadata, struct site *s)
 {
@@ -171,15 +151,15 @@ struct belongings {
 static struct belongings count_belongings(struct __test_metadata *_metadata)
 {
 	struct belongings b = {
-		.fds = count_entries(_metadata, "/proc/self/fd", ""),
+		.fds = stats_count_entries(_metadata, "/proc/self/fd", ""),
 		.next_fd = next_fd(_metadata),
 	};
 	char begin[16];
 
 	snprintf(begin, sizeof(begin), "%d-", getpid());
 	if (stats_has_debugfs()) {
-		b.vms = count_entries(_metadata, STATS_DEBUGFS, begin);
-		b.strays = count_entries(_metadata, STATS_DEBUGFS "/..", "vcpu");
+		b.vms = stats_count_entries(_metadata, STATS_DEBUGFS, begin);
+		b.strays = stats_count_entries(_metadata, STATS_DEBUGFS "/..", "vcpu");
 	}
 	return b;
 }
@@ -238,7 +218,6 @@ TEST_F(no_fd_for, ioctl_fails_with_EMFILE_and_the_vm_goes_on)
 	expect_call_works(_metadata, &self->site);
 	expect_site_works(_metadata, &self->site);
 	expect_belongings(_metadata, &before);
-	site_destroy(&self->site);
 }
 
 /*
@@ -365,7 +344,6 @@ static void fail_carefully(struct __test_metadata *_metadata, int nr, void *arg)
 		expect_belongings(_metadata, &before);
 	}
 	ASSERT_GT(MAX_ALLOCATIONS, n);
-	site_destroy(&sweep->site);
 }
 
 /* Check nothing: the cgroup's charge shows what is left behind. */
@@ -390,7 +368,6 @@ static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 			}
 		}
 	}
-	site_destroy(&sweep->site);
 }
 
 /* Let all allocations of the call fail, those that warn with a quiet console. */
@@ -549,8 +526,6 @@ static void meet_limit(struct __test_metadata *_metadata, void *arg)
 	expect_belongings(_metadata, &before);
 	expect_call_works(_metadata, s);
 	expect_site_works(_metadata, s);
-	close(max);
-	site_destroy(s);
 }
 
 /* In so many sweeps, a page of 64 KiB that leaks in one of the calls is noticed. */

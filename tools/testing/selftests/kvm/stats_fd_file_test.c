@@ -8,39 +8,7 @@
 #include <termios.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_util.h"
-
-/* Not 0, so that a missing vCPU id is noticed. */
-#define VCPU_ID			3
-
-FIXTURE(file)
-{
-	int vm;
-	int vcpu;
-	int source;		/* the VM or vCPU */
-	int fd;
-	struct stats_file file;
-};
-
-FIXTURE_VARIANT(file)
-{
-	bool vcpu;
-	const char *link;
-};
-
-FIXTURE_VARIANT_ADD(file, vm) { .vcpu = false, .link = "anon_inode:kvm-vm-stats" };
-FIXTURE_VARIANT_ADD(file, vcpu) { .vcpu = true, .link = "anon_inode:kvm-vcpu-stats:3" };
-
-FIXTURE_SETUP(file)
-{
-	self->vm = stats_create_vm(_metadata);
-	self->vcpu = stats_create_vcpu(_metadata, self->vm, VCPU_ID);
-	self->source = variant->vcpu ? self->vcpu : self->vm;
-	self->fd = stats_get_fd(_metadata, self->source);
-	stats_load(_metadata, self->fd, &self->file);
-}
-
-FIXTURE_TEARDOWN(file) { }
+#include "stats_fd_file.h"
 
 TEST_F(file, fd_is_read_only_and_close_on_exec)
 {
@@ -55,7 +23,8 @@ TEST_F(file, proc_link_has_kind_and_vcpu_id_and_open_fails_with_ENXIO)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", self->fd);
 	EXPECT_LT(0, readlink(path, link, sizeof(link) - 1));
-	EXPECT_STREQ(variant->link, link);
+	EXPECT_STREQ(variant->vcpu ? "anon_inode:kvm-vcpu-stats:3" : "anon_inode:kvm-vm-stats",
+		     link);
 	EXPECT_EQ(-ENXIO, result(open(path, O_RDONLY)));
 	EXPECT_EQ(-ENXIO, result(open(path, O_RDWR)));
 }

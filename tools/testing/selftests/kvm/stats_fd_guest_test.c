@@ -73,10 +73,8 @@ static struct guest_vcpu *add_vcpu(struct __test_metadata *_metadata, struct len
 static const __u64 *vmm_at(struct __test_metadata *_metadata,
 			   const struct lender *l, int i, const char *name)
 {
-	const struct kvm_stats_desc *desc = stats_find_vcpu(&l->file, name);
-
-	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
-	return (const void *)(stats_window(&l->file, l->map, i) + desc->offset);
+	return (const void *)(stats_window(&l->file, l->map, i) +
+			      stats_get_vcpu(_metadata, &l->file, name)->offset);
 }
 
 static __u64 guest_at(struct __test_metadata *_metadata, const struct lender *l,
@@ -202,16 +200,13 @@ TEST_F(guest, guest_sees_exits_of_its_other_vcpus)
 
 TEST_F(guest, running_guest_sees_new_vcpus_and_then_their_windows)
 {
-	const struct kvm_stats_desc *desc;
 	struct lender *l = &self->l;
 	struct guest_vcpu *new_vcpu;
 	struct stats_sample sample;
 	struct runner runner;
 	__u64 addr[2];
 
-	desc = stats_find(&l->file, "online_vcpus");
-	ASSERT_NE(NULL, desc);
-	addr[0] = LENT + desc->offset;
+	addr[0] = LENT + stats_get(_metadata, &l->file, "online_vcpus")->offset;
 	addr[1] = addr[0];
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, CODE_UNTIL, VCPUS + 1);
 	stats_arch_set_sample(_metadata, self->vcpu->fd, addr, 0);
@@ -235,11 +230,8 @@ TEST_F(guest, guest_reads_the_page_of_a_vcpu_file)
 {
 	struct guest *g = &self->l.guest;
 	const struct stats_file *f = &self->vcpu->file;
-	const struct kvm_stats_desc *desc = stats_find(f, STATS_USER_EXITS);
-	const __u64 addr[2] = {
-		LENT_PAGE + desc->offset,
-		LENT_PAGE + desc->offset,
-	};
+	__u64 at = LENT_PAGE + stats_get(_metadata, f, STATS_USER_EXITS)->offset;
+	const __u64 addr[2] = { at, at };
 	struct stats_sample sample;
 	const char *page;
 

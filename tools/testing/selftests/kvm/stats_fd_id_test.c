@@ -15,7 +15,6 @@
 FIXTURE(machine)
 {
 	int vm;
-	int vcpus;
 	int vcpu[STATS_MAX_VCPUS];
 	struct stats_file vm_file;
 	struct stats_file vcpu_file[STATS_MAX_VCPUS];
@@ -27,9 +26,8 @@ FIXTURE_SETUP(machine)
 
 	self->vm = stats_create_vm(_metadata);
 	stats_load(_metadata, stats_get_fd(_metadata, self->vm), &self->vm_file);
-	self->vcpus = STATS_MAX_VCPUS;
-	for (i = 0; i < self->vcpus; i++) {
-		self->vcpu[i] = stats_create_vcpu(_metadata, self->vm, self->vcpus - 1 - i);
+	for (i = 0; i < STATS_MAX_VCPUS; i++) {
+		self->vcpu[i] = stats_create_vcpu(_metadata, self->vm, STATS_MAX_VCPUS - 1 - i);
 		stats_load(_metadata, stats_get_fd(_metadata, self->vcpu[i]),
 			   &self->vcpu_file[i]);
 	}
@@ -58,7 +56,7 @@ TEST_F(machine, vcpus_of_a_vm_have_the_same_header_and_descriptors)
 {
 	int i;
 
-	for (i = 1; i < self->vcpus; i++)
+	for (i = 1; i < STATS_MAX_VCPUS; i++)
 		expect_same_format(_metadata, &self->vcpu_file[0], &self->vcpu_file[i]);
 }
 
@@ -92,7 +90,7 @@ static int count_name(const struct stats_file *f, const char *name)
 TEST_F(machine, names_are_unique_over_vm_and_vcpu_statistics)
 {
 	const struct stats_file *file[] = {
-		&self->vm_file, &self->vcpu_file[self->vcpus - 1],
+		&self->vm_file, &self->vcpu_file[STATS_MAX_VCPUS - 1],
 	};
 	const struct kvm_stats_desc *desc;
 	unsigned int i, j;
@@ -115,8 +113,8 @@ TEST_F(machine, ids_contain_the_creating_thread_and_the_vcpu_id)
 
 	snprintf(id, sizeof(id), "kvm-%d", stats_tid());
 	EXPECT_STREQ(id, stats_id(&self->vm_file));
-	for (i = 0; i < self->vcpus; i++) {
-		snprintf(id, sizeof(id), "kvm-%d/vcpu-%d", stats_tid(), self->vcpus - 1 - i);
+	for (i = 0; i < STATS_MAX_VCPUS; i++) {
+		snprintf(id, sizeof(id), "kvm-%d/vcpu-%d", stats_tid(), STATS_MAX_VCPUS - 1 - i);
 		EXPECT_STREQ(id, stats_id(&self->vcpu_file[i]));
 	}
 }
@@ -129,7 +127,7 @@ TEST_F(machine, fdinfo_of_vm_and_vcpus_has_the_same_number)
 	int i;
 
 	ASSERT_EQ(1, stats_fdinfo(_metadata, self->vm_file.fd, "vm", vm));
-	for (i = 0; i < self->vcpus; i++) {
+	for (i = 0; i < STATS_MAX_VCPUS; i++) {
 		EXPECT_EQ(1, stats_fdinfo(_metadata, self->vcpu_file[i].fd, "vm", now));
 		EXPECT_STREQ(vm, now);
 	}
@@ -162,19 +160,7 @@ TEST(fdinfo_has_a_random_number_that_does_not_count_vms)
 	EXPECT_EQ(~0ULL, ever);
 }
 
-/* Threads create VMs and vCPUs, as VMMs do. */
-FIXTURE(id)
-{
-};
-
-FIXTURE_SETUP(id)
-{
-	if (!stats_in_initial_pid_ns())
-		SKIP(return, "ids have tids of the initial pid namespace");
-}
-
-FIXTURE_TEARDOWN(id) { }
-
+/* A thread that creates a VM or vCPU, as VMMs do. */
 struct creator {
 	int fd;			/* /dev/kvm or a VM */
 	unsigned long request;
@@ -212,12 +198,14 @@ static void expect_id(struct __test_metadata *_metadata, int fd, const char *id)
 	stats_unload(&file);
 }
 
-TEST_F(id, ids_contain_the_tid_of_the_own_creating_thread)
+TEST(ids_contain_the_tid_of_the_own_creating_thread)
 {
 	struct creator vm = { .fd = stats_open_kvm(_metadata), .request = KVM_CREATE_VM };
 	struct creator vcpu = { .request = KVM_CREATE_VCPU, .arg = 5 };
 	char id[STATS_NAME_SIZE];
 
+	if (!stats_in_initial_pid_ns())
+		SKIP(return, "ids have tids of the initial pid namespace");
 	create_in_thread(_metadata, &vm);
 	vcpu.fd = vm.created;
 	create_in_thread(_metadata, &vcpu);
@@ -242,7 +230,7 @@ static int create_in_pid_ns(void *arg)
 	return shared->vm < 0 ? errno : 0;
 }
 
-TEST_F(id, id_of_a_vm_created_in_a_pid_namespace_has_the_initial_tid)
+TEST(id_of_a_vm_created_in_a_pid_namespace_has_the_initial_tid)
 {
 	struct pid_ns_vm shared = { .kvm = stats_open_kvm(_metadata) };
 	const size_t stack_size = 65536;
@@ -252,6 +240,8 @@ TEST_F(id, id_of_a_vm_created_in_a_pid_namespace_has_the_initial_tid)
 	int status;
 	pid_t pid;
 
+	if (!stats_in_initial_pid_ns())
+		SKIP(return, "ids have tids of the initial pid namespace");
 	ASSERT_NE(MAP_FAILED, stack);
 	/* The child shares its files, so that the VM remains. */
 	pid = clone(create_in_pid_ns, stack + stack_size, CLONE_NEWPID |

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
@@ -18,19 +19,6 @@
 #define VCPU_ID			3
 
 #define EXITS			100
-
-/* The fds of one VM, closed in every order. */
-FIXTURE(close)
-{
-};
-
-FIXTURE_SETUP(close)
-{
-	if (!stats_has_debugfs())
-		SKIP(return, "%s does not show VMs", STATS_DEBUGFS);
-}
-
-FIXTURE_TEARDOWN(close) { }
 
 /* A mapping of kvm_run holds the vCPU just as its fd does. */
 enum { VM, VCPU, RUN, VM_STATS, VCPU_STATS, HANDLES };
@@ -81,17 +69,13 @@ static void expect_readable(struct __test_metadata *_metadata,
 			    const struct stats_file *f, bool alive)
 {
 	struct pollfd fd = { .fd = f->fd, .events = POLLIN };
-	struct stats_file now;
 
-	stats_load(_metadata, dup(f->fd), &now);
-	ASSERT_EQ(f->size, now.size);
 	/* A VM may still count something when it is closed. */
-	ASSERT_EQ(0, memcmp(f->bytes, now.bytes, f->header.data_offset));
+	ASSERT_EQ(0, stats_same_until(f->fd, f, f->header.data_offset));
 	stats_expect_fdinfo(_metadata, f->fd, "id", stats_id(f));
 	stats_expect_fdinfo(_metadata, f->fd, "state", alive ? "alive" : "dead");
 	ASSERT_EQ(1, poll(&fd, 1, 0));
 	ASSERT_EQ(POLLIN | (alive ? 0 : POLLHUP), fd.revents);
-	stats_unload(&now);
 }
 
 static void expect_handles_work(struct __test_metadata *_metadata, const struct handles *h)
@@ -138,13 +122,15 @@ static void close_in_orders(struct __test_metadata *_metadata, int nr, void *arg
 	}
 }
 
-TEST_F(close, close_in_any_order_frees_the_vm_and_keeps_its_files_readable)
+TEST(close_in_any_order_frees_the_vm_and_keeps_its_files_readable)
 {
+	if (!stats_has_debugfs())
+		SKIP(return, "%s does not show VMs", STATS_DEBUGFS);
 	stats_in_children(_metadata, CLOSERS, close_in_orders, NULL);
 }
 
 /* The fd of a vCPU keeps the VM. */
-TEST_F(close, close_of_the_vm_fd_keeps_the_file_of_an_open_vcpu_alive)
+TEST(close_of_the_vm_fd_keeps_the_file_of_an_open_vcpu_alive)
 {
 	int vm = stats_create_vm(_metadata);
 	int vcpu = stats_create_vcpu(_metadata, vm, VCPU_ID);
@@ -160,7 +146,7 @@ TEST_F(close, close_of_the_vm_fd_keeps_the_file_of_an_open_vcpu_alive)
 /* The next VMs would use memory that was freed. */
 #define NEXT_VMS		10
 
-TEST_F(close, close_of_the_vm_leaves_final_values_in_its_files)
+TEST(close_of_the_vm_leaves_final_values_in_its_files)
 {
 	struct stats_file vm, vcpu;
 	struct guest guest = { };
@@ -302,6 +288,48 @@ TEST_F(memory, creator_is_charged_for_open_files_until_they_are_closed)
 TEST_F(memory, creator_is_charged_for_mapped_pages_until_they_are_unmapped)
 {
 	expect_charge(_metadata, self->cgroup, true);
+}
+
+/* A VM in a cgroup of its own, of which only the file is left. */
+static void hold_file_of_removed_cgroup(struct __test_metadata *_metadata,
+					const char *cgroup, const char *own)
+{
+	int vm;
+
+	ASSERT_EQ(0, mkdir(cgroup, 0755));
+	stats_cgroup_enter(_metadata, cgroup);
+	vm = stats_create_vm(_metadata);
+	close(stats_create_vcpu(_metadata, vm, 0));
+	stats_get_fd(_metadata, vm);
+	close(vm);
+	stats_cgroup_enter(_metadata, own);
+	ASSERT_EQ(0, rmdir(cgroup));
+}
+
+TEST_F(memory, files_of_dead_vms_keep_no_removed_cgroup)
+{
+	char own[PATH_MAX], cgroup[STATS_CGROUP_SIZE + 8];
+	struct utsname kernel;
+	long dying;
+	int i;
+
+	ASSERT_EQ(0, uname(&kernel));
+	if (!strncmp(kernel.release, "5.10.", 5))
+		SKIP(return, "Linux 5.10 does not move the charge of a removed cgroup");
+
+	stats_own_cgroup(_metadata, own);
+	ASSERT_EQ(0, stats_write_file(self->cgroup, "cgroup.subtree_control", "+memory"));
+	snprintf(cgroup, sizeof(cgroup), "%s/vm", self->cgroup);
+	for (i = 0; i < HELD_VMS; i++)
+		hold_file_of_removed_cgroup(_metadata, cgroup, own);
+	for (i = 0; i < STATS_SETTLE_ROUNDS; i++) {
+		dying = stats_read_number(_metadata, self->cgroup, "cgroup.stat",
+					  "nr_dying_descendants");
+		if (!dying)
+			break;
+		usleep(10000);
+	}
+	EXPECT_EQ(0, dying);
 }
 
 #define CHARGED_FILES		16384

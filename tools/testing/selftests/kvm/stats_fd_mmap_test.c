@@ -65,8 +65,6 @@ static void machine_create(struct __test_metadata *_metadata, struct machine *m)
 
 static void machine_destroy(struct __test_metadata *_metadata, struct machine *m)
 {
-	stats_unload(&m->vm_file);
-	guest_destroy(&m->guest);
 	if (m->cgroup[0]) {
 		stats_cgroup_enter(_metadata, STATS_CGROUPS);
 		EXPECT_EQ(0, result(rmdir(m->cgroup)));
@@ -154,13 +152,12 @@ FIXTURE_SETUP(data)
 	self->offset = self->f->header.data_offset;
 	self->map = stats_mmap(_metadata, self->f, self->m.page);
 	self->size = stats_mmap_size(self->f);
-	self->counter = stats_find(self->f, variant->vcpu ? STATS_USER_EXITS : "online_vcpus");
-	ASSERT_NE(NULL, self->counter);
+	self->counter = stats_get(_metadata, self->f,
+				  variant->vcpu ? STATS_USER_EXITS : "online_vcpus");
 }
 
 FIXTURE_TEARDOWN(data)
 {
-	munmap((void *)self->map, self->m.page);
 	machine_destroy(_metadata, &self->m);
 }
 
@@ -432,7 +429,6 @@ FIXTURE_SETUP(windows)
 
 FIXTURE_TEARDOWN(windows)
 {
-	munmap((void *)self->map, self->size);
 	machine_destroy(_metadata, &self->m);
 }
 
@@ -506,14 +502,11 @@ TEST_F(windows, any_range_of_whole_pages_can_be_mapped)
 
 TEST_F(windows, windows_are_in_the_order_of_creation_as_are_ids)
 {
-	const struct kvm_stats_desc *exits = stats_find_vcpu(self->f,
-							     STATS_USER_EXITS);
-	const struct kvm_stats_desc *online = stats_find(self->f, "online_vcpus");
+	const struct kvm_stats_desc *exits = stats_get_vcpu(_metadata, self->f, STATS_USER_EXITS);
+	const struct kvm_stats_desc *online = stats_get(_metadata, self->f, "online_vcpus");
 	char id[STATS_NAME_SIZE];
 	int i;
 
-	ASSERT_NE(NULL, exits);
-	ASSERT_NE(NULL, online);
 	EXPECT_EQ((__u64)VCPUS, stats_mapped_vcpus(self->map, online));
 	for (i = 0; i < VCPUS; i++) {
 		EXPECT_EQ(EXITS * (i + 1UL), stats_mapped(window(self, i), exits));

@@ -4,7 +4,6 @@
  * and disable, and samples are at the guest's instruction that exits.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -150,19 +149,6 @@ static unsigned int expect_event(struct __test_metadata *_metadata, const char *
 	return 2;
 }
 
-static unsigned int files_in(struct __test_metadata *_metadata, const char *path)
-{
-	unsigned int num = 0;
-	struct dirent *entry;
-	DIR *dir = opendir(path);
-
-	ASSERT_NE(NULL, dir);
-	while ((entry = readdir(dir)))
-		num += entry->d_name[0] != '.';
-	closedir(dir);
-	return num;
-}
-
 TEST_F(perf, sysfs_has_an_event_for_each_statistic_that_only_grows)
 {
 	const struct stats_file *f = &self->vcpu->file;
@@ -182,7 +168,7 @@ TEST_F(perf, sysfs_has_an_event_for_each_statistic_that_only_grows)
 		snprintf(name, sizeof(name), "%s.%s", desc->name, v->name);
 		num += expect_event(_metadata, name, desc, v->value);
 	}
-	EXPECT_EQ(num, files_in(_metadata, PERF_KVM "/events"));
+	EXPECT_EQ(num, stats_count_entries(_metadata, PERF_KVM "/events", ""));
 }
 
 static void expect_refused(struct __test_metadata *_metadata, int error,
@@ -204,7 +190,7 @@ TEST_F(perf, invalid_config_is_refused)
 	const struct stats_file *f = &self->vcpu->file;
 	__u64 exits = user_exits_config(_metadata, self->vcpu);
 	__u64 hist = perf_config(_metadata, f, "halt_wait_hist", 0);
-	__u64 size = stats_find(f, "halt_wait_hist")->size;
+	__u64 size = stats_get(_metadata, f, "halt_wait_hist")->size;
 
 	EXPECT_REFUSED(-EINVAL, .config = f->data_size / sizeof(__u64));
 	EXPECT_REFUSED(-EINVAL, .config = 0xffff);
@@ -238,10 +224,7 @@ TEST_F(perf, unsupported_attributes_are_refused)
 
 static void run_to_user(struct __test_metadata *_metadata, struct guest_vcpu *v, int times)
 {
-	int i;
-
-	for (i = 0; i < times; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, v, STATS_USER_EXIT_REASON, times);
 }
 
 static void init_two_exits(struct __test_metadata *_metadata, struct guest_vcpu *v)
@@ -324,6 +307,17 @@ TEST_F(perf, events_of_a_thread_count_what_the_file_shows)
 	run_to_user(_metadata, self->vcpu, TIMES);
 	vcpu_complete_exit(_metadata, self->vcpu);
 	close_all(_metadata, &all, &self->vcpu->file);
+}
+
+/* Run TIMES times, in turn on each CPU. */
+static void run_on_cpus(struct __test_metadata *_metadata, struct guest_vcpu *v)
+{
+	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
+		ASSERT_EQ(0, stay_on_cpu(i % cpus));
+		run_to_user(_metadata, v, MOVE_EVERY);
+	}
 }
 
 /* Compete for the CPU until the thread was preempted often. A debug kernel takes longer. */
@@ -461,15 +455,11 @@ TEST_F(perf, events_of_cpus_count_what_the_file_shows_despite_preemption)
 	__u64 config = perf_config(_metadata, &self->vcpu->file, STATS_EXITS, 0);
 	struct busy_thread rival;
 	struct cpus_event exits;
-	int i;
 
 	open_on_cpus(_metadata, &exits, config, -1, 0);
 	init_two_exits(_metadata, self->vcpu);
 	busy_start(_metadata, &rival);
-	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
-		ASSERT_EQ(0, stay_on_cpu(i % exits.cpus));
-		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
-	}
+	run_on_cpus(_metadata, self->vcpu);
 	busy_end(_metadata, &rival);
 	EXPECT_EQ(vcpu_read(_metadata, self->vcpu, STATS_EXITS),
 		  close_on_cpus(_metadata, &exits));
@@ -478,7 +468,7 @@ TEST_F(perf, events_of_cpus_count_what_the_file_shows_despite_preemption)
 TEST_F(perf, event_of_a_cgroup_counts_its_threads_on_each_cpu)
 {
 	char own[PATH_MAX], name[STATS_CGROUP_SIZE];
-	int i, cgroup, enter, leave, ret = stats_cgroup_create(name);
+	int cgroup, enter, leave, ret = stats_cgroup_create(name);
 	struct cpus_event event;
 
 	if (ret)
@@ -493,10 +483,7 @@ TEST_F(perf, event_of_a_cgroup_counts_its_threads_on_each_cpu)
 	init_two_exits(_metadata, self->vcpu);
 	run_to_user(_metadata, self->vcpu, 7);
 	ASSERT_EQ(1, write(enter, "0", 1));
-	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
-		ASSERT_EQ(0, stay_on_cpu(i % event.cpus));
-		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
-	}
+	run_on_cpus(_metadata, self->vcpu);
 	ASSERT_EQ(1, write(leave, "0", 1));
 	run_to_user(_metadata, self->vcpu, 7);
 	EXPECT_EQ((__u64)TIMES, close_on_cpus(_metadata, &event));
@@ -904,7 +891,6 @@ TEST_F(perf, sample_is_at_the_instruction_that_exits)
 TEST_F(perf, period_continues_after_migrations_and_preemptions)
 {
 	const __u64 period = 7;
-	long i, cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct busy_thread rival;
 	struct perf_ring ring;
 
@@ -912,10 +898,7 @@ TEST_F(perf, period_continues_after_migrations_and_preemptions)
 			  &ring);
 	init_two_exits(_metadata, self->vcpu);
 	busy_start(_metadata, &rival);
-	for (i = 0; i < TIMES / MOVE_EVERY; i++) {
-		ASSERT_EQ(0, stay_on_cpu(i % cpus));
-		run_to_user(_metadata, self->vcpu, MOVE_EVERY);
-	}
+	run_on_cpus(_metadata, self->vcpu);
 	busy_end(_metadata, &rival);
 	expect_samples(_metadata, &ring, TIMES / period, USER_EXIT_IP, period, stats_tid());
 }

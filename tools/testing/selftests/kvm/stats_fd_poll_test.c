@@ -105,15 +105,12 @@ FIXTURE_SETUP(file)
 	self->vcpu_stats = stats_get_fd(_metadata, self->vcpu);
 }
 
-/* Cases that destroy the VM have closed VM and vCPU. */
 FIXTURE_TEARDOWN(file) { }
 
-static void destroy_vm(int *vm, int *vcpu)
+static void destroy_vm(int vm, int vcpu)
 {
-	close(*vcpu);
-	close(*vm);
-	*vcpu = -1;
-	*vm = -1;
+	close(vcpu);
+	close(vm);
 }
 
 static void add_vcpu(struct __test_metadata *_metadata, int vm, unsigned long id)
@@ -152,7 +149,7 @@ TEST_F(file, poll_reports_hup_for_good_and_pri_until_the_header_is_read)
 	int other = stats_get_fd(_metadata, vm);
 
 	add_vcpu(_metadata, self->vm, VCPU_ID + 1);
-	destroy_vm(&self->vm, &self->vcpu);
+	destroy_vm(self->vm, self->vcpu);
 	expect_events(_metadata, self->vm_stats, READABLE | POLLPRI | POLLHUP);
 	expect_events(_metadata, self->vcpu_stats, READABLE | POLLHUP);
 	read_header(_metadata, self->vm_stats);
@@ -312,7 +309,7 @@ TEST_F(file, level_triggered_epoll_reports_pri_until_it_is_read)
 	read_header(_metadata, self->vm_stats);
 	EXPECT_EQ(0, waiter_wait(&w, 0));
 	add_vcpu(_metadata, self->vm, VCPU_ID + 2);
-	destroy_vm(&self->vm, &self->vcpu);
+	destroy_vm(self->vm, self->vcpu);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(POLLPRI | POLLHUP, waiter_wait(&w, LOST_MS));
 	read_header(_metadata, self->vm_stats);
@@ -352,7 +349,7 @@ TEST_F(file, edge_triggered_epoll_reports_hup_once)
 	waiter_init(_metadata, &vcpu, EDGE, self->vcpu_stats, 0);
 	EXPECT_EQ(0, waiter_wait(&vm, 0));
 	EXPECT_EQ(0, waiter_wait(&vcpu, 0));
-	destroy_vm(&self->vm, &self->vcpu);
+	destroy_vm(self->vm, self->vcpu);
 	EXPECT_EQ(POLLHUP, waiter_wait(&vm, LOST_MS));
 	EXPECT_EQ(POLLHUP, waiter_wait(&vcpu, LOST_MS));
 	EXPECT_EQ(0, waiter_wait(&vm, 0));
@@ -494,7 +491,6 @@ TEST_F(sleeper, sleeper_is_woken_by_a_new_vcpu)
 		EXPECT_EQ(POLLPRI, sleeper_join(_metadata, &s));
 		read_header(_metadata, self->vm_stats);
 	}
-	destroy_vm(&self->vm, &self->vcpu);
 }
 
 TEST_F(sleeper, sleeper_is_not_woken_by_other_events)
@@ -511,7 +507,6 @@ TEST_F(sleeper, sleeper_is_not_woken_by_other_events)
 	close(other);
 	sleeper_interrupt(_metadata, &s);
 	sleeper_interrupt(_metadata, &on_vcpu);
-	destroy_vm(&self->vm, &self->vcpu);
 }
 
 static void vmm_main(struct __test_metadata *_metadata, void *arg)
@@ -544,7 +539,6 @@ TEST_F(sleeper, sleeper_is_woken_when_a_vmm_adds_a_vcpu_and_is_killed)
 	EXPECT_EQ(POLLHUP, sleeper_join(_metadata, &s));
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	close(fd);
-	destroy_vm(&self->vm, &self->vcpu);
 }
 
 /*

@@ -7,25 +7,7 @@
 #include <sys/uio.h>
 
 #include "../kselftest_harness.h"
-#include "stats_fd_util.h"
-
-FIXTURE(file)
-{
-	int vm;
-	int vcpu;
-	int fd;
-	int regular;
-	long page;
-	struct stats_file file;
-};
-
-FIXTURE_VARIANT(file)
-{
-	bool vcpu;
-};
-
-FIXTURE_VARIANT_ADD(file, of_vm) { .vcpu = false };
-FIXTURE_VARIANT_ADD(file, of_vcpu) { .vcpu = true };
+#include "stats_fd_file.h"
 
 static int regular_file(struct __test_metadata *_metadata, const struct stats_file *f)
 {
@@ -35,18 +17,6 @@ static int regular_file(struct __test_metadata *_metadata, const struct stats_fi
 	ASSERT_EQ((ssize_t)f->size, pwrite(fd, f->bytes, f->size, 0));
 	return fd;
 }
-
-FIXTURE_SETUP(file)
-{
-	self->page = sysconf(_SC_PAGESIZE);
-	self->vm = stats_create_vm(_metadata);
-	self->vcpu = stats_create_vcpu(_metadata, self->vm, 0);
-	self->fd = stats_get_fd(_metadata, variant->vcpu ? self->vcpu : self->vm);
-	stats_load(_metadata, self->fd, &self->file);
-	self->regular = regular_file(_metadata, &self->file);
-}
-
-FIXTURE_TEARDOWN(file) { }
 
 TEST_F(file, read_returns_the_whole_file_and_then_0)
 {
@@ -111,12 +81,12 @@ static unsigned int interesting_offsets(const struct stats_file *f, off_t offset
 
 TEST_F(file, pread_is_as_on_a_regular_file_and_keeps_the_position)
 {
-	const size_t size = self->file.size;
+	const size_t page = sysconf(_SC_PAGESIZE), size = self->file.size;
+	const int regular = regular_file(_metadata, &self->file);
 	const size_t counts[] = {
-		0, 1, 7, 8, 9, 23, 24, 25, size - 1, size, size + 1,
-		self->page + 1,
+		0, 1, 7, 8, 9, 23, 24, 25, size - 1, size, size + 1, page + 1,
 	};
-	const size_t space = size + self->page + 1;
+	const size_t space = size + page + 1;
 	char *buf = malloc(2 * space);
 	off_t offsets[MAX_OFFSETS];
 	unsigned int i, j, n;
@@ -125,7 +95,7 @@ TEST_F(file, pread_is_as_on_a_regular_file_and_keeps_the_position)
 	n = interesting_offsets(&self->file, offsets);
 	for (i = 0; i < n; i++) {
 		for (j = 0; j < ARRAY_SIZE(counts); j++) {
-			expect_same_pread(_metadata, self->fd, self->regular,
+			expect_same_pread(_metadata, self->fd, regular,
 					  buf, space, counts[j], offsets[i]);
 		}
 	}
@@ -137,6 +107,7 @@ TEST_F(file, readv_is_as_on_a_regular_file)
 {
 	const size_t lens[] = { 1, 0, 23, 48, 7, 8, 4097, 1, 100000 };
 	const size_t space = 104185;	/* their sum */
+	const int regular = regular_file(_metadata, &self->file);
 	struct iovec iov[2][ARRAY_SIZE(lens)];
 	char *buf = malloc(2 * space);
 	char *at = buf;
@@ -155,7 +126,7 @@ TEST_F(file, readv_is_as_on_a_regular_file)
 	n = interesting_offsets(&self->file, offsets);
 	for (i = 0; i < n; i++) {
 		memset(buf, 0xa5, 2 * space);
-		ASSERT_EQ(result(preadv(self->regular, iov[1], ARRAY_SIZE(lens), offsets[i])),
+		ASSERT_EQ(result(preadv(regular, iov[1], ARRAY_SIZE(lens), offsets[i])),
 			  result(preadv(self->fd, iov[0], ARRAY_SIZE(lens), offsets[i]))) {
 			TH_LOG("offset %ld", (long)offsets[i]);
 		}
@@ -185,13 +156,14 @@ static void expect_same_lseek(struct __test_metadata *_metadata, int fd,
 /* The whole file is data. A position behind its end is allowed. */
 TEST_F(file, lseek_is_as_on_a_regular_file)
 {
-	const off_t size = self->file.size;
+	const off_t page = sysconf(_SC_PAGESIZE), size = self->file.size;
+	const int regular = regular_file(_metadata, &self->file);
 	const off_t starts[] = { 0, 5, size, size + 1 };
 	const int whences[] = {
 		SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE, 5, -1,
 	};
 	const off_t offsets[] = {
-		0, 1, size - 1, size, size + 1, self->page + 1, INT_MAX,
+		0, 1, size - 1, size, size + 1, page + 1, INT_MAX,
 		LLONG_MAX, -1, 1 - size, -size, -size - 1, INT_MIN, LLONG_MIN,
 	};
 	unsigned int i, j, k;
@@ -199,7 +171,7 @@ TEST_F(file, lseek_is_as_on_a_regular_file)
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		for (j = 0; j < ARRAY_SIZE(whences); j++) {
 			for (k = 0; k < ARRAY_SIZE(offsets); k++) {
-				expect_same_lseek(_metadata, self->fd, self->regular, starts[i],
+				expect_same_lseek(_metadata, self->fd, regular, starts[i],
 						  offsets[k], whences[j]);
 			}
 		}
@@ -224,8 +196,9 @@ static void block_offsets(const struct stats_file *f, off_t offsets[BLOCKS])
 
 TEST_F(file, read_into_a_bad_buffer_fails_with_EFAULT_and_keeps_the_position)
 {
-	char *none = mmap(NULL, self->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *rdonly = mmap(NULL, self->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *none = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *rdonly = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *bad[] = {
 		NULL, none, none + 1, rdonly, rdonly + 1,
 		(void *)LONG_MIN, (void *)-4096UL, (void *)-8UL,
@@ -280,19 +253,20 @@ static void expect_partial_read(struct __test_metadata *_metadata,
 TEST_F(file, read_into_a_partly_bad_buffer_returns_the_copied_bytes)
 {
 	const size_t rooms[] = { 1, 7, 8, 9, 24, 63, 64, 65, 72, 100, 200 };
-	char *map = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	off_t offsets[BLOCKS];
 	unsigned int i, j;
 
 	ASSERT_NE(MAP_FAILED, map);
-	ASSERT_EQ(0, mprotect(map + self->page, self->page, PROT_NONE));
+	ASSERT_EQ(0, mprotect(map + page, page, PROT_NONE));
 	block_offsets(&self->file, offsets);
 	for (i = 0; i < ARRAY_SIZE(rooms); i++) {
 		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
 			if (offsets[j] + rooms[i] >= self->file.size)
 				continue;
-			expect_partial_read(_metadata, &self->file, map + self->page, rooms[i],
+			expect_partial_read(_metadata, &self->file, map + page, rooms[i],
 					    offsets[j]);
 		}
 	}

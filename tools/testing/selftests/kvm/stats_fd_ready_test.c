@@ -227,16 +227,13 @@ TEST_F(ready, waits_between_two_runs_count_as_one)
 /* The thread outlives the VM. */
 TEST_F(ready, waits_after_the_last_KVM_RUN_count_when_the_vm_ends)
 {
-	const struct kvm_stats_desc *desc;
 	struct sample first, last;
 	struct guest guest;
-	__u64 offset;
+	off_t offset;
 	int file;
 
 	guest_create(_metadata, &guest, 1);
-	desc = stats_find(&guest.vcpu[0].file, "ready_ns");
-	ASSERT_NE(NULL, desc);
-	offset = guest.vcpu[0].file.header.data_offset + desc->offset;
+	offset = stats_offset(_metadata, &guest.vcpu[0].file, "ready_ns");
 	file = dup(guest.vcpu[0].file.fd);
 	ASSERT_LE(0, file);
 	take_sample(&guest.vcpu[0], &first);

@@ -4,23 +4,9 @@
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_fixture.h"
 
 #define EXITS			1000
-
-FIXTURE(guest)
-{
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-};
-
-FIXTURE_SETUP(guest)
-{
-	guest_create(_metadata, &self->guest, 2);
-	self->vcpu = &self->guest.vcpu[0];
-}
-
-FIXTURE_TEARDOWN(guest) { }
 
 TEST_F(guest, thousand_exits_to_user_space_count_as_thousand)
 {
@@ -47,7 +33,7 @@ TEST_F(guest, exits_that_kvm_handles_count_inside_KVM_RUN_and_not_as_user_exits)
 
 TEST_F(guest, exits_do_not_count_for_other_vcpus_and_vms)
 {
-	struct guest_vcpu *idle = &self->guest.vcpu[1];
+	struct guest_vcpu *idle = guest_add_vcpu(_metadata, &self->guest, 1);
 	struct guest other = { };
 	struct stats_file other_vm;
 

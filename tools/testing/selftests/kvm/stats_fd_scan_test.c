@@ -32,10 +32,8 @@ static void view_open(struct __test_metadata *_metadata, int fd, struct view *vi
 {
 	stats_load(_metadata, fd, &view->f);
 	view->map = stats_mmap(_metadata, &view->f, stats_mmap_size(&view->f));
-	view->online_vcpus = stats_find(&view->f, "online_vcpus");
-	ASSERT_NE(NULL, view->online_vcpus);
-	view->exits = stats_find_vcpu(&view->f, STATS_USER_EXITS);
-	ASSERT_NE(NULL, view->exits);
+	view->online_vcpus = stats_get(_metadata, &view->f, "online_vcpus");
+	view->exits = stats_get_vcpu(_metadata, &view->f, STATS_USER_EXITS);
 }
 
 static __u64 view_exits(const struct view *view, unsigned int i)

@@ -53,7 +53,6 @@ FIXTURE_SETUP(start)
 
 FIXTURE_TEARDOWN(start)
 {
-	guest_destroy(&self->guest);
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 

@@ -3,8 +3,6 @@
  * The time of vCPUs by state, while KVM's parameter stats_time is on.
  */
 #define _GNU_SOURCE
-#include <time.h>
-
 #include "../kselftest_harness.h"
 #include "stats_fd_delay.h"
 #include "stats_fd_mmap.h"
@@ -43,14 +41,6 @@ struct times {
 	__u64 of[COUNTERS];
 };
 
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 struct mapped_times {
 	const char *block;
 	const struct kvm_stats_desc *state, *since, *counter[COUNTERS];
@@ -62,14 +52,10 @@ static void times_map(struct __test_metadata *_metadata,
 	int i;
 
 	m->block = stats_mmap(_metadata, f, sysconf(_SC_PAGESIZE));
-	m->state = stats_find(f, "state");
-	m->since = stats_find(f, "state_since_ns");
-	ASSERT_NE(NULL, m->state);
-	ASSERT_NE(NULL, m->since);
-	for (i = 0; i < COUNTERS; i++) {
-		m->counter[i] = stats_find(f, counters[i]);
-		ASSERT_NE(NULL, m->counter[i]) TH_LOG("%s", counters[i]);
-	}
+	m->state = stats_get(_metadata, f, "state");
+	m->since = stats_get(_metadata, f, "state_since_ns");
+	for (i = 0; i < COUNTERS; i++)
+		m->counter[i] = stats_get(_metadata, f, counters[i]);
 }
 
 /* Read a VM's statistic. */
@@ -108,8 +94,6 @@ FIXTURE_SETUP(time)
 
 FIXTURE_TEARDOWN(time)
 {
-	munmap((void *)self->mapped.block, sysconf(_SC_PAGESIZE));
-	guest_destroy(&self->guest);
 	ASSERT_EQ(0, stats_time_turn(_metadata, self->was_on ? "1" : "0"));
 }
 
@@ -249,10 +233,10 @@ TEST_F(time, time_of_a_vcpu_begins_with_its_first_KVM_RUN)
 	SAMPLE(&t);
 	EXPECT_STATE("none", &t);
 	EXPECT_EQ(0UL, sum_of(&t));
-	from = now_ns();
+	from = stats_now_ns();
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
 	SAMPLE(&t);
-	EXPECT_GE(now_ns() - from, sum_of(&t));
+	EXPECT_GE(stats_now_ns() - from, sum_of(&t));
 	EXPECT_STATE("user", &t);
 }
 
@@ -265,9 +249,9 @@ TEST_F(time, sleep_of_the_vmm_at_each_exit_counts_as_user)
 	begin(_metadata, self->vcpu);
 	SAMPLE(&t[0]);
 	for (i = 0; i < SLEEPS; i++) {
-		from = now_ns();
+		from = stats_now_ns();
 		usleep(SLEEP / 1000);
-		slept += now_ns() - from;
+		slept += stats_now_ns() - from;
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	}
 	SAMPLE(&t[1]);
@@ -319,8 +303,7 @@ TEST_F(time, time_of_user_exits_counts_for_their_reason)
 	begin(_metadata, self->vcpu);
 	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	reasons_ns(_metadata, self->vcpu, before);
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, self->vcpu, STATS_USER_EXIT_REASON, TIMES);
 	reasons_ns(_metadata, self->vcpu, after);
 	for (i = 0; i < num; i++)
 		others += i == (unsigned int)reason ? 0 : after[i] - before[i];
@@ -341,13 +324,13 @@ TEST_F(time, blocked_time_counts_as_halt)
 	SAMPLE(&t[0]);
 	for (i = 0; i < SLEEPS; i++) {
 		runner_sleep(_metadata, &runner, self->vcpu);
-		from = now_ns();
+		from = stats_now_ns();
 		usleep(SLEEP / 1000);
 		/* KVM may have woken it for a moment. */
 		do {
 			SAMPLE(&t[1]);
 		} while (!is_in_state("halt", &t[1]));
-		blocked += now_ns() - from;
+		blocked += stats_now_ns() - from;
 		runner_wake(_metadata, &runner, self->guest.vm);
 	}
 	SAMPLE(&t[1]);
@@ -414,16 +397,15 @@ TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
 	do {
 		SAMPLE(&t[1]);
 	} while (!is_in_state("sleep", &t[1]));
-	from = now_ns();
+	from = stats_now_ns();
 	usleep(SLEEP / 1000);
-	slept = now_ns() - from;
+	slept = stats_now_ns() - from;
 	userfault_resolve(_metadata, &self->guest, &fault);
 	runner_join(_metadata, &runner);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	t[1].of[SLEPT] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], SLEPT, slept);
-	userfault_destroy(&self->guest, &fault);
 }
 
 TEST_F(time, wait_for_a_cpu_outside_of_KVM_RUN_does_not_count_as_user)
@@ -450,10 +432,10 @@ TEST_F(time, each_sample_of_a_running_vcpu_is_consistent)
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
 	SAMPLE(&t[0]);
 	t[1] = t[0];
-	end = now_ns() + SAMPLING;
-	while (changed < SAMPLES && now_ns() < end) {
+	end = stats_now_ns() + SAMPLING;
+	while (changed < SAMPLES && stats_now_ns() < end) {
 		SAMPLE(&t[2]);
-		EXPECT_LE(t[2].since, now_ns());
+		EXPECT_LE(t[2].since, stats_now_ns());
 		changed += t[2].since != t[1].since;
 		/* After a wait, the sum can be ahead of the clock. */
 		if (t[2].of[READY] == t[1].of[READY])
@@ -478,10 +460,10 @@ TEST_F(time, state_and_state_since_ns_complete_the_current_interval)
 	runner_sleep(_metadata, &runner, self->vcpu);
 	/* KVM may wake it: then it halts again, later than @from. */
 	do {
-		from = now_ns();
+		from = stats_now_ns();
 		usleep(SLEEP / 1000);
 		SAMPLE(&t[1]);
-		to = now_ns();
+		to = stats_now_ns();
 	} while (!is_in_state("halt", &t[1]) || t[1].since > from);
 	t[1].of[HALT] += to - t[1].since;
 	t[1].since = to;
@@ -500,17 +482,17 @@ static void switch_on_and_off(struct __test_metadata *_metadata,
 	*least = 0;
 	*most = 0;
 	for (i = 0; i < SLEEPS; i++) {
-		before_on = now_ns();
+		before_on = stats_now_ns();
 		stats_time_turn_on(_metadata);
-		on = now_ns();
+		on = stats_now_ns();
 		/* The vCPU shows its state as soon as it has a CPU. */
 		do {
 			times_sample(mapped, &t);
 		} while (!t.state);
 		usleep(SLEEP / 1000);
-		before_off = now_ns();
+		before_off = stats_now_ns();
 		stats_time_turn_off(_metadata);
-		*most += now_ns() - before_on;
+		*most += stats_now_ns() - before_on;
 		*least += before_off - on;
 		usleep(SLEEP / 1000);
 	}
@@ -583,21 +565,21 @@ TEST_F(time, turning_off_ends_the_time_of_a_blocked_vcpu)
 	usleep(SLEEP / 1000);
 	SAMPLE(&t[1]);
 	ready = t[1].of[READY];
-	from = now_ns();
+	from = stats_now_ns();
 	stats_time_turn_off(_metadata);
 	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);
 	EXPECT_LE(from, t[1].since);
-	EXPECT_GE(now_ns(), t[1].since);
+	EXPECT_GE(stats_now_ns(), t[1].since);
 	expect_all_but(_metadata, &t[0], &t[1], t[1].of[READY] - ready);
 
 	usleep(SLEEP / 1000);
 	SAMPLE(&t[1]);
-	blocked = now_ns();
+	blocked = stats_now_ns();
 	stats_time_turn_on(_metadata);
 	usleep(SLEEP / 1000);
 	runner_wake(_metadata, &runner, self->guest.vm);
-	to = now_ns();
+	to = stats_now_ns();
 	SAMPLE(&t[2]);
 	EXPECT_GE(to - blocked, sum_of(&t[2]) - sum_of(&t[1]));
 	EXPECT_LE(SLEEP, t[2].of[HALT] + t[2].of[READY] - t[1].of[HALT] - t[1].of[READY]);
@@ -699,8 +681,8 @@ TEST_F(time, read_of_state_since_ns_never_returns_parts_of_two_values)
 	pos = f->header.data_offset + self->mapped.since->offset - 7 * sizeof(__u64);
 	begin(_metadata, self->vcpu);
 	runner_start(_metadata, &runner, self->vcpu, UINT_MAX, 1);
-	end = now_ns() + 2 * SAMPLING;
-	for (i = 0; i < MOMENT_READS || (met < MOMENTS_MET && now_ns() < end); i++) {
+	end = stats_now_ns() + 2 * SAMPLING;
+	for (i = 0; i < MOMENT_READS || (met < MOMENTS_MET && stats_now_ns() < end); i++) {
 		ASSERT_EQ((ssize_t)sizeof(values), pread(f->fd, values, sizeof(values), pos));
 		/* The kernel copies a single value in another way. */
 		if (i % 2)
@@ -722,7 +704,7 @@ TEST_F(time, time_ends_when_the_vm_is_destroyed)
 	begin(_metadata, self->vcpu);
 	SAMPLE(&t[0]);
 	usleep(SLEEP / 1000);
-	from = now_ns();
+	from = stats_now_ns();
 	guest_kill(&self->guest);
 	SAMPLE(&t[1]);
 	EXPECT_STATE("none", &t[1]);

@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
-#include "stats_fd_guest.h"
+#include "stats_fd_fixture.h"
 
 #define USER_EXITS_MAX		128
 
@@ -47,25 +47,15 @@ static const char * const names[] = {
 
 #define NAMES	ARRAY_SIZE(names)
 
-FIXTURE(guest)
+/* Read the returns by reason. Return the number of reasons. */
+static unsigned int read_exits(struct __test_metadata *_metadata, const struct guest_vcpu *v,
+			       __u64 of[USER_EXITS_MAX])
 {
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-	const struct kvm_stats_desc *desc;
-};
+	unsigned int size = stats_get(_metadata, &v->file, "user_exits")->size;
 
-FIXTURE_SETUP(guest)
-{
-	guest_create(_metadata, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-	self->desc = stats_find(&self->vcpu->file, "user_exits");
-	ASSERT_NE(NULL, self->desc);
-	ASSERT_GE(USER_EXITS_MAX, self->desc->size);
-}
-
-FIXTURE_TEARDOWN(guest)
-{
-	guest_destroy(&self->guest);
+	ASSERT_GE(USER_EXITS_MAX, size);
+	stats_read_all(_metadata, &v->file, "user_exits", of, size);
+	return size;
 }
 
 /* Expect these two reasons that often, and no other. */
@@ -73,10 +63,9 @@ static void expect_exits(struct __test_metadata *_metadata, const struct guest_v
 			 unsigned int reason, __u64 times, unsigned int other_reason,
 			 __u64 other_times)
 {
-	unsigned int i, size = stats_find(&v->file, "user_exits")->size;
 	__u64 of[USER_EXITS_MAX];
+	unsigned int i, size = read_exits(_metadata, v, of);
 
-	stats_read_all(_metadata, &v->file, "user_exits", of, size);
 	for (i = 0; i < size; i++) {
 		EXPECT_EQ(i == reason ? times : i == other_reason ? other_times : 0, of[i]) {
 			TH_LOG("%s", i < NAMES ? names[i] : "a newer reason");
@@ -86,27 +75,20 @@ static void expect_exits(struct __test_metadata *_metadata, const struct guest_v
 
 TEST_F(guest, user_exits_is_a_cumulative_array)
 {
-	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE + 0U, self->desc->flags);
-	EXPECT_EQ(0, self->desc->exponent);
-	EXPECT_EQ(0U, self->desc->bucket_size);
-	EXPECT_LE(NAMES, self->desc->size);
+	const struct kvm_stats_desc *desc = stats_get(_metadata, &self->vcpu->file, "user_exits");
+
+	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE + 0U, desc->flags);
+	EXPECT_EQ(0, desc->exponent);
+	EXPECT_EQ(0U, desc->bucket_size);
+	EXPECT_LE(NAMES, desc->size);
 }
 
 TEST_F(guest, each_element_of_user_exits_has_the_name_of_its_reason)
 {
-	const struct stats_file *f = &self->vcpu->file;
-	const struct kvm_stats_value_name *v;
-	unsigned int i, next = 0;
+	unsigned int i;
 
-	for (i = 0; (v = stats_value_name(f, i)); i++) {
-		if (stats_desc(f, v->desc) != self->desc)
-			continue;
-		EXPECT_EQ(next, v->value);
-		if (next < NAMES)
-			EXPECT_STREQ(names[next], v->name);
-		next++;
-	}
-	EXPECT_EQ(self->desc->size, next);
+	for (i = 0; i < NAMES; i++)
+		EXPECT_STREQ(names[i], stats_name_of(&self->vcpu->file, "user_exits", i));
 }
 
 TEST_F(guest, each_return_counts_once_and_immediate_exit_counts_as_intr)
@@ -166,7 +148,7 @@ static void *write_reasons(void *arg)
 TEST_F(guest, invalid_reason_that_user_space_writes_counts_as_unknown)
 {
 	struct writer writer = { .run = self->vcpu->run };
-	unsigned int i, size = self->desc->size;
+	unsigned int i, size;
 	__u64 of[USER_EXITS_MAX], sum = 0;
 	pthread_t thread;
 
@@ -179,7 +161,7 @@ TEST_F(guest, invalid_reason_that_user_space_writes_counts_as_unknown)
 	__atomic_store_n(&writer.over, true, __ATOMIC_RELEASE);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 
-	stats_read_all(_metadata, &self->vcpu->file, "user_exits", of, size);
+	size = read_exits(_metadata, self->vcpu, of);
 	for (i = 0; i < size; i++)
 		sum += of[i];
 	EXPECT_EQ(10UL * TIMES, sum);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../kselftest_harness.h"
+#include "stats_fd_fixture.h"
 #include "stats_fd_sleep.h"
 
 #define TIMES			1000
@@ -20,20 +21,6 @@
 /* Repetitions without an interrupt of the host, in one of many attempts. */
 #define FEW			10
 #define ATTEMPTS		1000
-
-FIXTURE(guest)
-{
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-};
-
-FIXTURE_SETUP(guest)
-{
-	guest_create(_metadata, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-}
-
-FIXTURE_TEARDOWN(guest) { }
 
 static void read_names(struct __test_metadata *_metadata,
 		       const struct guest_vcpu *v, const char * const *names,
@@ -89,17 +76,6 @@ static void expect_moved(struct __test_metadata *_metadata, const struct stats_a
 	}
 }
 
-static void run_activity(struct __test_metadata *_metadata,
-			 const struct stats_activity *a, struct guest_vcpu *v, int times)
-{
-	int i;
-
-	if (!a->exit_reason)
-		times = 1;
-	for (i = 0; i < times; i++)
-		vcpu_run(_metadata, v, a->exit_reason ?: STATS_USER_EXIT_REASON);
-}
-
 /* Exits that the guest causes, if other exits can be excluded. */
 static void expect_exits(struct __test_metadata *_metadata,
 			 const struct stats_activity *a, struct guest_vcpu *v)
@@ -115,7 +91,7 @@ static void expect_exits(struct __test_metadata *_metadata,
 	for (i = 0; i < ATTEMPTS && moved != expected; i++) {
 		stats_arch_restart_vcpu(_metadata, v->fd, GUEST_CODE, FEW);
 		before = STATS_OWN_EXITS(_metadata, v);
-		run_activity(_metadata, a, v, FEW);
+		vcpu_run_activity(_metadata, v, a, FEW);
 		moved = STATS_OWN_EXITS(_metadata, v) - before;
 		ASSERT_LE(expected, moved) TH_LOG("%s: exits", a->name);
 		vcpu_complete_exit(_metadata, v);
@@ -137,14 +113,13 @@ static void expect_activity(struct __test_metadata *_metadata, const struct stat
 #ifdef STATS_IOEVENTFD_PORT
 	guest_add_ioeventfd(_metadata, &guest, STATS_IOEVENTFD_PORT, 0, KVM_IOEVENTFD_FLAG_PIO);
 #endif
-	guest_put_code(_metadata, &guest, a->code, a->end);
+	guest_start(_metadata, &guest, a->code, a->end, TIMES);
 	v = &guest.vcpu[0];
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, TIMES);
 
 	read_names(_metadata, v, stats_arch_exact, exact);
 	read_names(_metadata, v, a->moves, moves);
 	exits = vcpu_read(_metadata, v, STATS_EXITS);
-	run_activity(_metadata, a, v, TIMES);
+	vcpu_run_activity(_metadata, v, a, TIMES);
 	expect_moved(_metadata, a, v, stats_arch_exact, exact);
 	expect_moved(_metadata, a, v, a->moves, moves);
 	if (!a->moves_nothing || !a->moves_nothing())
@@ -163,38 +138,15 @@ TEST(each_activity_of_a_guest_moves_its_statistics_and_no_other)
 		expect_activity(_metadata, a);
 }
 
-/* SIGUSR1 is only delivered inside KVM_RUN, so that each signal ends one KVM_RUN. */
-static void mask_signal_outside_of_run(struct __test_metadata *_metadata,
-				       struct guest_vcpu *v, sigset_t *mask)
-{
-	/* A struct kvm_signal_mask: the size of the set, and no signal in it. */
-	const __u32 inside[5] = { _NSIG / 8 };
-
-	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, inside));
-	sigemptyset(mask);
-	sigaddset(mask, SIGUSR1);
-	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, mask, NULL));
-}
-
-static void run_until_signal(struct __test_metadata *_metadata,
-			     struct guest_vcpu *v, const sigset_t *mask)
-{
-	ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
-	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	ASSERT_EQ(KVM_EXIT_INTR, (int)v->run->exit_reason);
-	ASSERT_EQ(SIGUSR1, sigwaitinfo(mask, NULL));
-}
-
 TEST_F(guest, each_KVM_RUN_that_a_signal_ends_counts_as_signal_exit)
 {
 	sigset_t mask;
 	int i;
 
-	guest_put_code(_metadata, &self->guest, stats_spin, stats_spin_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
-	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	guest_start(_metadata, &self->guest, stats_spin, stats_spin_end, 1);
+	vcpu_mask_signal(_metadata, self->vcpu, &mask);
 	for (i = 0; i < TIMES; i++)
-		run_until_signal(_metadata, self->vcpu, &mask);
+		vcpu_run_until_signal(_metadata, self->vcpu, &mask);
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "signal_exits"));
 }
 
@@ -210,6 +162,7 @@ TEST_F(guest, immediate_exits_do_not_count_as_signal_exits)
 
 /* Statistics of a vCPU's halts. */
 #define HIST_BUCKETS		32
+#define HALTS_SCALARS		7
 
 struct halts {
 	__u64 attempted, successful, invalid, wakeup;
@@ -228,22 +181,14 @@ static const char * const halts_names[] = {
 static void halts_read(struct __test_metadata *_metadata,
 		       const struct guest_vcpu *v, struct halts *h)
 {
-	const struct stats_file *f = &v->file;
-	const struct kvm_stats_desc *desc;
-	size_t done = 0, size;
-	unsigned int i;
+	__u64 *value = (__u64 *)h;
+	unsigned int i, size;
 
 	for (i = 0; i < ARRAY_SIZE(halts_names); i++) {
-		desc = stats_find(f, halts_names[i]);
-		ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", halts_names[i]);
-		size = desc->size * sizeof(__u64);
-		ASSERT_GE(sizeof(*h), done + size);
-		ASSERT_EQ((ssize_t)size,
-			  pread(f->fd, (char *)h + done, size,
-				f->header.data_offset + desc->offset));
-		done += size;
+		size = i < HALTS_SCALARS ? 1 : HIST_BUCKETS;
+		stats_read_all(_metadata, &v->file, halts_names[i], value, size);
+		value += size;
 	}
-	ASSERT_EQ(sizeof(*h), done);
 }
 
 /* Read the differences since @before. */
@@ -306,14 +251,6 @@ static void expect_halt(struct __test_metadata *_metadata,
 	expect_hist(_metadata, "halt_wait_hist", moved->wait, halt->waits, moved->wait_ns);
 }
 
-static __u64 now_ns(struct __test_metadata *_metadata)
-{
-	struct timespec now;
-
-	ASSERT_EQ(0, clock_gettime(CLOCK_MONOTONIC, &now));
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /* Set how long vCPUs of new VMs poll at most. Return the old value. */
 static unsigned int set_halt_poll(struct __test_metadata *_metadata, unsigned int ns)
 {
@@ -351,8 +288,7 @@ FIXTURE_TEARDOWN(halt)
 static void create_sleeper(struct __test_metadata *_metadata, struct guest *g)
 {
 	guest_create(_metadata, g, 1);
-	guest_put_code(_metadata, g, stats_sleep, stats_sleep_end);
-	stats_arch_init_vcpu(_metadata, g->vcpu[0].fd, GUEST_CODE, 0);
+	guest_start(_metadata, g, stats_sleep, stats_sleep_end, 0);
 }
 
 /* Halt until the vCPU sleeps, wake it, and read what was counted. */
@@ -365,18 +301,18 @@ static void halt_and_wake(struct __test_metadata *_metadata, struct guest *g,
 	struct halts before;
 
 	halts_read(_metadata, v, &before);
-	started = now_ns(_metadata);
+	started = stats_now_ns();
 	runner_sleep(_metadata, &runner, v);
-	asleep = now_ns(_metadata);
+	asleep = stats_now_ns();
 	EXPECT_EQ(1UL, vcpu_read(_metadata, v, "blocking"));
-	woken = now_ns(_metadata);
+	woken = stats_now_ns();
 	runner_wake(_metadata, &runner, g->vm);
 	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "blocking"));
 
 	halts_since(_metadata, v, &before, moved);
 	EXPECT_LE(1UL, moved->wakeup);
 	EXPECT_LE(woken - asleep, moved->wait_ns);
-	EXPECT_GE(now_ns(_metadata) - started, moved->fail_ns + moved->wait_ns);
+	EXPECT_GE(stats_now_ns() - started, moved->fail_ns + moved->wait_ns);
 }
 
 /* KVM may also wake a vCPU itself, on x86 to set its clock; the vCPU then waits again. */
@@ -417,21 +353,24 @@ static void halt_until_polling(struct __test_metadata *_metadata, struct guest *
 
 /*
  * If the host has other work for the CPU, the poll fails: the vCPU waits, or is woken on the
- * way to waiting.
+ * way to waiting. It can also be woken before it polls.
  */
 static bool halt_and_wake_while_polling(struct __test_metadata *_metadata, struct guest *g)
 {
 	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 sleeps = vcpu_read(_metadata, v, STATS_SLEEPS);
 	struct halts before, moved;
 	struct runner runner;
 	struct halt halt;
 
 	halts_read(_metadata, v, &before);
 	runner_create(_metadata, &runner, v);
-	runner_wait_for(_metadata, &runner, "halt_attempted_poll", before.attempted + 1);
+	runner_wait_for(_metadata, &runner, STATS_SLEEPS, sleeps + 1);
 	runner_wake(_metadata, &runner, g->vm);
 
 	halts_since(_metadata, v, &before, &moved);
+	if (!moved.attempted)
+		return false;
 	halt.polls = 1;
 	halt.succeeds = moved.successful;
 	halt.waits = !moved.successful && moved.wait_ns;
@@ -549,17 +488,6 @@ TEST_F(flush, each_unmapped_page_counts_as_a_flush_request)
 	expect_flushes(_metadata, &self->file, &before, PAGES * STATS_UNMAP_REQUESTS);
 }
 
-static void get_dirty_log(struct __test_metadata *_metadata, struct guest *g,
-			  __u32 slot, __u64 *bitmap)
-{
-	struct kvm_dirty_log log = {
-		.slot = slot,
-		.dirty_bitmap = bitmap,
-	};
-
-	ASSERT_EQ(0, ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
-}
-
 #define LOGS			100
 
 #ifndef STATS_LOG_REQUESTS
@@ -578,10 +506,10 @@ TEST_F(flush, each_dirty_log_with_pages_counts_as_a_flush_request)
 	for (i = 0; i < LOGS; i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		EXPECT_EQ((1UL << PAGES) - 1, bitmap);
 		expect_flushes(_metadata, &self->file, &before, STATS_LOG_REQUESTS);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		EXPECT_EQ(0UL, bitmap);
 		expect_flushes(_metadata, &self->file, &before, STATS_LOG_REQUESTS);
 	}
@@ -610,7 +538,7 @@ TEST_F(flush, request_for_a_vcpu_in_the_guest_counts_as_flush)
 	for (i = 0; i < FLUSHES || (!done && i < MOST_FLUSHES); i++) {
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 		before = flushes_read(_metadata, &self->file);
-		get_dirty_log(_metadata, g, 1, &bitmap);
+		ASSERT_EQ(0, guest_get_dirty_log(g, 1, &bitmap));
 		now = flushes_read(_metadata, &self->file);
 		EXPECT_EQ((__u64)STATS_LOG_REQUESTS, now.requests - before.requests);
 		EXPECT_GE((__u64)STATS_LOG_REQUESTS, now.done - before.done);
@@ -695,13 +623,10 @@ TEST_F(guest, each_nmi_that_waits_counts_as_an_nmi_window)
 TEST_F(guest, each_requested_interrupt_window_counts)
 {
 	__u64 windows;
-	int i;
 
-	guest_put_code(_metadata, &self->guest, stats_spin, stats_spin_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	guest_start(_metadata, &self->guest, stats_spin, stats_spin_end, 1);
 	self->vcpu->run->request_interrupt_window = 1;
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, self->vcpu, KVM_EXIT_IRQ_WINDOW_OPEN);
+	vcpu_run_times(_metadata, self->vcpu, KVM_EXIT_IRQ_WINDOW_OPEN, TIMES);
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "request_irq_exits"));
 	windows = vcpu_read(_metadata, self->vcpu, "irq_window_exits");
 	EXPECT_EQ(windows, STATS_OWN_EXITS(_metadata, self->vcpu));
@@ -716,9 +641,7 @@ TEST_F(guest, each_change_of_registers_counts_as_req_event)
 	__u64 before;
 	int i;
 
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
-	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
-	vcpu_complete_exit(_metadata, self->vcpu);
+	vcpu_exit_to_user(_metadata, self->vcpu, 1);
 	before = vcpu_read(_metadata, self->vcpu, "req_event");
 	for (i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, ioctl(self->vcpu->fd, KVM_GET_REGS, &regs));
@@ -790,7 +713,7 @@ TEST_F(halt, halt_that_does_not_block_after_its_last_poll_counts_as_success)
 
 	halt_until_polling(_metadata, &self->guest, GROWING_HALTS);
 	halt_until_signal(_metadata, self->vcpu);
-	mask_signal_outside_of_run(_metadata, self->vcpu, &mask);
+	vcpu_mask_signal(_metadata, self->vcpu, &mask);
 	stay_on_this_cpu(_metadata);
 	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &event, &timer));
 	for (i = 0; i < INTERRUPTED_POLLS; i++) {

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
-#include <time.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_sleep.h"
@@ -28,7 +27,6 @@ FIXTURE(busy)
 	struct stats_file vm;
 	struct runner runner;
 	struct userfault userfault;
-	void (*stop)(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self);
 };
 
 FIXTURE_VARIANT(busy)
@@ -63,8 +61,7 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_never_leaves_the_guest)
 
 static void start_sleeping(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
-	guest_put_code(_metadata, &self->guest, stats_sleep, stats_sleep_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	guest_start(_metadata, &self->guest, stats_sleep, stats_sleep_end, 0);
 	runner_sleep(_metadata, &self->runner, self->vcpu);
 }
 
@@ -84,8 +81,7 @@ FIXTURE_VARIANT_ADD(busy, vcpu_that_sleeps)
 static void start_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *self)
 {
 	userfault_create(_metadata, &self->guest, &self->userfault);
-	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 1);
+	guest_start(_metadata, &self->guest, stats_touch, stats_touch_end, 1);
 	runner_create(_metadata, &self->runner, self->vcpu);
 	userfault_wait(_metadata, &self->userfault);
 }
@@ -95,7 +91,6 @@ static void stop_stuck(struct __test_metadata *_metadata, FIXTURE_DATA(busy) *se
 	EXPECT_FALSE(runner_returned(&self->runner));
 	userfault_resolve(_metadata, &self->guest, &self->userfault);
 	runner_join(_metadata, &self->runner);
-	userfault_destroy(&self->guest, &self->userfault);
 }
 
 FIXTURE_VARIANT_ADD(busy, vcpu_that_is_stuck_in_a_fault)
@@ -110,16 +105,10 @@ FIXTURE_SETUP(busy)
 	guest_create(_metadata, &self->guest, 1);
 	self->vcpu = &self->guest.vcpu[0];
 	stats_load(_metadata, stats_get_fd(_metadata, self->guest.vm), &self->vm);
-	self->stop = variant->stop;
 	variant->start(_metadata, self);
 }
 
-FIXTURE_TEARDOWN(busy)
-{
-	self->stop(_metadata, self);
-	stats_unload(&self->vm);
-	guest_destroy(&self->guest);
-}
+FIXTURE_TEARDOWN(busy) { }
 
 /* A VM or vCPU, and the expected content of its file. */
 struct source {
@@ -130,26 +119,12 @@ struct source {
 /* Open, read and close a file. Compare all except the data. */
 static int get_and_read(const struct source *s)
 {
-	const struct stats_file *f = s->file;
-	char *bytes = malloc(f->size);
-	ssize_t ret;
-	int fd;
+	int ret, fd = result(ioctl(s->fd, KVM_GET_STATS_FD, 0));
 
-	if (!bytes)
-		return -ENOMEM;
-	fd = result(ioctl(s->fd, KVM_GET_STATS_FD, 0));
-	if (fd < 0) {
-		free(bytes);
+	if (fd < 0)
 		return fd;
-	}
-	ret = result(pread(fd, bytes, f->size, 0));
-	if (ret >= 0) {
-		ret = (size_t)ret == f->size &&
-		      !memcmp(bytes, f->bytes, f->header.data_offset) ?
-		      0 : -ESTALE;
-	}
+	ret = stats_same_until(fd, s->file, s->file->header.data_offset);
 	close(fd);
-	free(bytes);
 	return ret;
 }
 
@@ -158,14 +133,6 @@ static int compare_ns(const void *a, const void *b)
 	const __u64 *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
-}
-
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
 /*
@@ -190,9 +157,9 @@ static int measure(const struct source *s)
 
 	for (i = 0; i < ATTEMPTS; i++) {
 		alarm(NOT_WAITING_SECONDS);
-		ns[i] = now_ns();
+		ns[i] = stats_now_ns();
 		ret = get_and_read(s);
-		ns[i] = now_ns() - ns[i];
+		ns[i] = stats_now_ns() - ns[i];
 		if (ret)
 			return ret;
 	}
@@ -215,6 +182,7 @@ TEST_F(busy, file_is_opened_and_read_at_once_by_two_processes)
 	EXPECT_EQ(0, measure(&vm));
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vcpu));
 	EXPECT_EQ(0, stats_in_child(_metadata, measure_in_child, &vm));
+	variant->stop(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

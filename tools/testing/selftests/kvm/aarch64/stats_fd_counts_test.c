@@ -10,37 +10,28 @@
 
 #include "../../kselftest_harness.h"
 #include "stats_fd_counts.h"
+#include "stats_fd_fixture.h"
 
 #define TIMES			10
 
-TEST(vcpu_that_never_entered_the_guest_has_no_exits)
+TEST_F(guest, vcpu_that_never_entered_the_guest_has_no_exits)
 {
 	static const char * const names[] = {
 		"exits", "hvc_exit_stat", "wfi_exit_stat", "mmio_exit_user", "mmio_exit_kernel",
 	};
-	struct guest guest = { };
-	struct guest_vcpu *v;
+	struct guest_vcpu *v = self->vcpu;
 	unsigned int i;
 	sigset_t mask;
 
-	guest_create(_metadata, &guest, 1);
-	v = &guest.vcpu[0];
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_KERNEL_EXITS, TIMES);
-	stats_irq_line(_metadata, guest.vm, 1);
-	stats_irq_line(_metadata, guest.vm, 0);
+	stats_irq_line(_metadata, self->guest.vm, 1);
+	stats_irq_line(_metadata, self->guest.vm, 0);
 	for (i = 0; i < TIMES; i++)
 		vcpu_complete_exit(_metadata, v);
 
-	/* A struct kvm_signal_mask: the size of the set, and no signal in it. */
-	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, (const __u32[3]) { sizeof(__u64) }));
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGUSR1);
-	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, &mask, NULL));
-	for (i = 0; i < TIMES; i++) {
-		ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
-		ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-		ASSERT_EQ(SIGUSR1, sigwaitinfo(&mask, NULL));
-	}
+	vcpu_mask_signal(_metadata, v, &mask);
+	for (i = 0; i < TIMES; i++)
+		vcpu_run_until_signal(_metadata, v, &mask);
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, v, "signal_exits"));
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		EXPECT_EQ(0UL, vcpu_read(_metadata, v, names[i])) TH_LOG("%s", names[i]);
@@ -88,7 +79,7 @@ FIXTURE_SETUP(memory)
 	ASSERT_EQ(0, mlockall(MCL_CURRENT));
 	ASSERT_EQ(0, munlockall());
 	guest_create(_metadata, g, 1);
-	guest_put_code(_metadata, g, stats_touch, stats_touch_end);
+	guest_start(_metadata, g, stats_touch, stats_touch_end, AREA_PAGES);
 	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &self->file);
 	self->size = AREA_PAGES * g->page;
 	self->area = mmap(NULL, self->size, PROT_READ | PROT_WRITE,
@@ -97,7 +88,6 @@ FIXTURE_SETUP(memory)
 	ASSERT_EQ(0, madvise(self->area, self->size, MADV_NOHUGEPAGE));
 	memset(self->area, 1, self->size);
 	set_slot(_metadata, self, 0, self->size);
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, AREA_PAGES);
 	stats_arch_set_data(_metadata, v->fd, AREA);
 	vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
 	vcpu_complete_exit(_metadata, v);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
+#include "stats_fd_fixture.h"
 #include "stats_fd_reasons.h"
 
 /* An instruction that exits, and its reason. */
@@ -27,40 +28,15 @@ struct entry {
 
 ENTRY_CODE(handler, "");
 
-FIXTURE(guest)
-{
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-};
-
-FIXTURE_SETUP(guest)
-{
-	guest_create(_metadata, &self->guest, 1);
-	self->vcpu = &self->guest.vcpu[0];
-}
-
-FIXTURE_TEARDOWN(guest) { }
-
-static struct reasons read_reasons(struct __test_metadata *_metadata, const struct guest_vcpu *v)
-{
-	struct reasons r;
-
-	reasons_read(_metadata, v, &r);
-	return r;
-}
-
 /* Copy the instructions to the guest, and run it once to map its memory. */
 static void put_entries(struct __test_metadata *_metadata, struct guest *g,
 			const struct entry *e, int num)
 {
-	struct guest_vcpu *v = &g->vcpu[0];
 	int i;
 
 	for (i = 0; i < num; i++)
 		guest_put_code_at(_metadata, g, ENTRY_PC(i), e[i].code, e[i].end);
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
-	vcpu_run(_metadata, v, KVM_EXIT_MMIO);
-	vcpu_complete_exit(_metadata, v);
+	vcpu_exit_to_user(_metadata, &g->vcpu[0], 1);
 }
 
 static void run_entry(struct __test_metadata *_metadata, struct guest_vcpu *v, int i,
@@ -73,13 +49,9 @@ static void run_entry(struct __test_metadata *_metadata, struct guest_vcpu *v, i
 
 TEST_F(guest, first_fetch_from_a_page_counts_for_instruction_abort)
 {
-	struct guest_vcpu *v = self->vcpu;
-	struct reasons r;
-
 	put_entries(_metadata, &self->guest, NULL, 0);
-	r = read_reasons(_metadata, v);
-	EXPECT_LE(1UL, reason_of(_metadata, v, &r, "instruction_abort"));
-	EXPECT_EQ(0UL, reason_of(_metadata, v, &r, "other"));
+	EXPECT_LE(1UL, exits_by(_metadata, self->vcpu, "instruction_abort"));
+	EXPECT_EQ(0UL, exits_by(_metadata, self->vcpu, "other"));
 }
 
 ENTRY_CODE(break_64, "brk #0");
@@ -103,7 +75,7 @@ static void expect_debug_exit(struct __test_metadata *_metadata, struct guest_vc
 			      const struct entry *e, int i)
 {
 	struct kvm_guest_debug debug = { .control = KVM_GUESTDBG_ENABLE | e->debug };
-	struct reasons before, after;
+	__u64 before;
 
 	if (e->code == breakpoint) {
 		debug.arch.dbg_bvr[0] = ENTRY_PC(i);
@@ -114,11 +86,9 @@ static void expect_debug_exit(struct __test_metadata *_metadata, struct guest_vc
 					DEBUG_LOAD_AND_STORE | DEBUG_4_BYTES;
 	}
 	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_GUEST_DEBUG, &debug));
-	before = read_reasons(_metadata, v);
+	before = exits_by(_metadata, v, e->reason);
 	run_entry(_metadata, v, i, KVM_EXIT_DEBUG);
-	after = read_reasons(_metadata, v);
-	EXPECT_EQ(1UL, reason_of(_metadata, v, &after, e->reason) -
-		  reason_of(_metadata, v, &before, e->reason)) TH_LOG("%s", e->name);
+	EXPECT_EQ(before + 1, exits_by(_metadata, v, e->reason)) TH_LOG("%s", e->name);
 }
 
 TEST_F(guest, breakpoints_and_steps_for_user_space_count_for_debug)
@@ -148,11 +118,12 @@ static const struct entry ptrauth_entry = ENTRY(sign_pointer, "ptrauth");
 static bool is_an_exit(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		       const struct entry *e, int i)
 {
-	struct reasons before = read_reasons(_metadata, v), after;
+	struct reasons before, after;
 	__u64 exits;
 
+	reasons_read(_metadata, v, &before);
 	run_entry(_metadata, v, i, KVM_EXIT_MMIO);
-	after = read_reasons(_metadata, v);
+	reasons_read(_metadata, v, &after);
 	exits = after.exits - before.exits - 1 -
 		(reason_of(_metadata, v, &after, "interrupt") -
 		 reason_of(_metadata, v, &before, "interrupt"));

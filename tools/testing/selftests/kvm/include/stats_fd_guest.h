@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "stats_fd_arch.h"
 
@@ -38,23 +39,57 @@ struct guest {
 	struct guest_vcpu vcpu[STATS_MAX_VCPUS];
 };
 
-static inline void guest_create_memory(struct __test_metadata *_metadata, struct guest *g)
+/* Add memory to the guest, or remove it with @size 0. */
+static inline void guest_set_slot(struct __test_metadata *_metadata,
+				  struct guest *g, __u32 slot, __u32 flags,
+				  __u64 addr, void *memory, size_t size)
 {
 	struct kvm_userspace_memory_region region = {
-		.guest_phys_addr = GUEST_MEMORY,
+		.slot = slot,
+		.flags = flags,
+		.guest_phys_addr = addr,
+		.userspace_addr = (unsigned long)memory,
+		.memory_size = size,
 	};
 
+	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region)) {
+		TH_LOG("slot %u: %s", slot, strerror(errno));
+	}
+}
+
+/* Return 0 or a negative errno. */
+static inline int guest_get_dirty_log(const struct guest *g, __u32 slot, __u64 *bitmap)
+{
+	struct kvm_dirty_log log = {
+		.slot = slot,
+		.dirty_bitmap = bitmap,
+	};
+
+	return result(ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
+}
+
+/* Add touched memory of small pages in a slot of its own. */
+static inline void *guest_add_memory(struct __test_metadata *_metadata,
+				     struct guest *g, __u32 slot, __u32 flags,
+				     __u64 addr, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(MAP_FAILED, memory);
+	memset(memory, 0, size);
+	guest_set_slot(_metadata, g, slot, flags, addr, memory, size);
+	return memory;
+}
+
+static inline void guest_create_memory(struct __test_metadata *_metadata, struct guest *g)
+{
 	g->page = sysconf(_SC_PAGESIZE);
-	g->memory = mmap(NULL, g->page, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, g->memory);
+	g->memory = guest_add_memory(_metadata, g, 0, 0, GUEST_MEMORY, g->page);
 	memcpy(g->memory, stats_user_exits_code, sizeof(stats_user_exits_code));
 	memcpy(g->memory + (GUEST_KERNEL_EXITS - GUEST_MEMORY),
 	       stats_kernel_exits_code, sizeof(stats_kernel_exits_code));
 	stats_arch_init_page(g->memory, GUEST_MEMORY);
-	region.memory_size = g->page;
-	region.userspace_addr = (unsigned long)g->memory;
-	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region));
 }
 
 /* Add a vCPU. Its @id need not be its index in @g. */
@@ -135,36 +170,12 @@ static inline void guest_put_code(struct __test_metadata *_metadata,
 	guest_put_code_at(_metadata, g, GUEST_CODE, code, end);
 }
 
-/* Add memory to the guest, or remove it with @size 0. */
-static inline void guest_set_slot(struct __test_metadata *_metadata,
-				  struct guest *g, __u32 slot, __u32 flags,
-				  __u64 addr, void *memory, size_t size)
+/* Let the first vCPU run this code next, with the argument @count. */
+static inline void guest_start(struct __test_metadata *_metadata, struct guest *g,
+			       const char *code, const char *end, __u32 count)
 {
-	struct kvm_userspace_memory_region region = {
-		.slot = slot,
-		.flags = flags,
-		.guest_phys_addr = addr,
-		.userspace_addr = (unsigned long)memory,
-		.memory_size = size,
-	};
-
-	ASSERT_EQ(0, ioctl(g->vm, KVM_SET_USER_MEMORY_REGION, &region)) {
-		TH_LOG("slot %u: %s", slot, strerror(errno));
-	}
-}
-
-/* Add touched memory of small pages in a slot of its own. */
-static inline void *guest_add_memory(struct __test_metadata *_metadata,
-				     struct guest *g, __u32 slot, __u32 flags,
-				     __u64 addr, size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_NE(MAP_FAILED, memory);
-	memset(memory, 0, size);
-	guest_set_slot(_metadata, g, slot, flags, addr, memory, size);
-	return memory;
+	guest_put_code(_metadata, g, code, end);
+	stats_arch_init_vcpu(_metadata, g->vcpu[0].fd, GUEST_CODE, count);
 }
 
 static inline void guest_add_ioeventfd(struct __test_metadata *_metadata, struct guest *g,
@@ -190,6 +201,23 @@ static inline void vcpu_run(struct __test_metadata *_metadata,
 	ASSERT_EQ(exit_reason, v->run->exit_reason);
 }
 
+static inline void vcpu_run_times(struct __test_metadata *_metadata,
+				  struct guest_vcpu *v, __u32 exit_reason, int times)
+{
+	while (times--)
+		vcpu_run(_metadata, v, exit_reason);
+}
+
+/* Run the guest to the end of the activity that it repeats. */
+static inline void vcpu_run_activity(struct __test_metadata *_metadata, struct guest_vcpu *v,
+				     const struct stats_activity *a, int times)
+{
+	if (a->exit_reason)
+		vcpu_run_times(_metadata, v, a->exit_reason, times);
+	else
+		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+}
+
 /* Complete the last exit without entering the guest, so that the vCPU can be set up anew. */
 static inline void vcpu_complete_exit(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
@@ -202,12 +230,31 @@ static inline void vcpu_complete_exit(struct __test_metadata *_metadata, struct 
 static inline void vcpu_exit_to_user(struct __test_metadata *_metadata,
 				     struct guest_vcpu *v, int count)
 {
-	int i;
-
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
-	for (i = 0; i < count; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, v, STATS_USER_EXIT_REASON, count);
 	vcpu_complete_exit(_metadata, v);
+}
+
+/* SIGUSR1 is only delivered inside KVM_RUN, so that each signal ends one KVM_RUN. */
+static inline void vcpu_mask_signal(struct __test_metadata *_metadata,
+				    struct guest_vcpu *v, sigset_t *mask)
+{
+	/* A struct kvm_signal_mask: the size of the set, and no signal in it. */
+	const __u32 inside[5] = { _NSIG / 8 };
+
+	ASSERT_EQ(0, ioctl(v->fd, KVM_SET_SIGNAL_MASK, inside));
+	sigemptyset(mask);
+	sigaddset(mask, SIGUSR1);
+	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, mask, NULL));
+}
+
+static inline void vcpu_run_until_signal(struct __test_metadata *_metadata,
+					 struct guest_vcpu *v, const sigset_t *mask)
+{
+	ASSERT_EQ(0, pthread_kill(pthread_self(), SIGUSR1));
+	ASSERT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	ASSERT_EQ(KVM_EXIT_INTR, (int)v->run->exit_reason);
+	ASSERT_EQ(SIGUSR1, sigwaitinfo(mask, NULL));
 }
 
 /* A thread that calls KVM_RUN once. */
@@ -215,6 +262,7 @@ struct runner {
 	struct guest_vcpu *vcpu;
 	pthread_t thread;
 	long result;
+	__u64 switches;			/* involuntary ones during KVM_RUN */
 	bool returned;
 };
 
@@ -231,10 +279,14 @@ static inline void runner_kick(int sig)
 
 static inline void *runner_thread(void *arg)
 {
+	struct rusage before, after;
 	struct runner *r = arg;
 
 	runner_kicked = r->vcpu->run;
+	getrusage(RUSAGE_THREAD, &before);
 	r->result = result(ioctl(r->vcpu->fd, KVM_RUN, 0));
+	getrusage(RUSAGE_THREAD, &after);
+	r->switches = after.ru_nivcsw - before.ru_nivcsw;
 	__atomic_store_n(&r->returned, true, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -43,16 +43,17 @@ static inline const char *stats_window(const struct stats_file *f,
 
 /* Find a vCPU statistic in a VM's file. */
 static inline const struct kvm_stats_desc *
-stats_find_vcpu(const struct stats_file *f, const char *name)
+stats_get_vcpu(struct __test_metadata *_metadata, const struct stats_file *f, const char *name)
 {
 	const struct kvm_stats_desc *desc;
 	unsigned int i;
 
 	for (i = 0; (desc = stats_vcpu_desc(f, i)); i++) {
 		if (!strncmp(name, desc->name, STATS_NAME_SIZE))
-			return desc;
+			break;
 	}
-	return NULL;
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	return desc;
 }
 
 /* Load a value from a mapped data block. On a 32-bit host, these are two loads. */

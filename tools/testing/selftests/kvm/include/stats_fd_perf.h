@@ -25,10 +25,7 @@ static inline __u64 perf_config(struct __test_metadata *_metadata,
 				const struct stats_file *f, const char *name,
 				unsigned int value)
 {
-	const struct kvm_stats_desc *desc = stats_find(f, name);
-
-	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
-	return desc->offset / sizeof(__u64) | value << 16;
+	return stats_get(_metadata, f, name)->offset / sizeof(__u64) | value << 16;
 }
 
 /* Return the event, or a negative errno. */

@@ -19,11 +19,10 @@ struct reasons {
 static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 				       const struct stats_file *f)
 {
-	const struct kvm_stats_desc *desc = stats_find(f, "exit_reasons");
+	unsigned int num = stats_get(_metadata, f, "exit_reasons")->size;
 
-	ASSERT_NE(NULL, desc);
-	ASSERT_GE(REASONS_MAX, desc->size);
-	return desc->size;
+	ASSERT_GE(REASONS_MAX, num);
+	return num;
 }
 
 /* Return the bucket of a reason, or -1. */
@@ -98,6 +97,15 @@ static inline __u64 reason_of(struct __test_metadata *_metadata, const struct gu
 
 	ASSERT_LE(0, bucket) TH_LOG("no reason %s", name);
 	return r->of[bucket];
+}
+
+static inline __u64 exits_by(struct __test_metadata *_metadata, const struct guest_vcpu *v,
+			     const char *name)
+{
+	struct reasons r;
+
+	reasons_read(_metadata, v, &r);
+	return reason_of(_metadata, v, &r, name);
 }
 
 /* Also compare reasons with statistics that count the same, without a nested guest. */

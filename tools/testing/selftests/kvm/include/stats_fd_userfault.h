@@ -73,10 +73,4 @@ static inline void userfault_resolve(struct __test_metadata *_metadata,
 	free((void *)(unsigned long)copy.src);
 }
 
-static inline void userfault_destroy(struct guest *g, struct userfault *u)
-{
-	munmap(u->memory, g->page);
-	close(u->fd);
-}
-
 #endif /* SELFTEST_KVM_STATS_FD_USERFAULT_H */

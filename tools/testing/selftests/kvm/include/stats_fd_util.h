@@ -7,6 +7,7 @@
 #ifndef SELFTEST_KVM_STATS_FD_UTIL_H
 #define SELFTEST_KVM_STATS_FD_UTIL_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "../../kselftest_harness.h"
 
@@ -116,6 +118,14 @@ static inline long result(long ret)
 	return ret < 0 ? -errno : ret;
 }
 
+static inline __u64 stats_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
 #define STATS_LINE_SIZE			128
 
 /* Read the first line of a file. Return false if there is none. */
@@ -149,6 +159,21 @@ static inline int stats_write_file(const char *dir, const char *name, const char
 	ret = result(write(fd, text, strlen(text)));
 	close(fd);
 	return ret < 0 ? ret : 0;
+}
+
+/* Return how many entries of a directory begin with @begin, without hidden ones. */
+static inline unsigned int stats_count_entries(struct __test_metadata *_metadata,
+					       const char *path, const char *begin)
+{
+	DIR *dir = opendir(path);
+	unsigned int count = 0;
+	struct dirent *entry;
+
+	ASSERT_NE(NULL, dir) TH_LOG("%s: %s", path, strerror(errno));
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.' && !strncmp(entry->d_name, begin, strlen(begin));
+	closedir(dir);
+	return count;
 }
 
 static inline pid_t stats_tid(void)
@@ -300,6 +325,7 @@ static inline void stats_load_ext(struct __test_metadata *_metadata, struct stat
 
 	if (!(f->header.flags & KVM_STATS_HEADER_EXT))
 		return;
+	ASSERT_GE(f->header.data_offset, at + sizeof(ext->size) + sizeof(ext->magic));
 	memcpy(&ext->size, f->bytes + at, sizeof(ext->size));
 	memcpy(&ext->magic, f->bytes + at + sizeof(ext->size), sizeof(ext->magic));
 	/* On a kernel that uses the flag for something else there is no such block. */
@@ -372,6 +398,23 @@ stats_find(const struct stats_file *f, const char *name)
 	return NULL;
 }
 
+/* The same for a statistic that the test needs. */
+static inline const struct kvm_stats_desc *
+stats_get(struct __test_metadata *_metadata, const struct stats_file *f, const char *name)
+{
+	const struct kvm_stats_desc *desc = stats_find(f, name);
+
+	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
+	return desc;
+}
+
+/* The offset of a statistic's first value in the file. */
+static inline off_t stats_offset(struct __test_metadata *_metadata,
+				 const struct stats_file *f, const char *name)
+{
+	return f->header.data_offset + stats_get(_metadata, f, name)->offset;
+}
+
 /* Return the number of a statistic's value with this name, or -1. */
 static inline int stats_find_value(const struct stats_file *f, const char *stat, const char *name)
 {
@@ -403,12 +446,10 @@ static inline const char *stats_name_of(const struct stats_file *f, const char *
 static inline __u64 stats_read(struct __test_metadata *_metadata,
 			       const struct stats_file *f, const char *name)
 {
-	const struct kvm_stats_desc *desc = stats_find(f, name);
+	off_t offset = stats_offset(_metadata, f, name);
 	__u64 value;
 
-	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
-	ASSERT_EQ((ssize_t)sizeof(value),
-		  pread(f->fd, &value, sizeof(value), f->header.data_offset + desc->offset));
+	ASSERT_EQ((ssize_t)sizeof(value), pread(f->fd, &value, sizeof(value), offset));
 	return value;
 }
 
@@ -417,13 +458,9 @@ static inline void stats_read_all(struct __test_metadata *_metadata,
 				  const struct stats_file *f, const char *name,
 				  __u64 *values, unsigned int num)
 {
-	const struct kvm_stats_desc *desc = stats_find(f, name);
-
-	ASSERT_NE(NULL, desc) TH_LOG("no statistic %s", name);
-	ASSERT_EQ(num, desc->size) TH_LOG("%s", name);
+	ASSERT_EQ(num, stats_get(_metadata, f, name)->size) TH_LOG("%s", name);
 	ASSERT_EQ((ssize_t)(num * sizeof(*values)),
-		  pread(f->fd, values, num * sizeof(*values),
-			f->header.data_offset + desc->offset));
+		  pread(f->fd, values, num * sizeof(*values), stats_offset(_metadata, f, name)));
 }
 
 /*
@@ -539,8 +576,8 @@ static inline void stats_hear(struct __test_metadata *_metadata, int sock)
 	ASSERT_EQ(1, read(sock, &byte, 1)) TH_LOG("the other process died");
 }
 
-/* Return 0 if a file still has the content that was loaded, otherwise -ESTALE. */
-static inline int stats_same(int fd, const struct stats_file *f)
+/* Return 0 if a file still begins with these bytes of what was loaded, otherwise -ESTALE. */
+static inline int stats_same_until(int fd, const struct stats_file *f, size_t size)
 {
 	char *now = malloc(f->size);
 	ssize_t ret;
@@ -549,11 +586,16 @@ static inline int stats_same(int fd, const struct stats_file *f)
 		return -ENOMEM;
 	ret = result(pread(fd, now, f->size, 0));
 	if (ret >= 0) {
-		ret = (size_t)ret == f->size && !memcmp(now, f->bytes, ret) ?
+		ret = (size_t)ret == f->size && !memcmp(now, f->bytes, size) ?
 		      0 : -ESTALE;
 	}
 	free(now);
 	return ret;
+}
+
+static inline int stats_same(int fd, const struct stats_file *f)
+{
+	return stats_same_until(fd, f, f->size);
 }
 
 /* For children: give up root's privileges. */

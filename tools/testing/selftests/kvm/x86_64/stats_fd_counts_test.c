@@ -6,10 +6,10 @@
 #define _GNU_SOURCE
 #include <linux/kvm_para.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "../../kselftest_harness.h"
 #include "stats_fd_counts.h"
+#include "stats_fd_fixture.h"
 #include "stats_fd_long_mode.h"
 
 /* Repetitions in the guest, and of user space with a KVM_RUN each. */
@@ -19,22 +19,10 @@
 #define PAGE			4096UL
 #define DATA_SLOT		1
 
-FIXTURE(guest)
+static void *add_data(struct __test_metadata *_metadata, struct guest *g)
 {
-	struct guest guest;
-	struct guest_vcpu *vcpu;
-	void *data;
-};
-
-FIXTURE_SETUP(guest)
-{
-	guest_create(_metadata, &self->guest, 2);
-	self->vcpu = &self->guest.vcpu[0];
-	self->data = guest_add_memory(_metadata, &self->guest, DATA_SLOT, 0,
-				      STATS_DATA, PAGE);
+	return guest_add_memory(_metadata, g, DATA_SLOT, 0, STATS_DATA, PAGE);
 }
-
-FIXTURE_TEARDOWN(guest) { }
 
 TEST_F(guest, vcpu_that_never_entered_the_guest_has_no_exits)
 {
@@ -75,13 +63,12 @@ static void wait_until_it_moves(struct __test_metadata *_metadata,
 /* A signal for a vCPU in the guest causes an exit by an interrupt. */
 TEST_F(guest, exits_that_the_guest_does_not_cause_are_interrupts_and_page_faults)
 {
-	const __u32 *counter = self->data;
+	const __u32 *counter = add_data(_metadata, &self->guest);
 	struct runner runner;
 	__u32 from;
 	int i;
 
-	guest_put_code(_metadata, &self->guest, stats_run, stats_run_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	guest_start(_metadata, &self->guest, stats_run, stats_run_end, 0);
 	for (i = 0; i < ROUNDS; i++) {
 		from = *counter;
 		runner_create(_metadata, &runner, self->vcpu);
@@ -167,7 +154,6 @@ TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 	char before_test[STATS_LINE_SIZE];
 	struct guest_vcpu *v = self->vcpu;
 	__u64 before, exits, flushes;
-	int i;
 
 	stats_read_line(VMX_PARAMETERS, "vmentry_l1d_flush", before_test);
 	if (strcmp(before_test, "cond") && strcmp(before_test, "never"))
@@ -176,28 +162,17 @@ TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	before = vcpu_read(_metadata, v, "exits");
 	flushes = vcpu_read(_metadata, v, "l1d_flush");
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, v, STATS_USER_EXIT_REASON, TIMES);
 	exits = vcpu_read(_metadata, v, "exits") - before;
 	EXPECT_EQ(exits, vcpu_read(_metadata, v, "l1d_flush") - flushes);
 	EXPECT_LE((__u64)TIMES, exits);
 	set_l1d_flush(_metadata, "never");
 	flushes = vcpu_read(_metadata, v, "l1d_flush");
-	for (i = 0; i < ROUNDS; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, v, STATS_USER_EXIT_REASON, ROUNDS);
 	EXPECT_EQ(flushes, vcpu_read(_metadata, v, "l1d_flush"));
 	vcpu_complete_exit(_metadata, v);
 	set_l1d_flush(_metadata, before_test);
 }
-
-/* A vCPU thread that competes for its CPU. */
-struct crowd {
-	struct guest_vcpu *vcpu;
-	pthread_t runner;
-	struct busy_thread rival;
-	long result;
-	__u64 switches;		/* involuntary ones of the thread */
-};
 
 #define PREEMPTIONS		5
 
@@ -207,49 +182,27 @@ struct crowd {
 /* In some attempts the thread is preempted just before or after KVM_RUN. */
 #define CROWD_ATTEMPTS		20
 
-static __u64 own_switches(void)
-{
-	struct rusage usage = { };
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nivcsw;
-}
-
-static void *run_vcpu(void *arg)
-{
-	struct crowd *c = arg;
-	__u64 before;
-
-	runner_kicked = c->vcpu->run;
-	before = own_switches();
-	c->result = result(ioctl(c->vcpu->fd, KVM_RUN, 0));
-	c->switches = own_switches() - before;
-	return NULL;
-}
-
-/* Run until @name has counted preemptions. Return the number of all preemptions. */
+/*
+ * Compete with the vCPU thread for a CPU until @name has counted preemptions. Return the
+ * number of all preemptions.
+ */
 static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
-			    struct crowd *c, struct guest_vcpu *v, const char *name)
+			    struct runner *r, struct guest_vcpu *v, const char *name)
 {
-	struct sigaction action = { .sa_handler = runner_kick };
 	__u64 before = preemptions(_metadata, v);
 	__u64 first = vcpu_read(_metadata, v, name);
+	struct busy_thread rival;
 	int i;
 
-	*c = (struct crowd){ .vcpu = v };
-	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
-	busy_start(_metadata, &c->rival);
-	ASSERT_EQ(0, pthread_create(&c->runner, NULL, run_vcpu, c));
+	busy_start(_metadata, &rival);
+	runner_create(_metadata, r, v);
 	for (i = 0; i < CROWD_READS; i++) {
 		if (vcpu_read(_metadata, v, name) - first >= PREEMPTIONS)
 			break;
 		sched_yield();
 	}
-	ASSERT_EQ(0, pthread_kill(c->runner, SIGUSR1));
-	ASSERT_EQ(0, pthread_join(c->runner, NULL));
-	busy_end(_metadata, &c->rival);
-	ASSERT_EQ(-EINTR, c->result);
-	v->run->immediate_exit = 0;
+	runner_stop(_metadata, r);
+	busy_end(_metadata, &rival);
 	ASSERT_LE((__u64)PREEMPTIONS, vcpu_read(_metadata, v, name) - first) TH_LOG("%s", name);
 	return preemptions(_metadata, v) - before;
 }
@@ -258,23 +211,23 @@ static __u64 run_in_a_crowd(struct __test_metadata *_metadata,
 static void expect_preemptions(struct __test_metadata *_metadata,
 			       struct guest_vcpu *v, const char *name)
 {
-	struct crowd crowd;
+	struct runner runner;
 	__u64 counted;
 	int i;
 
 	for (i = 0; i < CROWD_ATTEMPTS; i++) {
-		counted = run_in_a_crowd(_metadata, &crowd, v, name);
-		ASSERT_GE(crowd.switches, counted);
-		if (crowd.switches == counted)
+		counted = run_in_a_crowd(_metadata, &runner, v, name);
+		ASSERT_GE(runner.switches, counted);
+		if (runner.switches == counted)
 			break;
 	}
-	EXPECT_EQ(crowd.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
+	EXPECT_EQ(runner.switches, counted) TH_LOG("in each of %d attempts", CROWD_ATTEMPTS);
 }
 
 TEST_F(guest, each_preemption_in_the_guest_counts_as_reported)
 {
-	guest_put_code(_metadata, &self->guest, stats_run, stats_run_end);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
+	add_data(_metadata, &self->guest);
+	guest_start(_metadata, &self->guest, stats_run, stats_run_end, 0);
 	expect_preemptions(_metadata, self->vcpu, "preemption_reported");
 }
 
@@ -334,10 +287,13 @@ static void unmap(struct __test_metadata *_metadata, void *data)
 
 TEST_F(guest, each_unmapping_of_guest_memory_counts_as_tlb_flush)
 {
+	struct guest_vcpu *idle = guest_add_vcpu(_metadata, &self->guest, 1);
+	void *data = add_data(_metadata, &self->guest);
+
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
-	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, unmap, self->data));
-	/* This vCPU got the same requests, but did not run. */
-	EXPECT_EQ(0UL, vcpu_read(_metadata, &self->guest.vcpu[1], "tlb_flush"));
+	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, unmap, data));
+	/* This vCPU got the same requests. */
+	EXPECT_EQ(0UL, vcpu_read(_metadata, idle, "tlb_flush"));
 }
 
 /* Other vCPUs of the guest set this while the vCPU is preempted. */
@@ -354,11 +310,13 @@ static void ask_for_nothing(struct __test_metadata *_metadata, void *data)
 
 TEST_F(guest, each_flush_that_the_guest_leaves_to_kvm_counts_as_tlb_flush)
 {
+	void *data = add_data(_metadata, &self->guest);
+
 	guest_put_code(_metadata, &self->guest, stats_touch, stats_touch_end);
 	set_msr(_metadata, self->vcpu, MSR_KVM_STEAL_TIME,
 		STATS_DATA | KVM_MSR_ENABLED);
 	EXPECT_EQ(0UL, flushes(_metadata, self->vcpu, ask_for_nothing, NULL));
-	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, ask_for_flush, self->data));
+	EXPECT_EQ((__u64)ROUNDS, flushes(_metadata, self->vcpu, ask_for_flush, data));
 }
 
 FIXTURE(long_mode)

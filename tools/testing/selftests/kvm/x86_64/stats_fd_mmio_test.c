@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
+#include "stats_fd_fixture.h"
 #include "stats_fd_reasons.h"
 
 #define WRITES		500UL
@@ -21,22 +22,15 @@ static bool kvm_can_mark_mmio(void)
 	return (eax & 0xff) < 52;
 }
 
-TEST(mmio_is_recognized_only_if_entries_can_be_marked)
+TEST_F(guest, mmio_is_recognized_only_if_entries_can_be_marked)
 {
 	const __u64 marked = kvm_can_mark_mmio() ? 1 : 0;
 	const __u64 known = marked * (WRITES - 1);
-	struct guest guest = { };
-	struct guest_vcpu *v;
-	struct reasons r;
-	unsigned long i;
+	struct guest_vcpu *v = self->vcpu;
 
 	TH_LOG("KVM can %smark MMIO here", marked ? "" : "not ");
-	guest_create(_metadata, &guest, 1);
-	guest_put_code(_metadata, &guest, stats_mmio_write, stats_mmio_write_end);
-	v = &guest.vcpu[0];
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, WRITES);
-	for (i = 0; i < WRITES; i++)
-		vcpu_run(_metadata, v, KVM_EXIT_MMIO);
+	guest_start(_metadata, &self->guest, stats_mmio_write, stats_mmio_write_end, WRITES);
+	vcpu_run_times(_metadata, v, KVM_EXIT_MMIO, WRITES);
 	vcpu_complete_exit(_metadata, v);
 
 	/* The page of the code is one fixed fault. */
@@ -44,12 +38,9 @@ TEST(mmio_is_recognized_only_if_entries_can_be_marked)
 		      &(struct faults){ .fixed = 1,
 					.emulate = WRITES - known,
 					.mmio_spte_created = marked });
-	reasons_read(_metadata, v, &r);
-	EXPECT_EQ(known, reason_of(_metadata, v, &r, "mmio"));
-	EXPECT_EQ(1 + WRITES - known,
-		  reason_of(_metadata, v, &r, stats_arch_fault_reason()));
+	EXPECT_EQ(known, exits_by(_metadata, v, "mmio"));
+	EXPECT_EQ(1 + WRITES - known, exits_by(_metadata, v, stats_arch_fault_reason()));
 	EXPECT_EQ(WRITES, vcpu_read(_metadata, v, "mmio_exits"));
-	guest_destroy(&guest);
 }
 
 TEST_HARNESS_MAIN

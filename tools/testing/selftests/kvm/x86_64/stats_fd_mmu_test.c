@@ -90,6 +90,8 @@ struct machine {
 	size_t area_size;
 	size_t huge_size;		/* of the area's pages, 0 if small */
 	unsigned long huge_before;	/* the host's number of them */
+	char *tables;			/* of a guest in 64-bit mode */
+	struct faults faults;		/* of the vCPU, as they were read last */
 };
 
 static __u64 vm_read(struct __test_metadata *_metadata,
@@ -227,12 +229,14 @@ static void read_pages(struct __test_metadata *_metadata,
 }
 
 /* Let KVM map the page of the code. */
-static void warm_up(struct __test_metadata *_metadata, const struct machine *m,
-		    struct faults *since)
+static void warm_up(struct __test_metadata *_metadata, struct machine *m)
 {
 	write_pages(_metadata, m, GUEST_MEMORY, 1);
-	*since = faults_read(_metadata, m->vcpu);
+	m->faults = faults_read(_metadata, m->vcpu);
 }
+
+#define EXPECT_FAULTS(...)						\
+	expect_faults(_metadata, self->m.vcpu, &self->m.faults, &(struct faults){ __VA_ARGS__ })
 
 /* Make the vCPU free the roots of its page tables, which it would keep. */
 static void reset_mmu(struct __test_metadata *_metadata, const struct guest_vcpu *v)
@@ -288,7 +292,6 @@ static __u64 area_shadow_pages(const struct machine *m)
 FIXTURE(mmu)
 {
 	struct machine m;
-	struct faults faults;
 };
 
 FIXTURE_VARIANT(mmu)
@@ -324,17 +327,16 @@ TEST_F(mmu, page_of_the_code_counts_as_one_fault_and_one_page)
 TEST_F(mmu, first_touch_of_a_page_counts_as_fixed_fault_and_page)
 {
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = TOUCHED });
+	EXPECT_FAULTS(.fixed = TOUCHED);
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 	EXPECT_EQ(base_shadow_pages(&self->m) + area_shadow_pages(&self->m),
 		  shadow_pages(_metadata, &self->m));
 
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ });
+	EXPECT_FAULTS();
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 }
 
@@ -344,10 +346,10 @@ TEST_F(mmu, prefetched_pages_count_as_pages_without_fault)
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	memset(self->m.area, 1, self->m.area_size);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	write_pages(_metadata, &self->m, AREA + (PREFETCH_PAGES - 1) * PAGE, 1);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 1 });
+	EXPECT_FAULTS(.fixed = 1);
 	expect_pages(_metadata, &self->m, 1 + mapped, 0, 0);
 }
 
@@ -356,17 +358,15 @@ TEST_F(mmu, pages_that_the_host_unmaps_no_longer_count)
 	const __u64 unmapped = TOUCHED / 4;
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = TOUCHED });
+	EXPECT_FAULTS(.fixed = TOUCHED);
 
 	ASSERT_EQ(0, madvise(self->m.area, unmapped * PAGE, MADV_DONTNEED));
 	expect_pages(_metadata, &self->m, 1 + TOUCHED - unmapped, 0, 0);
 
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = unmapped });
+	EXPECT_FAULTS(.fixed = unmapped);
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 
 	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
@@ -388,7 +388,7 @@ TEST_F(mmu, pages_of_a_deleted_slot_no_longer_count)
 	reset_mmu(_metadata, self->m.vcpu);
 	EXPECT_EQ(0UL, shadow_pages(_metadata, &self->m));
 
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 	EXPECT_EQ(base_shadow_pages(&self->m), shadow_pages(_metadata, &self->m));
 }
@@ -398,18 +398,17 @@ TEST_F(mmu, huge_pages_count_as_huge_pages)
 	const __u64 count = 4;
 
 	add_huge_area(_metadata, &self->m, HUGE, count);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = count });
+	EXPECT_FAULTS(.fixed = count);
 	expect_pages(_metadata, &self->m, 1, count, 0);
 	/* They need no table of the lowest level. */
 	EXPECT_EQ(base_shadow_pages(&self->m) + area_shadow_directories(&self->m),
 		  shadow_pages(_metadata, &self->m));
 
 	write_pages(_metadata, &self->m, AREA, count * HUGE / PAGE);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ });
+	EXPECT_FAULTS();
 
 	ASSERT_EQ(0, munmap(self->m.area, self->m.area_size));
 	self->m.area = NULL;
@@ -430,7 +429,7 @@ TEST_F(mmu, executed_huge_page_counts_as_split)
 	ASSERT_TRUE(set_parameter("nx_huge_pages", true));
 	add_huge_area(_metadata, &self->m, HUGE, 1);
 	memcpy(self->m.area, touch_code, touch_code_end - touch_code);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	write_pages(_metadata, &self->m, AREA + PAGE, 1);
 	expect_pages(_metadata, &self->m, 1, 1, 0);
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
@@ -451,16 +450,15 @@ TEST_F(mmu, huge_pages_written_while_dirty_logged_count_as_small_pages)
 	bool eager = has_new_tdp_mmu(&self->m);
 
 	add_huge_area(_metadata, &self->m, HUGE, count);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	touch(_metadata, &self->m, WRITE, AREA, count, HUGE);
 	expect_pages(_metadata, &self->m, 1, count, 0);
-	self->faults = faults_read(_metadata, self->m.vcpu);
+	self->m.faults = faults_read(_metadata, self->m.vcpu);
 
 	/* Write to three small pages of the first huge one. */
 	set_area_slot(_metadata, &self->m, self->m.area_size, KVM_MEM_LOG_DIRTY_PAGES);
 	write_pages(_metadata, &self->m, AREA, 3);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = 3, .fast = eager ? 3 : 0 });
+	EXPECT_FAULTS(.fixed = 3, .fast = eager ? 3 : 0);
 	expect_pages(_metadata, &self->m, 1 + (eager ? count * HUGE / PAGE : 3),
 		     eager ? 0 : count - 1, 0);
 
@@ -480,35 +478,25 @@ static bool cpu_logs_dirty_pages(void)
 TEST_F(mmu, write_to_a_dirty_logged_page_counts_as_fast_fault)
 {
 	__u64 dirty[AREA_PAGES / 64];
-	struct kvm_dirty_log log = {
-		.slot = AREA_SLOT,
-		.dirty_bitmap = dirty,
-	};
-	struct faults fast = {
-		.fixed = TOUCHED,
-		.fast = self->m.mmu != TDP || has_new_tdp_mmu(&self->m) ? TOUCHED : 0,
-	};
-
-	if (cpu_logs_dirty_pages())
-		fast = (struct faults){ };
+	const __u64 fixed = cpu_logs_dirty_pages() ? 0 : TOUCHED;
+	const __u64 fast = self->m.mmu != TDP || has_new_tdp_mmu(&self->m) ? fixed : 0;
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = TOUCHED });
+	EXPECT_FAULTS(.fixed = TOUCHED);
 
 	set_area_slot(_metadata, &self->m, self->m.area_size, KVM_MEM_LOG_DIRTY_PAGES);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &fast);
+	EXPECT_FAULTS(.fixed = fixed, .fast = fast);
 
-	ASSERT_EQ(0, ioctl(self->m.guest.vm, KVM_GET_DIRTY_LOG, &log));
+	ASSERT_EQ(0, guest_get_dirty_log(&self->m.guest, AREA_SLOT, dirty));
 	EXPECT_EQ((1UL << TOUCHED) - 1, dirty[0]);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &fast);
+	EXPECT_FAULTS(.fixed = fixed, .fast = fast);
 
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ });
+	EXPECT_FAULTS();
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
 }
 
@@ -516,18 +504,15 @@ TEST_F(mmu, accesses_to_an_mmio_page_count_as_one_fault_and_one_spte)
 {
 	const __u64 count = 1000, pages = 10;
 
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	EXPECT_EQ(count, touch(_metadata, &self->m, WRITE, NO_SLOT, count, 0));
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .emulate = 1,
-		      .mmio_spte_created = 1 });
+	EXPECT_FAULTS(.emulate = 1, .mmio_spte_created = 1);
 	EXPECT_EQ(count, touch(_metadata, &self->m, READ, NO_SLOT, count, 0));
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ });
+	EXPECT_FAULTS();
 
 	EXPECT_EQ(pages, touch(_metadata, &self->m, WRITE, NO_SLOT + PAGE, pages, PAGE));
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .emulate = pages,
-					.mmio_spte_created = pages });
+	EXPECT_FAULTS(.emulate = pages, .mmio_spte_created = pages);
 	/* No page was mapped. */
 	expect_pages(_metadata, &self->m, 1, 0, 0);
 }
@@ -535,17 +520,16 @@ TEST_F(mmu, accesses_to_an_mmio_page_count_as_one_fault_and_one_spte)
 TEST_F(mmu, write_to_the_page_of_zeros_counts_as_retried_and_fixed)
 {
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	/* For a read, the host maps the page of zeros. */
 	read_pages(_metadata, &self->m, AREA, 1);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 1 });
+	EXPECT_FAULTS(.fixed = 1);
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 
 	/* For a write, the host replaces it, which invalidates the page that KVM maps. */
 	write_pages(_metadata, &self->m, AREA, 1);
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .other = 1, .fixed = 1 });
+	EXPECT_FAULTS(.other = 1, .fixed = 1);
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 }
 
@@ -568,7 +552,7 @@ TEST_F(mmu, shadow_pages_that_make_room_for_others_count_as_recycled)
 
 	ASSERT_EQ(0, ioctl(self->m.guest.vm, KVM_SET_NR_MMU_PAGES, FEW_SHADOW_PAGES));
 	add_area(_metadata, &self->m, MANY_AREAS * HUGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 	expect_shadow_pages(_metadata, &self->m);
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
 
@@ -643,7 +627,8 @@ TEST_F(mmu, fault_of_two_vcpus_counts_as_fixed_once_and_as_spurious_once)
 	int i;
 
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &faults[0]);
+	warm_up(_metadata, &self->m);
+	faults[0] = self->m.faults;
 	start(_metadata, other, WRITE, GUEST_MEMORY, 1, 0);
 	run_to_the_end(_metadata, other);
 	faults[1] = faults_read(_metadata, other);
@@ -678,7 +663,7 @@ TEST_F(mmu, fault_whose_page_arrives_asynchronously_counts_as_fixed_once)
 	ASSERT_TRUE(choose_mmu(&self->m, variant->tdp_mmu));
 	machine_create(_metadata, &self->m);
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-	warm_up(_metadata, &self->m, &self->faults);
+	warm_up(_metadata, &self->m);
 
 	/* KVM maps the page when it arrives: the guest does not fault again. */
 	userfault_register(_metadata, &u, self->m.area, self->m.area_size);
@@ -686,42 +671,18 @@ TEST_F(mmu, fault_whose_page_arrives_asynchronously_counts_as_fixed_once)
 	userfault_wait(_metadata, &u);
 	userfault_resolve(_metadata, &self->m.guest, &u);
 	wait_for_writers(_metadata, &writer, 1, &gate);
-	expect_faults(_metadata, self->m.vcpu, &self->faults, &(struct faults){ .fixed = 1 });
+	EXPECT_FAULTS(.fixed = 1);
 	expect_pages(_metadata, &self->m, 1 + 1, 0, 0);
 }
 
-/* A guest in 64-bit mode, whose page tables KVM may have to shadow. */
-FIXTURE(paging)
-{
-	struct machine m;
-	char *tables;
-	struct faults faults;
-};
-
-FIXTURE_VARIANT(paging)
-{
-	bool tdp_mmu;
-};
-
-FIXTURE_VARIANT_ADD(paging, with_shadow_pages) { .tdp_mmu = false };
-FIXTURE_VARIANT_ADD(paging, with_tdp_mmu) { .tdp_mmu = true };
-
 #define TABLES_SLOT		2
 
-FIXTURE_SETUP(paging)
+/* Let the guest use 64-bit mode, where KVM may have to shadow its page tables. */
+static void start_paging(struct __test_metadata *_metadata, struct machine *m)
 {
-	if (!choose_mmu(&self->m, variant->tdp_mmu))
-		SKIP(return, "the test cannot choose this MMU");
-	machine_create(_metadata, &self->m);
-	self->tables = lm_create_tables(_metadata, &self->m.guest, TABLES_SLOT);
-	lm_init_vcpu(_metadata, self->m.vcpu->fd, 0);
-	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
-}
-
-FIXTURE_TEARDOWN(paging)
-{
-	munmap(self->tables, LM_PAGES * LM_PAGE);
-	machine_destroy(&self->m);
+	m->tables = lm_create_tables(_metadata, &m->guest, TABLES_SLOT);
+	lm_init_vcpu(_metadata, m->vcpu->fd, 0);
+	add_area(_metadata, m, AREA_PAGES * PAGE, 0);
 }
 
 static void lm_write_pages(struct __test_metadata *_metadata,
@@ -730,34 +691,34 @@ static void lm_write_pages(struct __test_metadata *_metadata,
 	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, m->vcpu, gva, count, PAGE));
 }
 
-TEST_F(paging, max_mmu_rmap_size_is_the_most_other_addresses_of_a_page)
+TEST_F(mmu, max_mmu_rmap_size_is_the_most_other_addresses_of_a_page)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 before, i;
 
+	start_paging(_metadata, &self->m);
 	/* KVM does not prefetch addresses that are in different groups. */
 	for (i = 0; i < TOUCHED; i++)
-		lm_map(self->tables, i * PREFETCH_PAGES, AREA);
+		lm_map(self->m.tables, i * PREFETCH_PAGES, AREA);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	/* Without shadow paging, this maps the guest's page tables. */
 	if (!shadow)
 		lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	before = vm_read(_metadata, &self->m, "pages_4k");
-	self->faults = faults_read(_metadata, self->m.vcpu);
+	self->m.faults = faults_read(_metadata, self->m.vcpu);
 
 	for (i = 0; i < TOUCHED; i++) {
 		lm_write_pages(_metadata, &self->m, LM_GVA + i * PREFETCH_PAGES * PAGE, 1);
 		EXPECT_EQ(shadow ? i : 0,
 			  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
 	}
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = shadow ? TOUCHED : 0 });
+	EXPECT_FAULTS(.fixed = shadow ? TOUCHED : 0);
 	EXPECT_EQ(before + (shadow ? TOUCHED : 0), vm_read(_metadata, &self->m, "pages_4k"));
 
 	/* All addresses are unmapped with the page. The peak stays. */
 	ASSERT_EQ(0, madvise(self->m.area, PAGE, MADV_DONTNEED));
 	EXPECT_EQ(before - (shadow ? 0 : 1), vm_read(_metadata, &self->m, "pages_4k"));
-	lm_map(self->tables, i * PREFETCH_PAGES, AREA + PAGE);
+	lm_map(self->m.tables, i * PREFETCH_PAGES, AREA + PAGE);
 	lm_write_pages(_metadata, &self->m, LM_GVA + i * PREFETCH_PAGES * PAGE, 1);
 	EXPECT_EQ(shadow ? TOUCHED - 1 : 0,
 		  vm_read(_metadata, &self->m, "max_mmu_rmap_size"));
@@ -789,11 +750,12 @@ static __u64 next_colliding(__u64 gpa)
  * The guest has tables, each at the beginning of 2 MB: KVM's table that shadows it, or that maps
  * these 2 MB, has the same page number.
  */
-TEST_F(paging, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
+TEST_F(mmu, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
 {
 	struct machine *m = &self->m;
 	__u64 *tables, gpa = AREA + HUGE, i;
 
+	start_paging(_metadata, &self->m);
 	/* The first shadow pages are in different lists. */
 	lm_write_pages(_metadata, m, lm_gpa(LM_FREE), 1);
 	ASSERT_EQ(0UL, vm_read(_metadata, m, "max_mmu_page_hash_collisions"));
@@ -803,7 +765,7 @@ TEST_F(paging, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
 		tables = guest_add_memory(_metadata, &m->guest,
 					  COLLIDING_SLOT + i, 0, gpa, PAGE);
 		tables[0] = AREA | LM_PTE_FLAGS;
-		lm_set_pte(self->tables, LM_PD, i, gpa | LM_PTE_FLAGS);
+		lm_set_pte(self->m.tables, LM_PD, i, gpa | LM_PTE_FLAGS);
 		gpa = i + 1 < COLLIDING ? next_colliding(gpa) : gpa + HUGE;
 	}
 	for (i = 0; i <= COLLIDING; i++) {
@@ -813,32 +775,33 @@ TEST_F(paging, max_mmu_page_hash_collisions_is_the_most_others_in_a_list)
 	}
 }
 
-TEST_F(paging, page_fault_for_the_guest_counts_as_pf_guest_if_kvm_shadows)
+TEST_F(mmu, page_fault_for_the_guest_counts_as_pf_guest_if_kvm_shadows)
 {
 	const __u64 count = 10;
 	__u64 pages, i;
 
+	start_paging(_metadata, &self->m);
 	/* This maps the handler's code and stack, and all tables. */
 	ASSERT_EQ(LM_PORT_FAULT, lm_write(_metadata, self->m.vcpu, LM_GVA, 1, 0));
 	pages = vm_read(_metadata, &self->m, "pages_4k");
-	self->faults = faults_read(_metadata, self->m.vcpu);
+	self->m.faults = faults_read(_metadata, self->m.vcpu);
 
 	for (i = 0; i < count; i++) {
 		ASSERT_EQ(LM_PORT_FAULT,
 			  lm_write(_metadata, self->m.vcpu, LM_GVA + i * PAGE, 1, 0));
 	}
 	/* With nested paging, KVM does not see them. */
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .guest = self->m.mmu == SHADOW ? count : 0 });
+	EXPECT_FAULTS(.guest = self->m.mmu == SHADOW ? count : 0);
 	EXPECT_EQ(pages, vm_read(_metadata, &self->m, "pages_4k"));
 }
 
-TEST_F(paging, third_write_to_a_page_table_counts_as_flood_and_zaps_its_shadow)
+TEST_F(mmu, third_write_to_a_page_table_counts_as_flood_and_zaps_its_shadow)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 pages, zapped, missed;
 
-	lm_map(self->tables, 0, AREA);
+	start_paging(_metadata, &self->m);
+	lm_map(self->m.tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
 	pages = shadow_pages(_metadata, &self->m);
@@ -865,7 +828,7 @@ STATS_GUEST_CODE(write_entry,
 #define WRITE_ENTRY		(GUEST_CODE + 0x100)
 
 /* The guest writes the directory entry of LM_GVA, with the same value. */
-TEST_F(paging, each_write_to_a_directory_entry_counts_as_zapped_entry)
+TEST_F(mmu, each_write_to_a_directory_entry_counts_as_zapped_entry)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	struct kvm_regs regs = {
@@ -877,8 +840,9 @@ TEST_F(paging, each_write_to_a_directory_entry_counts_as_zapped_entry)
 	};
 	__u64 i, zapped;
 
+	start_paging(_metadata, &self->m);
 	guest_put_code_at(_metadata, &self->m.guest, WRITE_ENTRY, write_entry, write_entry_end);
-	lm_map(self->tables, 0, AREA);
+	lm_map(self->m.tables, 0, AREA);
 	zapped = vm_read(_metadata, &self->m, "mmu_pde_zapped");
 	for (i = 0; i < TOUCHED; i++) {
 		/* Map it again: the third write in a row would zap the whole shadow. */
@@ -893,21 +857,21 @@ TEST_F(paging, each_write_to_a_directory_entry_counts_as_zapped_entry)
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "mmu_flooded"));
 }
 
-TEST_F(paging, write_to_a_lowest_level_table_counts_as_unsync)
+TEST_F(mmu, write_to_a_lowest_level_table_counts_as_unsync)
 {
 	bool shadow = self->m.mmu == SHADOW;
 	__u64 before;
 
-	lm_map(self->tables, 0, AREA);
+	start_paging(_metadata, &self->m);
+	lm_map(self->m.tables, 0, AREA);
 	lm_write_pages(_metadata, &self->m, LM_GVA, 1);
 	lm_write_pages(_metadata, &self->m, lm_gpa(LM_FREE), 1);
-	self->faults = faults_read(_metadata, self->m.vcpu);
+	self->m.faults = faults_read(_metadata, self->m.vcpu);
 	/* Another table may be unsync, which KVM has prefetched. */
 	before = vm_read(_metadata, &self->m, "mmu_unsync");
 
 	ASSERT_EQ(LM_PORT_DONE, lm_write(_metadata, self->m.vcpu, lm_gpa(LM_PT) + 8, 10, 8));
-	expect_faults(_metadata, self->m.vcpu, &self->faults,
-		      &(struct faults){ .fixed = shadow ? 1 : 0 });
+	EXPECT_FAULTS(.fixed = shadow ? 1 : 0);
 	EXPECT_EQ(before + shadow, vm_read(_metadata, &self->m, "mmu_unsync"));
 
 	set_area_slot(_metadata, &self->m, 0, 0);

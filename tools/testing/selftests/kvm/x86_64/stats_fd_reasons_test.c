@@ -4,19 +4,11 @@
  */
 #define _GNU_SOURCE
 #include "../../kselftest_harness.h"
+#include "stats_fd_fixture.h"
 #include "stats_fd_nested.h"
 #include "stats_fd_reasons.h"
 
 #define TIMES			50
-
-static __u64 exits_by(struct __test_metadata *_metadata, const struct guest_vcpu *v,
-		      const char *name)
-{
-	struct reasons r;
-
-	reasons_read(_metadata, v, &r);
-	return reason_of(_metadata, v, &r, name);
-}
 
 /* Only an unrestricted guest of VMX can have these data segments in real mode. */
 static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
@@ -33,26 +25,21 @@ static void init_real_mode(struct __test_metadata *_metadata, int vcpu)
 }
 
 /* If VMX cannot run real mode, KVM emulates instead of entering the guest. */
-TEST(emulation_instead_of_an_entry_counts_for_the_reason_emulation)
+TEST_F(guest, emulation_instead_of_an_entry_counts_for_the_reason_emulation)
 {
 	bool emulated = !stats_arch_svm() &&
 			stats_parameter_is_off("kvm_intel", "unrestricted_guest");
-	int i;
-	struct guest guest = { };
-	struct guest_vcpu *v;
-	struct reasons r;
+	struct guest_vcpu *v = self->vcpu;
+	__u64 exits;
 
-	guest_create(_metadata, &guest, 1);
-	v = &guest.vcpu[0];
 	init_real_mode(_metadata, v->fd);
-	for (i = 0; i < TIMES; i++)
-		vcpu_run(_metadata, v, STATS_USER_EXIT_REASON);
+	vcpu_run_times(_metadata, v, STATS_USER_EXIT_REASON, TIMES);
 	vcpu_complete_exit(_metadata, v);
-	reasons_read(_metadata, v, &r);
+	exits = exits_by(_metadata, v, "emulation");
 	/* After a preemption KVM tries to enter again. */
-	EXPECT_LE(emulated ? (__u64)TIMES : 0UL, reason_of(_metadata, v, &r, "emulation"));
-	EXPECT_GE(emulated ? 2UL * TIMES : 0UL, reason_of(_metadata, v, &r, "emulation"));
-	EXPECT_EQ(emulated ? 0UL : (__u64)TIMES, reason_of(_metadata, v, &r, "io"));
+	EXPECT_LE(emulated ? (__u64)TIMES : 0UL, exits);
+	EXPECT_GE(emulated ? 2UL * TIMES : 0UL, exits);
+	EXPECT_EQ(emulated ? 0UL : (__u64)TIMES, exits_by(_metadata, v, "io"));
 }
 
 FIXTURE(nested)
@@ -397,20 +384,17 @@ TEST_F(nested, triple_fault_of_l1_counts_for_shutdown)
 STATS_GUEST_CODE(switch_task, ".code16\n	ljmp $0x10, $0\n.code64\n");
 
 /* The old TSS is where the guest has no memory: KVM asks user space. */
-TEST(task_switch_counts_for_task_switch)
+TEST_F(guest, task_switch_counts_for_task_switch)
 {
 	const __u64 available_tss = 0x67 | GUEST_MEMORY << 16 | 0x89ULL << 40;
-	struct guest guest = { };
+	struct guest *g = &self->guest;
+	struct guest_vcpu *v = self->vcpu;
 	struct kvm_sregs sregs;
-	struct guest_vcpu *v;
 	__u64 *gdt;
 
-	guest_create(_metadata, &guest, 1);
-	guest_put_code(_metadata, &guest, switch_task, switch_task_end);
-	v = &guest.vcpu[0];
-	stats_arch_init_vcpu(_metadata, v->fd, GUEST_CODE, 0);
-	gdt = guest.memory + (GUEST_CODE - GUEST_MEMORY) + GUEST_CODE_SIZE;
-	memcpy(gdt, guest.memory + STATS_GDT, TSS_SELECTOR_OF_GUEST);
+	guest_start(_metadata, g, switch_task, switch_task_end, 0);
+	gdt = g->memory + (GUEST_CODE - GUEST_MEMORY) + GUEST_CODE_SIZE;
+	memcpy(gdt, g->memory + STATS_GDT, TSS_SELECTOR_OF_GUEST);
 	gdt[TSS_SELECTOR_OF_GUEST / 8] = available_tss;
 	ASSERT_EQ(0, ioctl(v->fd, KVM_GET_SREGS, &sregs));
 	sregs.gdt.base = GUEST_CODE + GUEST_CODE_SIZE;
