@@ -130,14 +130,14 @@ static int add_own_rules(scmp_filter_ctx filter, unsigned int uses)
 	if (uses & USE_BROKER)
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-					SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS));
+					SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS, 0));
 	/* Whether two of its own files are the same. */
 	ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kcmp), 2,
-			       SCMP_A0(SCMP_CMP_EQ, self), SCMP_A1(SCMP_CMP_EQ, self));
+			       SCMP_A0(SCMP_CMP_EQ, self, 0), SCMP_A1(SCMP_CMP_EQ, self, 0));
 	/* It stops itself when a key says so. */
 	if (!ret && uses & USE_TERMINAL)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				       SCMP_A0(SCMP_CMP_EQ, self));
+				       SCMP_A0(SCMP_CMP_EQ, self, 0));
 	return ret;
 }
 
