@@ -193,7 +193,7 @@ make_commits() {
 		topic=${patch%/*}
 		[ -z "${seen[$patch]:-}" ] || die "$patches/series names $patch twice"
 		[ "$topic" = "$before" ] || [ -z "${seen[$topic]:-}" ] ||
-			die "$patches/series has $patch behind patches of $before: move it to those of $topic"
+			die "$patches/series has $patch behind patches of $before: move it to the other patches of $topic"
 		seen[$patch]=1 seen[$topic]=1 before=$topic
 	done < <(series_names)
 	[ "$count" -gt 0 ] || die "$patches/series names no patch"

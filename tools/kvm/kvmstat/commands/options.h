@@ -60,7 +60,7 @@ struct command_info {
 
 extern const struct command_info command_info[NUM_COMMANDS];
 
-/* The values are those of getopt(), those above 'z' have no letter. */
+/* getopt() returns these values. An option above 'z' has no letter. */
 enum {
 	OPTION_SORT = 0x100, OPTION_LIMIT, OPTION_STAT, OPTION_NONZERO, OPTION_LISTEN,
 	OPTION_PER_VCPU, OPTION_LABEL, OPTION_BUCKETS, OPTION_ONCE, OPTION_JSON, OPTION_CSV,
