@@ -9,6 +9,7 @@
 
 #include "../kselftest_harness.h"
 #include "stats_fd_fixture.h"
+#include "stats_fd_reasons.h"
 #include "stats_fd_sleep.h"
 
 #define TIMES			1000
@@ -617,6 +618,7 @@ TEST_F(guest, each_nmi_that_waits_counts_as_an_nmi_window)
 	EXPECT_EQ(stats_arch_svm() ? 2UL * INJECTIONS : (__u64)INJECTIONS,
 		  vcpu_read(_metadata, v, "nmi_window_exits") - before);
 	vcpu_complete_exit(_metadata, v);
+	reasons_expect(_metadata, v);
 }
 
 /* A request that finds the window open needs no exit. There are no other exits. */

@@ -11,6 +11,7 @@
 #include "stats_fd_counts.h"
 #include "stats_fd_fixture.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_reasons.h"
 
 /* Repetitions in the guest, and of user space with a KVM_RUN each. */
 #define TIMES			1000
@@ -471,7 +472,7 @@ TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 		.r8 = GUEST_CODE,
 		.rsp = lm_gpa(LM_STACK + 1),
 	};
-	__u64 before, moved = 0;
+	__u64 before, timers = 0, moved = 0;
 	int i;
 
 	lm_use_x2apic(_metadata, v);
@@ -483,6 +484,7 @@ TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 	for (i = 0; i < TIMER_ATTEMPTS; i++) {
 		lm_set_regs(_metadata, v, &regs);
 		before = own_exits(_metadata, v);
+		timers = exits_by(_metadata, v, "preemption_timer");
 		vcpu_run(_metadata, v, KVM_EXIT_IO);
 		moved = own_exits(_metadata, v) - before;
 		ASSERT_GE((__u64)ROUNDS * exits + 1, moved);
@@ -492,6 +494,8 @@ TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 	EXPECT_EQ((__u64)ROUNDS * exits + 1, moved) {
 		TH_LOG("in each of %d attempts", TIMER_ATTEMPTS);
 	}
+	EXPECT_EQ(timer_is_intels() ? (__u64)ROUNDS : 0UL,
+		  exits_by(_metadata, v, "preemption_timer") - timers);
 }
 
 TEST_HARNESS_MAIN

@@ -9,6 +9,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
 #include "stats_fd_nested.h"
+#include "stats_fd_reasons.h"
 
 #define RUNS			100UL
 
@@ -206,6 +207,7 @@ TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_othe
 	struct faults none = {}, of_the_guest = { .guest = RUNS },
 		      of_l1s_nested_tables = { .other = RUNS };
 	struct faults faults;
+	__u64 page_faults;
 
 	if (n->vmcb)
 		n->vmcb->control.intercept_exceptions = 1 << 14;
@@ -222,7 +224,10 @@ TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_othe
 
 	/* All pages of the guest are mapped now. */
 	faults = faults_read(_metadata, n->vcpu);
+	page_faults = exits_by(_metadata, n->vcpu, "page_fault");
 	run_l1(_metadata, n, RUNS);
+	EXPECT_EQ(variant->nested_paging ? 0UL : RUNS,
+		  exits_by(_metadata, n->vcpu, "page_fault") - page_faults);
 	expect_faults(_metadata, n->vcpu, &faults,
 		      variant->nested_paging ? &of_l1s_nested_tables :
 		      stats_arch_shadows() ? &of_the_guest : &none);
