@@ -33,7 +33,8 @@ as() {
 	author="$1 <$2> $3"
 }
 
-# as_generated: the tree's commits have no author, and everybody gets the same ids
+# as_generated: sets no author and a fixed date, so that the tree's commits have the same ids in
+# all clones
 as_generated() {
 	as series '' '1609459200 +0000'
 }
@@ -245,7 +246,7 @@ claim() {
 					;;
 				Delete-file:) removed[$n]+="$value"$'\n' ;;
 				Script-files:) scripted[$n]+="$value " ;;
-				*) die "${names[$n]}: '$field $value' is no field: New-file:, Delete-file: or Script-files:" ;;
+				*) die "${names[$n]}: '$field $value' is not a field, use New-file:, Delete-file: or Script-files:" ;;
 				esac
 			done <"$work/$n.fields"
 		done
@@ -441,8 +442,8 @@ no_rebase() {
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
-# on_series NEW: the tree has commits of its own. If the series' last commit is now NEW, refuses
-# until the user has moved them there.
+# on_series NEW: for a tree with commits of its own. If the series' last commit has changed to NEW,
+# refuses until the user has rebased them onto it.
 on_series() {
 	local old
 	old=$(tgit rev-parse "$head_ref")

@@ -78,7 +78,7 @@ private_apt() {
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# apt_sources SUITE: a private source list, each configured mirror with that suite. Some mirrors
+# apt_sources SUITE: prints a source list with the suite on each configured mirror. Some mirrors
 # may not have it.
 apt_sources() {
 	local suite=$1 uri release component
