@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # top, tree, patches are set by lib.sh
 #
-# The series as data, and the commits that it stands for. Sourced after lib.sh.
+# Reads the files of the series and makes its commits. Sourced after lib.sh.
 #
 # $patches/series names the patches in order, one per line; a patch's directory is its topic.
 # A patch is in $patches, or in patches/ if it serves every base. It is a mail without numbers:

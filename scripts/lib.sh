@@ -95,7 +95,7 @@ apt_sources() {
 	done | sort -u
 }
 
-# lock NAME: waits for another run that holds the lock; after 2 s it says so
+# lock NAME: waits for another run that holds the lock; after 2 s it prints that
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"
 	exec {lock_fd}>"$out/$1.lock"

@@ -28,7 +28,7 @@ function fail_test(test, why) {
 	show(test, 1, lines[test])
 }
 
-# A skip passes if the list of skips has it; print the list's reason.
+# A skip passes if the list of skips names it; print the list's reason.
 function skip(test, name, why,    i) {
 	for (i = 1; i <= skips; i++)
 		if (skip_test[i] == test && name ~ skip_case[i]) {

@@ -7,7 +7,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
-# DEBUG=debug and DEBUG=kcsan boot kernels that look for errors; 1 is short for debug.
+# DEBUG=debug and DEBUG=kcsan boot kernels that detect errors; 1 is short for debug.
 case ${DEBUG:-0} in
 0) DEBUG='' ;;
 1) DEBUG=debug ;;
