@@ -78,7 +78,7 @@ static void add_vm(bool has_stats)
 		map_vm(vm);
 }
 
-/* Closes the vCPU: the VM keeps it, and the statistics file needs neither. */
+/* Adds a vCPU and closes its fd: the VM keeps the vCPU, the statistics file needs neither. */
 static void add_vcpu(bool has_stats)
 {
 	struct read *vcpu = &vcpus[num_vcpus];
