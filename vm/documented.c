@@ -245,7 +245,7 @@ static void wait_for_sum(const struct report *report, pid_t pid)
 
 	while (report->sum != exits && time(NULL) < end) {
 		if (waitpid(pid, NULL, WNOHANG))
-			errx(1, "the scan was killed: it made a system call or read a window without a vCPU");
+			errx(1, "the scan was killed: a system call, or a window without a vCPU");
 		usleep(1000);
 	}
 }
