@@ -80,7 +80,7 @@ KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that blocked, by the time blocked")
 
 KVM_VCPU_HIST(ready_hist, LOG_HIST, NANOSECONDS, 32,
-	      "Waits of the vCPU thread for a CPU by length; waits between two KVM_RUNs count as one")
+	      "Waits of a vCPU thread for a CPU by length; between two KVM_RUNs they count as one")
 
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT

@@ -11,7 +11,7 @@ KVM_VCPU_STAT(u64, state, INSTANT, COUNT,
 	      "The state of the vCPU thread now, if time_accounting is 1",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, state_since_ns, INSTANT, NANOSECONDS,
-	      "Start of the state, on CLOCK_MONOTONIC of the initial time namespace; 0 during a change",
+	      "Start of the state, on the initial namespace's CLOCK_MONOTONIC; 0 during a change",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, time_guest_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent in guest mode")
