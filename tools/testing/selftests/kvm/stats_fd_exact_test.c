@@ -153,8 +153,8 @@ static void race_run(struct __test_metadata *_metadata, struct race *race)
 }
 
 /*
- * To request a flush, unmapping holds a lock of KVM's MMU, and a dirty log one of memory
- * slots. The logged page is mapped before, so that its table stays.
+ * Unmapping requests a flush under the lock of KVM's MMU, a dirty log under the lock of
+ * the memory slots. The logged page is mapped before, so that its table stays.
  */
 TEST(race_of_two_cpus_loses_no_flush_request)
 {

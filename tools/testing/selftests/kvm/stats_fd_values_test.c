@@ -524,8 +524,8 @@ TEST_F(flush, each_dirty_log_with_pages_counts_as_a_flush_request)
 }
 
 /*
- * Another vCPU is in the guest or on the way in or out, which needs no flush. If the host's
- * CPUs have other work, it takes more requests until the vCPU is in the guest.
+ * Another vCPU is in the guest, or on the way in or out, when it needs no flush. If the
+ * host's CPUs have other work, it takes more requests until the vCPU is in the guest.
  */
 #define FLUSHES			20
 #define MOST_FLUSHES		10000
