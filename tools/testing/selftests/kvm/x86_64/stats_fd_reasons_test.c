@@ -132,7 +132,6 @@ L1_ENTRY(l1_invept, "invept -16(%rsp), %rcx");
 L1_ENTRY(l1_invvpid, "invvpid -16(%rsp), %rcx");
 
 /* Newer kernels inject a #GP for RDPMC if they have no PMU for the guest. */
-#define GP_VECTOR		13
 #define L1_GP_HANDLER		(GUEST_CODE + 0x140)
 L1_ENTRY(l1_gp, "");
 
