@@ -342,13 +342,7 @@ base_files() {
 
 # pathspec PATTERN...: filters names by patterns; * also matches slashes
 pathspec() {
-	local name pattern
-	while read -r name; do
-		for pattern; do
-			# shellcheck disable=SC2053 # a pattern
-			[[ $name != $pattern ]] || { printf '%s\n' "$name"; break; }
-		done
-	done
+	grep -xE -f <(printf '%s\n' "$@" | sed 's/[.+^$(){}|\\]/\\&/g; s/\*/.*/g; s/?/./g') || [ $? -eq 1 ]
 }
 
 # script_of: reads a message and prints its script
@@ -362,9 +356,8 @@ apply() {
 		script_of <"$work/$1.message" >"$work/script"
 		cp -r "$work/files" "$work/before"
 		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
-		(cd "$work/files" && find . -type f | while read -r path; do
-			cmp -s "$path" "../before/$path" || echo "${path#./}"
-		done) >>"$work/$1.changed"
+		(cd "$work" && diff -rq before files || :) |
+			sed 's,^Files before/\(.*\) and files/.* differ$,\1,' >>"$work/$1.changed"
 		rm -r "$work/before"
 	fi
 	[ -z "${diffs[$1]:-}" ] || (
