@@ -18,7 +18,8 @@
 # patch claims by name; the commit adds it. The repository has the file's state after the last
 # commit. If a later patch has hunks for it, they are reverted to get the earlier state: each
 # hunk must match in exactly one place, with or without context.
-# $patches/difference is a diff from the repository's files to this base's files.
+# $patches/difference is a diff from the repository's files to this base's files. Paths of new
+# files are the repository's; the base may have directories by another name (base_names).
 # Delete-file: removes a file of the base without storing its text.
 # Script-files: names files (as `git ls-files` does) that the script in the message edits. The
 # script's lines are indented by a tab; the first is "#!/bin/sh".
@@ -393,7 +394,7 @@ emit() {
 			else
 				printf 'M 100644 %s %s\n' "$id" "$path"
 			fi
-		done
+		done | sed "$(base_names)"
 	done
 	[ -z "${removed[$1]:-}" ] || printf '%s' "${removed[$1]}" | sort -u | sed 's/^/D /'
 	echo

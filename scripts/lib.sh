@@ -36,6 +36,18 @@ base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
+# base_names [-R]: prints a script for sed and tar, which gives the selftests' directories, in
+# paths and as words of a command, the names that this base has: SELFTESTS of base/$BASE.mk, as
+# OURS=THEIRS. -R: the reverse.
+base_names() {
+	local pair from to
+	for pair in $(base_value SELFTESTS); do
+		from=${pair%=*} to=${pair#*=}
+		[ $# -eq 0 ] || from=$to to=${pair%=*}
+		printf '%s;' "s,\(selftests/kvm/\|selftests/kvm/include/\| \)$from/,\1$to/,g"
+	done
+}
+
 # expect NAME: the path of this base's list of expected results
 expect() {
 	echo "vm/expect/$BASE/$1"

@@ -127,7 +127,7 @@ select_tests() {
 		case $name in '' | '#'*) continue ;; esac
 		[ -z "$3" ] || matches "$name" "$3" || continue
 		! matches "$2" "$where" || printf '%s %s\n' "$name" "$rest"
-	done < <(cat "$1/tests" && { [ "$1" != vm ] || cat "$(expect tests)"; })
+	done < <(sed "$(base_names)" "$1/tests" && { [ "$1" != vm ] || cat "$(expect tests)"; })
 }
 
 # program_path: directories with programs of tests; the first match wins

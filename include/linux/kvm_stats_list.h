@@ -65,7 +65,7 @@ KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
 
 /* One element for each line of <linux/kvm_user_exit_list.h>. */
 KVM_VCPU_HIST(user_exits, CUMULATIVE, COUNT, KVM_USER_EXITS,
-	      "Returns of KVM_RUN to user space by exit reason, except failures other than EINTR")
+	      "Returns of KVM_RUN to user space by exit reason, except failures without a reason")
 
 #ifdef CONFIG_KVM_STATS_TIME
 #include <linux/kvm_stats_time_list.h>

@@ -76,18 +76,19 @@ static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *sta
  */
 static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 {
-	u32 reason = KVM_EXIT_INTR;
+	u32 reason = READ_ONCE(vcpu->run->exit_reason);
 
-	if (r < 0 && r != -EINTR)
+	/* At a memory fault, KVM_RUN fails and has a reason. */
+	if ((r == -EFAULT || r == -EHWPOISON) && reason == KVM_EXIT_MEMORY_FAULT)
+		r = 0;
+	if (r == -EINTR)
+		reason = KVM_EXIT_INTR;
+	else if (r < 0)
 		return;
 
-	if (r >= 0) {
-		reason = READ_ONCE(vcpu->run->exit_reason);
-		if (reason >= KVM_USER_EXITS)
-			reason = KVM_EXIT_UNKNOWN;
-		reason = array_index_nospec(reason, KVM_USER_EXITS);
-	}
-	++vcpu->stat->user_exits[reason];
+	if (reason >= KVM_USER_EXITS)
+		reason = KVM_EXIT_UNKNOWN;
+	++vcpu->stat->user_exits[array_index_nospec(reason, KVM_USER_EXITS)];
 }
 
 int kvm_stats_init(void);
