@@ -114,6 +114,10 @@ static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 		return;
 
 	now = value_of(vcpu, value);
+	/* Most values have not changed: an exchange of each would cost every VM. */
+	if (atomic64_read(&flushed->value[value]) == now)
+		return;
+
 	before = atomic64_xchg(&flushed->value[value], now);
 	more = now - before;
 
