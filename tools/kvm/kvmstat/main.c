@@ -16,7 +16,7 @@
 #include "commands/options.h"
 #include "render/render.h"
 #include "sources/replay.h"
-#include "util/complaint.h"
+#include "util/text.h"
 #include "util/util.h"
 
 static int run_replay(int argc, char **argv);

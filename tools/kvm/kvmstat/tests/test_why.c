@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "model/why.h"
 #include "render/render.h"
-#include "sources/cgroup.h"
+#include "sources/proc_threads.h"
 #include "tap.h"
 #include "util/util.h"
 
