@@ -486,7 +486,7 @@ static void test_hostile_requests(void)
 }
 
 /* The size of an answer without items. */
-#define ANSWER_SIZE (64 + sizeof(struct identity))
+#define ANSWER_SIZE (72 + sizeof(struct identity))
 
 static size_t answer_size;
 static char answer_byte;

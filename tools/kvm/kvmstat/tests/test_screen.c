@@ -232,7 +232,7 @@ static void test_shares(void)
 	draw(12, 40);
 	check_text(line_of(0), "kvmstat top: help, Up and Down",
 		   "40 columns: not all of the help");
-	check_text(line_of(2), " Enter        look into a VM: its vCPUs,",
+	check_text(line_of(2), " Enter        look into a VM: why it is",
 		   "40 columns: it is wrapped");
 	view_press(&view, PRESS_END);
 	draw(12, 40);
