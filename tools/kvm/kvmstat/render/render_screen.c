@@ -517,7 +517,7 @@ static const char * const help[][2] = {
 	{ "?", "this help, and back", },
 	{},
 	{ "STATE", "starved: of CPU; waits: for memory; exits: they keep KVM busy;", },
-	{ "", "vmm: waits for its VMM; busy: with its own work; paused; stopped; idle", },
+	{ "", "vmm: its VMM is slow; busy: its own work; paused; stopped; idle", },
 	{ "GUEST%", "of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,", },
 	{ "READY%", "waiting for a CPU, WAIT% for memory or a lock, IDLE% halted", },
 	{ "OFF%", "from /proc (~): WAIT% or IDLE%, which it cannot tell apart", },
