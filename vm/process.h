@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -60,6 +62,18 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
+/* Returns whether the file exists and is not empty. */
+static bool read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[got < 0 ? 0 : got] = '\0';
+	return got > 0;
+}
+
 #define CGROUP "/sys/fs/cgroup"
 
 /*
@@ -93,12 +107,46 @@ static bool relay(int terminal, take_output *take)
 	return true;
 }
 
+#define MAX_PARAMETERS 64
+
+/*
+ * Each test begins with the module parameters that KVM had before the first one: a test that
+ * is killed has no time to put them back.
+ */
+static void reset_parameters(void)
+{
+	static struct {
+		char path[128], value[64];
+	} before[MAX_PARAMETERS];
+	static int count;
+	char value[64];
+	struct stat info;
+	glob_t found;
+
+	for (int i = 0; i < count; i++)
+		if (read_file(before[i].path, value, sizeof(value)) &&
+		    strcmp(value, before[i].value))
+			write_file(before[i].path, before[i].value);
+	if (count || glob("/sys/module/kvm*/parameters/*", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc && count < MAX_PARAMETERS; i++) {
+		const char *path = found.gl_pathv[i];
+
+		if (stat(path, &info) || !(info.st_mode & 0200) ||
+		    !read_file(path, before[count].value, sizeof(value)))
+			continue;
+		snprintf(before[count++].path, sizeof(before->path), "%s", path);
+	}
+	globfree(&found);
+}
+
 static pid_t start(char *command, int terminal)
 {
 	char *args[MAX_ARGS + 1] = { NULL };
 	pid_t pid;
 	int i = 0;
 
+	reset_parameters();
 	for (char *word = strtok(command, " "); word && i < MAX_ARGS; word = strtok(NULL, " "))
 		args[i++] = word;
 	pid = fork();

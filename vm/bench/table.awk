@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Prints the table of one profile: the rows of the base, of the series and, for instructions,
-# of the series without its options ("plain"), with limits. If a figure exceeds its limit, names it on stderr, too, and exits with status 1. `what` is the
-# program that made the rows.
+# of the series without its options ("plain"), with limits. If a figure exceeds its limit,
+# names it on stderr, too, and exits with status 1. `what` is the program that made the rows.
 
 BEGIN {
 	last["instructions"] = "halt-sampled"
@@ -94,8 +94,8 @@ function instructions(    x86) {
 	compare("pread() of /dev/null", "pread-null")
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.25 : 2.2)
 	compare_plain("kernel-exit", x86 ? 0.9 : 1.6)
-	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 2.1 : 1.2)
-	compare_plain("user-exit", x86 ? 1.55 : 0.9)
+	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 2.1 : 1.6)
+	compare_plain("user-exit", x86 ? 1.55 : 1.2)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
 	compare_plain("halt")
 	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.1 : 13.2,

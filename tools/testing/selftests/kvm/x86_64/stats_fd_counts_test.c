@@ -498,4 +498,49 @@ TEST_F(long_mode, each_timer_expiry_counts_as_one_exit)
 		  exits_by(_metadata, v, "preemption_timer") - timers);
 }
 
+/* Return whether Intel's CPU virtualizes the APIC's page and its task priority, CR8. */
+static bool cpu_virtualizes_apic(void)
+{
+	return !stats_arch_svm() && !stats_parameter_is_off("kvm_intel", "flexpriority");
+}
+
+/* The destination format register: the CPU virtualizes no write to it. */
+LONG_MODE_LOOP(write_apic, "movl %eax, 0xe0(%rdi)");
+
+TEST_F(long_mode, each_write_to_the_apic_counts_for_apic_access)
+{
+	struct guest_vcpu *v = self->vcpu;
+
+	lm_map(self->tables, 0, APIC_BASE);
+	lm_start_loop(_metadata, &self->guest, write_apic, write_apic_end,
+		      &(struct kvm_regs){ .rsi = TIMES, .rdi = LM_GVA });
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	EXPECT_EQ(cpu_virtualizes_apic() ? (__u64)TIMES : 0UL,
+		  exits_by(_metadata, v, "apic_access"));
+}
+
+/* Without interrupts: raise the task priority, exit to user space, and lower it again. */
+LONG_MODE_LOOP(lower_priority,
+	       "cli; mov $15, %eax; mov %rax, %cr8; outb %al, $0x80;"
+	       "xor %eax, %eax; mov %rax, %cr8");
+
+TEST_F(long_mode, priority_lowered_below_that_of_an_interrupt_counts_for_apic_tpr)
+{
+	struct kvm_msi msi = { .address_lo = APIC_BASE, .data = STATS_VECTOR };
+	struct guest_vcpu *v = self->vcpu;
+	int i;
+
+	if (!cpu_virtualizes_apic())
+		SKIP(return, "the CPU does not virtualize the task priority");
+	lm_use_x2apic(_metadata, v);
+	lm_start_loop(_metadata, &self->guest, lower_priority, lower_priority_end,
+		      &(struct kvm_regs){ .rsi = ROUNDS });
+	for (i = 0; i < ROUNDS; i++) {
+		vcpu_run(_metadata, v, KVM_EXIT_IO);
+		ASSERT_EQ(1, ioctl(self->guest.vm, KVM_SIGNAL_MSI, &msi));
+	}
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	EXPECT_EQ((__u64)ROUNDS, exits_by(_metadata, v, "apic_tpr"));
+}
+
 TEST_HARNESS_MAIN

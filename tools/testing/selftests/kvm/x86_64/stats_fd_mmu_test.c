@@ -12,6 +12,7 @@
 #include "../../kselftest_harness.h"
 #include "stats_fd_faults.h"
 #include "stats_fd_long_mode.h"
+#include "stats_fd_reasons.h"
 #include "stats_fd_userfault.h"
 
 #define PAGE			4096UL
@@ -473,6 +474,33 @@ TEST_F(mmu, huge_pages_written_while_dirty_logged_count_as_small_pages)
 static bool cpu_logs_dirty_pages(void)
 {
 	return !stats_arch_svm() && !stats_parameter_is_off("kvm_intel", "pml");
+}
+
+#define PML_ENTRIES		512UL
+#define PML_ATTEMPTS		20
+
+/* Each exit empties the log: without another one, it fills once. */
+TEST_F(mmu, log_of_dirty_pages_that_the_cpu_fills_counts_for_pml_full)
+{
+	const __u64 pages = PML_ENTRIES + AREA_PAGES;
+	const __u64 expected = cpu_logs_dirty_pages();
+	__u64 before, moved = 0, dirty[(PML_ENTRIES + AREA_PAGES) / 64];
+	struct guest_vcpu *v = self->m.vcpu;
+	int i;
+
+	add_area(_metadata, &self->m, pages * PAGE, 0);
+	warm_up(_metadata, &self->m);
+	write_pages(_metadata, &self->m, AREA, pages);
+	set_area_slot(_metadata, &self->m, self->m.area_size, KVM_MEM_LOG_DIRTY_PAGES);
+	for (i = 0; i < PML_ATTEMPTS; i++) {
+		before = exits_by(_metadata, v, "pml_full");
+		write_pages(_metadata, &self->m, AREA, pages);
+		moved = exits_by(_metadata, v, "pml_full") - before;
+		if (moved == expected)
+			break;
+		ASSERT_EQ(0, guest_get_dirty_log(&self->m.guest, AREA_SLOT, dirty));
+	}
+	EXPECT_EQ(expected, moved) TH_LOG("in each of %d attempts", PML_ATTEMPTS);
 }
 
 TEST_F(mmu, write_to_a_dirty_logged_page_counts_as_fast_fault)

@@ -136,11 +136,14 @@ static const struct entry svm_entries_of_l1[] = {
 #define CPU_BASED_RDTSC_EXITING		0x00001000
 #define CPU_BASED_MONITOR_TRAP		0x08000000
 #define CPU_BASED_PAUSE_EXITING		0x40000000
+#define CPU_BASED_TPR_SHADOW		0x00200000
+#define SECONDARY_EXEC_APIC		0x00000101	/* its page and its registers */
 #define SECONDARY_EXEC_DESC		0x00000004
 #define SECONDARY_EXEC_ENABLE_RDTSCP	0x00000008
 #define SECONDARY_EXEC_ENABLE_VPID	0x00000020
 #define SECONDARY_EXEC_RDRAND_EXITING	0x00000800
 #define SECONDARY_EXEC_ENABLE_INVPCID	0x00001000
+#define SECONDARY_EXEC_ENABLE_VMFUNC	0x00002000
 #define SECONDARY_EXEC_RDSEED_EXITING	0x00010000
 
 /* INVEPT and INVVPID exist if their control does. */
@@ -193,6 +196,7 @@ STATS_GUEST_CODE(l2_nop, "nop\n	nop\n");
 STATS_GUEST_CODE(l2_rdrand, "rdrand %eax\n");
 STATS_GUEST_CODE(l2_rdseed, "rdseed %eax\n");
 STATS_GUEST_CODE(l2_invpcid, "invpcid (%rdi), %rax\n");
+STATS_GUEST_CODE(l2_vmfunc, "xor %eax, %eax\n	vmfunc\n");
 
 static const struct entry svm_entries_of_l2[] = {
 	ENTRY("vm_insn", l2_stgi, .intercept = INTERCEPT_STGI),
@@ -228,6 +232,7 @@ static const struct entry vmx_entries_of_l2[] = {
 	ENTRY("descriptor_table", l2_sldt, .secondary = SECONDARY_EXEC_DESC),
 	ENTRY("rdrand", l2_rdrand, .secondary = SECONDARY_EXEC_RDRAND_EXITING),
 	ENTRY("rdrand", l2_rdseed, .secondary = SECONDARY_EXEC_RDSEED_EXITING),
+	ENTRY("vm_insn", l2_vmfunc, .secondary = SECONDARY_EXEC_ENABLE_VMFUNC),
 	{ }
 };
 
@@ -320,10 +325,9 @@ TEST_F(nested, xsetbv_of_l1_counts_for_xsetbv)
 	EXPECT_EQ(1UL, exits);
 }
 
-TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)
+static void expect_exits_of_l2(struct __test_metadata *_metadata, struct nested *n,
+			       const struct entry *e)
 {
-	struct nested *n = &self->n;
-	const struct entry *e = n->vmcb ? svm_entries_of_l2 : vmx_entries_of_l2;
 	__u64 before;
 
 	for (; e->reason; e++) {
@@ -337,6 +341,33 @@ TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)
 			TH_LOG("%s", e->reason);
 		}
 	}
+}
+
+TEST_F(nested, intercepted_instructions_of_l2_count_for_their_reasons)
+{
+	expect_exits_of_l2(_metadata, &self->n,
+			   self->n.vmcb ? svm_entries_of_l2 : vmx_entries_of_l2);
+}
+
+/* Set the logical destination. */
+STATS_GUEST_CODE(l2_apic_ldr, "movl %eax, 0xd0(%rdi)\n");
+
+static const struct entry apic_entries_of_l2[] = {
+	ENTRY("apic_write", l2_apic_ldr, .primary = CPU_BASED_TPR_SHADOW,
+	      .secondary = SECONDARY_EXEC_APIC),
+	{ }
+};
+
+TEST_F(nested, write_of_l2_to_its_virtual_apic_counts_for_apic_write)
+{
+	struct nested *n = &self->n;
+
+	if (n->vmcb || !has_controls(_metadata, n, apic_entries_of_l2))
+		SKIP(return, "the CPU does not virtualize the APIC's registers");
+	lm_map(n->tables, 0, lm_gpa(NESTED_PML4));
+	write_field(_metadata, n->vcpu, APIC_ACCESS_ADDR, lm_gpa(NESTED_PML4));
+	write_field(_metadata, n->vcpu, VIRTUAL_APIC_PAGE_ADDR, lm_gpa(NESTED_PDPT));
+	expect_exits_of_l2(_metadata, n, apic_entries_of_l2);
 }
 
 STATS_GUEST_CODE(l1_skinit, "skinit %eax\n");
