@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # top, tree, patches are set by lib.sh
 #
-# The series as data, and the commits that it stands for. Sourced after lib.sh.
+# Reads the files of the series and makes its commits. Sourced after lib.sh.
 #
 # $patches/series names the patches in order, one per line; a patch's directory is its topic.
 # A patch is in $patches, or in patches/ if it serves every base. It is a mail without numbers:
@@ -18,7 +18,8 @@
 # patch claims by name; the commit adds it. The repository has the file's state after the last
 # commit. If a later patch has hunks for it, they are reverted to get the earlier state: each
 # hunk must match in exactly one place, with or without context.
-# $patches/difference is a diff from the repository's files to this base's files.
+# $patches/difference is a diff from the repository's files to this base's files. Paths of new
+# files are the repository's; the base may have directories by another name (base_names).
 # Delete-file: removes a file of the base without storing its text.
 # Script-files: names files (as `git ls-files` does) that the script in the message edits. The
 # script's lines are indented by a tab; the first is "#!/bin/sh".
@@ -33,7 +34,8 @@ as() {
 	author="$1 <$2> $3"
 }
 
-# as_generated: the tree's commits have no author, and everybody gets the same ids
+# as_generated: sets no author and a fixed date, so that the tree's commits have the same ids in
+# all clones
 as_generated() {
 	as series '' '1609459200 +0000'
 }
@@ -245,7 +247,7 @@ claim() {
 					;;
 				Delete-file:) removed[$n]+="$value"$'\n' ;;
 				Script-files:) scripted[$n]+="$value " ;;
-				*) die "${names[$n]}: '$field $value' is no field: New-file:, Delete-file: or Script-files:" ;;
+				*) die "${names[$n]}: '$field $value' is not a field, use New-file:, Delete-file: or Script-files:" ;;
 				esac
 			done <"$work/$n.fields"
 		done
@@ -341,13 +343,7 @@ base_files() {
 
 # pathspec PATTERN...: filters names by patterns; * also matches slashes
 pathspec() {
-	local name pattern
-	while read -r name; do
-		for pattern; do
-			# shellcheck disable=SC2053 # a pattern
-			[[ $name != $pattern ]] || { printf '%s\n' "$name"; break; }
-		done
-	done
+	grep -xE -f <(printf '%s\n' "$@" | sed 's/[.+^$(){}|\\]/\\&/g; s/\*/.*/g; s/?/./g') || [ $? -eq 1 ]
 }
 
 # script_of: reads a message and prints its script
@@ -361,9 +357,8 @@ apply() {
 		script_of <"$work/$1.message" >"$work/script"
 		cp -r "$work/files" "$work/before"
 		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
-		(cd "$work/files" && find . -type f | while read -r path; do
-			cmp -s "$path" "../before/$path" || echo "${path#./}"
-		done) >>"$work/$1.changed"
+		(cd "$work" && diff -rq before files || :) |
+			sed 's,^Files before/\(.*\) and files/.* differ$,\1,' >>"$work/$1.changed"
 		rm -r "$work/before"
 	fi
 	[ -z "${diffs[$1]:-}" ] || (
@@ -399,7 +394,7 @@ emit() {
 			else
 				printf 'M 100644 %s %s\n' "$id" "$path"
 			fi
-		done
+		done | sed "$(base_names)"
 	done
 	[ -z "${removed[$1]:-}" ] || printf '%s' "${removed[$1]}" | sort -u | sed 's/^/D /'
 	echo
@@ -441,8 +436,8 @@ no_rebase() {
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
-# on_series NEW: the tree has commits of its own. If the series' last commit is now NEW, refuses
-# until the user has moved them there.
+# on_series NEW: for a tree with commits of its own. If the series' last commit has changed to NEW,
+# refuses until the user has rebased them onto it.
 on_series() {
 	local old
 	old=$(tgit rev-parse "$head_ref")

@@ -36,6 +36,18 @@ base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
+# base_names [-R]: prints a script for sed and tar, which gives the selftests' directories, in
+# paths and as words of a command, the names that this base has: SELFTESTS of base/$BASE.mk, as
+# OURS=THEIRS. -R: the reverse.
+base_names() {
+	local pair from to
+	for pair in $(base_value SELFTESTS); do
+		from=${pair%=*} to=${pair#*=}
+		[ $# -eq 0 ] || from=$to to=${pair%=*}
+		printf '%s;' "s,\(selftests/kvm/\|selftests/kvm/include/\| \)$from/,\1$to/,g"
+	done
+}
+
 # expect NAME: the path of this base's list of expected results
 expect() {
 	echo "vm/expect/$BASE/$1"
@@ -78,7 +90,7 @@ private_apt() {
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# apt_sources SUITE: a private source list, each configured mirror with that suite. Some mirrors
+# apt_sources SUITE: prints a source list with the suite on each configured mirror. Some mirrors
 # may not have it.
 apt_sources() {
 	local suite=$1 uri release component
@@ -95,7 +107,7 @@ apt_sources() {
 	done | sort -u
 }
 
-# lock NAME: waits for another run that holds the lock; after 2 s it says so
+# lock NAME: waits for another run that holds the lock; after 2 s it prints that
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"
 	exec {lock_fd}>"$out/$1.lock"

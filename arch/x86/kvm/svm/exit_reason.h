@@ -42,7 +42,7 @@ static const u8 svm_exit_reasons[] = {
 static inline enum kvm_exit_reason
 svm_less_frequent_exit_reason(const struct vmcb_control_area *control)
 {
-	switch (control->exit_code) {
+	switch ((u32)control->exit_code) {
 	case SVM_EXIT_NPF:
 		return control->exit_info_1 & PFERR_RSVD_MASK ?
 			KVM_EXIT_REASON_mmio : KVM_EXIT_REASON_nested_page_fault;
@@ -80,6 +80,10 @@ svm_less_frequent_exit_reason(const struct vmcb_control_area *control)
 		return KVM_EXIT_REASON_apic_ipi;
 	case SVM_EXIT_AVIC_UNACCELERATED_ACCESS:
 		return KVM_EXIT_REASON_apic_access;
+	case SVM_EXIT_EFER_WRITE_TRAP:
+		return KVM_EXIT_REASON_msr_write;
+	case SVM_EXIT_CR0_WRITE_TRAP ... SVM_EXIT_CR15_WRITE_TRAP:
+		return KVM_EXIT_REASON_cr_access;
 	case SVM_EXIT_VMGEXIT:
 		return KVM_EXIT_REASON_vmgexit;
 	case (u32)SVM_EXIT_ERR:

@@ -188,6 +188,55 @@ TEST_F(ready, ready_hist_has_the_waits_in_buckets_of_their_time)
 		EXPECT_GE(most, ready);
 }
 
+/* A cgroup has a CPU for 20 ms in 100 ms. The kernel may allow it a little more. */
+#define CGROUPS			"/sys/fs/cgroup"
+#define QUOTA			"20000 100000"
+#define QUOTA_TIME		(2000 * MS)
+#define QUOTA_WAITED		(QUOTA_TIME / 10 * 7)
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 * MS + now.tv_nsec;
+}
+
+TEST_F(ready, a_vcpu_throttled_by_the_quota_of_its_cgroup_waits_for_a_cpu)
+{
+	struct sigaction action = { .sa_handler = runner_kick };
+	struct guest_vcpu *v = &self->guest.vcpu[0];
+	__u64 begin, from, ready, elapsed;
+	struct waiter w;
+	char cgroup[64];
+
+	stats_write_file(CGROUPS, "cgroup.subtree_control", "+cpu");
+	snprintf(cgroup, sizeof(cgroup), CGROUPS "/kvm-stats-%d", getpid());
+	if (mkdir(cgroup, 0755))
+		SKIP(return, "no cgroup: %s", strerror(errno));
+	if (stats_write_file(cgroup, "cpu.max", QUOTA)) {
+		rmdir(cgroup);
+		SKIP(return, "cgroups have no quota of CPU time");
+	}
+	ASSERT_EQ(0, stats_write_file(cgroup, "cgroup.procs", "0"));
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, NULL));
+
+	waiter_start(_metadata, &w, v);
+	begin = now_ns();
+	from = vcpu_read(_metadata, v, "ready_ns");
+	usleep(QUOTA_TIME / 1000);
+	ready = vcpu_read(_metadata, v, "ready_ns") - from;
+	elapsed = now_ns() - begin;
+	waiter_stop(_metadata, &w);
+
+	EXPECT_EQ(0, stats_write_file(CGROUPS, "cgroup.procs", "0"));
+	EXPECT_EQ(0, rmdir(cgroup));
+	expect_waited(_metadata, &w.first, &w.last);
+	EXPECT_LE(QUOTA_WAITED, ready);
+	EXPECT_GE(elapsed, ready);
+	TH_LOG("%llu of %llu ms", ready / MS, elapsed / MS);
+}
+
 TEST_F(ready, waits_before_the_first_KVM_RUN_do_not_count)
 {
 	struct guest_vcpu *v = &self->guest.vcpu[0];
@@ -233,6 +282,7 @@ TEST_F(ready, waits_after_the_last_KVM_RUN_count_when_the_vm_ends)
 	int file;
 
 	guest_create(_metadata, &guest, 1);
+	stats_arch_init_vcpu(_metadata, guest.vcpu[0].fd, GUEST_KERNEL_EXITS, 0);
 	offset = stats_offset(_metadata, &guest.vcpu[0].file, "ready_ns");
 	file = dup(guest.vcpu[0].file.fd);
 	ASSERT_LE(0, file);

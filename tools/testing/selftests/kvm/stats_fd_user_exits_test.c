@@ -128,6 +128,36 @@ TEST_F(guest, KVM_RUN_that_fails_does_not_count)
 	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
 }
 
+#if defined(__x86_64__) && defined(KVM_MEMORY_ATTRIBUTE_PRIVATE)
+TEST(memory_fault_counts_although_KVM_RUN_fails)
+{
+	struct kvm_memory_attributes private = {
+		.address = GUEST_MEMORY,
+		.attributes = KVM_MEMORY_ATTRIBUTE_PRIVATE,
+	};
+	int i, kvm = stats_open_kvm(_metadata);
+	struct guest guest = {};
+	struct guest_vcpu *v;
+
+	if (!(ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_VM_TYPES) &
+	      1 << KVM_X86_SW_PROTECTED_VM))
+		SKIP(return, "no VM can have private memory");
+	guest.vm = ioctl(kvm, KVM_CREATE_VM, KVM_X86_SW_PROTECTED_VM);
+	ASSERT_LE(0, guest.vm);
+	stats_arch_init_vm(_metadata, guest.vm);
+	guest_create_memory(_metadata, &guest);
+	v = guest_add_vcpu(_metadata, &guest, 0);
+	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
+	/* The slot has no private pages. */
+	private.size = guest.page;
+	ASSERT_EQ(0, ioctl(guest.vm, KVM_SET_MEMORY_ATTRIBUTES, &private));
+
+	for (i = 0; i < TIMES; i++)
+		ASSERT_EQ(-EFAULT, result(ioctl(v->fd, KVM_RUN, 0)));
+	expect_exits(_metadata, v, KVM_EXIT_MEMORY_FAULT, TIMES, 0, 0);
+}
+#endif
+
 struct writer {
 	struct kvm_run *run;
 	bool over;
