@@ -16,7 +16,7 @@
 #include "commands/options.h"
 #include "render/render.h"
 #include "sources/replay.h"
-#include "util/complaint.h"
+#include "util/text.h"
 #include "util/util.h"
 
 static int run_replay(int argc, char **argv);
@@ -24,16 +24,16 @@ static int run_replay(int argc, char **argv);
 static const struct command {
 	int (*run)(int argc, char **argv);	/* NULL without the library that it needs */
 	const char *needs;
-	bool replay;				/* it can look at a recording, */
-	bool latest;				/* and then at the end of it */
+	bool replay;				/* it can replay a recording, */
+	bool latest;				/* by default its last sample */
 } commands[NUM_COMMANDS] = {
-	[COMMAND_LIST] = { .run = command_list, .replay = true, .latest = true, },
-	[COMMAND_WHY] = { .run = command_why, .replay = true, .latest = true, },
+	[COMMAND_LIST] = { .run = command_table, .replay = true, .latest = true, },
+	[COMMAND_WHY] = { .run = command_table, .replay = true, .latest = true, },
 	[COMMAND_TOP] = { .run = WITH_CURSES(command_top), .needs = "ncurses", .replay = true, },
 	[COMMAND_STREAM] = { .run = command_stream, .replay = true, },
 	[COMMAND_SHOW] = { .run = command_show, .replay = true, .latest = true, },
-	[COMMAND_EXITS] = { .run = command_exits, .replay = true, .latest = true, },
-	[COMMAND_HIST] = { .run = command_hist, .replay = true, .latest = true, },
+	[COMMAND_EXITS] = { .run = command_table, .replay = true, .latest = true, },
+	[COMMAND_HIST] = { .run = command_show, .replay = true, .latest = true, },
 	[COMMAND_WATCH] = { .run = command_watch, .replay = true, },
 	[COMMAND_RECORD] = { .run = command_record, },
 	[COMMAND_REPLAY] = { .run = run_replay, },
@@ -121,8 +121,8 @@ static int run_replay(int argc, char **argv)
 }
 
 /*
- * Where standard input, output or error is closed, no other file shall get its number.
- * Writing there stays an error.
+ * Opens standard input, output and error if they are closed, so that no other file gets their
+ * numbers. Writing there stays an error.
  */
 static void open_missing(void)
 {
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 	int status, output;
 
 	open_missing();
-	/* How wide characters are; numbers stay as they are. */
+	/* For the width of characters; numbers keep their format. */
 	setlocale(LC_CTYPE, "");
 	wrap_errors();
 	use_kernels_clock();

@@ -6,20 +6,17 @@
 #include "sources/replay.h"
 #include "util/util.h"
 
-/*
- * A VMM may make a VM for a moment, to see what this KVM can do: one that is waited for has
- * to be there for that long.
- */
+/* A VMM may make a VM for a moment to probe KVM: --wait takes a VM that exists for so long. */
 #define STAYS (100 * MSEC)
 #define LOOK_AGAIN (20 * MSEC)
 
 struct wait {
 	struct tracker *tracker;
 	int signals;
-	bool is_there;			/* what is waited for, at the last look */
+	bool is_there;			/* a chosen VM was, at the last scan */
 };
 
-/* Whether one of those that are there was there before. In a recording all are to stay. */
+/* Whether a VM has existed for that long. In a recording every VM counts at once. */
 static bool has_stayed(struct wait *wait)
 {
 	uint64_t now_ns = time_source->now_ns();
@@ -30,7 +27,7 @@ static bool has_stayed(struct wait *wait)
 	wait->is_there = false;
 	for (i = 0; i < wait->tracker->inventory->num_vms; i++) {
 		vm = wait->tracker->inventory->vm[i];
-		/* One that is being made may turn out to have no statistics. */
+		/* A VM that is being made may turn out to have no statistics. */
 		if (vm->dead || (!vm_has_statistics(vm) && !vm->num_vcpus_counted))
 			continue;
 		wait->is_there = true;
@@ -41,7 +38,7 @@ static bool has_stayed(struct wait *wait)
 	return has_stayed;
 }
 
-/* Until there is a VM of what is chosen: KVM says that it makes one, or the next look finds it. */
+/* Waits until a chosen VM exists: KVM announces it, or the next scan finds it. */
 static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
@@ -51,10 +48,10 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 	for (;;) {
 		now_ns = time_source->now_ns();
 		if (now_ns >= next_ns) {
-			/* If nothing is to be seen at all, the first sample says why. */
+			/* If the host cannot be scanned, the first sample says why. */
 			if (inventory_look(inventory, NULL))
 				return STATUS_OK;
-			/* It may be there, and never be seen. */
+			/* The VM may exist and stay invisible. */
 			if (!next_ns && !inventory->num_vms && inventory_is_denied(inventory))
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;
@@ -72,7 +69,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			return STATUS_ERROR;
 		}
 		inventory_forget_dead(inventory);
-		/* A VM that comes now is new: all that it has counted is of this time. */
+		/* A VM that comes now is new: count it from zero. */
 		if (!wait->is_there)
 			wait->tracker->from_zero = true;
 		until_ns = wait->is_there ? now_ns + LOOK_AGAIN : next_ns;

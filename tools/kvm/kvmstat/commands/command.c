@@ -42,7 +42,7 @@ static int compare_lines(const void *a, const void *b, void *argument)
 	return (left->serial > right->serial) - (left->serial < right->serial);
 }
 
-/* One that has ended is in one last sample. */
+/* A stream shows a VM that has ended one last time. */
 static size_t list_shown(const struct tracker *tracker, const struct options *options,
 			 const struct tracked_vm **shown)
 {
@@ -74,7 +74,6 @@ void get_overviews(const struct tracker *tracker, const struct options *options,
 		overviews->num_vms = options->limit;
 }
 
-#define MIN_INTERVAL (10 * MSEC)
 #define MAX_INTERVAL (UINT64_C(86400) * NSEC_PER_SEC)
 
 int parse_interval(int argc, char **argv, struct interval *interval)
@@ -125,7 +124,7 @@ int open_inventory(struct inventory *inventory, const struct choice *choice)
 		return STATUS_OK;
 	if (look_at_proc(inventory) != STATUS_OK)
 		return STATUS_ERROR;
-	/* It may take a file per vCPU; the hard limit is the one that is meant. */
+	/* kvmstat may need a file per vCPU: use all that the hard limit allows. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -150,19 +149,26 @@ int sample_tracked(struct tracker *tracker)
 	return STATUS_ERROR;
 }
 
+uint64_t look_ns(void)
+{
+	/* Long enough for the ticks that /proc counts, short enough to wait for. */
+	return replay_recording() ? time_source->interval.ns : NSEC_PER_SEC / 4;
+}
+
 /* A recording's first sample has no interval before it. */
 int take_look(struct tracker *tracker, uint64_t interval_ns)
 {
 	const struct recording *recording = replay_recording();
 	bool first = recording && !recording->position;
+	uint64_t end_ns = time_source->now_ns();
 	int status;
 
-	if (recording && !first && !replay_jump(recording->position - 1))
+	if (recording && !first && !replay_jump(replay_find(end_ns - interval_ns)))
 		return STATUS_ERROR;
 	status = sample_tracked(tracker);
 	if (status != STATUS_OK || first || (!recording && !tracker->num_vms))
 		return status;
-	tracker_wait(tracker, -1, time_source->now_ns() + (recording ? 1 : interval_ns));
+	tracker_wait(tracker, -1, recording ? end_ns : time_source->now_ns() + interval_ns);
 	/* Scan again, however short the interval was. */
 	if (recording)
 		tracker->scanned_ns = 0;
@@ -184,7 +190,7 @@ void print_denied(const struct inventory *inventory)
 
 	if (denied)
 		print_error("%s", denied);
-	/* A program takes an empty list as the answer. */
+	/* For a program an empty list is the answer. */
 	else if (!inventory->num_vms && !inventory->num_problems && render == &text_renderer)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
@@ -256,7 +262,7 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	return false;
 }
 
-/* Other chosen VMs exist for longer. */
+/* The sample is the last one that has other chosen VMs. */
 static void note_ended(struct inventory *inventory, const struct choice *part)
 {
 	pid_t pid = choice_process(part);
@@ -374,7 +380,7 @@ struct output standard_output(void)
 	return output;
 }
 
-/* Why that fails, or did: for an earlier failure there is no errno any more. */
+/* Why writing to stdout fails, or failed: errno of an earlier failure is lost. */
 static int output_error(void)
 {
 	struct pollfd output = { .fd = STDOUT_FILENO, };
@@ -391,7 +397,7 @@ static int output_error(void)
 
 bool flush_output(int *status)
 {
-	static bool is_said;	/* at the end it is asked for once more */
+	static bool is_said;	/* main() calls this once more */
 	int ret = output_error();
 
 	if (!ret)

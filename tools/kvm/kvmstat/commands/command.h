@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The commands and what they have in common. Functions that return an int return an enum
- * exit_status; STATUS_ERROR and STATUS_USAGE come after an error line.
+ * exit_status. Before STATUS_ERROR and STATUS_USAGE they print an error line.
  */
 #ifndef KVMSTAT_COMMAND_H
 #define KVMSTAT_COMMAND_H
@@ -19,20 +19,17 @@
 #include "util/util.h"
 
 /* @argv[0] is the command's name. */
-int command_list(int argc, char **argv);
-int command_why(int argc, char **argv);
-int command_exits(int argc, char **argv);
+int command_table(int argc, char **argv);	/* list, why, exits */
 int command_stream(int argc, char **argv);
 int command_watch(int argc, char **argv);
-int command_show(int argc, char **argv);
-int command_hist(int argc, char **argv);
+int command_show(int argc, char **argv);	/* show, hist */
 int command_top(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
-/* Until the user wants an end; stdin and stdout are a terminal. Returns an enum exit_status. */
+/* Runs until the user quits. Standard input and output are a terminal. */
 int run_top(struct inventory *inventory, uint64_t interval_ns);
 
 /* @run runs the command in argv[1] on the recording. */
@@ -50,7 +47,7 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
 #define WITH_CURSES(run) NULL
 #endif
 
-/* Prints that @what is missing because of @library; returns STATUS_ERROR. */
+/* Prints that @what is missing without @library; returns STATUS_ERROR. */
 int library_error(const char *what, const char *library);
 
 /*
@@ -59,19 +56,23 @@ int library_error(const char *what, const char *library);
  */
 bool replay_begin(bool latest);
 
-/* For a stream that showed no interval, which is an error in a recording. */
+/*
+ * The status of a stream that was interrupted within its first interval: an error in a recording.
+ */
 int replay_status(void);
 
-/* Parses what is left of a command line; what is not there stays as it is in @interval. */
+#define MIN_INTERVAL (10 * MSEC)
+
+/* Parses [INTERVAL [COUNT]]; what is missing stays as it is in @interval. */
 int parse_interval(int argc, char **argv, struct interval *interval);
 
-/* Where VMs are looked for, if no recording is replayed. */
+/* The host that is scanned for VMs, unless a recording is replayed. */
 extern const struct host *command_host;
 
-/* Makes an empty inventory of it, or of the recording. @choice stays the caller's. */
+/* Makes an empty inventory of that host, or of the recording. @choice has to stay. */
 int open_inventory(struct inventory *inventory, const struct choice *choice);
 
-/* Waits for the process that answered for inventories, if there is one. */
+/* Ends the broker, if there is one, and waits for its end. */
 void end_inventories(void);
 
 /*
@@ -87,27 +88,26 @@ void print_denied(const struct inventory *inventory);
 void print_missing(struct inventory *inventory);
 
 /*
- * Looks for all that is chosen; a recording goes on to where the first of it is. Each part has to
- * have a VM; with @may_come processes have to exist, and nothing is opened. find_chosen() leaves
- * the error lines to print_problems().
+ * Finds the chosen VMs; a recording goes on to the first sample that has one of them. Each pid and
+ * name has to have a VM; with @may_come pids only have to exist, and nothing is opened.
+ * find_chosen() leaves the error lines to print_problems().
  */
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
 
-/* look_for_chosen(); with --wait until one of it exists, or, with *@stopped, an interrupt. */
+/* As look_for_chosen(); with --wait it waits for a chosen VM. An interrupt sets *@stopped. */
 int attach(struct tracker *tracker, const struct options *options, int signals, bool *stopped);
 
-/* Samples what is tracked, now. */
+/* Samples all tracked VMs now. */
 int sample_tracked(struct tracker *tracker);
 
 /*
- * Samples twice, @interval_ns apart, so that rates and shares are known. In a recording it is the
+ * Samples twice, @interval_ns apart, so that rates and shares are known. In a recording this is the
  * interval that ends with the present sample.
  */
 int take_look(struct tracker *tracker, uint64_t interval_ns);
-
-/* Long enough for the ticks that /proc counts, short enough to wait for. */
-#define LOOK_NS (NSEC_PER_SEC / 4)
+/* The interval of commands that take none. */
+uint64_t look_ns(void);
 
 /* The VMs of the last sample in the order asked for. The caller frees overviews->vm. */
 void get_overviews(const struct tracker *tracker, const struct options *options,
@@ -130,8 +130,8 @@ int no_statistics_error(void);
 struct output standard_output(void);
 
 /*
- * Flushes stdout. Returns false if not all went out: then *@status is STATUS_OK (no process reads
- * any more) or STATUS_ERROR.
+ * Flushes stdout. Returns false if it could not write everything: then *@status is STATUS_OK (no
+ * process reads any more) or STATUS_ERROR.
  */
 bool flush_output(int *status);
 

@@ -12,7 +12,7 @@
 #include "model/descriptions.h"
 #include "util/util.h"
 
-/* The number of the capability KVM_CAP_BINARY_STATS_FD is in it. */
+/* The port contains the number of KVM_CAP_BINARY_STATS_FD. */
 #define DEFAULT_LISTEN ":10203"
 /* Buckets of each histogram: all of them would be most of the page. */
 #define DEFAULT_BUCKETS 8
@@ -41,7 +41,7 @@ int export_parse_options(int argc, char **argv, struct export_options *options)
 	return error ? usage_error("'%s' %s", listen, error) : STATUS_OK;
 }
 
-/* Takes over the file descriptor that is listened on. */
+/* Takes over @fd, the socket that listens. */
 static int serve(struct collector *collector, int fd, int signals)
 {
 	struct server *server = server_open(fd, collector);
@@ -53,7 +53,7 @@ static int serve(struct collector *collector, int fd, int signals)
 	}
 	status = confine(USE_NETWORK);
 	if (status == STATUS_OK) {
-		/* A metric counts single processes. */
+		/* A metric counts single processes that are denied. */
 		if (collector->inventory->is_hidden)
 			print_denied(collector->inventory);
 		print_missing(collector->inventory);
@@ -125,14 +125,14 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	return status;
 }
 
-/* Statistics that kvmstat knows; other kernels have others. */
+/* Whether it fits a statistic that kvmstat knows; other kernels have others. */
 static bool fits_any(const regex_t *only)
 {
 	const struct description *known;
 	size_t from = 0;
 
 	while ((known = find_description("*", &from))) {
-		if (known->scope != REASON && !regexec(only, known->name, 0, NULL, 0))
+		if (known->scope < NUM_SCOPES && !regexec(only, known->name, 0, NULL, 0))
 			return true;
 	}
 	return false;

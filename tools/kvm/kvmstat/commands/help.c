@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat help and --version: see options.c. kvmstat explain NAME...: what statistics count and why
+ * kvmstat help and --version: see table.c. kvmstat explain NAME...: what statistics count and why
  * exits happen, in the sentences of the lists that KVM is built from.
  */
 #include <limits.h>
@@ -36,7 +36,7 @@ int command_help(int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* Shows why a command is missing. */
+/* Says why a command is missing. */
 static const char libraries[] = ""
 #ifdef HAVE_JSON
 	" json-c"
@@ -71,7 +71,8 @@ static bool explain(const char *pattern)
 	static const char * const whose[] = {
 		[SCOPE_VM] = "of the VM",
 		[SCOPE_VCPU] = "of each vCPU",
-		[REASON] = "reason of exits",
+		[REASON] = "reason for exits",
+		[USER_EXIT] = "exit to the VMM",
 	};
 	const struct output output = standard_output();
 	const struct description *found;
@@ -87,7 +88,7 @@ static bool explain(const char *pattern)
 		any = true;
 	}
 	if (!any)
-		print_error("there is no statistic and no reason '%s' in kvmstat's lists", pattern);
+		print_error("kvmstat's lists have no statistic and no exit '%s'", pattern);
 	return any;
 }
 

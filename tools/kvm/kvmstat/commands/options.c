@@ -24,7 +24,7 @@ int usage_error(const char *format, ...)
 	return STATUS_USAGE;
 }
 
-/* Options that are not the command's, or that are not complete. */
+/* Reports an option that the command does not have, or whose argument is missing. */
 static int option_error(int option, char **argv, enum command_id command)
 {
 	const char letter[] = { '-', optopt, '\0', };
@@ -46,10 +46,7 @@ static int option_error(int option, char **argv, enum command_id command)
 	return usage_error("%.*s is not an option of %s", (int)length, text, command_name(command));
 }
 
-/*
- * Not what is another one each time that the VM is started: no series would last longer than
- * the process.
- */
+/* pid and id change with each start of a VM: no series would last longer than the process. */
 static int label_error(const char *name)
 {
 	char names[256] = "";
@@ -165,7 +162,7 @@ int parse_options(enum command_id command, int argc, char **argv, struct options
 		.command = command, .vcpu = ALL_VCPUS, .order = NUM_COLUMNS,
 	};
 	describe(command, longs, shorts);
-	/* A recording is replayed by a command line within another one. */
+	/* replay has a second command line within the first one: begin anew. */
 	optind = 0;
 	while ((option = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (option == '?' || option == ':')

@@ -36,7 +36,7 @@ struct options {
 	struct choice choice;
 	int vcpu;			/* or ALL_VCPUS */
 	enum column_id order;		/* NUM_COLUMNS: none */
-	uint64_t limit;			/* 0: none, as of the next two */
+	uint64_t limit;			/* 0: none; also of the next two */
 	uint64_t count;
 	uint64_t buckets;
 	regex_t regex;
@@ -45,7 +45,7 @@ struct options {
 	bool label[IDENTITY_FIELDS];
 	bool wait, verbose, nonzero, force, info, per_vcpu, once;
 	bool help;			/* asked for, and printed */
-	char **argument;		/* what is left */
+	char **argument;		/* behind the options */
 	int num_arguments;
 };
 
@@ -85,20 +85,17 @@ extern const struct option_info options_table[NUM_OPTIONS];
 
 bool has_option(enum command_id command, const struct option_info *info);
 
-/* By its name or the beginning of it, which no other has; NUM_COMMANDS if there is none. */
+/* Finds a command by its name or a unique beginning of it; NUM_COMMANDS if there is none. */
 enum command_id find_command(const char *name);
 
 /*
- * @argv[0] is not looked at. Where --help is asked for, that is printed. STATUS_OK, or STATUS_USAGE
+ * Ignores @argv[0]. Prints the help if --help asks for it. STATUS_OK, or STATUS_USAGE
  * after an error line; options_free() in any case. An option may stand anywhere.
  */
 int parse_options(enum command_id command, int argc, char **argv, struct options *options);
 void options_free(struct options *options);
 
-/*
- * Takes the first @count arguments as VMs, and with @names from then on those that do not begin
- * with a digit: what follows is an interval.
- */
+/* Takes the first @count arguments as VMs; with @names also the next ones, up to an interval. */
 int take_vms(struct options *options, int count, bool names);
 bool is_interval(const char *argument);
 

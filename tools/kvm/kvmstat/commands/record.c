@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat record FILE [INTERVAL [COUNT]]: samples of all VMs, or of those that are chosen, to be
- * looked at later.
+ * kvmstat record FILE [INTERVAL [COUNT]]: samples of all VMs, or of the chosen ones, for kvmstat
+ * replay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,9 @@ struct record {
 	struct interval interval;
 	const char *path;
 	int fd;
-	bool is_unread;			/* its reader is gone */
+	bool is_unread;			/* the reader of standard output is gone */
 	int signals;
-	uint64_t size;			/* of what is complete */
+	uint64_t size;			/* bytes of complete blocks */
 	uint64_t num_samples;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -115,8 +115,8 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 }
 
 /*
- * Cuts off what was written last; only a regular file can be. Standard output may be behind what
- * others have written.
+ * Cuts off the last @size bytes, which only a regular file allows. Its end is where this process
+ * writes: standard output may have the output of others before that.
  */
 static bool cut_off(int fd, size_t size)
 {
@@ -130,7 +130,7 @@ static bool is_output(const char *path)
 	return !strcmp(path, "-");
 }
 
-/* All that is in writer.block; if that fails, the file ends with the last sample before. */
+/* Writes writer.block. If that fails, the file ends with the sample before. */
 static int write_block(struct record *record)
 {
 	struct bytes *block = &record->writer.block;
@@ -228,7 +228,7 @@ static int run_record(struct record *record)
 		status = confine(USE_RECORDING);
 	if (status == STATUS_OK)
 		status = take_samples(record);
-	/* Standard output may be the file. */
+	/* On standard error: standard output may be the recording. */
 	if (record->num_samples)
 		fprintf(stderr, "%s: %llu samples in %.1f s, %llu bytes\n", record->path,
 			(unsigned long long)record->num_samples,
@@ -238,8 +238,8 @@ static int run_record(struct record *record)
 }
 
 /*
- * Empties it, unless another recorder is writing it, which would go on behind what is new.
- * Devices and pipes may be written by many. Not all filesystems have locks.
+ * Empties the file, unless another kvmstat is writing it, which would go on at its old offset.
+ * Devices and pipes may have several writers. Not all filesystems have locks.
  */
 static int take_file(int fd, const char *path)
 {
@@ -282,7 +282,7 @@ static int open_file(const char *path, bool force)
 	return fd;
 }
 
-/* A file without anything in it is left by nothing that can be known before. */
+/* Opens the file after all other checks, so that an error leaves no empty file. */
 static int open_record(struct record *record)
 {
 	int status = look_for_chosen(&record->inventory, false);
@@ -293,7 +293,7 @@ static int open_record(struct record *record)
 	if (record->fd < 0)
 		return STATUS_ERROR;
 	record->signals = catch_signals();
-	/* A limit of the file's size is an error of write(). */
+	/* Beyond the limit on the file's size write() fails. */
 	signal(SIGXFSZ, SIG_IGN);
 	return STATUS_OK;
 }

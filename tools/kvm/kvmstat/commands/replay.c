@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat replay FILE [--at TIME] [COMMAND...]: the other commands, with a recording in
- * the place of this host.
+ * kvmstat replay FILE [--at TIME] [COMMAND...]: runs another command on a recording, in the place
+ * of this host.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ int replay_status(void)
 	return STATUS_ERROR;
 }
 
-/* The time of the day, on the first day of the recording, or on the day that is given. */
+/* Parses a time of day, on the first day of the recording unless it has a date. */
 static bool parse_time(const char *text, time_t first, time_t *time)
 {
 	static const char * const formats[] = {
@@ -82,7 +82,7 @@ static int find_start(const char *at)
 		end_ns = last->monotonic_ns - first->monotonic_ns;
 		start = ns > end_ns ? 0 : replay_find(first->monotonic_ns + ns);
 	} else if (parse_time(at, first->real_ns / NSEC_PER_SEC, &time)) {
-		/* All of the second, or a time that nothing is recorded at. */
+		/* The end of that second, or a time that no recording has. */
 		ns = time < 0 || (uint64_t)time >= UINT64_MAX / NSEC_PER_SEC ? UINT64_MAX :
 		     (uint64_t)time * NSEC_PER_SEC + NSEC_PER_SEC - 1;
 		begin_ns = first->real_ns;
@@ -99,14 +99,6 @@ static int find_start(const char *at)
 	return STATUS_ERROR;
 }
 
-static int show_info(void)
-{
-	struct output output = standard_output();
-
-	render->recording(&output, replay_recording());
-	return STATUS_OK;
-}
-
 /* An option of replay itself, which stands behind the file. */
 static bool is_own(const char *text)
 {
@@ -117,6 +109,7 @@ static bool is_own(const char *text)
 static int replay(const struct options *options, int argc, char **argv,
 		  int (*run)(int argc, char **argv))
 {
+	struct output output = standard_output();
 	int status = STATUS_OK;
 
 	has_start = false;
@@ -124,14 +117,17 @@ static int replay(const struct options *options, int argc, char **argv,
 		status = find_start(options->at);
 	if (status != STATUS_OK)
 		return status;
-	status = options->info ? show_info() : run(argc, argv);
-	/* It was said where. */
+	if (options->info)
+		render->recording(&output, replay_recording());
+	else
+		status = run(argc, argv);
+	/* replay_open() has said where. */
 	if (status == STATUS_OK && replay_recording()->damaged)
 		status = STATUS_ERROR;
 	return status;
 }
 
-/* The file, its own options, the command: options behind that are the command's. */
+/* Arguments are the file, replay's own options, the command, and its options. */
 int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 {
 	bool has_file = argc > 1 && (argv[1][0] != '-' || !argv[1][1]);

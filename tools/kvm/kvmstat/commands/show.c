@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: every statistic, with what describes it. kvmstat hist: histograms, with the bounds
- * of their buckets and percentiles, or with the names of the buckets. As they are now, or of one
- * interval after the other.
+ * kvmstat show: why a VM is slow, then every statistic with its type and unit. kvmstat hist:
+ * histograms, with percentiles and the bounds, or the names, of their buckets. Both show all time,
+ * or one interval after the other.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct show {
 	struct options options;
 	struct output output;
 	bool histograms;		/* and nothing else */
-	char **name;			/* of those that are wanted */
+	char **name;			/* of histograms */
 	size_t num_names;		/* 0: all */
 	bool any_histogram;		/* was shown */
 	struct interval interval;
@@ -59,7 +59,7 @@ static void show_group(struct show *show, const struct subject *subject,
 		    !is_wanted(show, desc->name))
 			continue;
 		histogram = histogram_of(desc, group->value);
-		/* In an interval most are empty, and were not asked for. */
+		/* Most are empty in an interval: show those only if the command line names them. */
 		if (subject->elapsed_ns && !histogram.total && !show->num_names)
 			continue;
 		render->histogram(&show->output, subject, &histogram);
@@ -67,7 +67,7 @@ static void show_group(struct show *show, const struct subject *subject,
 	}
 }
 
-/* Whether it describes a statistic of that name, or with NULL one that --stat fits. */
+/* Whether it has a statistic called @name, or, with NULL, one that --stat fits. */
 static bool schema_has(const struct show *show, const struct statsfile_schema *schema,
 		       const char *name)
 {
@@ -102,7 +102,7 @@ static bool any_has(const struct show *show, const struct inventory *inventory, 
 	return !is_known;
 }
 
-/* An error line if something that was asked for is not there. */
+/* Prints an error if no VM has what the command line asks for. */
 static int check_wanted(const struct show *show, const struct inventory *inventory)
 {
 	const char *what = show->histograms ? "histogram" : "statistic";
@@ -120,7 +120,7 @@ static int check_wanted(const struct show *show, const struct inventory *invento
 	return STATUS_ERROR;
 }
 
-/* The vCPU that was asked for, or NULL. It may be known by its thread only. */
+/* The vCPU of -c, or NULL. Only its thread may be known. */
 static const struct tracked_vcpu *find_vcpu(const struct show *show,
 					    const struct tracked_vm *tracked)
 {
@@ -133,7 +133,7 @@ static const struct tracked_vcpu *find_vcpu(const struct show *show,
 	return NULL;
 }
 
-/* Has the vCPU that was asked for shown instead of the VM. False if it has no statistics. */
+/* Shows the vCPU of -c instead of the VM. False if it has no statistics. */
 static bool focus(const struct show *show, struct tracked_vm *tracked)
 {
 	const struct tracked_vcpu *vcpu = find_vcpu(show, tracked);
@@ -145,13 +145,13 @@ static bool focus(const struct show *show, struct tracked_vm *tracked)
 	return true;
 }
 
-/* Do not wait for shares if certain statistics are asked for. */
+/* Whether to wait for shares: not if --stat asks for certain statistics. */
 static bool takes_look(const struct show *show)
 {
 	return !show->histograms && !show->output.only;
 }
 
-/* False if nothing is known of the VM, or of its vCPU that was asked for. */
+/* False if nothing is known of the VM, or of the vCPU of -c. */
 static bool show_vm(struct show *show, struct tracked_vm *tracked)
 {
 	const struct vcpu vcpu = { .number = show->options.vcpu, };
@@ -180,8 +180,26 @@ static bool show_vm(struct show *show, struct tracked_vm *tracked)
 		subject.shares = is_whole ? &tracked->rates.shares : &found->rates.shares;
 	if (group == &none && !(subject.shares && subject.shares->known[SHARE_GUEST]))
 		return false;
-	show_group(show, &subject, group);
+	/* A person has read the shares of all vCPUs above. */
+	if (is_whole && render == &text_renderer)
+		subject.shares = NULL;
+	if (group != &none || subject.shares)
+		show_group(show, &subject, group);
 	return true;
+}
+
+/* Answers a person's first question, before all statistics. */
+static void show_why(struct show *show)
+{
+	struct overviews overviews;
+
+	if (render != &text_renderer || !takes_look(show) || show->options.vcpu != ALL_VCPUS)
+		return;
+	get_overviews(&show->tracker, &show->options, &overviews);
+	overviews.is_list = true;
+	if (overviews.num_vms)
+		render_why(&show->output, &overviews);
+	free(overviews.vm);
 }
 
 static int show_vms(struct show *show, const struct inventory *inventory)
@@ -190,6 +208,7 @@ static int show_vms(struct show *show, const struct inventory *inventory)
 	size_t i;
 
 	render->begin(&show->output);
+	show_why(show);
 	for (i = 0; i < show->tracker.num_vms; i++)
 		any |= show_vm(show, show->tracker.vm[i]);
 	render->end(&show->output);
@@ -237,7 +256,7 @@ static void show_steps(struct show *show, const struct tracked_vm *tracked)
 	}
 }
 
-/* Whether any VM has the vCPU that was asked for. */
+/* Whether any VM has the vCPU of -c. */
 static bool focus_all(const struct show *show)
 {
 	bool any = false;
@@ -249,8 +268,8 @@ static bool focus_all(const struct show *show)
 }
 
 /*
- * Shows what moved, and once the VM has ended all that ever did. @ending: of those that have not
- * ended, NULL: they go on.
+ * Shows what moved; of a VM that has ended all that ever moved. @ending: how the others end, NULL
+ * if they go on.
  */
 static void show_sample(struct show *show, const char *ending)
 {
@@ -287,7 +306,7 @@ static int stream(struct show *show, int signals)
 					  show->options.vcpu);
 		end_ns = next_end(end_ns, show->interval.ns);
 		event = tracker_wait(&show->tracker, signals, end_ns);
-		/* Less than an interval is none, but totals are of all of the time. */
+		/* Show no part of an interval, but include it in totals. */
 		if (event != EVENT_TIME && show->histograms)
 			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(&show->tracker);
@@ -325,7 +344,7 @@ static int show_once(struct show *show, struct inventory *inventory)
 		return status;
 	wanted = check_wanted(show, inventory);
 	show->tracker.reads_threads = takes_look(show);
-	status = takes_look(show) ? take_look(&show->tracker, LOOK_NS) :
+	status = takes_look(show) ? take_look(&show->tracker, look_ns()) :
 				    sample_tracked(&show->tracker);
 	if (status == STATUS_OK)
 		status = show_vms(show, inventory);
@@ -346,14 +365,14 @@ static int show_chosen(struct show *show)
 	tracker_init(&show->tracker, &inventory);
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
-	/* Its header is there in CSV even if there is no histogram. */
+	/* CSV has a header even without a histogram. */
 	if (status == STATUS_OK && show->histograms && render->begin_histograms)
 		render->begin_histograms(&show->output);
 	if (status == STATUS_OK)
 		status = show->streams ? stream_chosen(show, &inventory, signals) :
 					 show_once(show, &inventory);
 	if (status == STATUS_OK) {
-		/* Those that are empty are not shown. */
+		/* Empty ones were left out. */
 		if (show->histograms && (show->output.nonzero || show->streams) &&
 		    !show->any_histogram)
 			print_error("nothing was counted in these histograms");
@@ -366,7 +385,7 @@ static int show_chosen(struct show *show)
 	return status;
 }
 
-/* The first word is a VM, if there is no -p; behind it may be names of histograms. */
+/* Without -p the first word is a VM. Names of histograms may follow. */
 static int parse_arguments(struct show *show)
 {
 	struct options *options = &show->options;
@@ -387,8 +406,9 @@ static int parse_arguments(struct show *show)
 	return parse_interval(options->num_arguments, options->argument, &show->interval);
 }
 
-static int run(enum command_id command, int argc, char **argv)
+int command_show(int argc, char **argv)
 {
+	enum command_id command = find_command(argv[0]);
 	struct show show = {
 		.output = standard_output(),
 		.histograms = command == COMMAND_HIST,
@@ -406,14 +426,4 @@ static int run(enum command_id command, int argc, char **argv)
 		status = show_chosen(&show);
 	options_free(&show.options);
 	return status;
-}
-
-int command_show(int argc, char **argv)
-{
-	return run(COMMAND_SHOW, argc, argv);
-}
-
-int command_hist(int argc, char **argv)
-{
-	return run(COMMAND_HIST, argc, argv);
 }

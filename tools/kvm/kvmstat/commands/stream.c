@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat [INTERVAL [COUNT]]: what all VMs of the host do, or those that are chosen, a line
- * per VM and interval. VMs come and go meanwhile.
+ * kvmstat [INTERVAL [COUNT]]: what all VMs of the host, or the chosen ones, do: a line per VM and
+ * interval. VMs come and go meanwhile.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ struct stream {
 	int signals;
 };
 
-/* To a person, once. */
+/* Tells a person once how to get exact shares. */
 static void say_accounting(struct stream *stream, const struct overviews *overviews)
 {
 	size_t i;
@@ -61,7 +61,7 @@ static int stream_vms(struct stream *stream, const struct interval *interval)
 	for (i = 0; !interval->count || i < interval->count; i++) {
 		end_ns = next_end(end_ns, interval->ns);
 		event = tracker_wait(&stream->tracker, stream->signals, end_ns);
-		/* An end is shown whenever it comes. */
+		/* The end of a chosen process ends the interval. */
 		if (event == EVENT_INTERRUPTED)
 			return i ? STATUS_OK : replay_status();
 		status = sample_tracked(&stream->tracker);
@@ -86,7 +86,7 @@ static int begin(struct stream *stream, const struct interval *interval)
 		return status;
 	if (!stream->inventory.choice)
 		print_denied(&stream->inventory);
-	/* Nothing to wait for, unless asked to. */
+	/* Without a VM there is nothing to wait for in a single report. */
 	if (stream->tracker.num_vms || interval->count != 1)
 		status = stream_vms(stream, interval);
 	return status == STATUS_OK ? inventory_status(&stream->inventory) : status;

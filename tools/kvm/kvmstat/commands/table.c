@@ -11,6 +11,9 @@
 #include "util/text.h"
 #include "util/util.h"
 
+#define NUMBER_ALONE \
+	"A number alone is a pid if a VM has it, otherwise an INTERVAL of at most 60."
+
 /* Lines of 80 characters; the overview has 24 of them. */
 const struct command_info command_info[NUM_COMMANDS] = {
 	[COMMAND_LIST] = {
@@ -19,7 +22,8 @@ const struct command_info command_info[NUM_COMMANDS] = {
 	},
 	[COMMAND_WHY] = {
 		"why", "[VM...] [INTERVAL]", "why a VM is slow, in a sentence",
-		"Samples for INTERVAL seconds, by default 1. Without VM: all VMs, the worst first.",
+		"Samples for INTERVAL seconds, by default 1. Without VM: all VMs, the worst first. "
+		NUMBER_ALONE,
 	},
 	[COMMAND_TOP] = {
 		"top", "[VM...] [INTERVAL]", "all VMs on a full screen, the worst first",
@@ -36,7 +40,8 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		NULL,
 	},
 	[COMMAND_EXITS] = {
-		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long", NULL,
+		"exits", "[VM...] [INTERVAL]", "a VM's exits by reason: how many, how long",
+		NUMBER_ALONE,
 	},
 	[COMMAND_HIST] = {
 		"hist", "VM [NAME...] [INTERVAL [COUNT]]", "how long waits and exits take", NULL,
@@ -74,10 +79,10 @@ const struct command_info command_info[NUM_COMMANDS] = {
 
 const struct option_info options_table[NUM_OPTIONS] = {
 	{ "pid", 'p', "VM", ON_VMS,
-	  "only VMs with this pid or name or with names that fit this shell pattern", true, 0, },
+	  "only VMs with this pid or name, or with a name that fits this shell pattern", true, 0, },
 	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, 0, },
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
-	  "if the VM is not there yet, wait until it is", false, FLAG(wait), },
+	  "wait until there is such a VM", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
 	  "sort by this column, numbers from the highest:", false, 0, },
 	{ "limit", OPTION_LIMIT, "N", LINES, "only the first N VMs", false, 0, },

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys,
- * signals and VMs that come and go; what is shown is decided elsewhere: the tracker
- * collects, the view says what is looked at, render_screen.c makes a screen of it, the
- * terminal draws that.
+ * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys, signals
+ * and VMs that come and go; the tracker samples, the view chooses lines, render_screen.c makes a
+ * screen of them, terminal.c draws it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +22,7 @@
 #include "util/clock.h"
 #include "util/util.h"
 
-/* The first rates are there at once, whatever the interval is. */
+/* Show the first rates soon, however long the interval is. */
 #define FIRST_INTERVAL_NS (NSEC_PER_SEC / 5)
 
 struct top {
@@ -35,7 +34,7 @@ struct top {
 	uint64_t next_ns;		/* sample */
 };
 
-/* All of them come by file descriptor, never in the middle of something. */
+/* Signals come by file descriptor, never in the middle of something. */
 static int catch_all_signals(sigset_t *before)
 {
 	static const int caught[] = {
@@ -151,7 +150,7 @@ static void handle_user(struct top *top)
 	}
 }
 
-/* A recording stands still meanwhile, whatever its own time is. */
+/* A recording stands still while top waits. */
 static void wait_for_something(struct top *top)
 {
 	uint64_t end_ns = top->view.paused ? UINT64_MAX : top->next_ns;
@@ -215,7 +214,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns)
 	tracker_init(&top.tracker, inventory);
 	top.tracker.reads_threads = true;
 	view_init(&top.view, &top.tracker, interval_ns);
-	/* Its errors are printed when the screen is gone. */
+	/* Errors are printed after the screen is closed. */
 	top.view.quit = find_chosen(inventory, false) != STATUS_OK;
 	top.view.replayed = replay_recording();
 	noted = inventory;

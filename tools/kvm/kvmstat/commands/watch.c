@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat watch NAME '>' VALUE [per WINDOW]: waits until a statistic grows by so much within
- * a window, or a level comes to be so high, and says so. All values are sampled with a timer,
- * where it can be through a mapping: without a system call.
+ * kvmstat watch NAME '>' VALUE [per WINDOW]: prints a line when a statistic grows by more than
+ * VALUE within a window, or a level rises past VALUE. A timer samples all values, through a mapping
+ * if there is one.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 #define MIN_WINDOW (10 * MSEC)
 #define MAX_WINDOW (10 * NSEC_PER_SEC)
-/* More often than that would be a load by itself. */
+/* Sampling more often would itself be a load. */
 #define MIN_STEP (10 * MSEC)
 
 struct watched_vm {
@@ -41,7 +41,7 @@ struct watch {
 	struct tracker tracker;
 	struct watched_vm *vm;
 	size_t num_vms;
-	bool had_any;			/* of which something is watched */
+	bool had_any;			/* a VM that has the statistic */
 	bool is_over;
 	uint64_t num_events;
 	uint64_t looked_ns;
@@ -74,7 +74,7 @@ static bool is_of_one_vcpu(const struct watch *watch, const struct watched_vm *w
 	return watched->target.scope == SCOPE_VCPU && watch->rule.vcpu != EACH_VCPU;
 }
 
-/* Which vCPU the thing is; of one that is not there, or not yet, SIZE_MAX. */
+/* The index of the vCPU that is watched; SIZE_MAX if the VM does not have it yet. */
 static size_t vcpu_of(const struct watch *watch, const struct watched_vm *watched,
 		      const struct tracked_vm *vm, size_t thing)
 {
@@ -115,7 +115,7 @@ static void look_at_thing(struct watch *watch, struct watched_vm *watched,
 		end_watch(watch, STATUS_OK);
 }
 
-/* A vCPU that comes later begins with 0, if it is known that it has not been there for long. */
+/* A later vCPU counts from 0, if the VM's file shows when vCPUs come. */
 static void add_things(struct watch *watch, struct watched_vm *watched,
 		       const struct tracked_vm *vm)
 {
@@ -147,7 +147,7 @@ static void refuse(struct watch *watch, struct watched_vm *watched, const struct
 	free(refusal);
 }
 
-/* False as long as there is nothing of it to be watched. */
+/* False as long as the VM has nothing to watch. */
 static bool find_target(struct watch *watch, struct watched_vm *watched,
 			const struct tracked_vm *vm)
 {
@@ -180,7 +180,7 @@ static struct watched_vm *watched_of(struct watch *watch, const struct tracked_v
 	return &watch->vm[watch->num_vms++];
 }
 
-/* Values of a dead VM are final. */
+/* Looks at a VM that has ended once more: its values are final. */
 static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 {
 	struct watched_vm *watched = watched_of(watch, vm);
@@ -243,7 +243,7 @@ static bool knows_vcpu(const struct watch *watch)
 	return !watch->tracker.num_vms;
 }
 
-/* Refuses what can never happen, which the user would wait for. */
+/* Refuses a rule that can never trigger: the user would wait for it. */
 static int check_rule(const struct watch *watch)
 {
 	const char *name = watch->rule.name;
@@ -298,7 +298,7 @@ static int watch_vms(struct watch *watch, int signals)
 	return watch->status == STATUS_OK ? inventory_status(&watch->inventory) : watch->status;
 }
 
-/* With a unit, or in seconds. */
+/* Parses a length of time with a unit, or in seconds. */
 static bool parse_window(const char *text, uint64_t *ns)
 {
 	static const struct quantity_scale nanoseconds = { .base = 10, .exponent = -9, };
@@ -308,7 +308,7 @@ static bool parse_window(const char *text, uint64_t *ns)
 		*ns <= MAX_WINDOW);
 }
 
-/* Words behind the options. */
+/* Parses NAME '>' VALUE [per WINDOW]. */
 static int parse_rule(int argc, char **argv, struct watch_rule *rule)
 {
 	if (!argc)

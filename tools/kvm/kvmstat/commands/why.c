@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands that look at VMs for one interval: kvmstat list, the VMs and what their time is spent
- * with; why, in a sentence why each is slow; exits, its exits by reason.
+ * Commands that sample one interval: kvmstat list prints the VMs and their shares of time, why says
+ * in a sentence why each is slow, exits prints its exits by reason.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -50,10 +50,27 @@ static int look(struct inventory *inventory, const struct options *options, uint
 	return status;
 }
 
-static int run(enum command_id command, int argc, char **argv)
+#define MOST_ALONE (60 * NSEC_PER_SEC)
+
+/* @number: the only argument, which may be a pid or an interval; or NULL. */
+static int find_vms(struct inventory *inventory, const char *number, uint64_t *interval_ns)
 {
+	if (!number || find_chosen(inventory, false) == STATUS_OK ||
+	    parse_seconds(number, MIN_INTERVAL, MOST_ALONE, interval_ns))
+		return look_for_chosen(inventory, false);
+	inventory_forget_problems(inventory);
+	inventory->incomplete = false;
+	inventory->choice = NULL;
+	print_error("%s is no VM: this samples all VMs for %s seconds", number, number);
+	return STATUS_OK;
+}
+
+int command_table(int argc, char **argv)
+{
+	enum command_id command = find_command(argv[0]);
 	struct interval interval = time_source->interval;
 	struct inventory inventory;
+	const char *number = NULL;
 	struct options options;
 	int status;
 
@@ -62,8 +79,11 @@ static int run(enum command_id command, int argc, char **argv)
 		return status;
 	if (command == COMMAND_LIST) {
 		status = take_vms(&options, INT_MAX, true);
-		interval.ns = LOOK_NS;
+		interval.ns = look_ns();
 	} else {
+		if (options.num_arguments == 1 && is_interval(options.argument[0]) &&
+		    !choice_is_made(&options.choice))
+			number = options.argument[0];
 		status = take_vms(&options, !choice_is_made(&options.choice), true);
 		/* The worst one first. */
 		options.order = COLUMN_STATE;
@@ -78,24 +98,9 @@ static int run(enum command_id command, int argc, char **argv)
 	if (status == STATUS_OK)
 		status = confine(USE_OUTPUT);
 	if (status == STATUS_OK)
-		status = look_for_chosen(&inventory, false);
+		status = find_vms(&inventory, number, &interval.ns);
 	if (status == STATUS_OK)
 		status = look(&inventory, &options, interval.ns);
 	inventory_free(&inventory);
 	return status;
-}
-
-int command_list(int argc, char **argv)
-{
-	return run(COMMAND_LIST, argc, argv);
-}
-
-int command_why(int argc, char **argv)
-{
-	return run(COMMAND_WHY, argc, argv);
-}
-
-int command_exits(int argc, char **argv)
-{
-	return run(COMMAND_EXITS, argc, argv);
 }

@@ -65,10 +65,7 @@ static enum metric_type type_of(const struct statsfile_desc *desc)
 	return is_counter(desc) ? METRIC_COUNTER : METRIC_GAUGE;
 }
 
-/*
- * A boolean is a number of those for which it is true. What has buckets with names is a
- * number of whatever is in each.
- */
+/* A boolean is the number of vCPUs for which it is true. Named buckets are numbers of events. */
 static const char *unit_of(const struct statsfile_desc *desc)
 {
 	if (has_named_buckets(desc))
@@ -85,7 +82,7 @@ static const char *unit_of(const struct statsfile_desc *desc)
 	}
 }
 
-/* How much of the statistic's name is left without what the metric says in another way. */
+/* The length of the name without a suffix that the metric expresses in another way. */
 static int base_length(const struct statsfile_desc *desc)
 {
 	size_t length = strlen(desc->name);
@@ -101,7 +98,7 @@ static int base_length(const struct statsfile_desc *desc)
 }
 
 static const char time_help[] =
-	"Time of the vCPU's thread by state, which with ready is all of it since its first KVM_RUN";
+	"Time of the vCPU's thread by state; with the time ready it is all time since its first KVM_RUN";
 
 /*
  * Statistics with another name as a metric: their parts have a better label, they are parts of a
@@ -193,7 +190,7 @@ static bool is_taken(const struct metrics *metrics, const char *name)
 	return false;
 }
 
-/* Takes over the name, under which there may be something else: then it gets a number. */
+/* Takes over the name. If another metric has it, a number follows it. */
 static size_t add_metric(struct metrics *metrics, struct metric *metric)
 {
 	unsigned int number = 2;
@@ -329,9 +326,9 @@ static void label_bounds(char **label, const struct statsfile_desc *desc)
 }
 
 /*
- * By their places alone, so that they are the same at every scrape and on every host with
- * this histogram: the highest bound, which quantiles are cut off at, and downwards from it
- * every second, third, ...
+ * Keeps bounds by their places alone, so that they are the same at every scrape and on every host
+ * with this histogram: the highest one, which limits quantiles, and downwards from it every second,
+ * third, ...
  */
 static void thin_bounds(char **label, const struct statsfile_desc *desc, uint64_t max)
 {

@@ -96,7 +96,7 @@ static void append_format(struct exposition *exposition, const char *format, ...
 	free(text);
 }
 
-/* @name without _total. One that had to get a number has no unit any more. */
+/* @name without _total. A metric whose name ends in a number has no unit. */
 static void append_header(struct exposition *exposition, const char *name, const char *type,
 			  const char *unit, const char *help)
 {
@@ -121,14 +121,6 @@ static void append_number(struct exposition *exposition, const char *name, const
 		      (unsigned long long)number);
 }
 
-static void append_seconds(struct exposition *exposition, const char *name, const char *suffix,
-			   uint64_t ns)
-{
-	append_format(exposition, "%s%s %llu.%09llu\n", name, suffix,
-		      (unsigned long long)(ns / NSEC_PER_SEC),
-		      (unsigned long long)(ns % NSEC_PER_SEC));
-}
-
 static void append_self(struct exposition *exposition)
 {
 	const struct scrape *scrape = &exposition->scrape;
@@ -138,8 +130,9 @@ static void append_self(struct exposition *exposition)
 	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");
 	append_header(exposition, "kvmstat_scrape_duration_seconds", "gauge", "seconds",
 		      "Time that it took to look for VMs and to read them, for this scrape");
-	append_seconds(exposition, "kvmstat_scrape_duration_seconds", "", scrape->duration_ns);
-	append_number(exposition, "kvmstat_scrapes", "counter", "Scrapes, with this one",
+	append_format(exposition, "kvmstat_scrape_duration_seconds %.9f\n",
+		      (double)scrape->duration_ns / NSEC_PER_SEC);
+	append_number(exposition, "kvmstat_scrapes", "counter", "Scrapes, including this one",
 		      scrape->number);
 	append_number(exposition, "kvmstat_vms", "gauge", "VMs that were found",
 		      scrape->num_vms);
@@ -150,13 +143,13 @@ static void append_self(struct exposition *exposition)
 		      "Whether /proc hides the processes of other users (hidepid)",
 		      scrape->is_hidden);
 	append_number(exposition, "kvmstat_pid_namespace", "gauge",
-		      "Whether /proc has the processes of a pid namespace only",
+		      "Whether /proc shows only the processes of one pid namespace",
 		      scrape->is_namespace);
 	append_number(exposition, "kvmstat_files_missing", "gauge",
 		      "Files of VMs and vCPUs that the limit on open files leaves out",
 		      scrape->num_missing);
 	append_number(exposition, "kvmstat_vms_unseen", "gauge",
-		      "VMs that debugfs has, and none of the processes that are seen",
+		      "VMs that debugfs shows and that no visible process has",
 		      scrape->num_unseen);
 	append_number(exposition, "kvmstat_problems", "counter",
 		      "Problems with processes and VMs that the exporter has logged",

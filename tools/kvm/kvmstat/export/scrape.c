@@ -43,7 +43,7 @@ void collector_free(struct collector *collector)
 }
 
 /*
- * Sorts VMs with the same name: the surest source of the name first, then the first start. So no
+ * Sorts VMs with the same name: the surest source of the name first, then the earliest start. So no
  * VM can take another one's name by coming later, or by claiming it.
  */
 static int compare_claims(const void *a, const void *b)
@@ -70,7 +70,7 @@ static bool is_called_like(const struct vm *vm, const struct vm *other)
 	return !strcmp(vm->process->name, other->process->name);
 }
 
-/* The others are told apart by when they were started, and if need be by what has them. */
+/* Names a further VM by its start time and, if that is not unique, by pid and file descriptor. */
 static char *name_other(const struct vm *vm, bool is_tie)
 {
 	uint64_t started = vm->process->identity.started;
@@ -87,8 +87,8 @@ static char *name_other(const struct vm *vm, bool is_tie)
 }
 
 /*
- * Labels tell VMs apart, and no more, so that a VM that is started again continues its series.
- * They depend on the VMs that exist only, so that another exporter gives the same ones.
+ * Labels only tell VMs apart, so that a VM that is started again continues its series. They depend
+ * only on the VMs that exist, so that another exporter gives the same ones.
  */
 static void name_all(struct collector *collector)
 {
@@ -229,7 +229,7 @@ static void add_values(const struct statsfile_schema *schema, uint64_t *sums,
 	}
 }
 
-/* Complete as in all views: a fault of a minute is seen while it lasts. */
+/* Completes the running state, as all views do: a fault of a minute is seen while it lasts. */
 static int read_vcpu(const struct collector *collector, const struct vm *vm, size_t index,
 		     const struct running *running, uint64_t *values, struct statsfile_error *error)
 {
@@ -352,19 +352,15 @@ static int collect_vm(struct collector *collector, struct exported_vm *exported,
 	return collect_vcpus(collector, exported, scrape, error);
 }
 
-static void free_group(struct scrape_group *group)
-{
-	free(group->value);
-	free(group->vcpu);
-	*group = (struct scrape_group) {};
-}
-
 static void clear_values(struct scrape_vm *vm)
 {
-	size_t scope;
+	struct scrape_group *group;
 
-	for (scope = 0; scope < NUM_SCOPES; scope++)
-		free_group(&vm->group[scope]);
+	for (group = vm->group; group < vm->group + NUM_SCOPES; group++) {
+		free(group->value);
+		free(group->vcpu);
+		*group = (struct scrape_group) {};
+	}
 }
 
 static uint64_t grown(uint64_t last, uint64_t now)

@@ -144,7 +144,7 @@ struct server {
 	uint64_t num_connections, num_dropped;
 };
 
-/* From the list; libmicrohttpd may have it for longer. */
+/* Takes it off the list; libmicrohttpd may have it for longer. */
 static void forget_client(struct client *client)
 {
 	struct server *server = client->server;
@@ -163,8 +163,8 @@ static void forget_client(struct client *client)
 }
 
 /*
- * libmicrohttpd sees that soon, and closes it. What was sent and not taken is forgotten
- * then, it would stay in the kernel's memory otherwise.
+ * libmicrohttpd sees the shutdown soon and closes the socket. The linger time makes the kernel drop
+ * what the client has not taken.
  */
 static void drop_oldest(struct server *server)
 {
@@ -244,7 +244,7 @@ static ssize_t read_page(void *context, uint64_t position, char *text, size_t si
 	return length ? (ssize_t)length : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* NULL if there is none now. */
+/* Makes a scrape. NULL if the processes cannot be read. */
 static struct exposition *open_page(struct server *server, enum exposition_format format)
 {
 	struct inventory *inventory = server->collector->inventory;

@@ -141,19 +141,12 @@ static const struct statsfile_desc *find_counter(const struct statsfile_schema *
 	return desc && is_counter(desc) ? desc : NULL;
 }
 
-static const struct statsfile_desc *find_reasons(const struct statsfile_schema *schema)
-{
-	const struct statsfile_desc *desc = find_counter(schema, "exit_reasons");
-
-	return desc && has_named_buckets(desc) ? desc : NULL;
-}
-
 static const char * const quantiles[NUM_QUANTILES] = {
 	[QUANTILE_READY] = "ready_hist",
 	[QUANTILE_EXIT] = "exit_hist",
 };
 
-/* A histogram of another unit is another statistic. */
+/* Ignore a histogram of this name with another unit. */
 static const struct statsfile_desc *find_durations(const struct statsfile_schema *schema,
 						   const char *name)
 {
@@ -197,7 +190,9 @@ void columns_find(struct columns *columns, const struct statsfile_schema *schema
 	enum rate rate;
 	size_t i;
 
-	*columns = (struct columns) { .reasons = find_reasons(schema), };
+	*columns = (struct columns) { .reasons = find_counter(schema, "exit_reasons"), };
+	if (columns->reasons && !has_named_buckets(columns->reasons))
+		columns->reasons = NULL;
 	for (i = 0; i < ARRAY_SIZE(column_names); i++) {
 		desc = find_counter(schema, column_names[i].name);
 		if (desc)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The few numbers that a VM or vCPU is judged by, the same on every architecture: exits, halts and
- * injections per second, the reason of most exits, and shares of the time. The top reason is a
- * bucket of exit_reasons, or on kernels without that a statistic, unless more exits are in none.
+ * injections per second, the reason of most exits, and shares of the time. The top reason is the
+ * fullest bucket of exit_reasons. Kernels without that count some kinds of exits only: there it is
+ * the largest such statistic, or the rest if that is more.
  */
 #ifndef KVMSTAT_COLUMNS_H
 #define KVMSTAT_COLUMNS_H
@@ -21,7 +22,7 @@ enum rate {
 	NUM_RATES,
 };
 
-/* How long something took: the bound that all but a hundredth of it was below. */
+/* How long something took: the bucket below whose upper bound 99 of 100 were. */
 enum quantile {
 	QUANTILE_READY,			/* of waits for a CPU */
 	QUANTILE_EXIT,			/* of exits, until the guest went on */
@@ -29,8 +30,8 @@ enum quantile {
 };
 
 struct quantile_of {
-	const struct statsfile_desc *desc;	/* NULL: that is not counted */
-	bool known;				/* there was any */
+	const struct statsfile_desc *desc;	/* NULL: KVM does not count it */
+	bool known;				/* it counted something */
 	unsigned int bucket;
 };
 
@@ -77,7 +78,7 @@ static inline const char *rates_reason(const struct rates *rates)
 	return rates->top_per_second ? "other" : "-";
 }
 
-/* Looks up what the schema of vCPUs has. It has to stay; NULL: nothing is known. */
+/* Looks up the statistics in the schema of vCPUs, which has to stay. NULL: nothing is known. */
 void columns_find(struct columns *columns, const struct statsfile_schema *schema);
 
 /* Whether it counts exits of one kind, or all of them. */

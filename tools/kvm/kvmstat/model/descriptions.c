@@ -53,6 +53,8 @@ KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages that are mapped now")
 #include "../../../../arch/x86/include/asm/kvm_exit_reason_list.h"
 #define KVM_EXIT_REASON(name, help) DESCRIPTION(REASON, #name, help)
 #include "../../../../arch/arm64/include/asm/kvm_exit_reason_list.h"
+#define KVM_USER_EXIT(number, name, help) DESCRIPTION(USER_EXIT, #name, help)
+#include "../../../../include/linux/kvm_user_exit_list.h"
 };
 
 static const struct description *find(enum scope scope, const char *name)

@@ -8,8 +8,9 @@
 
 #include "model/model.h"
 
-/* In the place of a scope. */
+/* In the place of a scope: why a vCPU exits, and why KVM_RUN returns. */
 #define REASON NUM_SCOPES
+#define USER_EXIT (NUM_SCOPES + 1)
 
 struct description {
 	enum scope scope;

@@ -51,7 +51,7 @@ const char *bucket_name(char number[BUCKET_SIZE], const struct statsfile_desc *d
 
 /*
  * The buckets to show: from the lowest to the highest that is not empty; of what has parts the
- * fullest first, without empty ones. The caller frees them.
+ * fullest first, without empty ones. The caller frees the array.
  */
 unsigned int *histogram_rows(const struct histogram *histogram, size_t *count);
 

@@ -37,7 +37,10 @@ struct group {
 	bool hides_times, hides_waits;	/* their accounting is off: see group_shows() */
 	size_t num_members;
 	uint64_t *value;
-	/* Counted since the last sample, and since the first; what does not count: has changed. */
+	/*
+	 * Counted since the last sample, and since the first; of what does not count: whether it
+	 * changed.
+	 */
 	uint64_t *delta, *watched;
 	/* private: of one member, as they were read, and what it added to delta */
 	uint64_t *now, *step;
@@ -73,8 +76,8 @@ int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 		 struct statsfile_error *error);
 
 /*
- * Keeps the statistics of the index-th vCPU by themselves, too: its last values at once, and from
- * the next sample on, when the group has a member, what it counted.
+ * Also keeps the statistics of the index-th vCPU alone: its last values at once; from the next
+ * sample on, when the group has a member, also what it counted.
  */
 void model_focus(struct model *model, size_t index);
 void model_unfocus(struct model *model);
@@ -87,11 +90,11 @@ void running_find(struct running *running, const struct statsfile_schema *schema
 /* Adds the time of the state that lasts: a halt of a minute is in each of its seconds. */
 void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns);
 
-/* Whether time by state, or waits for a CPU, have to be accounted for so that it counts. */
+/* Whether it counts only while KVM accounts for time by state, or for waits for a CPU. */
 bool is_time(const struct statsfile_desc *desc);
 bool is_wait(const struct statsfile_desc *desc);
 
-/* Whether the VM says that this is switched off; if it has no such statistic it is not. */
+/* Whether the VM says that this is switched off; without such a statistic it is on. */
 bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
 
 /* Whether it counts: a rate makes sense. */
@@ -114,7 +117,9 @@ uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array);
 bool is_enumeration(const struct statsfile_desc *desc);
 const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value);
 
-/* Whether vCPUs have a sum of it, as states and moments have none; whether the group knows it. */
+/*
+ * Whether a sum over vCPUs makes sense, as of states and moments it does not; whether to show it.
+ */
 bool is_quantity(const struct statsfile_desc *desc);
 bool group_shows(const struct group *group, const struct statsfile_desc *desc);
 

@@ -146,9 +146,8 @@ int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *righ
 	};
 	int order = compare_cells(&cells[0], &cells[1], column);
 
-	if (order || column != COLUMN_STATE)
-		return order;
-	return compare_tracked(left, right, COLUMN_RATES + RATE_EXITS);
+	return order || column != COLUMN_STATE ? order :
+	       compare_tracked(left, right, COLUMN_RATES + RATE_EXITS);
 }
 
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,
@@ -159,7 +158,6 @@ int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *ri
 	};
 	int order = compare_cells(&cells[0], &cells[1], column);
 
-	if (order || column != COLUMN_STATE)
-		return order;
-	return compare_vcpus(left, right, COLUMN_RATES + RATE_EXITS);
+	return order || column != COLUMN_STATE ? order :
+	       compare_vcpus(left, right, COLUMN_RATES + RATE_EXITS);
 }

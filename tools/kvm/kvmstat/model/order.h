@@ -10,7 +10,7 @@
 
 #include "model/tracker.h"
 
-/* In the order in which they stand. */
+/* In the order of the columns. */
 enum column_id {
 	COLUMN_PID,			/* of a vCPU its id */
 	COLUMN_VM,
@@ -55,7 +55,7 @@ static inline bool column_is_quantile(int column)
 /* By its key; NUM_COLUMNS if nothing is called so. */
 enum column_id column_find(const char *key);
 
-/* Of numbers the large ones are looked for, of all else the first. */
+/* Numbers sort from the largest, all else from the first. */
 static inline bool column_begins_low(enum column_id column)
 {
 	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);

@@ -25,24 +25,20 @@ static const struct statsfile_desc *find_scalar(const struct statsfile_schema *s
 	return desc && desc->size == 1 ? desc : NULL;
 }
 
-/* A statistic of another unit is another one. */
-static const struct statsfile_desc *find_time(const struct statsfile_schema *schema,
-					      const char *name)
-{
-	const struct statsfile_desc *desc = find_scalar(schema, name);
-
-	return desc && is_counter(desc) && desc->exponent == -9 ? desc : NULL;
-}
-
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema)
 {
+	const struct statsfile_desc *desc;
 	enum share share;
 	size_t i;
 
 	*sources = (struct share_sources) {};
 	for (share = 0; share < NUM_SHARES; share++) {
-		for (i = 0; i < ARRAY_SIZE(time_names[share]); i++)
-			sources->time[share][i] = find_time(schema, time_names[share][i]);
+		for (i = 0; i < ARRAY_SIZE(time_names[share]); i++) {
+			desc = find_scalar(schema, time_names[share][i]);
+			/* Ignore a statistic of this name with another unit. */
+			if (desc && is_counter(desc) && desc->exponent == -9)
+				sources->time[share][i] = desc;
+		}
 	}
 }
 
@@ -82,8 +78,8 @@ struct times times_between(const struct times *last, const struct times *now)
 			was_wait_ns += last->ns[share] - now->ns[share];
 	}
 	/*
-	 * When a wait for a CPU ends, KVM moves its time there from the state that it was counted
-	 * as. That time is of earlier intervals, which have shown it, and not of this one.
+	 * When a wait for a CPU ends, KVM moves its time to ready_ns from the state that it counted
+	 * as until then. Earlier intervals have shown that time: subtract it here.
 	 */
 	ready_ns = &passed.ns[SHARE_READY];
 	*ready_ns -= *ready_ns < was_wait_ns ? *ready_ns : was_wait_ns;
@@ -115,8 +111,8 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	for (share = 0; share < NUM_SHARES; share++)
 		sum += passed->ns[share];
 	/*
-	 * The clocks of samples and states differ by a bit: of all that is accounted for. Without
-	 * waits for a CPU that is not all of the time.
+	 * The clocks of samples and states differ by a bit: use the sum of all accounted time.
+	 * Without waits for a CPU that sum is too small.
 	 */
 	if (has_all && (has_ready || total_ns < sum))
 		total_ns = sum;
@@ -133,7 +129,7 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	return shares;
 }
 
-/* user_ns can go down: guest_ns was subtracted, and counts in another way. */
+/* user_ns can go down: guest_ns was subtracted, and its ticks are counted separately. */
 static uint64_t time_between(uint64_t last_ns, uint64_t now_ns)
 {
 	return now_ns > last_ns ? now_ns - last_ns : 0;
@@ -157,7 +153,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 		return shares;
 	for (share = 0; share < NUM_SHARES; share++)
 		sum_ns += passed.ns[share];
-	/* A tick can be of the interval before. */
+	/* A tick can belong to the interval before. */
 	if (total_ns < sum_ns)
 		total_ns = sum_ns;
 	passed.ns[SHARE_OFF] = total_ns - sum_ns;

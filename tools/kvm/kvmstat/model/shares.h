@@ -20,7 +20,7 @@ enum share {
 	SHARE_READY,		/* waits for a CPU */
 	SHARE_WAIT,		/* sleeps in KVM, for memory or a lock */
 	SHARE_IDLE,		/* is halted */
-	SHARE_OFF,		/* of /proc: any of the two, or blocked outside of KVM */
+	SHARE_OFF,		/* of /proc: one of these two, or asleep outside of KVM */
 	NUM_SHARES,
 };
 
@@ -35,7 +35,7 @@ struct shares {
 	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
 };
 
-/* The statistics that it is made of; all NULL where there are none. */
+/* The statistics that shares are made of, or NULL. */
 struct share_sources {
 	const struct statsfile_desc *time[NUM_SHARES][2];
 };
@@ -58,15 +58,15 @@ struct times times_between(const struct times *last, const struct times *now);
 void times_add(struct times *sum, const struct times *more);
 
 /*
- * @passed: of vCPUs that were there for @total_ns, together; @vm_values: the VM's own, which
- * say what was accounted for.
+ * @passed: the times of vCPUs that existed for @total_ns in sum; @vm_values: the VM's own values,
+ * which say what KVM accounts for.
  */
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
 			const struct times *passed, uint64_t total_ns);
 
 /*
- * Of threads during @elapsed_ns, from /proc: KVM and VMM are time on a CPU, what is neither that
- * nor a wait for one is SHARE_OFF.
+ * Of threads during @elapsed_ns, from /proc: KVM and VMM are time on a CPU; SHARE_OFF is time
+ * neither on a CPU nor waiting for one.
  */
 struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
 				uint64_t elapsed_ns);

@@ -157,13 +157,15 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	tracked->has_other = false;
 	if (!tracked->rates.shares.by_cpu)
 		return;
-	/* Those are of the interval before: what threads did since then /proc says no more. */
+	/*
+	 * These shares are of the interval before: /proc no longer says what the threads did since.
+	 */
 	tracked->rates.shares = (struct shares) {};
 	if (!tracked->has_statistics)
 		tracked->elapsed_ns = 0;
 }
 
-/* False if it cannot be read any more, which can happen to what is not mapped. */
+/* False if it cannot be read any more, which can happen without a mapping. */
 static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct vm *vm = tracked->vm;
@@ -202,7 +204,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 	return true;
 }
 
-/* Not before it was there in a sample, unless there is none to come for long. */
+/* A VM that has ended stays until a sample has shown it, unless top is paused. */
 static bool may_be_forgotten(const struct tracker *tracker, const struct tracked_vm *tracked,
 			     uint64_t now_ns)
 {
@@ -252,7 +254,7 @@ bool tracker_has_ended(const struct tracker *tracker)
 	return true;
 }
 
-/* If only that is chosen, no other is looked into. */
+/* The process, if it is the only chosen one: no other is scanned. */
 static struct process *only_process(const struct tracker *tracker)
 {
 	const struct choice *choice = tracker->inventory->choice;
@@ -303,8 +305,8 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 		if (all || !tracked->sampled)
 			inventory_update(inventory, vm);
 		/*
-		 * Before it is read: what is read of a dead VM is final. If ends are heard of
-		 * it is marked already, or read once more.
+		 * Check for the end before reading, so that the values of a dead VM are final. With
+		 * events, the VM is marked already, or is read once more.
 		 */
 		if (inventory->events < 0)
 			inventory_see_end(inventory, vm);
@@ -346,7 +348,7 @@ static size_t count_objects(const struct inventory *inventory)
 	return count;
 }
 
-/* A VM of the only process that is being built: it has no vCPU yet. */
+/* Whether a VM of the only process is being made: it has no vCPU yet. */
 static bool lacks_vcpus(const struct inventory *inventory)
 {
 	size_t i;
@@ -403,7 +405,7 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 		pending = look_meanwhile(tracker, pending);
 		if (tracker_has_ended(tracker) && !had_ended)
 			return EVENT_READABLE;
-		/* There can be more and more to be seen. */
+		/* Events may come without end. */
 		if (time_source->now_ns() >= end_ns)
 			return EVENT_TIME;
 	}

@@ -37,7 +37,7 @@ enum activity {
 
 struct tracked_vm {
 	const struct vm *vm;		/* NULL once it has ended */
-	uint64_t serial;		/* from 1 on, of no other VM */
+	uint64_t serial;		/* unique, from 1 on */
 	pid_t pid;
 	char name[TEXT_NAME_SIZE];
 	char id[64];
@@ -58,9 +58,9 @@ struct tracked_vm {
 	uint64_t passed_ns;		/* while they existed, added up */
 	bool accounting_is_off;		/* of time by state, which the kernel has */
 	enum activity activity;
-	bool has_other;			/* it is known how many */
+	bool has_other;			/* the next one is known */
 	double other;			/* CPUs other threads of its process took */
-	double throttled;		/* part of the time without quota of CPU time */
+	double throttled;		/* part of the time that its cgroup had no quota left */
 	struct proc_threads threads;	/* of its process, */
 	uint64_t threads_ns;		/* read at that time; 0: not yet */
 	struct rates rates;
@@ -118,7 +118,10 @@ bool tracker_has_ended(const struct tracker *tracker);
 /* Whether a VM is tracked that has not ended. */
 bool tracker_any_lives(const struct tracker *tracker);
 
-/* Whether a command that goes on ends: a single VM does not come back, VMs of a pattern may. */
+/*
+ * Whether a command that goes on ends: a single VM does not come back, but a pattern may match new
+ * ones.
+ */
 bool tracker_is_over(const struct tracker *tracker);
 
 /* model_focus() on that vCPU of the VM and on no other; on none if the VM is NULL. */

@@ -18,7 +18,7 @@ bool vm_is_alone(const struct inventory *inventory, const struct vm *vm)
 	return true;
 }
 
-/* The VMM's; the caller frees them. */
+/* The VMM's vCPU numbers, sorted; the caller frees them. */
 static int *thread_numbers(const struct proc_threads *threads, size_t *count)
 {
 	int *number = xcalloc(threads->count, sizeof(*number));
@@ -43,7 +43,7 @@ void threads_match(const struct proc_threads *threads, const struct vm *vm, int 
 	int *vmm = thread_numbers(threads, &num_numbers);
 	const int *found;
 
-	/* Each vCPU has one, and each thread another. */
+	/* Only if each vCPU has one thread. */
 	for (i = 0; i < threads->count; i++) {
 		vcpu[i] = NO_VCPU;
 		if (threads->count != num_vcpus)
@@ -107,15 +107,17 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	tracked->elapsed_ns = now_ns - tracked->threads_ns;
 }
 
-/* The process' times beside its vCPUs, if they are the same as before. */
+/* CPU time of the process' other threads, if its vCPUs' threads are the same as before. */
 static void note_whole(struct tracked_vm *tracked, const struct proc_threads *now,
 		       uint64_t vcpus_ns, uint64_t elapsed_ns)
 {
 	const struct proc_whole *last = &tracked->threads.whole;
 	uint64_t run_ns = now->whole.run_ns - last->run_ns;
 
-	tracked->has_other = last->run_ns && now->whole.run_ns >= last->run_ns &&
-			     now->count && now->count == tracked->threads.count;
+	/* Until a thread has run the guest for a tick, nothing says which are the vCPUs'. */
+	tracked->has_other = last->is_known && now->whole.is_known &&
+			     now->whole.run_ns >= last->run_ns &&
+			     now->count == tracked->threads.count && (now->count || !run_ns);
 	tracked->other = run_ns > vcpus_ns ? (double)(run_ns - vcpus_ns) / elapsed_ns : 0;
 	tracked->throttled = (double)(now->whole.cgroup.throttled_ns -
 				      last->cgroup.throttled_ns) / elapsed_ns;
@@ -138,7 +140,9 @@ static bool was_outside(const struct tracked_vm *tracked)
 	return !shares->by_cpu && shares->known[SHARE_VMM] && shares->part[SHARE_VMM] >= 0.999;
 }
 
-/* Paused is what has not run since the sample before, and would not by itself. */
+/*
+ * A VM is paused if all its vCPUs are outside of KVM_RUN and none has run since the sample before.
+ */
 static enum activity find_activity(const struct tracked_vm *tracked,
 				   const struct proc_threads *now, uint64_t vcpus_ns)
 {

@@ -190,7 +190,7 @@ void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value)
 	watched->num_looks = 1;
 }
 
-/* Those that are no more than a window old, or the last one. */
+/* Keeps samples that are at most a window old, or the last one. */
 static void forget_looks(struct watched *watched, uint64_t window_ns, uint64_t now_ns)
 {
 	uint64_t oldest_ns = window_ns + tolerance(window_ns);
@@ -211,7 +211,7 @@ static uint64_t divide_up(uint64_t number, uint64_t by)
 	return number / by + !!(number % by);
 }
 
-/* Since the oldest look, in one window: in one of them it was no less than this. */
+/* Growth per window since the oldest look: one window grew by at least that. */
 static uint64_t growth_of(const struct watched *watched, uint64_t window_ns,
 			  const struct watch_look *now)
 {
@@ -242,7 +242,7 @@ static bool look_at_counter(struct watched *watched, const struct watch_target *
 	return false;
 }
 
-/* One that came back too early is seen when it may be, if it is still there. */
+/* A level that is reached again too early triggers later, if it lasts. */
 static bool look_at_level(struct watched *watched, const struct watch_target *target,
 			  const struct watch_look *now, uint64_t *level)
 {

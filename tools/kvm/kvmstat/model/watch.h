@@ -20,7 +20,7 @@ struct watch_rule {
 	int vcpu;			/* or EACH_VCPU */
 };
 
-/* The same in numbers of a file. */
+/* The rule in numbers of a file. */
 struct watch_target {
 	enum scope scope;
 	const struct statsfile_desc *desc;	/* NULL: not known yet */
@@ -54,12 +54,12 @@ struct watched {
 	bool reached;			/* the level */
 };
 
-/* The value at that time, so that growth since then is known. Not of a level. */
+/* Counts growth from this value and time on. Not for levels. */
 void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*
- * Whether it has happened, and by how much; of a level @growth is the level. If samples are more
- * than a window apart it is the average window, rounded up: one of them grew by at least that.
+ * Whether the rule triggers; *@growth is the growth, or the level. If samples are more than a
+ * window apart, it is the average growth per window, rounded up: one window grew by at least that.
  */
 bool watched_look(struct watched *watched, const struct watch_target *target,
 		  uint64_t window_ns, const struct watch_look *now, uint64_t *growth);

@@ -113,7 +113,7 @@ static void add_named(struct exits *exits, const struct statsfile_desc *desc,
 			times && name->value < times->size ? delta[times->first + name->value] : 0);
 }
 
-/* Statistics that count exits of one kind each, which an exit can be in several of. */
+/* Adds statistics that count one kind of exits each; several can count the same exit. */
 static void add_statistics(struct exits *exits, const struct tracked_vm *tracked,
 			   const uint64_t *delta)
 {

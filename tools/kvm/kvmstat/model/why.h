@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The state of a VM or vCPU in one word, which answers the operator's first question: why is it
- * slow? The shares of its time and the states of its threads decide.
+ * The state of a VM or vCPU in one word, for the operator's first question: why is it slow? The
+ * shares of its time and the states of its threads decide.
  */
 #ifndef KVMSTAT_WHY_H
 #define KVMSTAT_WHY_H

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "privilege/broker.h"
-#include "privilege/broker_process.h"
 #include "util/util.h"
 
 #define BROKER "the process that finds VMs, kvmstat-broker, "

@@ -12,8 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "sources/identity.h"
-#include "sources/proc_threads.h"
+#include "sources/host.h"
 
 enum broker_question {
 	ASK_LIST,
@@ -69,5 +68,12 @@ static inline size_t broker_item_size(uint32_t question)
 {
 	return question == ASK_THREADS ? sizeof(struct proc_thread) : sizeof(struct broker_item);
 }
+
+/* Becomes the broker: drops privileges, says that it is ready, and answers until the end. */
+__attribute__((__noreturn__))
+void broker_run(int socket, const struct host *host, pid_t parent);
+
+/* Returns true when the other end is closed, false after a request that makes no sense. */
+bool broker_serve(int socket, const struct host *host);
 
 #endif /* KVMSTAT_BROKER_MESSAGE_H */

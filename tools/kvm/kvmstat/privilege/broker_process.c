@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "privilege/broker_message.h"
-#include "privilege/broker_process.h"
 #include "privilege/privilege.h"
 #include "util/util.h"
 

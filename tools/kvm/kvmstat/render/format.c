@@ -11,7 +11,7 @@
 #include "render/format.h"
 #include "util/util.h"
 
-/* Any exponent that matters ends well before; the file may hold any other. */
+/* Exponents that make sense are far smaller; the file may have any. */
 #define MAX_EXPONENT 1100
 
 static bool is_base_known(const struct statsfile_desc *desc)
@@ -143,7 +143,7 @@ void format_count_rate(char text[FORMAT_SIZE], double rate)
 		format_prefixed(text, rate, count_prefixes, ARRAY_SIZE(count_prefixes));
 }
 
-/* Digits alone: this is what is printed by the thousand. */
+/* Digits alone, without printf(): the exporter prints thousands of them. */
 static int format_digits(char text[FORMAT_SIZE], uint64_t value)
 {
 	char digits[FORMAT_SIZE];
@@ -203,30 +203,30 @@ void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 		snprintf(text, FORMAT_SIZE, "%.6g", scale_value(desc, bound));
 }
 
+/* Of five names, or @kind and the number. */
+static void format_name(char text[FORMAT_SIZE], const char * const names[5], const char *kind,
+			unsigned int number)
+{
+	if (number < 5)
+		snprintf(text, FORMAT_SIZE, "%s", names[number]);
+	else
+		snprintf(text, FORMAT_SIZE, "%s-%u", kind, number);
+}
+
 void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 {
 	static const char * const names[] = {
 		"cumulative", "instant", "peak", "linear-hist", "log-hist",
 	};
-	unsigned int type = statsfile_type(desc) >> KVM_STATS_TYPE_SHIFT;
 
-	if (type < ARRAY_SIZE(names))
-		snprintf(text, FORMAT_SIZE, "%s", names[type]);
-	else
-		snprintf(text, FORMAT_SIZE, "type-%u", type);
+	format_name(text, names, "type", statsfile_type(desc) >> KVM_STATS_TYPE_SHIFT);
 }
 
 void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc)
 {
-	static const char * const names[] = {
-		"-", "bytes", "seconds", "cycles", "boolean",
-	};
-	unsigned int unit = statsfile_unit(desc) >> KVM_STATS_UNIT_SHIFT;
+	static const char * const names[] = { "-", "bytes", "seconds", "cycles", "boolean", };
 
-	if (unit < ARRAY_SIZE(names))
-		snprintf(text, FORMAT_SIZE, "%s", names[unit]);
-	else
-		snprintf(text, FORMAT_SIZE, "unit-%u", unit);
+	format_name(text, names, "unit", statsfile_unit(desc) >> KVM_STATS_UNIT_SHIFT);
 }
 
 void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc)

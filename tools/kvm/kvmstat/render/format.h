@@ -32,7 +32,7 @@ int format_decimal(char text[FORMAT_SIZE], const struct statsfile_desc *desc, ui
 /* The bound of a histogram's bucket, in its unit. */
 void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t bound);
 
-/* Whether format_value() says more of numbers than the file does. */
+/* Whether format_value() prints another number than the one in the file. */
 bool is_scaled(const struct statsfile_desc *desc);
 
 /* Words: "log-hist", "seconds*10^-9", "-" for no unit, "type-9" for one that is not known. */

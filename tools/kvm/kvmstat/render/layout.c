@@ -116,7 +116,7 @@ void table_add(struct table *table, const char *format, ...)
 {
 	va_list args;
 
-	/* A header and twenty rows: few enough. */
+	/* Tables are small enough to grow cell by cell. */
 	table->cell = xreallocarray(table->cell, table->num_cells + 1, sizeof(*table->cell));
 	va_start(args, format);
 	table->cell[table->num_cells++] = xvasprintf(format, args);

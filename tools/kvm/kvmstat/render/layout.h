@@ -15,7 +15,7 @@
 struct column {
 	const char *title;
 	unsigned int least;		/* its width, at least; 0: there is no such column */
-	unsigned int most;		/* where there is room; of a table: whatever stands there */
+	unsigned int most;		/* if there is room; in a table at most its longest cell */
 	unsigned int drop;		/* the highest one goes first; 0: never; see below */
 	bool left;			/* text stands on the left, numbers on the right */
 	bool shortens;			/* names: the middle goes where they are too wide */
@@ -26,8 +26,8 @@ struct column {
 };
 
 /*
- * Names are told apart by so many characters. Before columns go whose drop is not above
- * DROP_AFTER_NAMES, names are cut to less.
+ * So many characters tell names apart. Names get shorter, down to LEAST_OF_A_NAME, before a column
+ * goes whose drop is at most DROP_AFTER_NAMES.
  */
 #define ENOUGH_OF_A_NAME 16
 #define LEAST_OF_A_NAME 8
@@ -52,7 +52,7 @@ struct grid {
 	unsigned int columns;		/* set by fit_grid() */
 };
 
-/* One at least: if it is too wide the scope goes, then a part of the names. */
+/* Has at least one column: if that is too wide the scope goes, then a part of the names. */
 void fit_grid(struct grid *grid, unsigned int width);
 
 struct table {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics that move, in the order in which a person wants to see them. Shared
- * by what prints them and what draws them.
+ * The statistics that move, in the order in which a person wants to see them, for lines and for the
+ * screen.
  */
 #ifndef KVMSTAT_MOVEMENT_H
 #define KVMSTAT_MOVEMENT_H
@@ -24,7 +24,7 @@ struct row {
 struct rows {
 	struct row *row;		/* the caller frees it */
 	size_t count;
-	size_t num_unmoved;		/* what else there is */
+	size_t num_unmoved;		/* the others */
 };
 
 /*
@@ -35,7 +35,7 @@ struct rows {
  */
 struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever);
 
-/* A formatted value and what stands around it. */
+/* Room for a formatted value with "=" or "/s". */
 #define MOVEMENT_SIZE (FORMAT_SIZE + 2)
 
 /* A rate for what counts, the new value for all else. */

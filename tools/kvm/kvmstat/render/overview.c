@@ -16,7 +16,7 @@ void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, 
 		 100 * shares->part[share]);
 }
 
-/* It is below that, or in the last bucket, which has no end. One word. */
+/* One word: "<BOUND", or ">BOUND" of the last bucket, which is open. */
 static void format_quantile(char text[FORMAT_SIZE], const struct quantile_of *quantile)
 {
 	bool open = bucket_is_open(quantile->desc, quantile->bucket);
@@ -67,7 +67,7 @@ void overview_begin(struct overview *overview, bool of_vcpus, enum column_id sor
 			.absent = !overview_has(overview, of_vcpus, i),
 		};
 	}
-	/* The mark behind a title makes no other column wider for good. */
+	/* Forget the longest texts: one of them is the former title with its mark. */
 	if (sorted_by != overview->sorted_by)
 		memset(overview->longest, 0, sizeof(overview->longest));
 	overview->sorted_by = sorted_by;
@@ -136,7 +136,7 @@ void overview_add_vcpu(struct overview *overview, const struct tracked_vcpu *vcp
 		add_cell(&overview->table, vcpu_cell(vcpu, rates, i), rates, i);
 }
 
-/* Columns do not come and go with a long name. */
+/* Remembers widths, so that columns do not come and go with a long name. */
 void overview_fit(struct overview *overview, unsigned int width)
 {
 	size_t i;

@@ -64,7 +64,7 @@ void overview_fit(struct overview *overview, unsigned int width);
 /* A share in percent, with ~ in front if it comes from /proc, which is less exact. */
 void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, enum share share);
 
-/* Has the kernel account for time. */
+/* Makes the kernel account for time by state. */
 #define ACCOUNT_FOR_TIME "echo 1 >/sys/module/kvm/parameters/stats_time"
 
 #endif /* KVMSTAT_OVERVIEW_H */

@@ -51,10 +51,10 @@ struct subject {
 	uint64_t elapsed_ns;		/* the interval before that time; 0: all time */
 	struct timespec time;		/* CLOCK_REALTIME */
 	const struct shares *shares;	/* of the vCPUs' time, or NULL, */
-	uint64_t look_ns;		/* during so long */
+	uint64_t look_ns;		/* over this time */
 };
 
-/* A watched event has happened, or cannot happen any more. */
+/* A watched event has happened, or the VM has ended. */
 struct watch_event {
 	const struct tracked_vm *vm;
 	const struct watch_rule *rule;
@@ -66,11 +66,11 @@ struct watch_event {
 };
 
 struct renderer {
-	/* Around what a command prints that prints once: in JSON it is one document. */
+	/* Around the output of a command that prints once: in JSON it is one document. */
 	void (*begin)(struct output *output);
 	void (*end)(struct output *output);
 
-	/* One line per VM: what it does, and what its time is spent with. */
+	/* One line per VM: its state, shares of time and rates. */
 	void (*overviews)(struct output *output, const struct overviews *overviews);
 
 	/*
@@ -111,7 +111,7 @@ extern const struct renderer csv_renderer;
 extern const struct renderer json_renderer;
 void json_prepare(void);
 
-/* The one to use. */
+/* The renderer in use. */
 extern const struct renderer *render;
 
 /* Why each is slow, in a sentence, and the figures behind it; of one VM also its exits. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model for programs. JSON: one object per line, each complete by itself; a command that
- * prints once prints an array of them. CSV (RFC 4180): a header, then a line per object or per
- * statistic in it, whose cells are looked up in the same objects.
+ * Output for programs. JSON: one object per line, each complete by itself; a command that prints
+ * once prints an array of them. CSV (RFC 4180): a header, then a line per object or per statistic
+ * in it, whose cells are looked up in the same objects.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -122,7 +122,10 @@ static void render_end(struct output *output)
 	output->is_document = false;
 }
 
-/* An element of the document, or one by itself. Frees it. @table: NULL, its rows are printed. */
+/*
+ * Prints an element of the document, or a line of its own. Frees it. @table: for CSV; NULL if the
+ * rows are printed already.
+ */
 static void print_object(struct output *output, struct json_object *line, const char *table)
 {
 	if (is_csv()) {
@@ -323,7 +326,7 @@ static struct json_object *new_quantile(const struct quantile_of *quantile)
 	return bounds;
 }
 
-/* All but what add_tracked() adds, and all shares with the first one. */
+/* Adds a column unless add_tracked() does; the first share adds all of them. */
 static void add_column(struct json_object *line, const struct tracked_vm *vm,
 		       enum column_id column)
 {

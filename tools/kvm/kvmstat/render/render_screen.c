@@ -8,14 +8,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/why.h"
 #include "render/format.h"
 #include "render/layout.h"
 #include "render/movement.h"
 #include "render/overview.h"
+#include "render/render.h"
 #include "render/screen.h"
 #include "util/text.h"
 
-/* One that has no line to spare. */
+/* A screen with fewer lines has none to spare. */
 #define LOW_SCREEN 8
 
 #define SCOPE_WIDTH 6
@@ -117,8 +119,8 @@ static unsigned int put_lines(struct screen *screen, unsigned int line, unsigned
 	return line;
 }
 
-/* The table from line 1 on. The title that it is sorted by has a style of its own. */
-static void put_table(struct screen *screen, struct overview *overview)
+/* The table from @line on. The title that it is sorted by has a style of its own. */
+static void put_table(struct screen *screen, unsigned int line, struct overview *overview)
 {
 	unsigned int at = 0, i, end;
 	size_t size;
@@ -129,13 +131,13 @@ static void put_table(struct screen *screen, struct overview *overview)
 	out = open_memstream(&text, &size);
 	table_print(&overview->table, out);
 	fclose(out);
-	put_lines(screen, 1, screen->lines, text);
-	screen_set_style(screen, 1, STYLE_HEADER);
-	for (i = 0; i < OVERVIEW_COLUMNS && screen->lines > 1; i++) {
+	put_lines(screen, line, screen->lines, text);
+	screen_set_style(screen, line, STYLE_HEADER);
+	for (i = 0; i < OVERVIEW_COLUMNS && screen->lines > line; i++) {
 		end = at + overview->column[i].width;
 		for (; at < end && at < screen->columns; at++) {
 			if (overview->column[i].title == overview->sorted_title)
-				screen->cell[screen->columns + at].style = STYLE_SORTED;
+				screen->cell[line * screen->columns + at].style = STYLE_SORTED;
 		}
 		at = end + !!overview->column[i].width;
 	}
@@ -149,7 +151,7 @@ static const char *sort_mark(const struct view *view)
 
 #define VCPU_NAME_SIZE 24
 
-/* A title has @word in front. */
+/* @word stands in front of the number, for a title. */
 static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
 			const char *word)
 {
@@ -159,17 +161,7 @@ static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vc
 		snprintf(text, VCPU_NAME_SIZE, "%s%u", word, vcpu->number);
 }
 
-static void add_vcpu(struct overview *overview, const struct tracked_vm *inside,
-		     const struct tracked_vcpu *vcpu)
-{
-	bool is_known = !inside->ended && (inside->has_rates || inside->num_tracked_threads);
-	char text[VCPU_NAME_SIZE];
-
-	format_vcpu(text, vcpu, "");
-	overview_add_vcpu(overview, vcpu, text, is_known ? &vcpu->rates : NULL);
-}
-
-/* The state of the view. */
+/* The time of a recording, whether top is paused, and the interval. */
 static char *describe_view(const struct view *view, const char *time_format, bool with_interval)
 {
 	time_t seconds = view->real_ns / NSEC_PER_SEC;
@@ -190,8 +182,8 @@ static char *describe_view(const struct view *view, const char *time_format, boo
 }
 
 /*
- * On the right that, in what is left of the line the title: if there is no room for both the
- * interval says least, then the date, then what each next title leaves out. The titles are freed.
+ * Puts the state of the view on the right, and the title on the left. If there is no room for both,
+ * first the interval goes, then the date, then each next title says less. Frees the titles.
  */
 static void put_title(struct screen *screen, const struct view *view, char **titles, size_t count)
 {
@@ -348,7 +340,10 @@ static void put_host_title(struct screen *screen, const struct view *view)
 	put_title(screen, view, titles, ARRAY_SIZE(titles));
 }
 
-/* All of them get the number of lines between the header and the footer, and return the keys. */
+/*
+ * The functions for each level get the number of lines between header and footer, and return the
+ * keys.
+ */
 static const char * const *render_host(struct screen *screen, struct view *view, unsigned int lines)
 {
 	size_t first = view_scroll(view, lines), count = view->list[VIEW_HOST].count;
@@ -365,7 +360,7 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 		overview_add_vm(overview, vm, vm->ended ? NULL : &vm->rates, "");
 	}
 	put_host_title(screen, view);
-	put_table(screen, overview);
+	put_table(screen, 1, overview);
 	for (i = 0; i < lines; i++) {
 		if (view->vm[first + i]->ended)
 			screen_set_style(screen, 2 + i, STYLE_FAINT);
@@ -381,7 +376,7 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 	return host_keys;
 }
 
-/* From @line on what moved in the group, in as many columns as fit; returns the next line. */
+/* Puts what moved in the group, from @line on, in as many columns as fit; returns the next line. */
 static unsigned int put_statistics(struct screen *screen, unsigned int line, unsigned int end,
 				   const char *scope, const struct group *group,
 				   uint64_t elapsed_ns)
@@ -426,26 +421,50 @@ static bool has_unknown_threads(const struct tracked_vm *inside)
 	return false;
 }
 
+/* Why it is slow, from line 1 on; returns the next line. Nothing if there is little room. */
+static unsigned int put_why(struct screen *screen, const struct tracked_vm *vm, unsigned int end)
+{
+	char *sentence, *text;
+	size_t size;
+	FILE *out;
+
+	if (screen->lines < LOW_SCREEN || why_of_vm(vm) <= WHY_ENDED)
+		return 1;
+	sentence = why_sentence(vm);
+	out = open_memstream(&text, &size);
+	print_wrapped(out, sentence, screen->columns, 0);
+	fputc('\n', out);
+	fclose(out);
+	free(sentence);
+	return put_lines(screen, 1, end, text);
+}
+
 static const char * const *render_vm(struct screen *screen, struct view *view, unsigned int lines)
 {
 	const struct tracked_vm *inside = view->inside;
 	const struct model *model = &inside->model;
-	unsigned int line = 2, end = line + lines, i;
+	unsigned int end = 2 + lines, line = put_why(screen, inside, 1 + lines / 2), i;
+	bool is_known = !inside->ended && (inside->has_rates || inside->num_tracked_threads);
 	struct overview *overview = &view->vcpus;
-	char vcpus[32];
+	char vcpus[32], name[VCPU_NAME_SIZE];
+	const struct tracked_vcpu *vcpu;
 	size_t first;
 
+	lines -= line - 1;
 	/* At least half of it is left for the statistics. */
 	lines = at_most(view->list[VIEW_VM].count, (lines + 1) / 2);
 	first = view_scroll(view, lines);
 	lines = at_most(lines, view->list[VIEW_VM].count - first);
 	overview_begin(overview, true, view->sort, sort_mark(view), NULL);
-	for (i = 0; i < lines; i++)
-		add_vcpu(overview, inside, view->vcpu[first + i]);
+	for (i = 0; i < lines; i++) {
+		vcpu = view->vcpu[first + i];
+		format_vcpu(name, vcpu, "");
+		overview_add_vcpu(overview, vcpu, name, is_known ? &vcpu->rates : NULL);
+	}
 	snprintf(vcpus, sizeof(vcpus), "%zu vCPU%s", inside->num_vcpus,
 		 PLURAL(inside->num_vcpus));
 	put_vm_title(screen, view, vcpus);
-	put_table(screen, overview);
+	put_table(screen, line++, overview);
 	for (i = 0; i < lines; i++, line++) {
 		if (first + i == view_selected_line(view))
 			screen_set_style(screen, line, STYLE_SELECTED);
@@ -486,9 +505,9 @@ static const char * const *render_vcpu(struct screen *screen, struct view *view,
 	return vcpu_keys;
 }
 
-/* Keys, and what they do; behind an empty one columns, and what stands there. */
+/* Keys and what they do; behind the empty row columns and what they show. */
 static const char * const help[][2] = {
-	{ "Enter", "look into a VM: its vCPUs, and the statistics that move;", },
+	{ "Enter", "look into a VM: why it is slow, its vCPUs, what moves;", },
 	{ "", "into a vCPU: what moves in it", },
 	{ "Esc, Backspace, q", "back; q on the list of VMs quits", },
 	{ "Up, Down, k, j", "select; also Page Up, Page Down, Home, End", },
@@ -497,14 +516,14 @@ static const char * const help[][2] = {
 	{ "+ -", "longer or shorter intervals; p, space: pause, and go on", },
 	{ "?", "this help, and back", },
 	{},
-	{ "STATE", "starved: of CPU; waits: for memory; exits: KVM is busy with them;", },
-	{ "", "vmm: its VMM is; paused, stopped; busy: itself; idle", },
+	{ "STATE", "starved: of CPU; waits: for memory; exits: they keep KVM busy;", },
+	{ "", "vmm: its VMM is slow; busy: its own work; paused; stopped; idle", },
 	{ "GUEST%", "of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,", },
 	{ "READY%", "waiting for a CPU, WAIT% for memory or a lock, IDLE% halted", },
-	{ "OFF%", "of /proc (~): WAIT% or IDLE%, it cannot tell", },
-	{ "OTHER%", "of a CPU: what other threads of the process take, as for I/O", },
+	{ "OFF%", "from /proc (~): WAIT% or IDLE%, which it cannot tell apart", },
+	{ "OTHER%", "of one CPU: what other threads of the VMM take, such as for I/O", },
 	{ "EXITS/s", "exits from the guest to the host; HALTS/s, INJ/s: interrupts", },
-	{ "READY99", "99 of 100 waits for a CPU were below; EXIT99: exits", },
+	{ "READY99", "99 of 100 waits for a CPU were shorter; EXIT99: exits", },
 	{ "TOP REASON", "what most exits were for, and its share; other: what is not counted", },
 	{ "-", "not counted on this architecture, or not known yet", },
 };

@@ -7,7 +7,7 @@
 #include "render/layout.h"
 #include "render/render_text_vm.h"
 
-/* As often as a header is repeated, so that one is on the screen. */
+/* Repeats the header so often that one is on the screen. */
 #define HEADER_INTERVAL 20
 
 /* Differs if the columns or the day differ. */
@@ -23,7 +23,7 @@ static unsigned int header_number(const struct table *table, const struct tm *tm
 
 #define DATE_SIZE 32
 
-/* Where it costs nothing, each line has the date, and else the header. */
+/* If the width is limited, the header has the date, otherwise each line. */
 static void format_moment(char date[DATE_SIZE], char time[DATE_SIZE],
 			  const struct output *output, const struct timespec *moment,
 			  struct tm *tm)
@@ -33,7 +33,7 @@ static void format_moment(char date[DATE_SIZE], char time[DATE_SIZE],
 	strftime(time, DATE_SIZE, output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", tm);
 }
 
-/* Below a header, which is there again when it is another one, and once on each screen. */
+/* Prints a row. Prints the header first, again when it changes, and once on each screen. */
 static void print_line(struct output *output, const struct table *table, size_t row,
 		       unsigned int header)
 {
@@ -112,7 +112,7 @@ static void format_part(char *text, size_t size, const struct watch_target *targ
 		snprintf(text, size, " from %s to %s", lower, upper);
 }
 
-/* The bounds of buckets are seldom those that were asked for. */
+/* Prints the bounds of the buckets, which are seldom those of the command line. */
 static void render_begin_events(struct output *output, const struct watch_rule *rule,
 				const struct watch_target *target)
 {

@@ -65,6 +65,14 @@ static char *describe_exits(const struct tracked_vm *vm)
 	return text;
 }
 
+/* Each exit to the VMM took as long on average; 0: that is not known. */
+static uint64_t time_in_vmm(const struct tracked_vm *vm, uint64_t num_exits)
+{
+	if (!num_exits || !vm->rates.shares.known[SHARE_VMM] || vm->rates.shares.by_cpu)
+		return 0;
+	return vm->rates.shares.part[SHARE_VMM] * vm->elapsed_ns * vm->num_vcpus / num_exits;
+}
+
 static char *describe_vmm(const struct tracked_vm *vm)
 {
 	char *top, *text, each[2 * FORMAT_SIZE] = "", time[FORMAT_SIZE];
@@ -72,9 +80,8 @@ static char *describe_vmm(const struct tracked_vm *vm)
 
 	exits_find_user(&exits, vm);
 	top = describe_top(&exits);
-	if (exits.total) {
-		format_duration(time, vm->rates.shares.part[SHARE_VMM] * vm->elapsed_ns *
-				vm->num_vcpus / exits.total);
+	if (time_in_vmm(vm, exits.total)) {
+		format_duration(time, time_in_vmm(vm, exits.total));
 		sprintf(each, ", %s in each exit to it", time);
 	}
 	text = xasprintf("waiting for its VMM: it spends %.0f%% of the time there%s%s",
@@ -113,8 +120,9 @@ static char *describe(const struct tracked_vm *vm)
 	case WHY_STARVED:
 		return describe_starved(vm);
 	default:
-		return xasprintf("of unknown state: this kernel does not say what its time is "
-				 "spent with");
+		return xasprintf(vm->elapsed_ns ?
+				 "of unknown state: the kernel does not say what its time is spent with" :
+				 "of unknown state: this is its first sample");
 	}
 }
 
@@ -128,15 +136,18 @@ char *why_sentence(const struct tracked_vm *vm)
 	if (vm->has_other && vm->other >= MUCH_OTHER)
 		snprintf(other, sizeof(other), "; other threads of it take %.0f%% of a CPU",
 			 100 * vm->other);
-	text = xasprintf("%s (pid %d) is %s%s.", vm->name, vm->pid, what, other);
+	text = xasprintf("%s (pid %d) %s %s%s.", vm->name, vm->pid, vm->ended ? "has" : "is", what,
+			 other);
 	free(what);
 	return text;
 }
 
-static void print_sentence(const struct output *output, const char *text)
+/* Frees it. */
+static void print_sentence(const struct output *output, char *text)
 {
 	print_wrapped(output->file, text, output->width > 4 ? output->width - 2 : UINT_MAX, 2);
 	fputc('\n', output->file);
+	free(text);
 }
 
 static void print_exits(const struct output *output, const char *title,
@@ -176,6 +187,7 @@ static void print_exits(const struct output *output, const char *title,
 static void print_all_exits(const struct output *output, const struct tracked_vm *vm, size_t most)
 {
 	struct exits exits;
+	char time[FORMAT_SIZE];
 
 	exits_find(&exits, vm);
 	print_exits(output, "EXITS", &exits, vm->elapsed_ns, most);
@@ -183,6 +195,12 @@ static void print_all_exits(const struct output *output, const struct tracked_vm
 	exits_find_user(&exits, vm);
 	print_exits(output, "EXITS TO THE VMM", &exits, vm->elapsed_ns, most);
 	free(exits.row);
+	if (!exits.total || most != SIZE_MAX)
+		return;
+	format_duration(time, time_in_vmm(vm, exits.total));
+	print_sentence(output, time_in_vmm(vm, exits.total) ?
+		       xasprintf("KVM does not time these by reason; each took %s on average", time) :
+		       xasprintf("KVM does not time these by reason"));
 }
 
 void render_why(struct output *output, const struct overviews *overviews)
@@ -190,13 +208,9 @@ void render_why(struct output *output, const struct overviews *overviews)
 	const struct tracked_vm *vm = *overviews->vm;
 	enum why why = why_of_vm(vm);
 	size_t i;
-	char *text;
 
-	for (i = 0; i < overviews->num_vms; i++) {
-		text = why_sentence(overviews->vm[i]);
-		print_sentence(output, text);
-		free(text);
-	}
+	for (i = 0; i < overviews->num_vms; i++)
+		print_sentence(output, why_sentence(overviews->vm[i]));
 	if (overviews->num_vms > 1 || why != WHY_ENDED)
 		text_renderer.overviews(output, overviews);
 	if (overviews->num_vms == 1 && (why == WHY_EXITS || why == WHY_VMM))
@@ -205,15 +219,13 @@ void render_why(struct output *output, const struct overviews *overviews)
 
 void render_exits(struct output *output, const struct tracked_vm *vm)
 {
-	char *text, count[FORMAT_SIZE];
+	char count[FORMAT_SIZE];
 
 	if (output->num_shown++)
 		fputc('\n', output->file);
 	format_count_rate(count, vm->rates.per_second[RATE_EXITS]);
-	text = xasprintf("%s (pid %d): %s exits/s over %.1f s", vm->name, vm->pid,
-			 vm->rates.known[RATE_EXITS] ? count : "-",
-			 (double)vm->elapsed_ns / NSEC_PER_SEC);
-	print_sentence(output, text);
-	free(text);
+	print_sentence(output, xasprintf("%s (pid %d): %s exits/s over %.1f s", vm->name, vm->pid,
+					 vm->rates.known[RATE_EXITS] ? count : "-",
+					 (double)vm->elapsed_ns / NSEC_PER_SEC));
 	print_all_exits(output, vm, SIZE_MAX);
 }

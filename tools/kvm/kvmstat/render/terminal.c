@@ -63,7 +63,7 @@ void terminal_close(void)
 	curses = NULL;
 }
 
-/* Where an error line can be seen. If that was not the end the screen is drawn anew. */
+/* Prints an error line where it can be seen; the next drawing begins anew. */
 static void (*print_line)(const char *text);
 
 static void print_after_screen(const char *text)
@@ -93,7 +93,7 @@ int terminal_open(void)
 	curses = newterm(NULL, stdout, stdin);
 	if (!curses)
 		return -1;
-	/* One that cannot put the cursor anywhere. */
+	/* The terminal cannot move its cursor. */
 	if (!tigetstr("cup")) {
 		terminal_close();
 		return -1;
@@ -110,7 +110,7 @@ int terminal_open(void)
 	nonl();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	/* An Escape that is no part of a longer sequence is told from it after that time. */
+	/* After this time an Escape is a key, and not the beginning of a sequence. */
 	set_escdelay(50);
 	curs_set(0);
 	use_colors();

@@ -133,18 +133,6 @@ static bool is_tracked(const struct tracker *tracker, const struct tracked_vm *t
 	return false;
 }
 
-/*
- * Into the level below, at its first line, whatever will be in it: that is not chosen
- * before a key is pressed.
- */
-static void go_down(struct view *view)
-{
-	view->level++;
-	view->list[view->level] = (struct view_list) {};
-	if (view->level == VIEW_VM)
-		view->selected_vcpu = -1;
-}
-
 static void go_up_to(struct view *view, enum view_level level)
 {
 	view->level = level;
@@ -152,33 +140,28 @@ static void go_up_to(struct view *view, enum view_level level)
 		view->inside = NULL;
 }
 
-/* The vCPU that is selected: of others there is nothing to be seen but how busy they are. */
+/* Whether the selected vCPU has statistics: of others only the shares are known. */
 static bool has_statistics(const struct view *view)
 {
 	return (size_t)(view_vcpu(view) - view->inside->vcpu) < view->inside->num_tracked_vcpus;
-}
-
-/* Leaves a vCPU that is gone: threads come and go at any time. */
-static void leave_what_is_gone(struct view *view)
-{
-	if (view->level >= VIEW_VM && (!view->list[VIEW_VM].count || !has_statistics(view)))
-		go_up_to(view, VIEW_VM);
 }
 
 void view_update(struct view *view)
 {
 	bool one_vcpu;
 
-	/* One that ended and was shown as ended for long enough is gone. */
+	/* A VM that was shown as ended for long enough is gone. */
 	if (view->inside && !is_tracked(view->tracker, view->inside))
 		go_up_to(view, VIEW_HOST);
-	/* Then the line stays selected, whatever is in it: at first this is the first one. */
+	/* Then the line stays selected, whatever VM is in it; at first the first one. */
 	if (!is_tracked(view->tracker, view->selected))
 		view->selected = NULL;
 	list_vms(view);
 	if (view->level >= VIEW_VM)
 		list_vcpus(view);
-	leave_what_is_gone(view);
+	/* Threads come and go at any time. */
+	if (view->level == VIEW_VCPU && (!view->list[VIEW_VM].count || !has_statistics(view)))
+		go_up_to(view, VIEW_VM);
 	one_vcpu = view->level == VIEW_VCPU;
 	tracker_focus(view->tracker, one_vcpu ? view->inside : NULL,
 		      one_vcpu ? view_vcpu(view) - view->inside->vcpu : 0);
@@ -255,7 +238,11 @@ static void enter(struct view *view)
 	} else if (!has_statistics(view)) {
 		return;
 	}
-	go_down(view);
+	/* At its first line: nothing is selected there before a key is pressed. */
+	view->level++;
+	view->list[view->level] = (struct view_list) {};
+	if (view->level == VIEW_VM)
+		view->selected_vcpu = -1;
 	view_update(view);
 }
 
@@ -308,7 +295,7 @@ static void press_filter(struct view *view, unsigned int press)
 	}
 }
 
-/* True if that was for it, and not for what it stands in front of. */
+/* False if the key is for the view behind the help. */
 static bool press_help(struct view *view, unsigned int press)
 {
 	size_t page = view->page, *top = &view->help_top;

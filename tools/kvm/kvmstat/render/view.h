@@ -33,7 +33,7 @@ enum press {
 	PRESS_END,
 };
 
-/* How deep is looked. */
+/* How deep the view is. */
 enum view_level {
 	VIEW_HOST,			/* the list of VMs */
 	VIEW_VM,			/* the vCPUs of one, and what moves in it */
@@ -60,7 +60,7 @@ struct view {
 	bool quit;
 	uint64_t interval_ns;
 	size_t page;			/* lines of the list that were drawn last */
-	/* Of the problems of the host how many were drawn, and how many when a key was pressed. */
+	/* How many problems were drawn, and how many of these before the last key. */
 	size_t problems_drawn, problems_read;
 	bool denied_drawn, denied_read;	/* that there are processes it cannot see */
 
@@ -92,7 +92,7 @@ void view_update(struct view *view);
 /* @press: an enum press or a character. */
 void view_press(struct view *view, unsigned int press);
 
-/* So many lines of the list fit: the selected one is among them. Returns the first. */
+/* Scrolls so that the selected line is among the @lines that fit. Returns the first of them. */
 size_t view_scroll(struct view *view, size_t lines);
 
 /* Which line of the list is selected. */

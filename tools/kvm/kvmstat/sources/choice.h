@@ -37,7 +37,7 @@ bool choice_is_single(const struct choice *choice);
 /* Its first, second, ... part; false after the last one. */
 bool choice_part(const struct choice *choice, size_t index, struct choice *part);
 
-/* NULL is all VMs. The first one is asked before the name is known. */
+/* NULL is all VMs. choice_may_have() is for when the name is not known yet. */
 bool choice_may_have(const struct choice *choice, pid_t pid);
 bool choice_has(const struct choice *choice, pid_t pid, const char *name);
 

@@ -5,12 +5,12 @@
  * is there then.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
 #include "sources/discover.h"
 #include "sources/discover_open.h"
-#include "sources/discover_refusals.h"
 #include "util/util.h"
 
 static void mark_end(struct vm *vm)
@@ -159,7 +159,7 @@ static void look_at_listed(struct inventory *inventory, struct proc_process *lis
 	}
 }
 
-/* Those last that have made kvmstat wait before. */
+/* Processes that made kvmstat wait before come last. */
 static void look_at_list(struct inventory *inventory, struct proc_list *list)
 {
 	bool *is_late = xcalloc(list->count, sizeof(*is_late));
@@ -209,7 +209,7 @@ static bool see_end(const struct inventory *inventory, struct vm *vm)
 
 	if (vm->dead)
 		return true;
-	/* Of other VMs it is known only that a process has them. */
+	/* Other VMs are known only by the file descriptors of their process. */
 	if (vm_has_statistics(vm) && !vm->refusal.err)
 		has_ended = inventory->host->is_dead(vm->file.source.fd);
 	else
@@ -281,6 +281,78 @@ static size_t count_unseen(struct inventory *inventory)
 	return unseen;
 }
 
+enum refusal_kind { REFUSED_NOTHING, REFUSED_VM, REFUSED_VCPUS, REFUSED_ALL, };
+
+static enum refusal_kind refusal_kind_of(const struct vm *vm, size_t *num_missing)
+{
+	int *number = proc_vcpus(&vm->process->fds, num_missing);
+	size_t i, num_vcpus = *num_missing;
+
+	for (i = 0; i < num_vcpus; i++)
+		*num_missing -= !!vm_find_vcpu(vm, number[i]);
+	free(number);
+	if (!vm_has_statistics(vm))
+		return REFUSED_ALL;
+	if (*num_missing)
+		return REFUSED_VCPUS;
+	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
+}
+
+#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and the kernel does not say which vCPU belongs to which: they are shown as one VM, with one vCPU of each number"
+
+/*
+ * VMs whose KVM gives files to the VMM only: adds a line for each kind of what is missing, however
+ * many VMs it concerns, which names the first. A VMM opens its files after the vCPU was created:
+ * nothing is missing before there is one.
+ */
+static void report_refusals(struct inventory *inventory)
+{
+	const struct vm *first[REFUSED_ALL + 1] = {};
+	size_t i, count[REFUSED_ALL + 1] = {}, missing[REFUSED_ALL + 1], num_missing;
+	char others[48] = "", *reason;
+	enum refusal_kind kind;
+	struct vm *vm;
+
+	for (i = 0; i < inventory->num_vms; i++) {
+		vm = inventory->vm[i];
+		/* The VMM is not at fault for what could not be taken. */
+		if (inventory->is_full || vm->dead || !vm->refusal.err || vm->refusal_said ||
+		    vm->process->reported.err || !proc_count_vcpus(&vm->process->fds))
+			continue;
+		vm->refusal_said = true;
+		if (vm_has_statistics(vm) && proc_count_fds(&vm->process->fds, true) > 1)
+			inventory_add_note(inventory,
+					   xasprintf(SHOWN_AS_ONE, vm->process->pid,
+						     vm->process->name,
+						     proc_count_fds(&vm->process->fds, true)));
+		kind = refusal_kind_of(vm, &num_missing);
+		if (count[kind]++)
+			continue;
+		first[kind] = vm;
+		missing[kind] = num_missing;
+	}
+	for (kind = REFUSED_VM; kind <= REFUSED_ALL; kind++) {
+		inventory->incomplete |= count[kind] && kind > REFUSED_VM;
+		if (!count[kind] || inventory->refusals_said & 1u << kind)
+			continue;
+		inventory->refusals_said |= 1u << kind;
+		if (kind == REFUSED_ALL)
+			reason = host_explain(&first[kind]->refusal);
+		else if (kind == REFUSED_VM)
+			reason = xasprintf(VMM_ONLY ", which has none of the VM open");
+		else
+			reason = xasprintf(VMM_ONLY ", which has none of %zu vCPU%s open",
+					   missing[kind], missing[kind] > 1 ? "s" : "");
+		if (count[kind] > 1)
+			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);
+		inventory_add_note(inventory,
+				   xasprintf("pid %d (%s)%s: %s", first[kind]->process->pid,
+					     first[kind]->process->name, others, reason));
+		*others = '\0';
+		free(reason);
+	}
+}
+
 static int look_at_host(struct inventory *inventory)
 {
 	struct proc_list list;
@@ -292,7 +364,7 @@ static int look_at_host(struct inventory *inventory)
 		mark_gone(inventory, &list);
 		mark_dead(inventory);
 		look_at_list(inventory, &list);
-		discover_report_refusals(inventory);
+		report_refusals(inventory);
 		inventory->num_unseen = count_unseen(inventory);
 	}
 	proc_list_free(&list);
@@ -335,7 +407,7 @@ static int look(struct inventory *inventory, struct process *process)
 		ret = look_again(inventory, process);
 		/* Last: what the process has open shows the end of some VMs. */
 		mark_dead(inventory);
-		discover_report_refusals(inventory);
+		report_refusals(inventory);
 	}
 	if (ret != -EAGAIN) {
 		inventory->is_unanswered = false;

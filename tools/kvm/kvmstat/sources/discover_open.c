@@ -183,7 +183,7 @@ static void note_silence(struct inventory *inventory, const struct process *proc
 	silence->until_ns = now_ns + silence->wait_ns;
 	inventory->waited_ns += now_ns - asked_ns;
 	inventory_blame(inventory, process,
-			"it makes others wait, in a system call that does not end; kvmstat asks again from time to time");
+			"reading from it takes too long, in a system call that does not end; kvmstat tries again from time to time");
 }
 
 static bool is_full(const struct host_error *error)
@@ -253,7 +253,7 @@ void discover_identify(struct inventory *inventory, struct process *process)
 		note_silence(inventory, process, &process->memory, asked_ns);
 }
 
-/* Returns false if it took next to nothing, as there is nothing to be had. */
+/* Returns false if it cost next to nothing: the process refuses its files. */
 static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {

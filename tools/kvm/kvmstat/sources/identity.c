@@ -13,7 +13,7 @@ static size_t fitting(const char *text, size_t size)
 
 	if (length <= size)
 		return length;
-	/* Four bytes that continue a character are none. */
+	/* A character has at most three bytes that continue it. */
 	for (lead = size; lead > size - 4; lead--) {
 		if (((unsigned char)text[lead] & 0xc0) != 0x80)
 			return lead;

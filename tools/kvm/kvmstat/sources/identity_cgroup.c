@@ -190,23 +190,17 @@ static void read_cgroups(struct identity_subject *subject)
 	}
 }
 
-/* Whether only the owner of /run can have written it, or put it there. */
-static bool is_trusted(const struct identity_subject *subject, int fd, mode_t type)
-{
-	struct stat info;
-
-	return !fstat(fd, &info) && (info.st_mode & S_IFMT) == type &&
-	       info.st_uid == subject->owner && !(info.st_mode & 0022);
-}
-
+/* Opens what only the owner of /run can have written, or put there. */
 static int open_trusted(const struct identity_subject *subject, int dir, const char *path,
 			mode_t type)
 {
+	struct stat info;
 	int fd;
 
 	/* A FIFO must not wait for its writer. */
 	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || is_trusted(subject, fd, type))
+	if (fd < 0 || (!fstat(fd, &info) && (info.st_mode & S_IFMT) == type &&
+		       info.st_uid == subject->owner && !(info.st_mode & 0022)))
 		return fd;
 	close(fd);
 	return -1;

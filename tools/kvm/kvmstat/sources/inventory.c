@@ -83,7 +83,7 @@ static bool is_said(const struct inventory *inventory, const char *text)
 	return false;
 }
 
-static void forget_problems(struct inventory *inventory)
+void inventory_forget_problems(struct inventory *inventory)
 {
 	size_t i;
 
@@ -96,13 +96,13 @@ static void forget_problems(struct inventory *inventory)
 
 void inventory_add_note(struct inventory *inventory, char *text)
 {
-	/* And the last one. */
+	/* PROBLEMS_MAX of them, and the last one. */
 	bool is_full = inventory->num_problems > PROBLEMS_MAX;
 	uint64_t now_ns = monotonic_ns();
 
 	if (is_full && inventory->num_printed == inventory->num_problems &&
 	    now_ns - inventory->problems_full_ns >= PROBLEMS_NS) {
-		forget_problems(inventory);
+		inventory_forget_problems(inventory);
 		is_full = false;
 	}
 	if (is_full || is_said(inventory, text)) {
@@ -215,7 +215,7 @@ static int read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int fir
 	return statsfile_read_some(&vm->vcpu[index].file, first, count, values, error);
 }
 
-/* A vCPU of which each of them meets the end of a state has no long ones. */
+/* If each read meets the end of a state, the states are short and the error is small. */
 #define READS_MAX 3
 
 /* See Documentation/virt/kvm/stats.rst: the kernel has its side of these fences. */
@@ -323,8 +323,9 @@ char *inventory_explain_denied(const struct inventory *inventory)
 		text = join(text, xasprintf("%zu files of VMs and vCPUs are missing: too many open files; raise the limit (ulimit -Hn)",
 					    inventory->num_missing));
 	if (inventory->num_unseen)
-		text = join(text, xasprintf("debugfs has %zu VMs more than there are processes with VMs to be seen",
-					    inventory->num_unseen));
+		text = join(text, xasprintf("debugfs shows %zu VM%s that no visible process has",
+					    inventory->num_unseen,
+					    inventory->num_unseen > 1 ? "s" : ""));
 	return text;
 }
 

@@ -205,6 +205,7 @@ void inventory_add_problem(struct inventory *inventory, char *text);
 __printf(3, 4)
 void inventory_blame(struct inventory *inventory, const struct process *process,
 		     const char *format, ...);
+void inventory_forget_problems(struct inventory *inventory);
 
 static inline bool vm_has_statistics(const struct vm *vm)
 {

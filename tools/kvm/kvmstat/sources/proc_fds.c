@@ -72,14 +72,6 @@ static ino_t dir_number(const char *proc, pid_t pid)
 	return info.st_ino;
 }
 
-static DIR *open_fds(const char *proc, pid_t pid)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
-	return opendir(path);
-}
-
 void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd)
 {
 	fds->entry = xgrow(fds->entry, fds->count, sizeof(*fds->entry));
@@ -123,12 +115,14 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 {
 	struct proc_fd found = {};
 	struct dirent *entry;
+	char path[PATH_MAX];
 	uint64_t fd;
 	DIR *stream;
 	int ret = 0;
 
 	*fds = (struct proc_fds) {};
-	stream = open_fds(proc, pid);
+	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
+	stream = opendir(path);
 	if (!stream)
 		return -errno;
 
@@ -195,8 +189,8 @@ static const struct proc_known *recall(const struct proc_memory *memory, const c
 
 /*
  * Processes with KVM file descriptors take turns, so that one scan lists no more than it has room
- * for. Others are listed at every, every second, every fourth, ... scan, spread over the scans;
- * the more file descriptors they have, the more seldom, from the first time on.
+ * for. Others are listed at every, then every second, every fourth, ... scan, at different scans;
+ * the more file descriptors they have, the less often, from the first time on.
  */
 static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
 {

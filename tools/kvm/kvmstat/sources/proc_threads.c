@@ -25,7 +25,7 @@ static bool parse_stat(const char *text, uint64_t *field, size_t count)
 	const char *end = strrchr(text, ')');
 	size_t i;
 
-	/* The third, a letter, becomes 0. */
+	/* The third field, a letter, becomes 0. */
 	for (i = 0; end && i < count; i++) {
 		end = strchr(end + 1, ' ');
 		if (end)
@@ -212,6 +212,42 @@ static bool has_too_many(int task, unsigned int num_vcpus)
 	return !fstat(task, &info) && info.st_nlink > num_vcpus + PROC_OTHER_THREADS + 2;
 }
 
+static uint64_t read_field(const char *root, const char *cgroup, const char *file,
+			   const char *key)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s/%s", root, cgroup, file);
+	return read_number(path, key);
+}
+
+struct cgroup_state cgroup_read(const char *proc, const char *root, pid_t pid, pid_t tid)
+{
+	struct cgroup_state state = {};
+	char path[PATH_MAX], text[PATH_MAX], *cgroup, *end;
+	uint64_t usec;
+
+	snprintf(path, sizeof(path), "%s/%d/task/%d/cgroup", proc, pid, tid);
+	read_file(AT_FDCWD, path, text, sizeof(text));
+	cgroup = strncmp(text, "0::/", 4) ? strstr(text, "\n0::/") : text;
+	if (!cgroup)
+		return state;
+	cgroup = strchr(cgroup, '/');
+	cgroup[strcspn(cgroup, "\n")] = '\0';
+	/* The cgroup is outside of this cgroup namespace. */
+	if (strstr(cgroup, "/.."))
+		return state;
+	state.is_frozen = read_field(root, cgroup, "cgroup.events", "frozen ");
+	/* A quota limits all cgroups below. */
+	while ((end = strrchr(cgroup, '/'))) {
+		usec = read_field(root, cgroup, "cpu.stat", "throttled_usec ");
+		if (usec * 1000 > state.throttled_ns)
+			state.throttled_ns = usec * 1000;
+		*end = '\0';
+	}
+	return state;
+}
+
 static void read_whole(const char *proc, pid_t pid, struct proc_threads *threads)
 {
 	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -219,8 +255,9 @@ static void read_whole(const char *proc, pid_t pid, struct proc_threads *threads
 	char path[PATH_MAX], text[1024];
 
 	snprintf(path, sizeof(path), "%s/%d/stat", proc, pid);
-	if (read_file(AT_FDCWD, path, text, sizeof(text)) &&
-	    parse_stat(text, field, NUM_STAT_FIELDS))
+	threads->whole.is_known = read_file(AT_FDCWD, path, text, sizeof(text)) &&
+				  parse_stat(text, field, NUM_STAT_FIELDS);
+	if (threads->whole.is_known)
 		threads->whole.run_ns = (field[STAT_USER] + field[STAT_KERNEL]) * tick_ns;
 	threads->whole.cgroup = cgroup_read(proc, CGROUP_ROOT, pid,
 					    threads->count ? threads->thread[0].tid : pid);

@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sources/cgroup.h"
-
 /* Times of threads. Guest time is counted by the tick, unless the kernel is built for more. */
 struct proc_times {
 	uint64_t guest_ns;
@@ -38,12 +36,19 @@ struct proc_thread {
 	struct proc_times times;
 };
 
+/* Of a process or a thread; cgroup v2. */
+struct cgroup_state {
+	uint64_t throttled_ns;		/* by its CPU quota: the most of it and those above */
+	uint32_t is_frozen;
+};
+
 /* The threads of a process, sorted by tid. */
 struct proc_threads {
 	struct proc_thread *thread;
 	size_t count;
 	struct proc_whole {
-		uint64_t run_ns;	/* of all threads, by the tick; 0: not known */
+		uint64_t run_ns;	/* of all threads, by the tick, */
+		uint64_t is_known;	/* if that could be read */
 		struct cgroup_state cgroup;
 	} whole;
 };
@@ -72,5 +77,10 @@ struct proc_times proc_sum_times(const struct proc_threads *threads,
  */
 int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 		      struct proc_threads *threads);
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* @root: of cgroup v2. @tid: the process, or a thread: vCPUs may be in cgroups of their own. */
+struct cgroup_state cgroup_read(const char *proc, const char *root, pid_t pid, pid_t tid);
 
 #endif /* KVMSTAT_PROC_THREADS_H */

@@ -83,7 +83,7 @@ struct packed_vm {
 	char id[64];
 };
 
-/* Far more than a host has. */
+/* More than the values of 10,000 vCPUs. */
 #define RECORDING_MAX_CONTENT (64u << 20)
 
 struct recorded_vm {

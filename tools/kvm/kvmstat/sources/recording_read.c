@@ -40,7 +40,7 @@ static void take(struct reader *reader, void *to, size_t size)
 	reader->left -= size;
 }
 
-/* Sets *@count to 0 if there are not that many. The caller frees the array. */
+/* If there are fewer, sets *@count to 0. The caller frees the array. */
 static void *take_array(struct reader *reader, size_t *count, size_t size)
 {
 	void *array;

@@ -19,9 +19,9 @@ static struct {
 	char *path;
 	int fd;
 	bool is_open;
-	struct inventory *inventory;	/* which goes with the time; or NULL */
-	bool process_ended;		/* one of the inventory's, since that was waited for */
-	bool is_latest;			/* the end was gone to, and no certain sample */
+	struct inventory *inventory;	/* that follows the time, or NULL */
+	bool process_ended;		/* one of the inventory's has, during the last wait */
+	bool is_latest;			/* replay_jump_to_latest() chose the sample */
 } replay;
 
 static const struct snapshot *now(void)
@@ -29,7 +29,7 @@ static const struct snapshot *now(void)
 	return &replay.recording.now;
 }
 
-/* Whether it is the same VM: a sample may say anything of a serial. */
+/* Whether it is the same VM: a damaged file may use a serial for another one. */
 static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 {
 	return vm->process->pid == recorded->pid && !vm->process->gone &&
@@ -191,7 +191,7 @@ bool replay_jump(size_t position)
 	return jump(position);
 }
 
-/* Leaves the inventory behind: VMs have to be found anew. */
+/* The inventory does not follow: its VMs have to be found anew. */
 static size_t find_sample(const struct choice *choice, size_t first, bool latest)
 {
 	const struct recording *recording = &replay.recording;
@@ -220,7 +220,7 @@ bool replay_may_have(const struct choice *choice)
 	return !replay.is_latest || has_chosen(choice);
 }
 
-/* To the last sample if the file cannot be read up to that one. */
+/* Goes to the last sample if the file can no longer be read up to @position. */
 static bool go_back(size_t position)
 {
 	size_t count = replay.recording.num_samples;
@@ -299,7 +299,7 @@ static int copy_pipe(int from)
 			continue;
 		if (fwrite(buffer, count, 1, to) != 1)
 			count = -1;
-		/* It may never end: what is no recording is not worth the room. */
+		/* A pipe may never end: stop if it is no recording. */
 		if (count < 0 || (is_first && *buffer != RECORDING_MAGIC[0]))
 			break;
 		is_first = false;
@@ -366,7 +366,7 @@ void replay_close(void)
 
 /* The source of VMs */
 
-/* In the order of processes, and then of their serials. */
+/* Sorts by pid, then by serial. */
 static int compare_vms(const void *a, const void *b)
 {
 	const struct recorded_vm *left = *(const struct recorded_vm * const *)a;
@@ -388,20 +388,14 @@ static bool is_known(const struct inventory *inventory, const struct recorded_vm
 	return false;
 }
 
-static struct process *take_process(struct inventory *inventory, const struct recorded_vm *recorded)
+static void take_vm(struct inventory *inventory, const struct recorded_vm *recorded)
 {
 	struct process *process = inventory_find_process(inventory, recorded->pid);
+	struct vm *vm;
 
 	if (!process)
 		process = inventory_add_process(inventory, recorded->pid, -1);
-	return process;
-}
-
-static void take_vm(struct inventory *inventory, const struct recorded_vm *recorded)
-{
-	struct process *process = take_process(inventory, recorded);
-	struct vm *vm = inventory_add_vm(inventory, process);
-
+	vm = inventory_add_vm(inventory, process);
 	vm->number = recorded->serial;
 	follow_vm(vm, recorded);
 	if (!recorded->schema)
@@ -506,13 +500,15 @@ static bool is_next_nearer(uint64_t end_ns)
 	size_t next = recording->position + 1;
 	uint64_t now_ns = recording->now.monotonic_ns;
 
-	/* Both differ by less than 2^63, and a time before the end is negative. */
+	/*
+	 * They differ by less than 2^63; the left one is negative if the sample is before the end.
+	 */
 	return next < recording->num_samples && now_ns < end_ns &&
 	       (int64_t)(recording->sample[next].monotonic_ns - end_ns) <=
 	       (int64_t)(end_ns - now_ns);
 }
 
-/* To the sample that is nearest to that time, but to the next one at least. */
+/* Goes to the sample that is nearest to that time, and at least to the next one. */
 static enum event replay_pause_until(int signals, int other, uint64_t end_ns)
 {
 	(void)other;

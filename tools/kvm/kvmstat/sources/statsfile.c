@@ -57,7 +57,7 @@ static size_t windows_size(const struct statsfile *file)
 	return (size_t)file->vcpu_max * file->vcpu_stride;
 }
 
-/* Touches nothing: not all of it need be there. */
+/* Reads nothing from the mapping: a window without a vCPU would raise SIGBUS. */
 static int map(struct statsfile *file, const struct statsfile_layout *layout,
 	       struct statsfile_error *error)
 {

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "privilege/broker.h"
-#include "privilege/broker_process.h"
 #include "privilege/privilege.h"
 #include "tap.h"
 #include "tree.h"
@@ -278,7 +277,7 @@ static void test_lists(void)
 		      num_fds);
 		check(same_fds_of(&broker.host, 11) && same_fds_of(&broker.host, 12),
 		      "%u file descriptors: of others", num_fds);
-		check_number(disconnect(), STATUS_OK, "the end of the connection is its end");
+		check_number(disconnect(), STATUS_OK, "broker: ends when the connection ends");
 	}
 }
 
@@ -326,15 +325,16 @@ static bool believes(void (*ask)(const struct host *host))
 
 static void test_order(void)
 {
-	check(believes(ask_for_threads), "threads in their order are believed");
+	check(believes(ask_for_threads), "answer: threads sorted by tid are accepted");
 	threads_are_sorted = false;
-	check(!believes(ask_for_threads), "threads that come twice are not");
+	check(!believes(ask_for_threads), "answer: a thread that comes twice is refused");
 	threads_are_sorted = true;
 	num_fds = 1000;
 	check(believes(ask_for_fds) && believes(ask_for_list),
-	      "file descriptors in their order are believed");
+	      "answer: sorted file descriptors are accepted");
 	fds_are_sorted = false;
-	check(!believes(ask_for_fds) && !believes(ask_for_list), "those in another one are not");
+	check(!believes(ask_for_fds) && !believes(ask_for_list),
+	      "answer: unsorted file descriptors are refused");
 	fds_are_sorted = true;
 }
 
@@ -350,33 +350,39 @@ static void test_answers(void)
 	int stats;
 
 	connect_fake();
-	check(broker.host.identify(&broker.host, 42, &identity), "it answers: identity");
+	check(broker.host.identify(&broker.host, 42, &identity),
+	      "broker: answers with an identity");
 	fake_identify(&fake_host, 42, &expected);
-	check(!memcmp(&identity, &expected, sizeof(identity)), "it answers: the host's identity");
-	check_number(broker.host.thread_group(&broker.host, 42), 41, "a thread group");
+	check(!memcmp(&identity, &expected, sizeof(identity)),
+	      "broker: the identity is the host's");
+	check_number(broker.host.thread_group(&broker.host, 42), 41,
+		     "broker: answers with a thread group");
 	fake_read_threads(&fake_host, 42, 7, &expected_threads);
 	check(!broker.host.read_threads(&broker.host, 42, 7, &threads) &&
 	      threads.count == expected_threads.count &&
 	      !memcmp(threads.thread, expected_threads.thread,
-		      threads.count * sizeof(*threads.thread)), "times of threads");
+		      threads.count * sizeof(*threads.thread)),
+		      "broker: answers with times of threads");
 	free(threads.thread);
 	free(expected_threads.thread);
 	check_number(broker.host.read_threads(&broker.host, 43, 7, &threads), -ESRCH,
-		     "times of threads that are gone");
+		     "broker: answers -ESRCH for threads that are gone");
 
 	check(!broker.host.list_makers(&broker.host, &makers) && makers.count == 1000 &&
-	      makers.pid[0] == 7 && makers.pid[999] == 1006, "the makers of VMs");
+	      makers.pid[0] == 7 && makers.pid[999] == 1006,
+	      "broker: answers with the makers of VMs");
 	free(makers.pid);
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
-	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0, "a file comes");
-	check_text(text, "7 3 1", "of what was asked for");
-	check_number(vm, UINT64_C(1) << 40, "with the number of its VM");
+	check(stats >= 0 && pread(stats, text, sizeof(text) - 1, 0) > 0,
+	      "broker: sends a statistics file");
+	check_text(text, "7 3 1", "broker: the file is the requested one");
+	check_number(vm, UINT64_C(1) << 40, "broker: the number of the VM comes with its file");
 	check(fcntl(stats, F_GETFD) == FD_CLOEXEC, "closed on execve()");
 	close(stats);
 
 	stats = broker.host.get_stats(&broker.host, 12, &fd, &vm, &error);
 	check(stats < 0 && error.step == HOST_STATS && error.err == EIO &&
-	      error.capability == -ENOENT, "no file comes, and why");
+	      error.capability == -ENOENT, "broker: sends the error instead of a file");
 	disconnect();
 }
 
@@ -399,11 +405,13 @@ static void test_too_many_files(void)
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		abort();
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
-	check(stats < 0 && error.step == HOST_TAKE && error.err == EMFILE, "no room for a file");
+	check(stats < 0 && error.step == HOST_TAKE && error.err == EMFILE,
+	      "no free file descriptor: EMFILE");
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		abort();
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
-	check_number(stats, next, "then there is, and nothing is left of the other one");
+	check_number(stats, next,
+		     "a free file descriptor again: the next file comes, nothing leaks");
 	close(stats);
 	disconnect();
 }
@@ -478,7 +486,7 @@ static void test_hostile_requests(void)
 }
 
 /* The size of an answer without items. */
-#define ANSWER_SIZE (64 + sizeof(struct identity))
+#define ANSWER_SIZE (72 + sizeof(struct identity))
 
 static size_t answer_size;
 static char answer_byte;
@@ -522,7 +530,7 @@ static void test_hostile_answers(void)
 			status_of(child);
 		}
 	}
-	check_number(believed, 1, "answers that make no sense are not believed, one of zeros is");
+	check_number(believed, 1, "answer: fields out of range are refused, zeros are accepted");
 }
 
 /* Files that a hijacked broker may have, and kvmstat may not. */
@@ -606,11 +614,13 @@ static void test_hostile_files(void)
 	broker_connect(&broker, socket, &fake_host);
 	before = count_open_files();
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
-	check(stats >= 0, "of two statistics files one is taken");
+	check(stats >= 0, "two files in one answer: one is taken");
 	close(stats);
-	check_number(count_open_files(), before, "and nothing is left of the other one");
+	check_number(count_open_files(), before,
+		     "two files in one answer: the other one is closed");
 	broker.host.thread_group(&broker.host, 10);
-	check_number(count_open_files(), before, "nor of files that were not asked for at all");
+	check_number(count_open_files(), before,
+		     "files in an answer without files: all are closed");
 	broker_close(&broker);
 	status_of(child);
 	close(hostile_files[0]);
@@ -707,21 +717,22 @@ static void test_real(void)
 	pid = find_broker(getpid());
 	check(pid, "it starts");
 	check(has_line(pid, capabilities) && has_line(pid, "NoNewPrivs:\t1"),
-	      "its capabilities");
+	      "broker process: capabilities");
 	if (privilege_filters)
-		check(has_line(pid, "Seccomp:\t2"), "its filter of system calls");
+		check(has_line(pid, "Seccomp:\t2"), "broker process: filters system calls");
 	count_files(pid, &sockets, &others);
-	check_number(sockets, 1, "it has one socket");
-	check_number(others, 0, "and no other file");
+	check_number(sockets, 1, "broker process: has one socket");
+	check_number(others, 0, "broker process: has no other file");
 	broker.host.identify(&broker.host, getpid(), &identity);
 	check(identity.text[IDENTITY_NAME][0], "it answers");
 	kill(pid, SIGINT);
 	kill(pid, SIGTERM);
 	kill(pid, SIGHUP);
 	check_number(broker.host.thread_group(&broker.host, getpid()), getpid(),
-		     "and goes on when the terminal's signals come");
+		     "broker process: survives the terminal's signals");
 	broker_close(&broker);
-	check(kill(pid, 0) && errno == ESRCH, "it ends with the connection, and is waited for");
+	check(kill(pid, 0) && errno == ESRCH,
+	      "broker process: ends with the connection, no zombie");
 }
 
 static void wait_with_broker(int socket)
@@ -744,9 +755,9 @@ static void test_killed(void)
 	child = start(wait_with_broker, &socket);
 	if (read(socket, &pid, sizeof(pid)) != sizeof(pid) || pid <= 0)
 		abort();
-	check(!kill(pid, 0), "there is a broker");
+	check(!kill(pid, 0), "broker process: started");
 	kill(child, SIGKILL);
-	check(ends(pid), "it ends when kvmstat is killed");
+	check(ends(pid), "broker process: ends when kvmstat is killed");
 	waitpid(child, NULL, 0);
 	close(socket);
 }
@@ -778,7 +789,7 @@ static void test_lost(void)
 		abort();
 	check_number(status, STATUS_ERROR, "the broker is killed: kvmstat ends with an error");
 	check_text(text, "kvmstat: the process that finds VMs, kvmstat-broker, has ended\n",
-		   "and says why");
+		   "the broker is killed: kvmstat says so");
 	close(socket);
 }
 
@@ -854,7 +865,7 @@ static void test_stopped_at_first(void)
 	check_text(text, does_not_answer, "no first answer: it says what it waits for");
 	check_number(status_of_waiting(ask_list, true, text), STATUS_OK,
 		     "the first answer is late: kvmstat goes on");
-	check_text(text, does_not_answer, "the first answer is late: said");
+	check_text(text, does_not_answer, "the first answer is late: a message says so");
 }
 
 /* Everything that does not need the broker goes on. */
@@ -923,8 +934,10 @@ static void test_identity(void)
 		broker.host.identify(&broker.host, 7, &identity);
 		broker_close(&broker);
 	}
-	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN, "it reads libvirt's files");
-	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN, "it reads machined's files");
+	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN,
+		     "broker: reads libvirt's files in /run");
+	check_number(identity.source[IDENTITY_UUID], IDENTITY_RUN,
+		     "broker: reads machined's files in /run");
 	tree_end();
 }
 
@@ -972,7 +985,7 @@ static void test_silent_processes(void)
 	broker.host.identify(&broker.host, 7, &identity);
 	first_ns = monotonic_ns() - begin_ns;
 	check(first_ns < NSEC_PER_SEC, "a silent process: it is not waited for");
-	check(identity.without_memory, "a silent process: that is said");
+	check(identity.without_memory, "a silent process: its identity lacks the command line");
 	check_text(identity.text[IDENTITY_NAME], "silent", "a silent process: it has a name");
 	check(ends(worker) && find_worker(), "a silent process: there is another worker");
 	identity.without_memory = false;
@@ -981,9 +994,10 @@ static void test_silent_processes(void)
 	      "after a silent process: others have their names");
 	begin_ns = monotonic_ns();
 	check_number(broker.host.get_stats(&broker.host, 7, &fd, &vm, &error), -1,
-		     "no file is taken of a silent process");
-	check_number(error.err, ETIMEDOUT, "and that is said");
-	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "and it is not waited for");
+		     "a silent process: no file is taken");
+	check_number(error.err, ETIMEDOUT, "a silent process: ETIMEDOUT for its file");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC,
+	      "a silent process: the answer takes less than a second");
 	for (i = 0; i < NUM_SILENT; i++) {
 		begin_ns = monotonic_ns();
 		identity.without_memory = false;

@@ -21,34 +21,36 @@ static void test_kinds(void)
 	struct choice choice = choice_of("42", NULL);
 
 	check(choice_process(&choice) == 42 && choice_is_single(&choice), "a number is a pid");
-	check(choice_has(&choice, 42, "web") && !choice_has(&choice, 4, "42"), "and no name");
+	check(choice_has(&choice, 42, "web") && !choice_has(&choice, 4, "42"),
+	      "a number matches no name");
 	choice = choice_of("web", NULL);
 	check(!choice_process(&choice) && choice_is_single(&choice), "a name is a single VM");
 	check(choice_has(&choice, 1, "web") && !choice_has(&choice, 1, "web-2"),
-	      "a name is all of it");
+	      "a name does not match a longer one");
 	choice = choice_of("4[2]", NULL);
 	check(!choice_is_single(&choice) && choice_has(&choice, 1, "42"),
 	      "a VM that is called by a number: by a pattern");
 	choice = choice_of("\\42", NULL);
 	check(choice_is_single(&choice) && !choice_process(&choice) &&
 	      choice_has(&choice, 1, "42") && !choice_has(&choice, 42, "web"),
-	      "and with a backslash, and is a single one");
+	      "a number with a backslash is a single name");
 	choice = choice_of("007", NULL);
 	check(!choice_process(&choice) && choice_has(&choice, 1, "007") &&
 	      !choice_has(&choice, 7, "bond"), "or one that no pid is written like");
 	choice = choice_of("db\\*", NULL);
 	check(choice_is_single(&choice) && choice_has(&choice, 1, "db*") &&
-	      !choice_has(&choice, 1, "db-1"), "what has one in front is no pattern");
+	      !choice_has(&choice, 1, "db-1"), "a star with a backslash is no pattern");
 	choice = choice_of("d\\b*", NULL);
-	check(!choice_is_single(&choice), "but what stands behind may be");
+	check(!choice_is_single(&choice), "a star after an escaped character is a pattern");
 	choice = choice_of("db\\", NULL);
-	check(choice_is_single(&choice), "nor is one at the end");
+	check(choice_is_single(&choice), "a backslash at the end is no pattern");
 	choice = choice_of("db-*", NULL);
-	check(!choice_is_single(&choice), "a pattern is not");
+	check(!choice_is_single(&choice), "a pattern is not a single VM");
 	check(choice_has(&choice, 1, "db-7") && !choice_has(&choice, 1, "mydb-7"),
-	      "a pattern fits all of it");
+	      "a pattern has to match the whole name");
 	choice = choice_of("42", "db-*");
-	check(!choice_process(&choice) && !choice_is_single(&choice), "nor are two");
+	check(!choice_process(&choice) && !choice_is_single(&choice),
+	      "two names are not a single VM");
 	check(choice_has(&choice, 42, "web") && choice_has(&choice, 1, "db-") &&
 	      !choice_has(&choice, 43, "web"), "either of them");
 }
@@ -61,7 +63,7 @@ static void test_before(void)
 	      "by pids it is known of a process without its name");
 	choice = choice_of("42", "db");
 	check(choice_may_have(&choice, 44), "by names it is not");
-	check(choice_may_have(NULL, 1) && choice_has(NULL, 1, ""), "no choice is all");
+	check(choice_may_have(NULL, 1) && choice_has(NULL, 1, ""), "no choice matches every VM");
 }
 
 static void test_parts(void)
@@ -91,11 +93,13 @@ static void test_refused(void)
 	for (i = 0; i < CHOICE_MAX; i++)
 		choice_add(&choice, "1");
 	check_text(choice_add(&choice, "2"), "is one too many", "too many pids");
-	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""), "the others stay");
+	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""),
+	      "too many pids: the first ones stay");
 	for (i = 0; i < CHOICE_MAX; i++)
 		check(!choice_add(&choice, "a"), "names are counted by themselves");
 	check_text(choice_add(&choice, "b"), "is one too many", "too many names");
-	check(choice_has(&choice, 2, "a") && !choice_has(&choice, 2, "b"), "and they stay");
+	check(choice_has(&choice, 2, "a") && !choice_has(&choice, 2, "b"),
+	      "too many names: the first ones stay");
 }
 
 int main(void)

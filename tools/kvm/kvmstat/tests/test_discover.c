@@ -392,15 +392,15 @@ static void test_silent_process(void)
 	fake.is_silent = 100;
 	look();
 	check(inventory.num_vms == 1 && inventory.vm[0]->process->pid == 200,
-	      "a silent process: the VMs of others are there");
+	      "a silent process: VMs of other processes are found");
 	check(inventory.num_problems == 1 && inventory.incomplete &&
-	      strstr(inventory.problem[0], "pid 100 (hangs): it makes others wait"),
-	      "a silent process: it is named");
+	      strstr(inventory.problem[0], "pid 100 (hangs): reading from it takes too long"),
+	      "a silent process: the problem names it");
 	fake.num_asked = 0;
 	for (i = 0; i < 10; i++)
 		look();
-	check_number(fake.num_asked, 0, "a silent process: it is not asked at each look");
-	check_number(inventory.num_problems, 1, "a silent process: that is said once");
+	check_number(fake.num_asked, 0, "a silent process: not every scan asks it");
+	check_number(inventory.num_problems, 1, "a silent process: one message");
 	fake.is_silent = 0;
 	usleep(1100000);
 	look();
@@ -425,14 +425,16 @@ static void test_silent_crowd(void)
 	add_object(LAST_PID, 4, LINK_VM, "kvm-200", 99);
 	begin_ns = monotonic_ns();
 	look();
-	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "a silent crowd: a look is short");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC,
+	      "many silent processes: a scan takes less than a second");
 	for (i = 0; i < 20 && !inventory.num_vms; i++) {
 		begin_ns = monotonic_ns();
 		look();
 	}
-	check(monotonic_ns() - begin_ns < NSEC_PER_SEC, "a silent crowd: also the last one");
+	check(monotonic_ns() - begin_ns < NSEC_PER_SEC,
+	      "many silent processes: so does the last scan");
 	check(inventory.num_vms == 1 && inventory.vm[0]->process->pid == LAST_PID,
-	      "a silent crowd: the VMs of others are there some looks later");
+	      "many silent processes: other VMs are found within some scans");
 	tear_down();
 }
 
@@ -859,8 +861,9 @@ static void test_missing_support(void)
 	      inventory.vm[0]->num_vcpus_counted == 2,
 	      "no support: VM and vCPUs are counted, each of them once");
 	check(inventory.num_problems == 1 && fake.num_asked == 1,
-	      "no support: said and asked once");
-	check_contains(inventory.problem[0], "pid 100 (vmm): this kernel ", "no support: named");
+	      "no support: one message, one request");
+	check_contains(inventory.problem[0], "pid 100 (vmm): this kernel ",
+		       "no support: the message names the process");
 	check_contains(inventory.problem[0], "statistics files", "no support: what is missing");
 	tear_down();
 
@@ -1068,7 +1071,7 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	look();
-	check(inventory.num_vms == 1 && !inventory.num_problems, "held, all: nothing to be said");
+	check(inventory.num_vms == 1 && !inventory.num_problems, "held, all: no message");
 	tear_down();
 }
 
@@ -1083,7 +1086,7 @@ static void test_held_many(void)
 		add_held(100 + i, 30, 0, "kvm-101/vcpu-0");
 	}
 	look();
-	check_number(inventory.num_problems, 1, "held of many: one line");
+	check_number(inventory.num_problems, 1, "held of many: one message");
 	check_text(inventory.problem[0],
 		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has none of the VM open",
 		   "held of many: how many");
@@ -1240,7 +1243,7 @@ static void test_too_many_files(void)
 	check_number(inventory.num_missing, 6, "a limit: the others are counted");
 	check_denied("6 files of VMs and vCPUs are missing", "a limit");
 	look();
-	check_number(inventory.num_missing, 6, "a limit: so it is at the next look");
+	check_number(inventory.num_missing, 6, "limit on files: the next scan counts the same");
 	fake.max_files = 0;
 	look();
 	check(inventory.vm[0]->num_vcpus == 10 && !inventory.num_missing,
@@ -1265,18 +1268,19 @@ static void test_unseen_vms(void)
 	check_number(inventory.num_unseen, 0, "debugfs has one more: it may just have come");
 	look();
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
-	check_denied("debugfs has 1 VMs more", "a VM more in debugfs");
+	check_denied("debugfs shows 1 VM that no visible process has", "a VM more in debugfs");
 	/* That process has given it to another one. */
 	add_vmm(300, "kvm-200", 6);
 	look();
-	check(!inventory.num_unseen && inventory.num_vms == 2, "another one has it: it is seen");
+	check(!inventory.num_unseen && inventory.num_vms == 2,
+	      "a VM of debugfs in another process: not unseen");
 	/* A thread of the first has made it. */
 	remove_process(300);
 	makers[1] = 101;
 	fake.thread = 101;
 	look();
 	look();
-	check_number(inventory.num_unseen, 0, "a thread has made it: its process is seen");
+	check_number(inventory.num_unseen, 0, "a VM of debugfs made by a thread: not unseen");
 	tear_down();
 }
 
@@ -1292,7 +1296,8 @@ static void test_bad_files(void)
 	check(inventory.num_vms == 1 && inventory.vm[0]->number == 6 &&
 	      inventory.vm[0]->num_vcpus == 1, "bad files: the good ones are taken");
 	check(inventory.num_problems == 3, "bad files: each is a problem");
-	check_contains(inventory.problem[0], "malformed statistics file: ", "malformed: said why");
+	check_contains(inventory.problem[0], "malformed statistics file: ",
+		       "malformed file: the message says why");
 	check_contains(inventory.problem[1], "vCPU 1 is left out, it has other statistics",
 		       "vCPU with other statistics: left out");
 	check_contains(inventory.problem[2], "vCPU 2 is left out, no process has its VM",
@@ -1367,7 +1372,8 @@ static void test_no_process(void)
 {
 	set_up();
 	check(!inventory_find(&inventory, 100), "no such process");
-	check_text(inventory.problem[0], "pid 100: no such process", "no such process: said");
+	check_text(inventory.problem[0], "pid 100: no such process",
+		   "no such process: the message says so");
 	add_process(101, "vmm\n");
 	tree_write("Name:\tvmm\nTgid:\t100\nPid:\t101\n", 29, "101/status");
 	check(!inventory_find(&inventory, 101), "a thread");

@@ -458,11 +458,12 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	      "both live");
 	tell_vmm(vmm, CLOSE_FIRST_VM);
 	check(inventory_see_end(inventory, first), "the statistics files keep no VM alive");
-	check(!inventory_see_end(inventory, second), "the other VM lives");
+	check(!inventory_see_end(inventory, second),
+	      "one of two VMs destroyed: the other VM lives");
 	check(is_readable(first), "values of the dead VM");
 	end_vmm(vmm);
 	check(inventory_see_end(inventory, second), "the other VM ends with its process");
-	check(is_readable(second), "and leaves its values");
+	check(is_readable(second), "a VM that ended with its process: its values stay readable");
 }
 
 static bool finds_vm_of(const struct vmm *vmm, const struct host *host)

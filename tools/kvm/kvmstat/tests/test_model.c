@@ -417,28 +417,32 @@ static void test_running_state(void)
 	check_number(group->value[SLEEP], 100, "a state that has not ended counts up to now");
 	sample_time(&fixture, 3000);
 	check(group->value[SLEEP] == 2100 && group->delta[SLEEP] == 2000,
-	      "all of an interval in which it lasts");
+	      "a state that lasts counts for the whole interval");
 	time_values[SLEEP] = 2500;
 	time_values[STATE] = 1;
 	time_values[SINCE] = 3400;
 	sample_time(&fixture, 4000);
-	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600, "and the rest once");
+	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600,
+	      "a state that ends counts its rest once");
 	/* KVM moves time that it had counted as the guest's to a wait for a CPU. */
 	time_values[READY] = 500;
 	time_values[GUEST] = 100;
 	time_values[STATE] = 2;
 	time_values[SINCE] = 4000;
 	sample_time(&fixture, 4000);
-	check_number(group->delta[GUEST], 0, "what was another state is not counted anew");
+	check_number(group->delta[GUEST], 0,
+		     "time that KVM moves to another state is not counted again");
 	time_values[SINCE] = 0;
 	sample_time(&fixture, 5000);
 	check_number(group->delta[HALT], 0, "nothing is added while the state changes");
 	time_values[SINCE] = 6001;
 	sample_time(&fixture, 6000);
-	check_number(group->delta[HALT], 0, "nor if it has changed since the clock was read");
+	check_number(group->delta[HALT], 0,
+		     "a state that began after the clock was read adds nothing");
 	time_values[STATE] = 77;
 	time_values[SINCE] = 6000;
-	check(sample_time(&fixture, 7000) && !group->delta[HALT], "nor of a state without a name");
+	check(sample_time(&fixture, 7000) && !group->delta[HALT],
+	      "a state without a name adds nothing");
 	tear_down(&fixture);
 }
 
@@ -459,16 +463,20 @@ static void test_not_accounted(void)
 	sample_time(&fixture, 1000);
 	check(!shows(group, "time_guest_ns") && !shows(group, "state") &&
 	      !shows(group, "state_since_ns") && !shows(group, "ready_ns"),
-	      "accounting is off: what it would count is not shown");
-	check(shows(vm, "time_accounting") && shows(vm, "ready_accounting"), "but that it is off");
+	      "accounting is off: its statistics are hidden");
+	check(shows(vm, "time_accounting") && shows(vm, "ready_accounting"),
+	      "accounting is off: the switch itself is shown");
 	accounting[0] = 1;
 	sample_time(&fixture, 2000);
-	check(shows(group, "ready_ns") && !shows(group, "time_guest_ns"), "each by itself");
+	check(shows(group, "ready_ns") && !shows(group, "time_guest_ns"),
+	      "time and ready accounting hide their own statistics only");
 	model_focus(&fixture.model, 0);
-	check(!shows(&fixture.model.focus, "time_guest_ns"), "nor of a vCPU alone");
+	check(!shows(&fixture.model.focus, "time_guest_ns"),
+	      "accounting is off: hidden for a single vCPU, too");
 	accounting[1] = 1;
 	sample_time(&fixture, 3000);
-	check(shows(group, "time_guest_ns") && shows(group, "state"), "accounting is on: all is");
+	check(shows(group, "time_guest_ns") && shows(group, "state"),
+	      "accounting is on: everything is shown");
 	tear_down(&fixture);
 }
 

@@ -260,10 +260,10 @@ static void test_coming_and_going(void)
 	now_ns += NSEC_PER_SEC / 2;
 	expect("kvmstat_vms ", "not looked for within a second");
 	now_ns += NSEC_PER_SEC / 2;
-	expect("kvmstat_vms ", "a new one, a second later");
+	expect("kvmstat_vms ", "a new VM appears a second later");
 	guests[0].dead = true;
 	now_ns += NSEC_PER_SEC;
-	expect("kvmstat_vm_up", "one that has ended is gone");
+	expect("kvmstat_vm_up", "a VM that has ended disappears");
 	tear_down();
 }
 
@@ -285,18 +285,18 @@ static void test_choice(void)
 	set_guest(3, 103, "web", 1);
 	guests_start();
 	now_ns += NSEC_PER_SEC;
-	expect("kvmstat_vms ", "one that comes later; and one that is called otherwise stays");
+	expect("kvmstat_vms ", "a chosen VM comes later; a chosen VM that is renamed stays");
 	set_guest(4, 104, "b", 1);
 	guests_start();
 	now_ns += NSEC_PER_SEC;
-	expect("kvmstat_vms ", "not one of another name");
+	expect("kvmstat_vms ", "a VM with another name is not chosen");
 	/* Of a process one after the other. */
 	set_guest(5, 104, "w", 1);
 	guests[4].name = "w";
 	guests_start();
 	now_ns += NSEC_PER_SEC;
 	expect("kvmstat_vms ",
-	       "a process that makes one more and is called so by then: both of its VMs");
+	       "a process gets a chosen name with its second VM: both VMs are chosen");
 	tear_down();
 }
 
@@ -311,7 +311,7 @@ static void test_restart(void)
 	set_guest(2, 103, "a", 1);
 	guests_start();
 	now_ns += NSEC_PER_SEC;
-	expect("kvm_vm_info{vm=\"a\"", "started again: another process, the same label");
+	expect("kvm_vm_info{vm=\"a\"", "a VM that is started again keeps its label");
 	tear_down();
 }
 
@@ -341,11 +341,11 @@ static void test_labels_of_the_same_name(void)
 	now_ns += NSEC_PER_SEC;
 	expect("kvm_vm_info", "three called db: told apart by their start");
 	start_exporter_again();
-	expect("kvm_vm_info", "three called db: so they are to another exporter");
+	expect("kvm_vm_info", "three called db: another exporter gives the same labels");
 	/* As libvirt's pid file says: anybody can start a process before another one. */
 	guests[0].named_by = IDENTITY_RUN;
 	start_exporter_again();
-	expect("kvm_vm_info", "three called db: the sure one first");
+	expect("kvm_vm_info", "three called db: the surest name has it alone");
 	tear_down();
 
 	set_up(false);
@@ -387,7 +387,7 @@ static void test_accounting(void)
 	guests_start();
 	guest_vm_values(&guests[0])[1] = 1;
 	guest_vm_values(&guests[1])[2] = 1;
-	expect("kvm_vcpu_", "what is not accounted for is absent");
+	expect("kvm_vcpu_", "statistics without accounting are absent");
 	tear_down();
 }
 
@@ -412,7 +412,7 @@ static void test_threads(void)
 	threads[0].times.guest_ns += SECONDS(5);
 	threads[0].times.has_ready = false;
 	expect("kvmstat_vm_thread",
-	       "threads: one that ends takes nothing away; no waits where none are counted");
+	       "threads: times of an ended thread stay; no ready time if it is not counted");
 	set_guest(1, 100, "a", 1);
 	guests_start();
 	now_ns += 2 * NSEC_PER_SEC;
@@ -430,7 +430,7 @@ static void test_threads(void)
 	expect("kvmstat_vm_thread", "threads: none where KVM accounts for time");
 	guest_vm_values(&guests[0])[1] = 0;
 	expect("kvmstat_vm_thread_seconds_total{vm=\"a\",mode=\"guest\"}",
-	       "threads: where that is switched off");
+	       "threads: present while KVM's accounting is off");
 	tear_down();
 }
 
@@ -476,8 +476,8 @@ static void test_chosen_labels(void)
 	guests_start();
 	identify();
 	expect("kvm_vcpu_exits_total", "chosen labels: on each series of a VM that has them");
-	expect("kvmstat_vm_up", "chosen labels: on what is not KVM's, too");
-	expect("kvm_vm_info{vm=\"a\"", "chosen labels: of all that is known each once");
+	expect("kvmstat_vm_up", "chosen labels: also on the exporter's own series");
+	expect("kvm_vm_info{vm=\"a\"", "chosen labels: each known label once");
 	tear_down();
 }
 
@@ -531,7 +531,7 @@ static void test_thinned_buckets(void)
 	}
 	options.max_buckets = 2;
 	set_up_with(&options);
-	expect("kvm_vcpu_exits_by_reason", "buckets: what has names is no histogram");
+	expect("kvm_vcpu_exits_by_reason", "buckets: named buckets are not thinned out");
 	tear_down();
 	options.max_buckets = 8;
 	set_up_with(&options);
@@ -540,7 +540,7 @@ static void test_thinned_buckets(void)
 		guest_vcpu_values(&guests[0], 0)[i] = 1;
 	expect("kvm_vcpu_long_seconds_bucket",
 	       "buckets: of 32 the highest bound and each fifth below");
-	expect("kvm_vcpu_huge_bucket", "buckets: of bounds that are the same one is left");
+	expect("kvm_vcpu_huge_bucket", "buckets: of equal bounds one is left");
 	tear_down();
 }
 
@@ -549,7 +549,7 @@ static void test_values_are_fresh(void)
 	set_up(false);
 	expect("kvm_vcpu_exits_total", "values");
 	guest_vcpu_values(&guests[0], 1)[EXITS] = 1000;
-	expect("kvm_vcpu_exits_total", "are read for each scrape");
+	expect("kvm_vcpu_exits_total", "values are read for each scrape");
 	tear_down();
 }
 
@@ -570,7 +570,7 @@ static void test_failures(void)
 	expect("kvmstat_processes_denied",
 	       "failures: processes that may not be looked into are counted");
 	inventory.is_hidden = true;
-	expect("kvmstat_processes_hidden", "failures: that processes are hidden is said");
+	expect("kvmstat_processes_hidden", "failures: hidden processes are a metric");
 	check_number(inventory.num_problems, 1, "failures: a problem is one, however often met");
 	tear_down();
 }
@@ -599,7 +599,7 @@ static void test_schemas(void)
 	expect("kvm_vcpu_exits_2", "schemas: another type is another metric");
 	guest_vcpu_values(&guests[1], 0)[3] = 4;
 	guest_vcpu_values(&guests[1], 0)[4] = 5;
-	expect("kvm_vcpu_wait", "schemas: a name has the unit once, which is a word of it");
+	expect("kvm_vcpu_wait", "schemas: a name that contains its unit does not repeat it");
 	expect("kvm_vcpu_new", "schemas: names have no other characters than metrics may have");
 	tear_down();
 }
@@ -666,8 +666,9 @@ static void test_named_buckets(void)
 	       "names: of any histogram, escaped; counts have no unit and no scale");
 	expect("kvm_vcpu_halt_seconds",
 	       "names: a time that is no sum of bounds is a metric of its own");
-	expect("kvm_vcpu_exit_reasons", "names: without them it is what it was");
-	expect("kvm_vcpu_state", "names: what stands for something is no metric");
+	expect("kvm_vcpu_exit_reasons",
+	       "names: a histogram without names of buckets stays a histogram");
+	expect("kvm_vcpu_state", "names: an enumeration is no metric");
 	tear_down();
 }
 
@@ -726,12 +727,12 @@ static void test_time(void)
 		guest_vcpu_values(&guests[1], 0)[i] = i;
 	now_ns += 2 * NSEC_PER_SEC;
 	expect("kvm_vcpu_time_seconds_total,state=",
-	       "time: VMs have the states that they have, together");
-	expect("kvm_vcpu_time_halt", "time: of another kind it is no state");
+	       "time: VMs with different states share one metric");
+	expect("kvm_vcpu_time_halt", "time: a statistic of another type is no state");
 	expect("kvm_vcpu_exit_seconds_2", "time: a name that is taken");
 	expect("kvm_vcpu_pause_seconds", "time: an array without names is no sum of a histogram");
 	expect("kvm_vcpu_levels", "time: an array of what goes up and down");
-	expect("kvm_vcpu_time_seconds_2", "time: what is called so by itself is another one");
+	expect("kvm_vcpu_time_seconds_2", "time: a statistic of that name is another metric");
 	tear_down();
 
 	set_up(true);
@@ -813,7 +814,7 @@ static void test_huge_buckets(void)
 	replace_guest(1, vm_stats, huge_stats);
 	guest_vcpu_values(&guests[0], 0)[68] = 3;
 	expect("kvm_vcpu_huge_bucket{vm=\"a\",le=\"18",
-	       "huge buckets: what is beyond the numbers is in the last one, and no bound twice");
+	       "huge buckets: bounds beyond 64 bits are in the last one, no bound twice");
 	tear_down();
 }
 
@@ -919,8 +920,9 @@ int main(void)
 	test_many_short_ones();
 	test_named_buckets();
 	test_time();
-	test_running_states(false, "time: a state that lasts counts", "time: nothing goes back");
-	test_running_states(true, "time: a state of a vCPU counts", "time: nor of a vCPU");
+	test_running_states(false, "time: a state that lasts counts", "time: no counter goes back");
+	test_running_states(true, "time: a state of a vCPU counts",
+			    "time: no counter of a vCPU goes back");
 	test_decimals();
 	test_huge_buckets();
 	test_accept();

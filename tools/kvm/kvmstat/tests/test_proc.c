@@ -159,7 +159,7 @@ static void test_foreign(void)
 	check(looks > 1, "many of no VM: not looked at each time");
 	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
 	add_fd(400, 5001);
-	check_number(looks_until(400, 2), 1, "one that has a VM then is looked at each time");
+	check_number(looks_until(400, 2), 1, "a process that gets a VM is listed at each scan");
 }
 
 /* The cost of so many looks, in links that are read. Of 600 it is one in 64, or 128 in each. */
@@ -226,11 +226,11 @@ static void test_others(void)
 	add_process(200, 3);
 	check_number(count_fds(200), 3, "a new process is listed at once");
 	add_fd(200, 3);
-	check_number(count_fds(200), 4, "one with few has its turn each time");
+	check_number(count_fds(200), 4, "a process with few files is listed at each scan");
 	rename_process(105, 300);
-	check_number(count_fds(105), 0, "one that has ended is not listed");
+	check_number(count_fds(105), 0, "a process that has ended is not listed");
 	rename_process(200, 105);
-	check_number(count_fds(105), 4, "another one with its pid is not taken for it");
+	check_number(count_fds(105), 4, "a new process with the same pid is listed anew");
 }
 
 /* As the kernel writes it, in ticks. */
@@ -461,10 +461,11 @@ static void test_died_meanwhile(void)
 	add_process(12345, 1);
 	before_link = vanish;
 	check_number(proc_list_fds(tree_root, 12345, &fds), -ENOENT,
-		     "it died meanwhile: it is gone");
+		     "unreadable links of a process that died: no error");
 	add_process(12345, 1);
 	before_link = stay;
-	check_number(proc_list_fds(tree_root, 12345, &fds), -EACCES, "it did not: it is denied");
+	check_number(proc_list_fds(tree_root, 12345, &fds), -EACCES,
+		     "unreadable links of a living process: EACCES");
 	before_link = NULL;
 	remove_process(12345);
 }

@@ -167,12 +167,12 @@ static void test_failed_sample(void)
 {
 	struct host failing = scene_host;
 	int status;
-	char *expected = live(command_hist, "hist -p w* 1 2", 0, &status), *longer, *found;
+	char *expected = live(command_show, "hist -p w* 1 2", 0, &status), *longer, *found;
 
 	check(strstr(expected, "halt_wait_hist"), "hist: there is something to be seen");
 	failing.list = failing_list;
 	live_host = &failing;
-	found = live(command_hist, "hist -p w* 1", 0, &status);
+	found = live(command_show, "hist -p w* 1", 0, &status);
 	live_host = &scene_host;
 	longer = xasprintf("%skvmstat: /proc: Input/output error\n", expected);
 	check_text(found, longer, "hist: nothing of a sample that failed");
@@ -187,13 +187,13 @@ static void test_choice(void)
 	check_alike(command_stream, "kvmstat -p db 1", "kvmstat -p 20 1", 0);
 	check_alike(command_show, "show -p db", "show -p 20", 1);
 	check_alike(command_show, "show -p d* -p 20", "show -p 20", 1);
-	check_alike(command_hist, "hist -p web", "hist -p 10", 1);
-	check_alike(command_hist, "hist -p db 1", "hist -p 20 1", 0);
-	check_chosen(command_list, "list -p db", 3, "db ");
-	check_chosen(command_list, "list -p 20 -p 15", 3, "db short ");
-	check_chosen(command_list, "list --sort name --limit 1 -p [wd]*", 3, "db ");
+	check_alike(command_show, "hist -p web", "hist -p 10", 1);
+	check_alike(command_show, "hist -p db 1", "hist -p 20 1", 0);
+	check_chosen(command_table, "list -p db", 3, "db ");
+	check_chosen(command_table, "list -p 20 -p 15", 3, "db short ");
+	check_chosen(command_table, "list --sort name --limit 1 -p [wd]*", 3, "db ");
 	/* A VM that ends during the look is neither shown nor counted. */
-	check_chosen(command_list, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
+	check_chosen(command_table, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
 	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
 	/* Those that come later are taken; nothing is said of the others. */
 	check_chosen(command_stream, "kvmstat -p [ws]* 1", 2, "web short ");
@@ -401,20 +401,20 @@ static void check_commands(void)
 	for (second = 0; second < SCENE_SECONDS; second++) {
 		for (i = 0; i < ARRAY_SIZE(of_now); i++) {
 			arguments = xasprintf("--at +%u %s", second, of_now[i]);
-			check_same(i ? command_hist : command_show, of_now[i], second, arguments);
+			check_same(command_show, of_now[i], second, arguments);
 			free(arguments);
 		}
 	}
 	/* Live a look begins then; in a recording it ends with that sample. */
 	for (second = 1; second < SCENE_SECONDS; second++) {
 		arguments = xasprintf("--at +%u list", second);
-		check_same(command_list, "list", second - 1, arguments);
+		check_same(command_table, "list", second - 1, arguments);
 		free(arguments);
 		arguments = xasprintf("--at +%u show -p 10", second);
 		check_same(command_show, "show -p 10", second - 1, arguments);
 		free(arguments);
 		arguments = xasprintf("--at +%u list --sort exits -p w* -p 30", second);
-		check_same(command_list, "list --sort exits -p w* -p 30", second - 1, arguments);
+		check_same(command_table, "list --sort exits -p w* -p 30", second - 1, arguments);
 		free(arguments);
 	}
 	check_same(command_show, "show -p 15", 3, "show -p 15");
@@ -589,7 +589,7 @@ static void test_round_trip(void)
 	record_scene("1");
 	check_commands();
 	check_new(command_show, "--at +8 show -p 20", "db, pid 20, sum of 2 vCPUs:\nstatistic ");
-	check_new(command_list, "--at +8 list -p 20", " db\n");
+	check_new(command_table, "--at +8 list -p 20", " db\n");
 #ifdef HAVE_JSON
 	render = &json_renderer;
 	error_printer = render->error;
@@ -1292,12 +1292,12 @@ static void test_broken(void)
 	free(output);
 	make_broken(5);
 	write_made();
-	output = output_of_replay(command_list, "list", &status);
+	output = output_of_replay(command_table, "list", &status);
 	check_contains(output, "a sample: it is too short\n", "the last one is broken: it is said");
 	check_contains(output, " one\n", "the last one is broken: the one before is shown");
 	check_number(status, STATUS_ERROR, "the last one is broken: exit status");
 	free(output);
-	output = output_of_replay(command_list, "list -p one", &status);
+	output = output_of_replay(command_table, "list -p one", &status);
 	check_contains(output, " one\n", "the last one is broken: the last one of a VM");
 	check_number(status, STATUS_ERROR, "the last one is broken: exit status for a VM");
 	free(output);

@@ -148,7 +148,7 @@ static void test_keys(void)
 	check_text(line_of(2), "No VM matches.", "filter that nothing passes");
 	view_press(&view, PRESS_ENTER);
 	view_press(&view, PRESS_ENTER);
-	check(!view.inside, "then there is nothing to look into");
+	check(!view.inside, "an empty list: Enter does nothing");
 	press("q");
 	check(view.quit, "q quits");
 	set_up();
@@ -232,7 +232,7 @@ static void test_shares(void)
 	draw(12, 40);
 	check_text(line_of(0), "kvmstat top: help, Up and Down",
 		   "40 columns: not all of the help");
-	check_text(line_of(2), " Enter        look into a VM: its vCPUs,",
+	check_text(line_of(2), " Enter        look into a VM: why it is",
 		   "40 columns: it is wrapped");
 	view_press(&view, PRESS_END);
 	draw(12, 40);
@@ -286,7 +286,7 @@ static void test_many_messages(struct inventory *inventory)
 	check_text(line_of(6), "", "several: until all were seen");
 	inventory->num_problems = 1;
 	draw(8, 80);
-	check_text(line_of(6), "", "with fewer, after a jump, none is new");
+	check_text(line_of(6), "", "fewer problems than before: none is unread");
 	inventory->num_denied = 0;
 	inventory->problem = before;
 	for (i = 0; i < ARRAY_SIZE(texts); i++)
@@ -303,16 +303,17 @@ static void test_messages(void)
 	tracker.inventory = &inventory;
 	draw(10, 80);
 	check_text(line_of(8), problem, "a message has a line of its own");
-	check_contains(line_of(9), "q quit", "and the keys are still there");
+	check_contains(line_of(9), "q quit", "a message: the keys stay below it");
 	press("j");
 	draw(10, 80);
 	check_text(line_of(8), "", "once a key was pressed it is gone");
 	inventory.num_denied = 3;
 	draw(10, 80);
-	check_contains(line_of(7), "3 processes may not be looked into", "there is another one");
+	check_contains(line_of(7), "3 processes may not be looked into",
+		       "two messages: the second comes after a key");
 	press("j");
 	draw(10, 80);
-	check_text(line_of(8), "", "which a key takes away, too");
+	check_text(line_of(8), "", "two messages: another key removes the second");
 	tracker.num_vms = 0;
 	view_update(&view);
 	draw(10, 80);
@@ -333,13 +334,16 @@ static void test_messages(void)
 	problem = long_text;
 	set_up();
 	draw(16, 40);
-	check_text(line_of(12), "pid 7 (db): something that is wrong,", "a long one has three,");
+	check_text(line_of(12), "pid 7 (db): something that is wrong,",
+		   "a long message has three lines");
 	check_text(line_of(13), "and that is said in more words than are", "broken between words");
 	check_text(line_of(14), "in one line", "to its end");
-	check_contains(line_of(15), "q quit", "with the keys below");
+	check_contains(line_of(15), "q quit", "a long message: keys below it");
 	draw(5, 40);
-	check_contains(line_of(2), "something that is wrong,", "but no more than half");
-	check_contains(line_of(3), "in more words than are", "of a low screen");
+	check_contains(line_of(2), "something that is wrong,",
+		       "a long message on a low screen: cut at half of it");
+	check_contains(line_of(3), "in more words than are",
+		       "a long message on a low screen: its second line");
 	tracker.inventory = NULL;
 	free(long_text);
 }
@@ -395,6 +399,18 @@ static void test_vcpu(void)
 	press("jj");
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VM && view.inside == web, "into the VM");
+	web->rates.shares = (struct shares) {
+		.known = { true, true, true, true, }, .part = { 0.3, 0, 0, 0.7, },
+	};
+	draw(12, 80);
+	check_text(line_of(1),
+		   "web (pid 10) is starved of CPU: its vCPUs wait 70% of the time for one.",
+		   "VM: why it is slow");
+	check_contains(line_of(2), "  VCPU STATE", "VM: then its vCPUs");
+	check(screen.cell[2 * 80].style == STYLE_HEADER, "VM: below their header");
+	draw(7, 80);
+	check_contains(line_of(1), "  VCPU STATE", "VM: on a low screen only its vCPUs");
+	web->rates.shares = (struct shares) {};
 	view_press(&view, PRESS_ENTER);
 	check(view.level == VIEW_VCPU && view_vcpu(&view) == &vcpu, "into its vCPU");
 	sample(&web->model, image, 2);
@@ -414,7 +430,7 @@ static void test_vcpu(void)
 		   "a VM that has ended: its vCPUs have no rates either");
 	press("q");
 	check(view.level == VIEW_HOST && !web->model.focus.schema,
-	      "and out again: nothing more is kept of the vCPU");
+	      "out of the vCPU: its own statistics are dropped");
 	press("j");
 	view_press(&view, PRESS_ENTER);
 	view_press(&view, PRESS_ENTER);

@@ -129,9 +129,10 @@ static void test_passed(void)
 	struct times passed = times_between(&first, &second);
 	struct times sum = { .ns = { 1, 1, 1, 1, 1, 1, }, };
 
-	check(has_ns(&passed, 5, 0, 1, 0, 10, 10), "what came in between; what got less is none");
+	check(has_ns(&passed, 5, 0, 1, 0, 10, 10),
+	      "times_between: the difference, 0 if a time decreased");
 	times_add(&sum, &passed);
-	check(has_ns(&sum, 6, 1, 2, 1, 11, 11), "and is added");
+	check(has_ns(&sum, 6, 1, 2, 1, 11, 11), "times_add: adds each state");
 }
 
 /*
@@ -204,7 +205,7 @@ static void test_shares(void)
 	check(accounting_is_off(accounting.time, on) && !accounting_is_off(accounting.ready, on),
 	      "accounting: one of them is off");
 	shares = shares_of(&accounting, on, &passed, 100);
-	check(shares.part[SHARE_READY] == 1, "which is not more than all of it");
+	check(shares.part[SHARE_READY] == 1, "more ready time than elapsed time: 1");
 	shares = shares_of(&accounting, on, &nothing, 0);
 	check(!shares.known[SHARE_READY], "no time has passed");
 	on[0] = 0;
@@ -216,7 +217,7 @@ static void test_shares(void)
 	      "the scheduler counts no waits");
 	shares = shares_of(&accounting, on, &passed, 4000);
 	check(has_shares(&shares, (const double[]) { 0.1, 0.05, 0.025, -1, 0.0125, 0.0125, -1, }),
-	      "then they are parts of the time that has passed");
+	      "no ready accounting: shares are of elapsed time");
 }
 
 static void test_threads(void)

@@ -146,12 +146,15 @@ static void test_shares(void)
 		   "statistic ", true);
 	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
 		   "statistic ", true);
-	check_show("show -p 10", "web, pid 10, sum of 2 vCPUs:\n"
-		   "  of 0.25 s: GUEST% 25, KVM% 12, VMM% 6, READY% 19, WAIT% 0, IDLE% 38\n", true);
+	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait 19% of the time "
+		   "for one: other tasks have the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
+	check_show("show -p 10", "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ",
+		   true);
+	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
 	/* A vCPU or statistic that is asked for is shown without the shares. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
-	free(output_of(command_hist, "hist -p 10 -c 10", &status));
+	free(output_of(command_show, "hist -p 10 -c 10", &status));
 	check(!num_looks && status == STATUS_OK, "hist: takes no time");
 	check_show("show -p 10 -c 12", "pid 10 has no vCPU 12\n", true);
 	check_number(status, STATUS_ERROR, "no such vCPU: status");
@@ -185,22 +188,23 @@ static void test_threads(void)
 
 	check_show("show -p 20", missing, true);
 	check_number(status, STATUS_ERROR, "no statistics: status");
-	check_show("show -p db", "db, pid 20, sum of 2 vCPUs:\n"
-		   "  of 0.25 s: GUEST% ~10, KVM% ~50, VMM% ~0, READY% ~0, OFF% ~40\n", true);
+	check_show("show -p db",
+		   "db (pid 20) is busy with exits: KVM spends 50% of the time on them.\n"
+		   "   PID VM VCPU STATE   GUEST% KVM% VMM% READY% OFF% ", true);
 	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n"
 		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, OFF% ~80\n", true);
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
 	check_show("show -p db -c 7", "has a vCPU 7 of which anything", true);
 	check_show("show -p 20 --stat x", missing, false);
-	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\n  of 0.25 s: ", true);
+	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_number(status, STATUS_ERROR, "no statistics, beside what there is: status");
-	free(output_of(command_hist, "hist -p db -p web", &status));
+	free(output_of(command_show, "hist -p db -p web", &status));
 	check_number(status, STATUS_ERROR, "no statistics, histograms: status");
 }
 
 static void check_hist(const char *line, const char *expected, int expected_status)
 {
-	char *output = output_of(command_hist, line, &status);
+	char *output = output_of(command_show, line, &status);
 
 	check_contains(output, expected, line);
 	check_number(status, expected_status, "its status");

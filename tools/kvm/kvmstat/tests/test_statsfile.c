@@ -137,9 +137,9 @@ static void test_may_be_kvms(void)
 	FILE *file = tmpfile();
 
 	check(!statsfile_may_be_kvms(epoll), "a file without a type, for writing, is not KVM's");
-	check(statsfile_may_be_kvms(inotify), "one for reading only may be");
+	check(statsfile_may_be_kvms(inotify), "a read-only file without a type may be KVM's");
 	check(!statsfile_may_be_kvms(fileno(file)), "an ordinary file is not");
-	check(!statsfile_may_be_kvms(-1), "no file is not");
+	check(!statsfile_may_be_kvms(-1), "a closed descriptor is not KVM's");
 	close(epoll);
 	close(inotify);
 	fclose(file);

@@ -120,10 +120,10 @@ static void test_wrapped(void)
 static void test_ends(void)
 {
 	check(text_ends_in("halt_ns", "_ns"), "a text that ends in another");
-	check(!text_ends_in("halt_ns", "_hist"), "one that does not");
-	check(!text_ends_in("ns", "_ns"), "one that is shorter");
-	check(!text_ends_in("_ns", "_ns"), "one that is nothing else");
-	check(text_ends_in("_", ""), "all end in nothing");
+	check(!text_ends_in("halt_ns", "_hist"), "a text that ends differently");
+	check(!text_ends_in("ns", "_ns"), "a text shorter than the end");
+	check(!text_ends_in("_ns", "_ns"), "a text equal to the end");
+	check(text_ends_in("_", ""), "an empty end");
 }
 
 int main(void)

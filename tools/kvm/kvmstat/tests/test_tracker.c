@@ -79,16 +79,16 @@ static void test_first_samples(void)
 	set_up(1);
 	vm = find(SCENE_SPLIT_PID, 0);
 	check(vm && !vm->has_rates && !vm->rates.known[RATE_EXITS], "first sample: no rates");
-	check_number(vm->model.group[SCOPE_VCPU].delta[0], 0, "first sample: nothing moved in it");
+	check_number(vm->model.group[SCOPE_VCPU].delta[0], 0, "first sample: nothing moved");
 	next();
 	check(has_rates(vm), "second sample: rates");
 	vm = find(SCENE_SHORT_PID, 0);
-	check(vm && !has_rates(vm), "a VM that comes later has none at first either");
+	check(vm && !has_rates(vm), "a later VM has no rates in its first sample");
 	next();
-	check(has_rates(vm), "it has them with its second sample");
+	check(has_rates(vm), "a later VM has rates in its second sample");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_SHORT_PID, 3) - scene_exits(SCENE_SHORT_PID, 2),
-		     "they are of that interval only");
+		     "a later VM: rates are of its second interval only");
 	vm = find(SCENE_CLOSED_PID, 0);
 	check(vm && !vm->has_statistics && vm->num_vcpus == 2, "a VM without statistics");
 	tear_down();
@@ -103,10 +103,10 @@ static void test_new_vcpu(void)
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->num_vcpus, 1, "one vCPU");
 	next();
-	check_number(vm->num_vcpus, 2, "and a second one");
+	check_number(vm->num_vcpus, 2, "a new vCPU: counted among its VM's");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_WHOLE_PID, 3) - scene_exits(SCENE_WHOLE_PID, 2),
-		     "which is counted from zero");
+		     "a new vCPU: all that it has counted is in the rates");
 	tear_down();
 }
 
@@ -142,19 +142,21 @@ static void test_ended(void)
 	serial = vm->serial;
 	next();
 	check(find(SCENE_SHORT_PID, 0)->ended, "a VM that has ended");
-	check(find(SCENE_SPLIT_PID, 0) == vm && !vm->ended, "the others have not");
+	check(find(SCENE_SPLIT_PID, 0) == vm && !vm->ended, "a VM has ended: other VMs have not");
 	next();
-	check(vm->ended && vm->ended_ns == tracker.sampled_ns, "the next one");
-	check(has_rates(vm), "its last rates are known");
+	check(vm->ended && vm->ended_ns == tracker.sampled_ns,
+	      "a second VM has ended, at the time of the sample");
+	check(has_rates(vm), "a VM has ended: its last rates are known");
 	next();
 	next();
 	check(find(SCENE_SPLIT_PID, 1) && find(SCENE_SPLIT_PID, 1)->serial > serial,
-	      "a new one of that pid is another one");
+	      "a new VM with the same pid is another VM");
 	late_ns = TRACKER_KEEPS_NS;
 	sample();
 	check(!find(SCENE_SHORT_PID, 0) && !find(SCENE_SPLIT_PID, 1),
-	      "they are gone after a while");
-	check(find(SCENE_SPLIT_PID, 0) && !find(SCENE_SPLIT_PID, 0)->ended, "the new one is not");
+	      "ended VMs are forgotten after a while");
+	check(find(SCENE_SPLIT_PID, 0) && !find(SCENE_SPLIT_PID, 0)->ended,
+	      "a living VM is not forgotten");
 	tear_down();
 }
 
@@ -190,15 +192,17 @@ static void test_between(void)
 	tracker_wait(&tracker, -1, scene_time.now_ns() + 8 * NSEC_PER_SEC);
 	sample();
 	vm = find(SCENE_SHORT_PID, 0);
-	check(vm && vm->ended && tracker_shows(&tracker, vm), "nor in the end, but it was seen");
-	check(has_rates(vm), "and what it did");
+	check(vm && vm->ended && tracker_shows(&tracker, vm),
+	      "long interval: a VM that came and ended was seen");
+	check(has_rates(vm), "long interval: that VM has rates");
 	vm = find(SCENE_SPLIT_PID, 1);
-	check(has_rates(vm), "one that came meanwhile has rates at the end of the interval");
+	check(has_rates(vm), "long interval: a VM that came meanwhile has rates at its end");
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->model.elapsed_ns, 8 * NSEC_PER_SEC,
 		     "rates of one that is there throughout are of all of it");
 	next();
-	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)), "what has ended is shown once");
+	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)),
+	      "long interval: a VM that ended is shown once");
 	tear_down();
 }
 
@@ -288,9 +292,9 @@ static void test_process(void)
 	check(!tracker_has_ended(&tracker), "it lives");
 	next();
 	next();
-	check(tracker_has_ended(&tracker), "it has ended");
+	check(tracker_has_ended(&tracker), "one process: its end is seen");
 	next();
-	check_number(tracker.num_vms, 1, "then nothing is looked for");
+	check_number(tracker.num_vms, 1, "one process has ended: no more scans");
 	tear_down();
 }
 
@@ -410,19 +414,27 @@ static void test_activity(void)
 	struct host host = scene_host;
 	const struct tracked_vm *vm;
 
-	scene_start(1);
+	scene_start(0);
 	host.read_threads = read_threads;
 	discover_init(&inventory, &host);
 	tracker_init(&tracker, &inventory);
 	tracker.reads_threads = true;
 	idle_from_ns = 0;
 	thread_state = PROC_IN_KVM;
-	whole.run_ns = NSEC_PER_SEC;
+	num_threads = 0;
+	whole.is_known = true;
 	sample();
+	next();
+	vm = find(SCENE_CLOSED_PID, 0);
+	check(vm->has_other && !vm->other, "activity: no thread has run for a tick");
+	whole.run_ns = NSEC_PER_SEC;
+	next();
+	check(!vm->has_other, "activity: it is not known which threads are the vCPUs'");
+	num_threads = 1;
+	next();
 	whole.run_ns += NSEC_PER_SEC / 2;
 	whole.cgroup.throttled_ns = NSEC_PER_SEC / 4;
 	next();
-	vm = find(SCENE_CLOSED_PID, 0);
 	check(vm->activity == ACTIVITY_RUNS && vm->rates.shares.part[SHARE_OFF] == 1,
 	      "activity: one that is halted runs");
 	check(vm->has_other && vm->other == 0.5, "activity: what other threads take");

@@ -196,24 +196,27 @@ static void test_growth(void)
 	unsigned int ms, events = 0;
 
 	watch_for("exits", "10");
-	check(!look(0, 1000), "what was there before is no growth");
-	check(!look(100, 1009), "one below the threshold");
-	check(look(200, 1010) && growth == 10, "the threshold");
-	check(!look(300, 1030), "no other event in the window");
+	check(!look(0, 1000), "growth: the first value counts for nothing");
+	check(!look(100, 1009), "growth: one below the threshold is no event");
+	check(look(200, 1010) && growth == 10, "growth: the threshold is an event");
+	check(!look(300, 1030), "growth: one event per window");
 	check(!look(1100, 1030), "until it is over");
-	check(look(1200, 1030) && growth == 20, "and then what has grown since");
+	check(look(1200, 1030) && growth == 20,
+	      "growth: the next window counts growth since the event");
 	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039), "nothing for long");
 	check(!look(3400, 1040), "within more than a window");
 	check(look(3500, 1049) && growth == 10, "within the last one");
 	watch_for("exits", "10");
-	check(!look(0, 50) && !look(100, 3) && !look(200, 12), "what became smaller has not grown");
-	check(look(300, 13) && growth == 10, "but from there on");
+	check(!look(0, 50) && !look(100, 3) && !look(200, 12),
+	      "growth: a smaller value is no growth");
+	check(look(300, 13) && growth == 10, "growth: counts from the smaller value on");
 	watch_for("exits", "10");
 	look(0, 0);
 	check(!look(5000, 45), "late by four windows: not in any of them for sure");
-	check(look(10000, 91) && growth == 10, "in one of them");
+	check(look(10000, 91) && growth == 10,
+	      "late samples: an average window that reaches the threshold");
 	watch_for("exits", "1");
-	check(!look(0, 0) && look(1500, 1) && growth == 1, "the only one is in one of two");
+	check(!look(0, 0) && look(1500, 1) && growth == 1, "late samples: growth is rounded up");
 	watch_for("exits", "10");
 	for (ms = 0; ms <= 10000; ms += 100)
 		events += look(ms, ms / 10);
@@ -223,19 +226,19 @@ static void test_growth(void)
 		events += look(ms, ms / 112);
 	check_number(events, 0, "nine in a window at most: none");
 	watched_begin(&watched, 20 * NSEC_PER_SEC, 0);
-	check(look(20500, 10), "what is new begins with 0");
+	check(look(20500, 10), "a new vCPU: counts from 0");
 }
 
 static void test_level(void)
 {
 	watch_for("level", "5");
-	check(look(0, 5) && growth == 5, "it is there at the first look");
+	check(look(0, 5) && growth == 5, "level: reached at the first look");
 	check(!look(2000, 9), "it stays");
-	check(!look(2100, 4) && look(2200, 6) && growth == 6, "it comes again");
+	check(!look(2100, 4) && look(2200, 6) && growth == 6, "level: reached again");
 	check(!look(2300, 1) && !look(2400, 8), "too early for another one");
 	check(look(3200, 7) && growth == 7, "then, as it is still there");
 	check(!look(3300, 0) && !look(3400, 9) && !look(3500, 0) && !look(5000, 0),
-	      "it is gone by then");
+	      "level: no longer reached after the quiet time");
 }
 
 /* All of it, with a host and a time of the test's own */
@@ -360,7 +363,7 @@ static void test_polling(void)
 	check_events(&guests_host, "watch exits > 1000 -p 10",
 		     "exits of each vCPU: more than 1000 within 1 s\n" HEADER
 		     AT "2 10 - ended - web\n", "until the VM has ended");
-	check(tick < 40, "it has not gone on");
+	check(tick < 40, "level: still reached, no second event");
 	check_events(&guests_host, "watch nothing > 1",
 		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n", "no such");
 	check_number(status, STATUS_USAGE, "no such: status");
@@ -405,7 +408,7 @@ static void test_no_statistics(void)
 	}
 	check_events(&guests_host, "watch exits > 1",
 		     "kvmstat: '1' needs a unit: ns, us, ms or s (try kvmstat --help)\n",
-		     "what was asked for is wrong, and nothing else is said");
+		     "a wrong rule: one error line");
 	check_number(status, STATUS_USAGE, "what was asked for is wrong: status");
 	guests[0].dead = true;
 	guests[1].closed = false;
@@ -413,8 +416,8 @@ static void test_no_statistics(void)
 	check_events(&guests_host, "watch exits > 4",
 		     "exits of each vCPU: more than 4 within 1 s\n"
 		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
-		     "one that comes and cannot be watched");
-	check_number(tick, last_tick, "one that comes and cannot be watched: it goes on");
+		     "a later VM without the statistic: a message");
+	check_number(tick, last_tick, "a later VM without the statistic: watch goes on");
 	guests[0].dead = true;
 	guests[1].dead = true;
 	check_events(&guests_host, "watch exits > 4",

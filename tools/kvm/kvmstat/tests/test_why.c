@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "model/why.h"
 #include "render/render.h"
-#include "sources/cgroup.h"
+#include "sources/proc_threads.h"
 #include "tap.h"
 #include "util/util.h"
 
@@ -101,9 +101,11 @@ static void set_up(struct fixture *fixture, bool accounting)
 
 static void test_exits(void)
 {
+	const struct shares vmm = PARTS(0.3, 0.4, 0.3);
 	struct fixture fixture;
 
 	set_up(&fixture, true);
+	fixture.tracked.rates.shares = vmm;
 	render_exits(&fixture.output, &fixture.tracked);
 	fixture_expect(&fixture, "why.txt",
 		       "exits: by the time that they take, without those that were none");
@@ -114,6 +116,9 @@ static void test_exits(void)
 	check(strstr(fixture.text, "\ncpuid                      1500       75.0\nio   ") &&
 	      !strstr(fixture.text, "KVM TIME"),
 	      "exits: by their number where no time is measured");
+	check_contains(fixture.text, "98.0\nmmio                         10        2.0\n"
+		       "KVM does not time these by reason\n",
+		       "exits to the VMM: no time by reason");
 	fixture_tear_down(&fixture);
 }
 

@@ -5,14 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "util/text.h"
 #include "util/util.h"
-
-static bool is_continuation(char byte)
-{
-	return (byte & 0xc0) == 0x80;
-}
 
 unsigned int text_decode(const char *text, wchar_t *character)
 {
@@ -26,7 +23,7 @@ unsigned int text_decode(const char *text, wchar_t *character)
 		return lead != 0;
 	length = lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
 	*character = lead & (0x7f >> length);
-	for (i = 1; i < length && is_continuation(text[i]); i++)
+	for (i = 1; i < length && (text[i] & 0xc0) == 0x80; i++)
 		*character = *character << 6 | (text[i] & 0x3f);
 	if (length && i == length && *character >= least[length] && *character <= 0x10ffff &&
 	    (*character < 0xd800 || *character > 0xdfff))
@@ -197,4 +194,33 @@ size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned i
 			return length - end;
 		fprintf(out, "\n%*s", (int)indent, "");
 	}
+}
+
+#define PREFIX "kvmstat: "
+/* A terminal with less room gets one line. */
+#define LEAST_WIDTH 16
+
+static void (*print_line)(const char *text);
+
+/* Not in a file or a log; and without allocating, as memory may be what is missing. */
+static void print_complaint(const char *text)
+{
+	const unsigned int indent = strlen(PREFIX);
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ||
+	    size.ws_col < indent + LEAST_WIDTH) {
+		print_line(text);
+		return;
+	}
+	fflush(stdout);
+	fprintf(stderr, PREFIX);
+	print_wrapped(stderr, text, size.ws_col - indent, indent);
+	fputc('\n', stderr);
+}
+
+void wrap_errors(void)
+{
+	print_line = error_printer;
+	error_printer = print_complaint;
 }

@@ -41,4 +41,7 @@ char *text_fit(const char *text, unsigned int width);
  */
 size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
 
+/* From then on errors are wrapped on a terminal that is too narrow. */
+void wrap_errors(void);
+
 #endif /* KVMSTAT_TEXT_H */
