@@ -30,7 +30,7 @@
 KVM_VM_STAT(u64, online_vcpus, INSTANT, COUNT,
 	    "vCPUs of the VM; a vCPU is never removed before the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
-	    "TLB flushes for which KVM notified other CPUs that run the VM")
+	    "TLB flushes for which KVM or the hardware notified other CPUs")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
 	    "Requests for TLB flushes on other CPUs, even if no CPU had to be notified")
 KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,

@@ -44,14 +44,14 @@ static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_new_thread(vcpu);
 }
 
-/* The vCPU is about to leave this CPU, or its thread KVM_RUN. */
+/* The vCPU is about to leave this CPU, or its thread is about to leave KVM_RUN. */
 static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_counts))
 		__kvm_stats_perf_put(vcpu);
 }
 
-/* After an exit, before KVM counts anything but time. Interrupts are disabled. */
+/* After an exit, before KVM counts anything except time. Interrupts are disabled. */
 static __always_inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_samples))

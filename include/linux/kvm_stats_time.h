@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Time by state: KVM accounts for the time of each vCPU thread while its parameter
- * stats_time is on. Each change of the state reads the clock once, to end the old
+ * stats_time is on. Each change of the state takes the time once, to end the old
  * state and to begin the new one, so that the states add up.
  *
  * Only the thread that runs the vCPU calls these functions. While the parameter is
@@ -56,7 +56,7 @@ static __always_inline void kvm_stats_time_guest_exit(struct kvm_vcpu *vcpu)
 }
 
 #ifdef CONFIG_HAVE_KVM_EXIT_REASONS
-/* Count an exit under its reason, and the time of the exit that follows. */
+/* Count an exit, and the time that KVM takes to handle it, under its reason. */
 static __always_inline void kvm_stats_count_reason(struct kvm_vcpu *vcpu,
 						   enum kvm_exit_reason reason)
 {

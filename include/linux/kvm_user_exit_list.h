@@ -21,7 +21,7 @@ KVM_USER_EXIT(IO, io, "An access to an I/O port")
 KVM_USER_EXIT(HYPERCALL, hypercall, "A hypercall that the VMM answers")
 KVM_USER_EXIT(DEBUG, debug, "A breakpoint or single step of a debugger")
 KVM_USER_EXIT(HLT, hlt, "A halt, if the VMM emulates the interrupt controller")
-KVM_USER_EXIT(MMIO, mmio, "An access to memory without a slot")
+KVM_USER_EXIT(MMIO, mmio, "An access to memory without a slot, or a write to a read-only slot")
 KVM_USER_EXIT(IRQ_WINDOW_OPEN, irq_window_open,
 	      "The guest can now take an interrupt that the VMM wants to inject")
 KVM_USER_EXIT(SHUTDOWN, shutdown, "A triple fault or another reset of the guest")

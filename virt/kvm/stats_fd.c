@@ -232,7 +232,7 @@ struct kvm_stats_file {
 	u64 vcpus_seen;
 };
 
-/* Reading any byte of the header or of the vCPU ids shows that there are new vCPUs. */
+/* A reader has seen new vCPUs if it has read any byte of the header or of the vCPU ids. */
 static bool tells_vcpus(const struct kvm_stats_format *format, size_t pos,
 			size_t end)
 {

@@ -2,7 +2,7 @@
 /*
  * KVM statistics: vCPU statistics as perf events.
  *
- * Counting a statistic does nothing for perf. vcpu->perf.flushed keeps the count that
+ * An increment of a statistic does no work for perf. vcpu->perf.flushed keeps the count that
  * each value had when it was last flushed. A flush adds what was counted since then to
  * the events of this value that are active on the vCPU's CPU: events of that CPU, and
  * events of the thread that runs the vCPU. KVM flushes
@@ -638,8 +638,8 @@ static int kvm_event_init(struct perf_event *event)
 		return -EINVAL;
 
 	/*
-	 * With a PMU capability instead, perf would refuse the event only after the
-	 * host's vCPUs got memory for it. And with exclude_kernel, users who may not
+	 * Check here: perf itself checks a PMU's capabilities later, when the host's vCPUs
+	 * already have memory for the event. And with exclude_kernel, a user who must not
 	 * observe the kernel could open it.
 	 */
 	if (excludes_kvm(event))
@@ -668,7 +668,7 @@ static int kvm_event_init(struct perf_event *event)
 
 /* In struct event_file, instead of the index of a value. */
 enum {
-	ALL_VALUES = -1,	/* a single value, or perf's user gives its index */
+	ALL_VALUES = -1,	/* a scalar, or the user of perf gives the index */
 };
 
 struct event_file {

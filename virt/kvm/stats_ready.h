@@ -49,8 +49,8 @@ static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The waits that the vCPU thread has yet to take, for other threads. The result is
- * arbitrary for the moment in which the vCPU gets a new thread.
+ * The waits that the vCPU thread has yet to take. Other threads can call this. The result
+ * is arbitrary while the vCPU gets a new thread.
  */
 static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 {

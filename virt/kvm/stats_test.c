@@ -8,7 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/kvm_stats.h>
 
-/* Bucket counts: the real histograms', and the smallest and largest that matter. */
+/* Numbers of buckets: of the real histograms, and the smallest and largest that matter. */
 static const size_t nums[] = { 2, 3, 32, 65, 66, 1000 };
 
 static void log_bucket_of_0_is_0(struct kunit *test)

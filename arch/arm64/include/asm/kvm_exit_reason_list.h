@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Why an arm64 vCPU exits from the guest, one line for each reason. Code that needs
- * something for each includes this file with its own macro, which it undefines at its end:
+ * something for each includes this file with its own macro, which this file undefines:
  *
  *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
  *

@@ -332,7 +332,7 @@ TEST_F(file, data_is_dense_and_does_not_overlap)
 	}
 }
 
-/* vCPU ids are sparse and not in order, so that none is the index of a window. */
+/* vCPU ids are sparse and not in order, so that none is the index of its window. */
 #define EXT_VCPUS	5
 
 FIXTURE(extension)

@@ -113,7 +113,7 @@ TEST(monitor_with_pidfd_getfd_reads_a_vmm_until_after_its_death)
 }
 
 #define RACE_VCPUS		16
-/* To destroy a VM takes milliseconds, in an emulator 100. */
+/* Destroying a VM takes a few milliseconds, in an emulator 100 ms. */
 #define RACE_CREATIONS		10
 #define RACE_CLOSES		32
 #define RACE_MAX_FD		64

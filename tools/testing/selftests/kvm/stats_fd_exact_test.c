@@ -19,7 +19,7 @@ struct racer {
 	int cpu;
 	long (*act)(struct racer *r);	/* returns the number of requests */
 	void *memory;
-	__u64 addr;			/* the memory's in the guest */
+	__u64 addr;			/* of the memory, in the guest */
 	__u32 slot;
 	int acts;
 	__u64 counted;
@@ -154,7 +154,7 @@ static void race_run(struct __test_metadata *_metadata, struct race *race)
 
 /*
  * Unmapping requests a flush under the lock of KVM's MMU, a dirty log under the lock of
- * the memory slots. The logged page is mapped before, so that its table stays.
+ * the memory slots. Map the logged page first: its table stays when others are unmapped.
  */
 TEST(race_of_two_cpus_loses_no_flush_request)
 {

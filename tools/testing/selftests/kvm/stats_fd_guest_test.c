@@ -89,7 +89,7 @@ static __u64 vmm_sees(struct __test_metadata *_metadata,
 	return __atomic_load_n(vmm_at(_metadata, l, i, name), __ATOMIC_RELAXED);
 }
 
-/* Let @v start @code with the exits and another statistic of the VM's @i-th vCPU. */
+/* Let @v start @code to read the exits and another statistic of the VM's @i-th vCPU. */
 static void start_sample(struct __test_metadata *_metadata,
 			 const struct lender *l, struct guest_vcpu *v,
 			 __u64 code, __u32 count, int i, const char *name)
@@ -225,7 +225,7 @@ TEST_F(guest, running_guest_sees_new_vcpus_and_then_their_windows)
 					   STATS_USER_EXITS));
 }
 
-/* The VMM can lend a vCPU only its own page. */
+/* The VMM can also lend only the page of one vCPU. */
 TEST_F(guest, guest_reads_the_page_of_a_vcpu_file)
 {
 	struct guest *g = &self->l.guest;

@@ -135,7 +135,7 @@ TEST_F(machine, fdinfo_of_vm_and_vcpus_has_the_same_number)
 	EXPECT_STRNE(vm, now);
 }
 
-/* Among so many random numbers each bit is 0 once, and 1 once. */
+/* Among so many random numbers each bit is 0 at least once, and 1 at least once. */
 #define NUMBERED_VMS		64
 
 TEST(fdinfo_has_a_random_number_that_does_not_count_vms)

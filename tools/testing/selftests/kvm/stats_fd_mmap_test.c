@@ -216,7 +216,7 @@ TEST_F(data, private_writable_executable_or_misaligned_mapping_is_refused)
 	};
 	unsigned int i;
 
-	/* Programs start like this on CPUs that cannot forbid execution. */
+	/* On CPUs that cannot forbid execution, programs start with READ_IMPLIES_EXEC. */
 	ASSERT_LE(0, personality(personality(-1U) & ~READ_IMPLIES_EXEC));
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		EXPECT_EQ(calls[i].error, try_map(self->f, self->m.page, calls[i].prot,
@@ -362,7 +362,7 @@ TEST_F(data, store_raises_SIGSEGV_and_system_calls_cannot_write)
 	EXPECT_EQ(SEGV_ACCERR, stats_fault_info.si_code);
 	EXPECT_EQ((void *)addr, stats_fault_info.si_addr);
 	EXPECT_EQ(-EFAULT, result(pread(self->f->fd, (void *)addr, 8, 0)));
-	/* Debuggers can write to mappings that are only read-only. */
+	/* Debuggers can write to private read-only mappings. This one is shared. */
 	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, mem);
 	EXPECT_EQ(-EIO, result(pwrite(mem, &before, sizeof(before), (unsigned long)addr)));
@@ -618,7 +618,7 @@ static long page_faults(void)
 	return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* The faults that are expected at most, and the process's own. */
+/* Expect at most one fault for so many windows, and so many of the process itself. */
 #define WINDOWS_PER_FAULT	8
 #define OTHER_FAULTS		2
 

@@ -2,7 +2,7 @@
 /*
  * Poll KVM's statistics files: EPOLLHUP when the VM is destroyed, EPOLLPRI when vCPUs were
  * added since the open file was last read. poll() and level and edge triggered epoll report
- * each event exactly once or as long as it lasts, and no waiter sleeps on.
+ * each event exactly once or as long as it lasts, and no waiter misses one.
  */
 #define _GNU_SOURCE
 #include <poll.h>

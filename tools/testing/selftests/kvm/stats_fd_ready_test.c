@@ -12,7 +12,7 @@
 /* The time that a thread waits for a CPU: many time slices. */
 #define WAITED			(100 * MS)
 
-/* In one of these attempts there is no wait between the two reads of a clock. */
+/* In one of these attempts there is no wait between the two reads of run_delay. */
 #define ATTEMPTS		50
 
 #define BUCKETS			32

@@ -22,7 +22,7 @@
 #define SLEEPS			10
 #define SLEEP			(20 * MS)
 
-/* This part of the time may be lost or counted twice. */
+/* One part in PRECISION of the time may be lost or counted twice. */
 #define PRECISION		1000
 
 /* The time between reads of two clocks, or of a state and a clock. */
@@ -288,7 +288,7 @@ TEST_F(time, exits_that_kvm_handles_count_as_guest_and_exit)
 	ns = reasons_ns(_metadata, self->vcpu, of);
 	EXPECT_EQ(t[1].of[EXIT], ns);
 
-	/* Almost no exit takes no time. */
+	/* Few exits take less than 2 ns. */
 	stats_read_all(_metadata, &self->vcpu->file, "exit_hist", hist, EXIT_BUCKETS);
 	EXPECT_LE(hist[0] + hist[1], exits / 10);
 }
@@ -393,7 +393,7 @@ TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
 	SAMPLE(&t[0]);
 	runner_create(_metadata, &runner, self->vcpu);
 	userfault_wait(_metadata, &fault);
-	/* It sleeps a moment after it has reported the fault. */
+	/* It falls asleep a moment after it has reported the fault. */
 	do {
 		SAMPLE(&t[1]);
 	} while (!is_in_state("sleep", &t[1]));
@@ -502,7 +502,7 @@ static void expect_switched(struct __test_metadata *_metadata,
 			    const struct times *from, const struct times *to,
 			    __u64 least, __u64 most)
 {
-	/* ready_ns counts all the time. */
+	/* ready_ns also counts while the accounting is off. */
 	__u64 counted = sum_of(to) - to->of[READY] -
 			(sum_of(from) - from->of[READY]);
 	__u64 waits = to->of[READY] - from->of[READY];
@@ -546,8 +546,8 @@ TEST_F(time, turning_on_and_off_counts_the_time_of_a_blocked_vcpu)
 }
 
 /*
- * The accounting is turned off while the vCPU is blocked, and on again. Waits count all the
- * time: KVM may wake the vCPU, to set its clock 0.1 s after it moved to another CPU.
+ * The accounting is turned off while the vCPU is blocked, and on again. Waits also count
+ * while it is off: KVM may wake the vCPU, to set its clock 0.1 s after a move to another CPU.
  */
 TEST_F(time, turning_off_ends_the_time_of_a_blocked_vcpu)
 {

@@ -311,7 +311,7 @@ static void halt_and_wake(struct __test_metadata *_metadata, struct guest *g,
 	runner_wake(_metadata, &runner, g->vm);
 	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "blocking"));
 
-	/* KVM itself may have woken the vCPU just before. It counts after it wakes. */
+	/* KVM itself may have woken the vCPU just before. It counts a wake-up afterwards. */
 	for (i = 0; i < RUNNER_MAX_READS; i++) {
 		if (vcpu_read(_metadata, v, "halt_wakeup") > before.wakeup)
 			break;
@@ -520,7 +520,7 @@ TEST_F(flush, each_dirty_log_with_pages_counts_as_a_flush_request)
 }
 
 /*
- * Another vCPU is in the guest, or on the way in or out, when it needs no flush. If the
+ * Another vCPU is in the guest. On its way in or out, it needs no flush. If the
  * host's CPUs have other work, it takes more requests until the vCPU is in the guest.
  */
 #define FLUSHES			20

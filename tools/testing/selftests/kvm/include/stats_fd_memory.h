@@ -169,7 +169,7 @@ static inline int stats_cgroup_create(char cgroup[STATS_CGROUP_SIZE])
 	return ret;
 }
 
-/* For children. */
+/* Move the calling process to the cgroup. */
 static inline void stats_cgroup_enter(struct __test_metadata *_metadata, const char *cgroup)
 {
 	ASSERT_EQ(0, stats_write_file(cgroup, "cgroup.procs", "0"));

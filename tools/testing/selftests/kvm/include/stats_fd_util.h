@@ -84,7 +84,7 @@ struct stats_activity {
 #define STATS_ACTIVITY(code_name)					\
 	.name = #code_name, .code = code_name, .end = code_name##_end
 
-/* Two statistics that a guest read first and last, and the reads that were left to do. */
+/* Two statistics as a guest read them first and last, and the number of reads left to do. */
 struct stats_sample {
 	__u64 before[2];
 	__u64 after[2];
@@ -635,7 +635,7 @@ static inline void stats_set_reg(struct __test_metadata *_metadata, int vcpu,
 #define STATS_DEBUGFS			"/sys/kernel/debug/kvm"
 #define STATS_DEBUGFS_SIZE		64
 
-/* Return whether debugfs has VMs by the thread ids that the test knows. */
+/* Return whether debugfs names VMs by thread ids that the test knows. */
 static inline bool stats_has_debugfs(void)
 {
 	return !access(STATS_DEBUGFS, R_OK | X_OK) && stats_in_initial_pid_ns();

@@ -236,9 +236,9 @@ TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_othe
 
 /*
  * AMD's nested page tables have the format of the guest's own. If L1 uses the same tables for
- * both, KVM shadows them, and stops that when the CPU writes to them while it walks them for
- * L1: KVM retries, and emulates nothing. In each run, it retries the upper table, whose shadow
- * it frees with those of the tables below. Fixed faults are these four tables, and L2's pages,
+ * both, KVM shadows them. The CPU also writes to them when it walks them for L1: KVM then frees
+ * their shadow and retries, but emulates nothing. In each run, it retries the upper table, and
+ * frees the shadows of the tables below, too. Fixed faults are these four tables, and L2's pages,
  * most of which KVM prefetches.
  */
 TEST_F(nested, faults_of_page_tables_that_l1_shares_with_l2_count_as_retried)

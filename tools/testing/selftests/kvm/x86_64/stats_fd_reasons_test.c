@@ -268,7 +268,7 @@ static void intercept(struct __test_metadata *_metadata, struct nested *n,
 	if (n->vmcb) {
 		write_vmcb(n->vmcb, false);
 		n->vmcb->control.intercept |= 1UL << e->intercept;
-		/* L2 has interrupts on, for this one, too. */
+		/* L2 has interrupts enabled, and would take this virtual one. */
 		if (e->intercept == INTERCEPT_VINTR)
 			n->vmcb->control.int_ctl = V_IRQ_MASK | V_IGN_TPR_MASK;
 		return;
