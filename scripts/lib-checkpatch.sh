@@ -29,8 +29,8 @@ checkpatch() {
 	[ ${#bad[@]} -eq 0 ]
 }
 
-# names_of_contents WAY: reads names of files, prints each after a hash of its content, for a
-# mail without its date and commit
+# names_of_contents WAY: reads file names and prints each after a hash of its name, its content
+# and WAY. The hash of a mail ignores date and commit.
 names_of_contents() {
 	local file
 	while read -r file; do

@@ -34,7 +34,7 @@ as() {
 	author="$1 <$2> $3"
 }
 
-# as_generated: sets no author and a fixed date, so that the tree's commits have the same ids in
+# as_generated: sets a fixed author and date, so that the tree's commits have the same ids in
 # all clones
 as_generated() {
 	as series '' '1609459200 +0000'

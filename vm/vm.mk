@@ -22,7 +22,7 @@ shell: $(deps_profile) ## boot the kernel of PROFILE= with a shell on the consol
 	vm/shell $(PROFILE)
 
 .PHONY: check-vm
-check-vm: deps-vm deps-vm-arm64 kernel ## run all tests of vm/tests on each profile, and test the harness
+check-vm: deps-vm deps-vm-arm64 kernel ## run all tests of vm/tests on each x86 and arm64 profile, and test the harness
 	vm/programs x86
 	vm/programs arm64
 	vm/check

@@ -83,7 +83,7 @@ static inline void arch_init_vm(int vm)
 
 #elif defined(__aarch64__)
 
-/* The counter's frequency is not the instructions', so convert to nanoseconds. */
+/* The counter ticks less often than once per instruction: convert ticks to nanoseconds. */
 static inline uint64_t now(void)
 {
 	uint64_t ticks, frequency;
@@ -108,7 +108,7 @@ static inline void arch_init_vm(int vm)
 /* An operation to measure. */
 typedef void operation(void *arg);
 
-/* Wait for the clock's next step, plus 3 * @round instructions. */
+/* Wait for the clock's next step, plus 3 * (@round + 1) instructions. */
 static inline uint64_t start_clock(int round)
 {
 	uint64_t before = now();

@@ -14,7 +14,7 @@ BEGIN {
 	title["memory"] = "bytes"
 	title["scan"] = "a host of 10240 vCPUs in 40 VMs"
 	title["export"] = "kvmstat export, 10240 vCPUs in 40 VMs"
-	title["look"] = "kvmstat 1, foreign file descriptors"
+	title["look"] = "kvmstat 1, many other open files"
 }
 
 $1 == "row" {

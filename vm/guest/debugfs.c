@@ -94,8 +94,8 @@ static long preemptions_of_this_thread(void)
 }
 
 /*
- * The thread that creates a vCPU has it loaded, and a preemption then counts, at most once.
- * It is the only statistic of a fresh VM that depends on the scheduler: preemption_reported
+ * KVM_CREATE_VCPU loads the vCPU for a moment: a preemption in that time counts, at most once.
+ * This is the only statistic of a fresh VM that depends on the scheduler: preemption_reported
  * needs a guest instruction first.
  */
 static bool counts_preemption(const char *name, long long number)

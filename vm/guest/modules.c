@@ -17,7 +17,7 @@
 
 #define MAX_SIZE 65536
 
-/* Read the whole file in one go. */
+/* A whole file, read in one go. */
 struct content {
 	ssize_t size;
 	char data[MAX_SIZE];
@@ -269,7 +269,8 @@ int main(void)
 	result(ends_well(&ends), "process_that_had_an_event_ends_without_kvm");
 	result(ends_well(&sleeps), "process_that_had_an_event_is_scheduled_without_kvm");
 
-	result(access("/sys/bus/event_source/devices/kvm", F_OK), "events_go_with_kvm");
+	result(access("/sys/bus/event_source/devices/kvm", F_OK),
+	       "events_disappear_when_kvm_unloads");
 	result(loads_and_unloads_beside_opener_of((struct perf_event_attr) {
 			.type = PERF_TYPE_SOFTWARE,
 			.config = PERF_COUNT_SW_PAGE_FAULTS,
