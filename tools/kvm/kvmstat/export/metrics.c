@@ -98,7 +98,8 @@ static int base_length(const struct statsfile_desc *desc)
 }
 
 static const char time_help[] =
-	"Time of the vCPU's thread by state; with the time ready it is all time since its first KVM_RUN";
+	"Time of the vCPU's thread by state; with the time ready it is all time since its "
+	"first KVM_RUN";
 
 /*
  * Statistics with another name as a metric: their parts have a better label, they are parts of a

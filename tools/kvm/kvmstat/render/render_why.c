@@ -120,9 +120,9 @@ static char *describe(const struct tracked_vm *vm)
 	case WHY_STARVED:
 		return describe_starved(vm);
 	default:
-		return xasprintf(vm->elapsed_ns ?
-				 "of unknown state: the kernel does not say what its time is spent with" :
-				 "of unknown state: this is its first sample");
+		return xasprintf("of unknown state: %s", vm->elapsed_ns ?
+				 "the kernel does not say what its time is spent with" :
+				 "this is its first sample");
 	}
 }
 
@@ -187,7 +187,7 @@ static void print_exits(const struct output *output, const char *title,
 static void print_all_exits(const struct output *output, const struct tracked_vm *vm, size_t most)
 {
 	struct exits exits;
-	char time[FORMAT_SIZE];
+	char time[FORMAT_SIZE], *text;
 
 	exits_find(&exits, vm);
 	print_exits(output, "EXITS", &exits, vm->elapsed_ns, most);
@@ -198,9 +198,12 @@ static void print_all_exits(const struct output *output, const struct tracked_vm
 	if (!exits.total || most != SIZE_MAX)
 		return;
 	format_duration(time, time_in_vmm(vm, exits.total));
-	print_sentence(output, time_in_vmm(vm, exits.total) ?
-		       xasprintf("KVM does not time these by reason; each took %s on average", time) :
-		       xasprintf("KVM does not time these by reason"));
+	if (time_in_vmm(vm, exits.total))
+		text = xasprintf("KVM does not time these by reason; each took %s on average",
+				 time);
+	else
+		text = xasprintf("KVM does not time these by reason");
+	print_sentence(output, text);
 }
 
 void render_why(struct output *output, const struct overviews *overviews)

@@ -148,8 +148,8 @@ static void test_shares(void)
 		   "statistic ", true);
 	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait 19% of the time "
 		   "for one: other tasks have the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
-	check_show("show -p 10", "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ",
-		   true);
+	check_show("show -p 10",
+		   "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ", true);
 	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
 	/* A vCPU or statistic that is asked for is shown without the shares. */
