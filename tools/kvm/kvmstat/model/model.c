@@ -68,7 +68,7 @@ const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value)
 	return is_enumeration(desc) ? statsfile_value_name(desc, value) : NULL;
 }
 
-/* The descriptor is the same as that of a length of time: only the name tells. */
+/* A point in time and a duration have equal descriptors. Only the name differs. */
 static bool is_moment(const struct statsfile_desc *desc)
 {
 	static const char end[] = "_since_ns";

@@ -112,7 +112,7 @@ static void format_part(char *text, size_t size, const struct watch_target *targ
 		snprintf(text, size, " from %s to %s", lower, upper);
 }
 
-/* Prints the bounds of the buckets, which are seldom those of the command line. */
+/* Prints the bounds of the buckets. They often differ from the ones on the command line. */
 static void render_begin_events(struct output *output, const struct watch_rule *rule,
 				const struct watch_target *target)
 {

@@ -470,7 +470,7 @@ static void test_hostile_requests(void)
 					  sizeof(text));
 		check(status_of(child) == STATUS_ERROR, "%s is refused", hostile[i].name);
 		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
-		      "%s: and the client is told", hostile[i].name);
+		      "%s: the client gets an error", hostile[i].name);
 	}
 	/* No question has this number, and only one of these sizes is a request's. */
 	memset(bytes, 0xff, sizeof(bytes));

@@ -288,7 +288,7 @@ static bool become_nobody(void)
 	       !setresuid(NOBODY, NOBODY, NOBODY);
 }
 
-/* Ways in which another process of the user nobody can affect this one, as bits. */
+/* How another process of the user "nobody" can affect this process, as bits. */
 static unsigned int try_ways(pid_t pid)
 {
 	unsigned int found = 0, i;

@@ -84,7 +84,7 @@ TEST_F(nested, runs_and_exits_of_l2_count_for_their_reasons)
 	EXPECT_EQ(1UL, exits_by(_metadata, n->vcpu, "hlt"));
 }
 
-/* Newer kernels refuse all states of L2 that AMD's CPUs refuse, but not those of L1. */
+/* Newer kernels check L2's state as AMD's CPUs do. They do not check L1's state. */
 TEST_F(nested, runs_that_the_cpu_refuses_count_for_entry_failure)
 {
 	struct nested *n = &self->n;
