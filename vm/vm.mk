@@ -64,10 +64,6 @@ bench-export bench-look: bench-%: deps-vm kernel-x86-bench
 	scripts/userspace x86
 	vm/bench/run $* x86-npt
 
-.PHONY: plot
-plot: deps-plot ## draw vm/bench/scan.svg from vm/bench/scan.txt
-	vm/bench/plot
-
 .PHONY: memory
 memory: deps-vm deps-vm-arm64 kernels-bench ## measure the memory of vCPUs, VMs and statistics files, and check its limits
 	vm/bench/run memory x86-npt arm64-vhe
