@@ -564,8 +564,8 @@ TEST_F(read, followers_notice_all_vcpus_and_the_end_of_the_vm)
 #define VCPUS			5
 #define ATTEMPTS		100
 
-/* With waiters, a call may take so many times as long, plus NOISE_NS: emulated CPUs take turns. */
-#define TIMES_AS_LONG		3
+/* With waiters, a call may take TIMES_AS_LONG times as long, plus NOISE_NS. */
+#define TIMES_AS_LONG		2
 #define NOISE_NS		(2 * 1000 * 1000)
 
 /* CPU time to create a vCPU, and to destroy the VM. */
