@@ -257,7 +257,7 @@ static struct exposition *open_page(struct server *server, enum exposition_forma
 		print_error("%s: %s", inventory->source->where, strerror(-ret));
 	server->has_failed = ret;
 	if (metrics_are_none(&server->collector->metrics) && !server->has_said) {
-		print_error("there is no statistic whose name fits --stat");
+		print_error("there is no statistic whose name matches --stat");
 		server->has_said = true;
 	}
 	if (ret) {

@@ -83,7 +83,7 @@ static char *find_buckets(const char *part, struct watch_target *target)
 	if (dash[1])
 		end = nearest_bucket(desc, to);
 	if (is_beyond(desc, from) || is_beyond(desc, to) || end <= target->first)
-		return xasprintf("%s has no buckets %s: kvmstat hist shows those that it has",
+		return xasprintf("%s has no buckets %s: kvmstat hist shows its buckets",
 				 desc->name, part);
 	target->count = end - target->first;
 	return NULL;
@@ -107,7 +107,7 @@ static char *find_part(const char *part, struct watch_target *target)
 	if (!has_parts(desc))
 		return find_buckets(part, target);
 	if (parse_number(part, 0, desc->size - 1, &number))
-		return xasprintf("%s has no part '%s': kvmstat show has those that it has",
+		return xasprintf("%s has no part '%s': kvmstat show lists its parts",
 				 desc->name, part);
 	target->first = number;
 	target->count = 1;
@@ -138,7 +138,7 @@ static char *find_values(const struct watch_rule *rule, const char *part,
 	const char *name = target->desc->name;
 
 	if (!is_quantity(target->desc))
-		return xasprintf("%s is no quantity", name);
+		return xasprintf("%s is not a quantity", name);
 	if (target->scope == SCOPE_VM && rule->vcpu != EACH_VCPU)
 		return xasprintf("%s is a statistic of the VM, not of vCPUs: omit -c", name);
 	target->count = target->desc->size;

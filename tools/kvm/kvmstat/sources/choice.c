@@ -23,7 +23,7 @@ const char *choice_add(struct choice *choice, const char *text)
 		if (parse_number(text, 1, INT_MAX, &number))
 			return "is not a pid; if it is a name, put a backslash in front";
 		if (choice->num_pids == CHOICE_MAX)
-			return "is one too many";
+			return "is one too many: at most 64 pids and 64 names";
 		choice->pid[choice->num_pids++] = number;
 		return NULL;
 	}
@@ -31,7 +31,7 @@ const char *choice_add(struct choice *choice, const char *text)
 	if (!*text || *text == '-')
 		return "is neither a pid nor a name";
 	if (choice->num_names == CHOICE_MAX)
-		return "is one too many";
+		return "is one too many: at most 64 pids and 64 names";
 	choice->name[choice->num_names++] = text;
 	return NULL;
 }

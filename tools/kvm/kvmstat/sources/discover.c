@@ -339,9 +339,9 @@ static void report_refusals(struct inventory *inventory)
 		if (kind == REFUSED_ALL)
 			reason = host_explain(&first[kind]->refusal);
 		else if (kind == REFUSED_VM)
-			reason = xasprintf(VMM_ONLY ", which has none of the VM open");
+			reason = xasprintf(VMM_ONLY ", which has no file open for the VM");
 		else
-			reason = xasprintf(VMM_ONLY ", which has none of %zu vCPU%s open",
+			reason = xasprintf(VMM_ONLY ", which has no file open for %zu vCPU%s",
 					   missing[kind], missing[kind] > 1 ? "s" : "");
 		if (count[kind] > 1)
 			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);

@@ -225,7 +225,7 @@ const struct host this_host = {
 static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "this kernel has no statistics files (KVM_CAP_BINARY_STATS_FD)";
-	static const char closed[] = VMM_ONLY ", which has none open";
+	static const char closed[] = VMM_ONLY ", which has no file open";
 
 	if (capability > 0)
 		return xasprintf("%s; QEMU 8.1 or newer does", closed);

@@ -92,12 +92,14 @@ static void test_refused(void)
 	check(!choice_is_made(&choice), "nothing was chosen");
 	for (i = 0; i < CHOICE_MAX; i++)
 		choice_add(&choice, "1");
-	check_text(choice_add(&choice, "2"), "is one too many", "too many pids");
+	check_text(choice_add(&choice, "2"), "is one too many: at most 64 pids and 64 names",
+		   "too many pids");
 	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""),
 	      "too many pids: the first ones stay");
 	for (i = 0; i < CHOICE_MAX; i++)
 		check(!choice_add(&choice, "a"), "names are counted by themselves");
-	check_text(choice_add(&choice, "b"), "is one too many", "too many names");
+	check_text(choice_add(&choice, "b"), "is one too many: at most 64 pids and 64 names",
+		   "too many names");
 	check(choice_has(&choice, 2, "a") && !choice_has(&choice, 2, "b"),
 	      "too many names: the first ones stay");
 }

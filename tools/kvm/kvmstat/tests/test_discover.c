@@ -919,7 +919,7 @@ static void test_held(void)
 	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has none of 1 vCPU open",
+		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has no file open for 1 vCPU",
 		   "held: it says what is missing");
 	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
@@ -1028,7 +1028,7 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which has none of 9 vCPUs",
+	check_contains(inventory.problem[0], "which has no file open for 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	look();
@@ -1043,7 +1043,7 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	look();
-	check_contains(inventory.problem[0], "which has none of the VM",
+	check_contains(inventory.problem[0], "which has no file open for the VM",
 		       "held, all but the VM: said");
 	tear_down();
 
@@ -1053,7 +1053,7 @@ static void test_held_partly(void)
 	look();
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which has none of 2 vCPUs",
+	check_contains(inventory.problem[0], "which has no file open for 2 vCPUs",
 		       "held, only the VM: said");
 	tear_down();
 
@@ -1088,7 +1088,7 @@ static void test_held_many(void)
 	look();
 	check_number(inventory.num_problems, 1, "held of many: one message");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has none of the VM open",
+		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has no file open for the VM",
 		   "held of many: how many");
 	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
 	for (; i < 6; i++)
@@ -1126,7 +1126,7 @@ static void test_held_later(void)
 	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[2], "which has none of the VM",
+	check_contains(inventory.problem[2], "which has no file open for the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
 	      "held: a new vCPU is no other problem");

@@ -524,8 +524,8 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 			     "held: the same value as by the VM's file");
 	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
 	/* One of them was added where files are given to all. */
-	check(strstr(inventory.problem[2], "which has none of 2 vCPUs") ||
-	      strstr(inventory.problem[2], "which has none of 3 vCPUs"),
+	check(strstr(inventory.problem[2], "which has no file open for 2 vCPUs") ||
+	      strstr(inventory.problem[2], "which has no file open for 3 vCPUs"),
 	      "held: other vCPUs are missing");
 	check_contains(inventory.problem[1], "has 3 file descriptors of VMs",
 		       "held: there may be more VMs");

@@ -404,7 +404,7 @@ static void test_vcpu(void)
 	};
 	draw(12, 80);
 	check_text(line_of(1),
-		   "web (pid 10) is starved of CPU: its vCPUs wait 70% of the time for one.",
+		   "web (pid 10) is starved of CPU: its vCPUs wait for a CPU 70% of the time.",
 		   "VM: why it is slow");
 	check_contains(line_of(2), "  VCPU STATE", "VM: then its vCPUs");
 	check(screen.cell[2 * 80].style == STYLE_HEADER, "VM: below their header");

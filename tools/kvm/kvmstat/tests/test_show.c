@@ -146,8 +146,8 @@ static void test_shares(void)
 		   "statistic ", true);
 	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
 		   "statistic ", true);
-	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait 19% of the time "
-		   "for one: other tasks have the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
+	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait for a CPU 19% "
+		   "of the time, because other tasks use the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
 	check_show("show -p 10",
 		   "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ", true);
 	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);
@@ -178,7 +178,7 @@ static void test_vcpu_moves(void)
 	check(!strstr(output, "exits") && !strstr(output, "\nvm "),
 	      "of no other vCPU, nor of the VM");
 	free(output);
-	check_show("show web -c 7 1", "no VM that was chosen has a vCPU 7", false);
+	check_show("show web -c 7 1", "no chosen VM has a vCPU 7", false);
 }
 
 /* Shares of a VM that has no statistics come from /proc. */
@@ -189,12 +189,12 @@ static void test_threads(void)
 	check_show("show -p 20", missing, true);
 	check_number(status, STATUS_ERROR, "no statistics: status");
 	check_show("show -p db",
-		   "db (pid 20) is busy with exits: KVM spends 50% of the time on them.\n"
+		   "db (pid 20) is busy with exits: KVM spends 50% of the vCPUs' time on them.\n"
 		   "   PID VM VCPU STATE   GUEST% KVM% VMM% READY% OFF% ", true);
 	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n"
 		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, OFF% ~80\n", true);
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
-	check_show("show -p db -c 7", "has a vCPU 7 of which anything", true);
+	check_show("show -p db -c 7", "has a vCPU 7 that kvmstat knows", true);
 	check_show("show -p 20 --stat x", missing, false);
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_number(status, STATUS_ERROR, "no statistics, beside what there is: status");
@@ -222,10 +222,10 @@ static void test_names(void)
 		{ "", ": halt_wait_hist, 0 values\n", STATUS_OK, },
 		{ " halt_wait_hist 1 1", ": halt_wait_hist, 0 values in 1.0 s\n", STATUS_OK, },
 		{ " exits", "there is no histogram 'exits'\n", STATUS_ERROR, },
-		{ " --stat ^exits$", "there is no histogram whose name fits --stat\n",
+		{ " --stat ^exits$", "there is no histogram whose name matches --stat\n",
 		  STATUS_ERROR, },
 		{ " --stat ^exits$ halt_wait_hist 1",
-		  "there is no histogram whose name fits --stat\n", STATUS_ERROR, },
+		  "there is no histogram whose name matches --stat\n", STATUS_ERROR, },
 	};
 	char *line;
 	size_t i, k;
@@ -245,7 +245,7 @@ static void test_names(void)
 		check_hist(line, "kvmstat: nothing was counted in these histograms\n", STATUS_OK);
 		free(line);
 		line = xasprintf("show -p %s --stat ^exit$", names[i]);
-		check_show(line, "there is no statistic whose name fits --stat\n", false);
+		check_show(line, "there is no statistic whose name matches --stat\n", false);
 		check_number(status, STATUS_ERROR, "show --stat of nothing: status");
 		free(line);
 	}
