@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which VMs of a host are shown.
+ * Chooses VMs of a host by pid and name.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "sources/choice.h"
 #include "util/util.h"
 
-/* As pids are written: 007 is a name. */
+/* Whether it is written as a pid. 007 is a name. */
 static bool is_number(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789")] && (*text != '0' || !text[1]);
@@ -27,7 +27,7 @@ const char *choice_add(struct choice *choice, const char *text)
 		choice->pid[choice->num_pids++] = number;
 		return NULL;
 	}
-	/* An option whose argument was forgotten. */
+	/* The argument of -p may be missing, so that this is the next option. */
 	if (!*text || *text == '-')
 		return "is neither a pid nor a name";
 	if (choice->num_names == CHOICE_MAX)
@@ -46,7 +46,7 @@ pid_t choice_process(const struct choice *choice)
 	return choice->num_pids == 1 && !choice->num_names ? choice->pid[0] : 0;
 }
 
-/* A character with a backslash in front stands for itself. */
+/* Whether it has special characters without a backslash before them. */
 static bool is_pattern(const char *name)
 {
 	for (; *name; name++) {

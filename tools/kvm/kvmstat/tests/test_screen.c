@@ -317,7 +317,8 @@ static void test_messages(void)
 	tracker.num_vms = 0;
 	view_update(&view);
 	draw(10, 80);
-	check_text(line_of(2), "No process that may be looked into has a VM.", "others may");
+	check_text(line_of(2), "No process that kvmstat may look into has a VM.",
+		   "no VM, some processes are denied: it says so");
 	inventory.is_hidden = true;
 	set_up();
 	draw(10, 80);

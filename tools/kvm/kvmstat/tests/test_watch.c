@@ -149,7 +149,7 @@ static void test_find(void)
 		{ "exits:1", "5", 0, 0, 0, "exits has no parts", },
 		{ "state", "1", 0, 0, 0, "state is not a quantity", },
 		{ "exit", "1", 0, 0, 0, "there is no statistic 'exit'", },
-		{ "exits", "0", 0, 0, 0, "everything is '>=' 0", },
+		{ "exits", "0", 0, 0, 0, "'>=' 0 is always true", },
 	};
 	struct watch_target target;
 	char *error;
