@@ -35,8 +35,7 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 	return process->chosen;
 }
 
-/* Copies seen of file descriptors that are still the same. Both lists are sorted. Returns whether
- * there is a new VM. */
+/* Copies seen of file descriptors that are the same. Returns whether there is a new VM. */
 static bool keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 {
 	const struct proc_fd *before;
@@ -210,9 +209,7 @@ static bool see_end(const struct inventory *inventory, struct vm *vm)
 
 	if (vm->dead)
 		return true;
-	/*
-	 * For VMs without a file of their own, only the process and its descriptors show the end.
-	 */
+	/* Without a file of the VM, only the process and its file descriptors show the end. */
 	if (vm_has_statistics(vm) && !vm->refusal.err)
 		has_ended = inventory->host->is_dead(vm->file.source.fd);
 	else

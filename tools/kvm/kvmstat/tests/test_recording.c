@@ -930,22 +930,22 @@ static void test_hostile_vms(void)
 	CHECK_VM(vm.serial, 0, "VMs are not in order");
 	CHECK_VM(vm.pid, 0, "a VM without a pid");
 	CHECK_VM(vm.pid, UINT32_MAX, "a VM without a pid");
-	CHECK_VM(vm.early_ns, 2, "a VM ended before there was any time");
+	CHECK_VM(vm.early_ns, 2, "a VM ended before time 0");
 	CHECK_VM(vm.id[0], '\0', "a VM without an id");
 	CHECK_VM(vm.id[1], ' ', "a VM without an id");
-	CHECK_VM(vm.schema, 2, "a schema that is not there");
-	CHECK_VM(vm.vcpu_schema, 2, "a schema that is not there");
+	CHECK_VM(vm.schema, 2, "a schema that does not exist");
+	CHECK_VM(vm.vcpu_schema, 2, "a schema that does not exist");
 	CHECK_VM(vm.num_vcpus, 1, "it is too short");
 	CHECK_VM(vm.num_vcpus, UINT32_MAX, "it is too short");
 	CHECK_VM(vm.num_vcpus_counted, UINT32_MAX, "there are too many vCPUs");
 	CHECK_VM(vm.num_threads, UINT32_MAX, "it is too short");
 	CHECK_VM(vm.num_numbers, UINT32_MAX, "it is too short");
-	CHECK_VM(thread.tid, 0, "its threads make no sense");
-	CHECK_VM(thread.vcpu, -2, "its threads make no sense");
-	CHECK_VM(thread.times.has_ready, 2, "its threads make no sense");
-	CHECK_VM(thread.times.num_threads, 0, "its threads make no sense");
-	CHECK_VM(number[0], -1, "the numbers of its vCPUs make no sense");
-	CHECK_VM(number[1], 0, "the numbers of its vCPUs make no sense");
+	CHECK_VM(thread.tid, 0, "its threads are invalid");
+	CHECK_VM(thread.vcpu, -2, "its threads are invalid");
+	CHECK_VM(thread.times.has_ready, 2, "its threads are invalid");
+	CHECK_VM(thread.times.num_threads, 0, "its threads are invalid");
+	CHECK_VM(number[0], -1, "the numbers of its vCPUs are invalid");
+	CHECK_VM(number[1], 0, "the numbers of its vCPUs are invalid");
 }
 
 static void test_host_name(void)
@@ -984,7 +984,7 @@ static void test_made(void)
 	make_magic("\x8bkvmrex\n", 3);
 	check_refused("it is not a recording of kvmstat");
 	make_magic("\x8bkvmrec\n", 3);
-	check_refused("it says nothing about the host");
+	check_refused("it has no description of the host");
 	make_block(block, text);
 	check_refused("the description of the host: it is too short");
 	make();
@@ -1457,7 +1457,7 @@ static void test_damaged(void)
 	read_content(&content);
 	tree_write(content.data, content.size - 1, "recording");
 	output = output_of_replay(command_stream, "", &status);
-	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
+	expected = xasprintf("it is cut off after byte %llu; %s",
 			     (unsigned long long)content.end[4],
 			     "there are 5 samples before that\n");
 	check_contains(output, expected, "replay: cut off");
