@@ -25,7 +25,7 @@
 #include "privilege/privilege.h"
 #include "util/util.h"
 
-/* See statsfile.h on why linux/kvm.h is not included. */
+/* linux/kvm.h of older systems lacks the second one. */
 #define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: what the time is spent with of all vCPUs of a VM, and of one of them, where
- * KVM accounts for it and where only /proc tells.
+ * kvmstat show: shares of time of all vCPUs of a VM, and of one vCPU, from KVM's accounting and
+ * from /proc.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static struct timespec test_real(void)
 	return (struct timespec) { .tv_sec = 1234567890, };
 }
 
-/* The first vCPU is busy, the second one is not. */
+/* The first vCPU is busy, the second one is idle. */
 static void spend(uint64_t ns)
 {
 	uint64_t *busy = guest_vcpu_values(&guests[0], 0);
@@ -125,7 +125,7 @@ static void set_up(void)
 
 static int status;
 
-/* Whether it has that line, and has looked at them or not. */
+/* Checks for a line, and whether the command took time for a sample. */
 static void check_show(const char *line, const char *expected, bool looks)
 {
 	char *output;
@@ -133,7 +133,7 @@ static void check_show(const char *line, const char *expected, bool looks)
 	num_looks = 0;
 	output = output_of(command_show, line, &status);
 	check_contains(output, expected, line);
-	check(!!num_looks == looks, "%s: takes %s", line, looks ? "a look" : "no time");
+	check(!!num_looks == looks, "%s: takes %s", line, looks ? "a sample" : "no time");
 	free(output);
 }
 
@@ -152,7 +152,7 @@ static void test_shares(void)
 		   "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ", true);
 	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
-	/* A vCPU or statistic that is asked for is shown without the shares. */
+	/* With --stat, there are no shares. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
 	free(output_of(command_show, "hist -p 10 -c 10", &status));
 	check(!num_looks && status == STATUS_OK, "hist: takes no time");
@@ -166,7 +166,7 @@ static void test_shares(void)
 	guest_vm_values(&guests[0])[2] = 1;
 }
 
-/* With an interval, too, it is that vCPU alone. */
+/* -c also selects the vCPU with an interval. */
 static void test_vcpu_moves(void)
 {
 	char *output;
@@ -176,7 +176,7 @@ static void test_vcpu_moves(void)
 	check_show("show web -c 11 1 1", "web, pid 10, kvm-10, vCPU 11: still runs, ", true);
 	output = output_of(command_show, "show web -c 11 1 2", &status);
 	check(!strstr(output, "exits") && !strstr(output, "\nvm "),
-	      "of no other vCPU, nor of the VM");
+	      "show -c with an interval: no other vCPU, and not the VM");
 	free(output);
 	check_show("show web -c 7 1", "no chosen VM has a vCPU 7", false);
 }
@@ -197,7 +197,7 @@ static void test_threads(void)
 	check_show("show -p db -c 7", "has a vCPU 7 that kvmstat knows", true);
 	check_show("show -p 20 --stat x", missing, false);
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\nstatistic ", true);
-	check_number(status, STATUS_ERROR, "no statistics, beside what there is: status");
+	check_number(status, STATUS_ERROR, "no statistics of one of two VMs: status");
 	free(output_of(command_show, "hist -p db -p web", &status));
 	check_number(status, STATUS_ERROR, "no statistics, histograms: status");
 }
@@ -207,11 +207,11 @@ static void check_hist(const char *line, const char *expected, int expected_stat
 	char *output = output_of(command_show, line, &status);
 
 	check_contains(output, expected, line);
-	check_number(status, expected_status, "its status");
+	check_number(status, expected_status, line);
 	free(output);
 }
 
-/* Of windows, and of a file for each vCPU. */
+/* Names, for a VM with windows and for one with a file per vCPU. */
 static void test_names(void)
 {
 	static const char * const names[] = { "web", "held", };
@@ -251,7 +251,7 @@ static void test_names(void)
 	}
 }
 
-/* Of the VM there is none that fits: no header. */
+/* The VM has no statistic that matches: no header. */
 static void test_empty(void)
 {
 	check_show("show -p web --stat ^exits$", "web, pid 10, VM kvm-10:\n\nweb, pid 10, sum of ",
