@@ -214,7 +214,7 @@ static void test_shares(void)
 	on[1] = 1;
 	shares = shares_of(&accounting, on, &passed, 1000);
 	check(shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
-	      "the scheduler counts no waits: READY% is unknown");
+	      "the scheduler counts no waits: READY%% is unknown");
 	shares = shares_of(&accounting, on, &passed, 4000);
 	check(has_shares(&shares, (const double[]) { 0.1, 0.05, 0.025, -1, 0.0125, 0.0125, -1, }),
 	      "no ready accounting: shares are of elapsed time");
@@ -233,19 +233,19 @@ static void test_threads(void)
 	struct shares shares = shares_of_threads(&last, &now, 500);
 
 	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, -1, -1, 0.3, }) &&
-	      shares.by_cpu, "threads: the rest is OFF%");
+	      shares.by_cpu, "threads: the rest is OFF%%");
 	now.user_ns = 280;
 	shares = shares_of_threads(&last, &now, 500);
 	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0, 0.19, -1, -1, 0.31, }),
 	      "threads: a time that decreased counts as 0");
 	shares = shares_of_threads(&last, &now, 100);
 	check(shares.part[SHARE_OFF] == 0 && shares.part[SHARE_GUEST] < 1,
-	      "threads: ticks from the last interval do not make OFF% negative");
+	      "threads: ticks from the last interval do not make OFF%% negative");
 	now.has_ready = false;
 	shares = shares_of_threads(&last, &now, 500);
 	check(shares.known[SHARE_GUEST] && shares.known[SHARE_VMM] &&
 	      !shares.known[SHARE_READY] && !shares.known[SHARE_OFF],
-	      "threads: without ready time OFF% is unknown");
+	      "threads: without ready time OFF%% is unknown");
 	shares = shares_of_threads(&last, &now, 0);
 	check(!shares.known[SHARE_GUEST], "threads: no time has passed: nothing is known");
 	now.num_threads = 3;
