@@ -29,7 +29,7 @@
 
 /*
  * Of several entries with one name the first one counts. The list of the architecture for which the
- * program was built comes first, the generic list after those of all architectures.
+ * program was built comes first, the generic list after the lists of all architectures.
  */
 static const struct description listed[] = {
 #if defined(__aarch64__)

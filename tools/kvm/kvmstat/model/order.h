@@ -30,7 +30,7 @@ struct column_info {
 	const char *key;		/* in --sort and JSON */
 	const char *csv;		/* columns of CSV, see render_csv.h */
 	unsigned int drop;		/* without room the highest is left out first; 0: never */
-	unsigned int least, most;	/* width; 0: that of the longest text */
+	unsigned int least, most;	/* width; 0: as wide as the longest text */
 	bool left;			/* text, not a number */
 };
 
@@ -72,7 +72,7 @@ struct cell vm_cell(const struct tracked_vm *vm, const struct rates *rates, enum
 struct cell vcpu_cell(const struct tracked_vcpu *vcpu, const struct rates *rates,
 		      enum column_id column);
 
-/* Return a value like that of strcmp(). */
+/* Compare as strcmp() does. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column);
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,

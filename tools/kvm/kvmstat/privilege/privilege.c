@@ -200,7 +200,7 @@ struct capabilities {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 };
 
-/* Keeps those of @kept that the process has. execve() cannot bring others back. */
+/* Keeps capabilities in @kept that the process has. execve() cannot bring others back. */
 static int keep_capabilities(const struct capabilities *before, uint32_t kept)
 {
 	struct capabilities after = { .header = before->header, };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fills an inventory with the VMs of a recording, whose files are views of the recorded values.
- * Each step of time replaces the values by those of the next sample.
+ * Each step of time replaces the values with the next sample's.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -86,7 +86,7 @@ uint64_t *image_values(const struct image *image);
 
 struct kvm_stats_ext *image_ext(const struct image *image);
 struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index);
-/* The names of the file's own values, and those of vCPUs that a VM's file shows. */
+/* Names of the file's own values, and of the vCPU values that a VM's file shows. */
 struct kvm_stats_value_name *image_value_name(const struct image *image, unsigned int index);
 struct kvm_stats_value_name *image_vcpu_value_name(const struct image *image, unsigned int index);
 uint32_t *image_vcpu_ids(const struct image *image);

@@ -749,7 +749,7 @@ static void test_host(void)
 	fake.refuses = 500;
 	look();
 	look();
-	check_number(inventory.num_problems, 2, "host: the same problem is said once");
+	check_number(inventory.num_problems, 2, "host: the same problem: one message");
 	remove_process(500);
 	inventory_forget_dead(&inventory);
 	check(inventory.num_vms == 4 && inventory.num_processes == 4,

@@ -277,7 +277,7 @@ static void test_times(void)
 	check(!read_times(&threads, &times) && times.num_threads == 2 &&
 	      times.guest_ns == 140 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 21 * tick_ns && times.ready_ns == 350 && times.has_ready,
-	      "times: those of two threads are added; none is less than 0");
+	      "times: two threads are added; none is less than 0");
 	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
 	      "times: no ready time from a kernel without schedstat");

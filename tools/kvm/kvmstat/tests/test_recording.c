@@ -1369,7 +1369,7 @@ static void test_problem_before_the_end(void)
 	scene_interrupted_at = SCENE_SECONDS;
 	scene_closed_since = 0;
 	check_number(status, STATUS_ERROR, "a problem after the last sample: exit status");
-	check_contains(output, "pid 30 (closed): ", "a problem after the last sample: is said");
+	check_contains(output, "pid 30 (closed): ", "a problem after the last sample: a message says so");
 	free(output);
 	free(line);
 }

@@ -75,7 +75,7 @@ static void test_columns(void)
 		{ .least = 7, .most = 9, },
 	};
 	static const unsigned int widths[][ARRAY_SIZE(all) + 1] = {
-		/* The width of the line, then those of the columns. */
+		/* The width of the line, then the widths of the columns. */
 		{ 100, 4, 10, 6, 9, }, { 28, 4, 8, 6, 7, }, { 25, 4, 5, 6, 7, },
 		{ 24, 4, 10, 0, 8, }, { 17, 0, 9, 0, 7, }, { 13, 0, 5, 0, 7, }, { 9, 0, 4, 0, 4, },
 		{ 1, 0, 1, 0, 1, }, { 0, 4, 10, 6, 9, },
