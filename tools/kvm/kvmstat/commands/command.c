@@ -268,9 +268,12 @@ static void note_ended(struct inventory *inventory, const struct choice *part)
 	pid_t pid = choice_process(part);
 
 	if (pid)
-		note_missing(inventory, "pid %d ended before other chosen VMs: choose it alone", pid);
+		note_missing(inventory, "pid %d ended before other chosen VMs: choose it alone",
+			     pid);
 	else
-		note_missing(inventory, "'%s' ended before other chosen VMs: choose it alone", part->name[0]);
+		note_missing(inventory,
+			     "'%s' ended before other chosen VMs: choose it alone",
+			     part->name[0]);
 }
 
 int find_chosen(struct inventory *inventory, bool may_come)

@@ -116,7 +116,8 @@ static int check_wanted(const struct show *show, const struct inventory *invento
 	}
 	if ((!show->output.only && !show->histograms) || any_has(show, inventory, NULL))
 		return STATUS_OK;
-	print_error("there is no %s%s", what, show->output.only ? " whose name matches --stat" : "");
+	print_error("there is no %s%s", what,
+		    show->output.only ? " whose name matches --stat" : "");
 	return STATUS_ERROR;
 }
 

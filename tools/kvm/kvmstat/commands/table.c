@@ -79,7 +79,8 @@ const struct command_info command_info[NUM_COMMANDS] = {
 
 const struct option_info options_table[NUM_OPTIONS] = {
 	{ "pid", 'p', "VM", ON_VMS,
-	  "only VMs with this pid or name, or with a name that matches this shell pattern", true, 0, },
+	  "only VMs with this pid or name, or with a name that matches this shell pattern", true,
+	  0, },
 	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, 0, },
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
 	  "wait until such a VM exists", false, FLAG(wait), },

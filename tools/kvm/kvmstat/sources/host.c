@@ -256,7 +256,8 @@ char *host_explain(const struct host_error *error)
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
 	case ENOSYS:
-		return xasprintf("%s: the kernel has no such system call; Linux 5.6 or later is needed", step);
+		return xasprintf("%s: the kernel has no such system call; Linux 5.6 or later is needed",
+				 step);
 	}
 	return xasprintf("%s: %s", step, strerror(error->err));
 }

@@ -18,8 +18,8 @@
 extern const struct time_source replay_time;
 
 /*
- * Opens a file, a pipe, or standard input ("-"). Returns 0, or -1 after an error line if it is not a
- * recording or has no sample.
+ * Opens a file, a pipe, or standard input ("-"). Returns 0, or -1 after an error line if it is not
+ * a recording or has no sample.
  */
 int replay_open(const char *path);
 void replay_close(void);

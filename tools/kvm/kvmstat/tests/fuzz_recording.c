@@ -96,7 +96,8 @@ static bool check_samples(struct recording *recording)
 	}
 	while (i--) {
 		promise(!recording_seek(recording, i, &error), "what was read is read again");
-		promise(check_snapshot(&recording->now) == sum[i], "a sample is the same when read again");
+		promise(check_snapshot(&recording->now) == sum[i],
+			"a sample is the same when read again");
 	}
 	return small;
 }

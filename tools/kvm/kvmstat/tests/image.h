@@ -19,7 +19,7 @@ struct image_stat {
 	int16_t exponent;
 	uint16_t size;		/* 0 means 1 */
 	uint32_t bucket_size;
-	const char * const *value_names;	/* names of 0, 1, ...; "" means no name; NULL ends the list */
+	const char * const *value_names;	/* of 0, 1, ...; "" means no name; ends with NULL */
 };
 
 /* Statistics of the usual kinds, as kernels describe them. */

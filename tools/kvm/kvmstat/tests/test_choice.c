@@ -62,7 +62,8 @@ static void test_before(void)
 	check(choice_may_have(&choice, 43) && !choice_may_have(&choice, 44),
 	      "pids only: a process is ruled out before its name is known");
 	choice = choice_of("42", "db");
-	check(choice_may_have(&choice, 44), "names: a process is not ruled out before its name is known");
+	check(choice_may_have(&choice, 44),
+	      "names: a process is not ruled out before its name is known");
 	check(choice_may_have(NULL, 1) && choice_has(NULL, 1, ""), "no choice matches every VM");
 }
 

@@ -494,7 +494,8 @@ static void test_valid(void)
 	struct identity identity = {};
 
 	identity_of_name(&identity, "w\303\274b\033");
-	check_text(identity.text[IDENTITY_NAME], "w\303\274b?", "identity_of_name: the name, printable");
+	check_text(identity.text[IDENTITY_NAME], "w\303\274b?",
+		   "identity_of_name: the name, printable");
 	check(identity_is_valid(&identity), "valid: a name");
 	identity.text[IDENTITY_NAME][1] = '\n';
 	check(!identity_is_valid(&identity), "not valid: an unprintable character");

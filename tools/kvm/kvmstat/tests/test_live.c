@@ -522,7 +522,8 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	if (exits)
 		check_number(vcpu_value(vm, 0, "exits"), *exits,
 			     "held: the same value as by the VM's file");
-	check_number(inventory.num_problems, 3, "held: messages about missing files, before and after");
+	check_number(inventory.num_problems, 3,
+		     "held: messages about missing files, before and after");
 	/* test_mapping() has added one, if it ran. */
 	check(strstr(inventory.problem[2], "which has no file open for 2 vCPUs") ||
 	      strstr(inventory.problem[2], "which has no file open for 3 vCPUs"),

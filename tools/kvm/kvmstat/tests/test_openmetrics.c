@@ -781,8 +781,8 @@ static void decimal(uint32_t flags, int16_t exponent, uint64_t value, const char
 	char text[FORMAT_SIZE];
 	int length = format_decimal(text, &desc, value);
 
-	check_text(text, expected, "decimal");
-	check_number(length, strlen(expected), "decimal: its length");
+	check_text(text, expected, expected);
+	check_number(length, strlen(expected), "length of the number");
 }
 
 static void test_decimals(void)

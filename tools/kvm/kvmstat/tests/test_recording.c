@@ -1027,7 +1027,8 @@ static void test_made(void)
 	make_sample(2, NO_VM, NO_VM);
 	make_sample(2, NO_VM, NO_VM);
 	check(!open_made(&recording, &error) && recording.num_samples == 1 &&
-	      strstr(recording.rest.text, "older than the one before"), "a sample that is older than the last one: an error");
+	      strstr(recording.rest.text, "older than the one before"),
+	      "a sample that is older than the last one: an error");
 	recording_close(&recording);
 }
 
@@ -1068,7 +1069,8 @@ static void test_serial_used_again(void)
 	make_sample(1, make_vm(1, "n", schema_x, schema_y, 3), NO_VM);
 	make_sample(10, other, NO_VM);
 	replay_made(&inventory, &tracker);
-	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "serial used again: the first VM");
+	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3,
+	      "serial used again: the first VM");
 	check(replay_step() && !tracker_sample(&tracker) &&
 	      tracker.num_vms == 2 && tracker.vm[0]->ended && !tracker.vm[1]->ended &&
 	      !tracker.vm[1]->num_vcpus, "serial used again: another VM");
@@ -1092,7 +1094,8 @@ static void test_other_vcpus(void)
 	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
 	      "other vCPU statistics: another VM");
 	check(tracker.vm[1]->model.group[SCOPE_VCPU].schema->num_values == 1 &&
-	      *tracker.vm[1]->model.vcpu_last[0] == 7, "other vCPU statistics: its vCPU has its own values");
+	      *tracker.vm[1]->model.vcpu_last[0] == 7,
+	      "other vCPU statistics: its vCPU has its own values");
 	end_replay(&inventory, &tracker);
 }
 
@@ -1280,7 +1283,8 @@ static void test_broken(void)
 	if (open_made(&recording, &error))
 		abort();
 	check(recording_seek(&recording, 0, &error) && !recording.num_samples &&
-	      !recording.position && !recording.now.num_vms, "the first sample is broken: no sample is left");
+	      !recording.position && !recording.now.num_vms,
+	      "the first sample is broken: no sample is left");
 	recording_close(&recording);
 
 	make_broken(4);
@@ -1408,7 +1412,8 @@ static void test_full(void)
 	      "full: an error");
 	read_content(&content);
 	check(content.size == full.end[4] &&
-	      has_samples(&full, content.data, content.size, 5), "full: the samples that fit are there");
+	      has_samples(&full, content.data, content.size, 5),
+	      "full: the samples that fit are there");
 	free(output);
 	free(line);
 	free(content.data);

@@ -147,7 +147,8 @@ static void test_shares(void)
 	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
 		   "statistic ", true);
 	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait for a CPU 19% "
-		   "of the time, because other tasks use the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
+		   "of the time, because other tasks use the CPUs.\n"
+		   "   PID VM     VCPU STATE   GUEST% ", true);
 	check_show("show -p 10",
 		   "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ", true);
 	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);

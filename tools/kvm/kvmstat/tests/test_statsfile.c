@@ -237,7 +237,8 @@ static void test_value_names(void)
 	image_value_name(&image, IO)->name[0] = 'x';
 	check(!statsfile_open(&shared, &source, &known, &error) &&
 	      shared.schema != vm.vcpu_schema, "descriptors with another name are not shared");
-	check_value_name(&shared.schema->desc[1], 1, "xo", "descriptors with another name have that name");
+	check_value_name(&shared.schema->desc[1], 1, "xo",
+			 "descriptors with another name have that name");
 	statsfile_close(&shared);
 	image_value_name(&image, IO)->name[0] = 'i';
 	image_ext(&image)->value_name_num = 0;
@@ -381,9 +382,11 @@ static void test_windows(void)
 	read.index = 2;
 	check(statsfile_read_vcpu(&file, 2, values, &error) == -EINVAL,
 	      "windows: a window without a vCPU is not touched");
-	check_text(error.text, "vCPU 2 of 2", "windows: a window without a vCPU: the error says so");
+	check_text(error.text, "vCPU 2 of 2",
+		   "windows: a window without a vCPU: the error says so");
 	image_values(&image)[ONLINE_VCPUS] = UINT64_MAX;
-	check_number(statsfile_online_vcpus(&file), VCPU_MAX, "windows: online_vcpus is limited to the windows");
+	check_number(statsfile_online_vcpus(&file), VCPU_MAX,
+		     "windows: online_vcpus is limited to the windows");
 	read.index = VCPU_MAX;
 	check(!read_vcpu(&read), "windows: nothing after the last one is touched");
 
@@ -486,7 +489,8 @@ static void test_windows_refused(void)
 	image_values(&image)[ONLINE_VCPUS] = 1;
 	source = image_to_file(&image, 0, STATSFILE_MMAP);
 	file = image_open_source(&source);
-	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file), "windows too large: not mapped");
+	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file),
+	      "windows too large: not mapped");
 	check(without_system_calls(read_vm, &read) && !read_vcpu(&read),
 	      "windows too large: the VM is still mapped");
 	statsfile_close(&file);

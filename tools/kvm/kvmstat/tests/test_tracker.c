@@ -230,14 +230,17 @@ static void test_slow_look(void)
 	sample();
 	next();
 	vm = find(SCENE_WHOLE_PID, 0);
-	check_number(vm->model.elapsed_ns, NSEC_PER_SEC, "slow scan: does not extend the first interval");
-	check_number(tracker.elapsed_ns, NSEC_PER_SEC, "slow scan: does not extend the interval of all VMs");
+	check_number(vm->model.elapsed_ns, NSEC_PER_SEC,
+		     "slow scan: does not extend the first interval");
+	check_number(tracker.elapsed_ns, NSEC_PER_SEC,
+		     "slow scan: does not extend the interval of all VMs");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_WHOLE_PID, 2) - scene_exits(SCENE_WHOLE_PID, 1),
 		     "slow scan: rates are right");
 	is_slow = true;
 	next();
-	check_number(vm->model.elapsed_ns, 3 * NSEC_PER_SEC / 2, "slow scan: extends the next interval");
+	check_number(vm->model.elapsed_ns, 3 * NSEC_PER_SEC / 2,
+		     "slow scan: extends the next interval");
 	tear_down();
 }
 
@@ -441,7 +444,8 @@ static void test_activity(void)
 	check(vm->throttled == 0.25, "activity: its quota of CPU time was used up");
 	thread_state = PROC_OUTSIDE;
 	next();
-	check(vm->activity == ACTIVITY_RUNS, "activity: outside of KVM in one sample only: not paused");
+	check(vm->activity == ACTIVITY_RUNS,
+	      "activity: outside of KVM in one sample only: not paused");
 	next();
 	check(vm->activity == ACTIVITY_PAUSED && !vm->rates.shares.known[SHARE_OFF],
 	      "activity: outside of KVM in two samples: paused, without shares");

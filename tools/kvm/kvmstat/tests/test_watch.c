@@ -203,7 +203,8 @@ static void test_growth(void)
 	check(!look(1100, 1030), "growth: no event at the end of the window");
 	check(look(1200, 1030) && growth == 20,
 	      "growth: the next window counts growth since the event");
-	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039), "growth: one below the threshold for long");
+	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039),
+	      "growth: one below the threshold for long");
 	check(!look(3400, 1040), "growth: threshold reached in more than a window: no event");
 	check(look(3500, 1049) && growth == 10, "growth: threshold reached within the last window");
 	watch_for("exits", "10");
@@ -365,7 +366,8 @@ static void test_polling(void)
 		     AT "2 10 - ended - web\n", "no event: ends with the VM");
 	check(tick < 40, "level: still reached, no second event");
 	check_events(&guests_host, "watch nothing > 1",
-		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n", "an unknown statistic");
+		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n",
+		     "an unknown statistic");
 	check_number(status, STATUS_USAGE, "an unknown statistic: status");
 	guests_free();
 }
@@ -424,7 +426,8 @@ static void test_no_statistics(void)
 		     "kvmstat: no process has a VM\n"
 		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
 		     "the first VM comes later, without the statistic: a message");
-	check_number(tick, last_tick, "the first VM comes later, without the statistic: watch goes on");
+	check_number(tick, last_tick,
+		     "the first VM comes later, without the statistic: watch goes on");
 	guests_free();
 }
 

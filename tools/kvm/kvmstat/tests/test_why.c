@@ -210,9 +210,11 @@ static void test_cgroup(void)
 	      "cgroup: frozen, and throttled by the quota of its parent");
 	write_file("proc/7/task/8/cgroup", "0::/../machine/db\n");
 	state = cgroup_read(proc, root, 7, 8);
-	check(!state.is_frozen && !state.throttled_ns, "cgroup outside of the cgroup namespace: nothing is known");
+	check(!state.is_frozen && !state.throttled_ns,
+	      "cgroup outside of the cgroup namespace: nothing is known");
 	state = cgroup_read(proc, root, 7, 9);
-	check(!state.is_frozen && !state.throttled_ns, "cgroup of a thread that is gone: nothing is known");
+	check(!state.is_frozen && !state.throttled_ns,
+	      "cgroup of a thread that is gone: nothing is known");
 	command = xasprintf("rm -r %s", directory);
 	if (system(command))
 		abort();

@@ -2,8 +2,8 @@
 /*
  * vmm VMS VCPUS HELD FDS [-name NAME]: a VMM for tests. It creates VMS VMs with VCPUS vCPUs each,
  * which never run, prints "ready", and waits to be killed. HELD names the statistics files that it
- * holds open, as some VMMs do: "none", "vcpus" or "all". It has FDS more open file descriptors, half
- * of them before KVM's.
+ * holds open, as some VMMs do: "none", "vcpus" or "all". It has FDS more open file descriptors,
+ * half of them before KVM's.
  *
  * vmm nobody COMMAND...: runs the command without any privileges.
  *
