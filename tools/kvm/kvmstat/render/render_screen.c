@@ -255,7 +255,7 @@ static void set_message(struct message *message, const struct screen *screen, co
 static struct message message_of(const struct screen *screen, struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
-	struct message message = { .style = STYLE_TITLE, };
+	struct message message = { .style = STYLE_ALERT, };
 	bool denied = inventory && inventory_is_denied(inventory) && !view->denied_read;
 	size_t left = 0;
 	char *text;
@@ -268,15 +268,14 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	if (screen->lines < 3)
 		return message;
 	if (view->filter[0] && view->level == VIEW_HOST && !view->typing) {
+		message.style = STYLE_TITLE;
 		text = xasprintf("only with '%s', Esc shows all", view->filter);
 		set_message(&message, screen, text, 0);
 		free(text);
 	} else if (left) {
-		message.style = STYLE_ALERT;
 		set_message(&message, screen, inventory->problem[view->problems_drawn++],
 			    left - 1 + denied);
 	} else if (denied) {
-		message.style = STYLE_ALERT;
 		text = inventory_explain_denied(inventory);
 		set_message(&message, screen, text, 0);
 		free(text);
@@ -531,13 +530,11 @@ static const char * const help[][2] = {
 static char *wrap_help(unsigned int width)
 {
 	unsigned int indent = width < 60 ? 13 : 19;
-	char *text = NULL;
-	FILE *out;
 	size_t i, size;
+	char *text;
+	FILE *out;
 
 	out = open_memstream(&text, &size);
-	if (!out)
-		abort();
 	for (i = 0; i < ARRAY_SIZE(help); i++) {
 		if (!help[i][0]) {
 			indent = 13;
