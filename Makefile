@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every target is a script in scripts/ or vm/. This file has their dependencies.
+# Each target runs a script in scripts/ or vm/. This file holds the dependencies.
 # `make help` prints the comments behind the targets.
 
 BASE ?= 5.10
@@ -33,7 +33,7 @@ series: deps-lint tree ## write and check mails for git send-email in build/$(O)
 	scripts/series
 
 .PHONY: bisect
-bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at every commit, boot some, build kvmstat at its commits
+bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at each commit, boot the last kernel, build kvmstat at its commits
 	scripts/bisect
 
 ##@ Building
@@ -80,11 +80,11 @@ docs: deps-docs deps-kernel deps-arm64 tree ## check the documentation: programs
 	scripts/docs
 
 .PHONY: dkms-check
-dkms-check: deps-source deps-dkms deps-vm ## install kvm-stats-dkms on a scratch Debian, check that it fits and boot it (KERNEL=RELEASE, also a new one)
+dkms-check: deps-source deps-dkms deps-vm ## install kvm-stats-dkms on a scratch Debian, check its modules and boot them (KERNEL=RELEASE; adds a new one to dkms/kernels)
 	scripts/check-dkms $(KERNEL)
 
 .PHONY: mutants
-mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## break one rule of the kernel after the other and expect a test to fail (T=name,...); KIND=counting: one count
+mutants: deps-kernel deps-arm64 deps-vm deps-vm-arm64 kernel ## break one guarantee at a time and expect a test to fail (T=name,...); KIND=counting: one counter at a time
 	vm/programs x86
 	vm/programs arm64
 	scripts/mutants$(addprefix -,$(KIND)) $(patsubst %,'%',$(subst $(comma), ,$(T)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The kernel source that patches/7.3 applies to: Debian's source package, the suite that
-# has it, the sha256 of the .deb, and the git tree id of the source without the .gitignore
-# at its top, which also recognises a LINUX_SRC= of one's own.
+# has it, the sha256 of the .deb, and the git tree id of the source without its top-level
+# .gitignore. The tree id also verifies the source that LINUX_SRC= names.
 
 KERNEL := 7.3
 PACKAGE := linux-source-7.3

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Puts the fields that the series adds behind the kernel's own layout, in a copy of
-# include/linux/kvm_host.h with the series applied: the kernel's core is not rebuilt. It
-# increments signal_exits in the kernel's struct kvm_vcpu_stat, which keeps its place, but
-# for which there is no type any more; KVM counts them itself, see arch/x86/kvm/x86.c.
+# Moves the fields that the series adds behind the kernel's own layout, in a copy of
+# include/linux/kvm_host.h with the series applied, because the kernel's core is not rebuilt.
+# The core increments signal_exits in the kernel's own vcpu->stat: stock_stat keeps its place.
+# The series has no type for it, and KVM counts signal exits itself, see arch/x86/kvm/x86.c.
 # The sizes are for 6.12; scripts/check-layout compares them with the kernel's BTF.
 
 /^struct kvm_vcpu \{/ { inside = "vcpu" }

@@ -3,9 +3,9 @@
 #
 # Runs the kernel's checkpatch on files and mails. Sourced after lib.sh.
 
-# checkpatch OPTION...: reads the names of files, prints what checkpatch complains about and
-# scripts/checkpatch.known does not explain; fails if there is something. Runs in build/,
-# because it leaves a cache where it is called. Does not check again what was clean.
+# checkpatch OPTION...: reads file names, prints the complaints of checkpatch that
+# scripts/checkpatch.known does not list, and fails if there are any. Runs in build/, because
+# checkpatch leaves a cache in its working directory. Skips files that were clean before.
 checkpatch() {
 	local way names complaints file line type text
 	local -a bad=()
@@ -41,7 +41,7 @@ names_of_contents() {
 	done
 }
 
-# known_complaint TYPE LINE: the line complained about matches the pattern of its type.
+# known_complaint TYPE LINE: does LINE match a pattern that is listed for TYPE?
 known_complaint() {
 	local type pattern
 	while read -r type pattern; do

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2154 # top, out, head_ref are set by other libraries
 #
 # Shared by the two kinds of mutants: a private work tree and objects in $work_dir, which
-# disturb no other build, and ids of all that an outcome depends on. Sourced after vm/lib.sh,
+# disturb no other build, and ids of everything that an outcome depends on. Sourced after vm/lib.sh,
 # lib-series.sh and lib-kbuild.sh.
 
 # restore: checks the series out in the work tree, writing only files that differ
@@ -15,7 +15,7 @@ restore() {
 	fi
 }
 
-# build ARCH: with the configuration of the architecture's normal kernel
+# build ARCH: builds with the configuration of the architecture's normal kernel
 build() {
 	local arch=$1 obj=$work_dir/kernel-$1
 	mkdir -p "$obj"
@@ -34,13 +34,13 @@ kernel_of() {
 	esac
 }
 
-# files_that [-v] PATTERN: contents of the series' kernel files whose names match (grep -E)
+# files_that [-v] PATTERN: prints the series' kernel files whose names match (grep -E)
 files_that() {
 	tgit diff --name-only "$base_ref" "$head_ref" -- . ':!Documentation' ':!tools' |
 		grep -E "$@" | sed "s|.*|$head_ref:& &|" | tgit cat-file --batch='%(rest)'
 }
 
-# kernel_sources: all that goes into a kernel image, so not tests, documents and comments.
+# kernel_sources: prints the sources of a kernel image, without tests, documents and comments.
 # Keeps line breaks, because of __LINE__.
 kernel_sources() {
 	tgit rev-parse "$base_ref^{tree}"
@@ -50,7 +50,7 @@ kernel_sources() {
 		  { $1 // $& =~ s/[^\n]//gr }gsex'
 }
 
-# id_of FILE...: identifies their content
+# id_of FILE...: identifies the files' content
 id_of() {
 	[ $# -gt 0 ] || die "no file to identify: a part of the test or kernel is not built"
 	sha256sum "$@" | sha256sum | cut -c -16

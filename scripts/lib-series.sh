@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154 # top, tree, patches are set by lib.sh
 #
-# The series as data, and the commits that it stands for. Sourced after lib.sh.
+# Reads the files of the series and makes its commits. Sourced after lib.sh.
 #
 # $patches/series names the patches in order, one per line; a patch's directory is its topic.
 # A patch is in $patches, or in patches/ if it serves every base. It is a mail without numbers:
@@ -34,7 +34,8 @@ as() {
 	author="$1 <$2> $3"
 }
 
-# as_generated: the tree's commits have no author, and everybody gets the same ids
+# as_generated: sets no author and a fixed date, so that the tree's commits have the same ids in
+# all clones
 as_generated() {
 	as series '' '1609459200 +0000'
 }
@@ -246,7 +247,7 @@ claim() {
 					;;
 				Delete-file:) removed[$n]+="$value"$'\n' ;;
 				Script-files:) scripted[$n]+="$value " ;;
-				*) die "${names[$n]}: '$field $value' is no field: New-file:, Delete-file: or Script-files:" ;;
+				*) die "${names[$n]}: '$field $value' is not a field, use New-file:, Delete-file: or Script-files:" ;;
 				esac
 			done <"$work/$n.fields"
 		done
@@ -435,8 +436,8 @@ no_rebase() {
 		die "a rebase is going on in $tree: finish it and 'make refresh'"
 }
 
-# on_series NEW: the tree has commits of its own. If the series' last commit is now NEW, refuses
-# until the user has moved them there.
+# on_series NEW: for a tree with commits of its own. If the series' last commit has changed to NEW,
+# refuses until the user has rebased them onto it.
 on_series() {
 	local old
 	old=$(tgit rev-parse "$head_ref")

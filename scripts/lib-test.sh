@@ -11,8 +11,8 @@ none() {
 	[ -z "$lines" ] || { printf '%s\n' "$1" "$lines"; return 1; }
 }
 
-# run_cases FUNCTION...: runs each in its own shell, which stops at the first error. Of the
-# output of a case that passes, prints the comments.
+# run_cases FUNCTION...: runs each in its own shell, which stops at the first error. If a case
+# passes, prints only the comments in its output.
 run_cases() {
 	local case number=0 failed=0 status
 	for case in "$@"; do

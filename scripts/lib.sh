@@ -90,7 +90,7 @@ private_apt() {
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# apt_sources SUITE: a private source list, each configured mirror with that suite. Some mirrors
+# apt_sources SUITE: prints a source list with the suite on each configured mirror. Some mirrors
 # may not have it.
 apt_sources() {
 	local suite=$1 uri release component
@@ -107,7 +107,7 @@ apt_sources() {
 	done | sort -u
 }
 
-# lock NAME: waits for another run that holds the lock; after 2 s it says so
+# lock NAME: waits for another run that holds the lock; after 2 s it prints that
 lock() {
 	mkdir -p "$out" || die "cannot write to $top/build"
 	exec {lock_fd}>"$out/$1.lock"

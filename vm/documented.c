@@ -4,13 +4,13 @@
  * Documentation/virt/kvm/stats*.rst, which are linked into this program. Before each read a
  * vCPU makes EXITS more exits. Runs COMMAND while the VM of "show" still exists. Writes
  *
- *	/tmp/scan	"scan", while exits and vCPUs are added: number of vCPUs, sum of exits,
- *			sum that was found; the process is killed if it makes a system call
+ *	/tmp/scan	while exits and vCPUs are added: number of vCPUs, sum of exits, and the
+ *			sum that "scan" finds; a system call kills the process that scans
  *	/tmp/growth	the result of "wait", while exits are made
  *	/tmp/events	whether poll() of a perf event returns before and after its period
  *	/tmp/VM, /tmp/vCPU	two rounds each of "show"
- *	/tmp/times	the time for which "times" finds a vCPU halted, with the least and the
- *			most that is possible
+ *	/tmp/times	the time for which a vCPU is halted according to "times", and the least
+ *			and most possible time
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -58,7 +58,7 @@ struct times {
 void map_times(struct times *times, int fd);
 __u64 halt_time(const struct times *times);
 
-/* find() reads once per name. */
+/* Exits before each read, see pread() below. */
 #define EXITS 100
 #define VCPUS 4
 
@@ -82,7 +82,7 @@ static void init_vcpu(int vm, int vcpu)
 	(void)vcpu;
 }
 
-/* A vCPU that has halted before it runs; nothing interrupts it. */
+/* Creates a vCPU that is halted before it runs; nothing interrupts it. */
 static int create_halted_vcpu(int vm)
 {
 	struct kvm_mp_state halted = { .mp_state = KVM_MP_STATE_HALTED };
@@ -96,7 +96,7 @@ static int create_halted_vcpu(int vm)
 	return vcpu;
 }
 #elif defined(__aarch64__)
-/* Whole pages for every page size; the load hits the address behind it. */
+/* The largest page size. Memory ends there or before, so that the load exits. */
 #define PAGE 0x10000
 #define GUEST_PAGE 0UL
 #define GUEST_CODE 0
@@ -117,7 +117,7 @@ static void init_vcpu(int vm, int vcpu)
 		err(1, "KVM_ARM_VCPU_INIT");
 }
 
-/* It waits for an interrupt, which does not come. */
+/* Creates a vCPU that waits for an interrupt that never comes. */
 static int create_halted_vcpu(int vm)
 {
 	struct kvm_one_reg pc = {
@@ -245,7 +245,7 @@ static void wait_for_sum(const struct report *report, pid_t pid)
 
 	while (report->sum != exits && time(NULL) < end) {
 		if (waitpid(pid, NULL, WNOHANG))
-			errx(1, "the scan made a system call or touched what is not there");
+			errx(1, "the scan was killed: a system call, or a window without a vCPU");
 		usleep(1000);
 	}
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The first process of a test guest. Runs the tests of /plan one after the other, each with
- * its time limit, and reports the results to the host. Uses nothing but the kernel, so that
- * a failure is the kernel's or the test's.
+ * its time limit, and reports the results to the host. Needs nothing except the kernel, so
+ * that a failure is the kernel's or the test's.
  *
  * Besides the console there are two ports to the host. "out" gets the tests' output and the
  * milliseconds that each took, "verdict" one line per test. The verdict is written last, in
@@ -72,7 +72,7 @@ static void make_cgroup(void)
 		die(CGROUP "/tests");
 }
 
-/* The shell and what goes with it: for tests that are scripts. */
+/* Tests that are scripts need a shell and its commands. */
 static void install_busybox(void)
 {
 	pid_t pid = fork();
@@ -102,7 +102,7 @@ static const char *const modules[] = {
 	NULL,
 };
 
-/* The kernel arguments that are meant for the module, as modprobe passes them. */
+/* Collects the module's parameters from the kernel arguments, as modprobe does. */
 static void module_parameters(const char *name, char *parameters, size_t size)
 {
 	FILE *file = fopen("/proc/cmdline", "re");
@@ -121,7 +121,7 @@ static void module_parameters(const char *name, char *parameters, size_t size)
 	}
 }
 
-/* Not every module logs the mode in which it runs; its parameters say it. */
+/* Not every module logs its mode, so log the parameters that show it. */
 static void log_parameters(const char *name)
 {
 	char text[1024], path[512], value[64];
@@ -172,7 +172,7 @@ static void load_modules(void)
 		log_parameters(name);
 	}
 	if (access("/dev/kvm", F_OK))
-		die("/dev/kvm: KVM is not built in, nor a module beside the kernel's image");
+		die("/dev/kvm: KVM is neither built in nor a module of this kernel");
 }
 
 static int open_console(void)
@@ -187,7 +187,7 @@ static int open_console(void)
 	return fd;
 }
 
-/* Raw: the line discipline must not interpret the bytes. */
+/* Set raw mode: the line discipline must not interpret the bytes. */
 static int open_serial_port(const char *name)
 {
 	struct termios attributes;
@@ -339,7 +339,7 @@ static int count_vms(void)
 	return vms;
 }
 
-/* No process is left: a VM that still exists is leaked. */
+/* All tests have been killed, so a VM that still exists is leaked. */
 static void check_leaks(void)
 {
 	long long end = now_ms() + SETTLE_SECONDS * 1000LL;
@@ -349,7 +349,7 @@ static void check_leaks(void)
 	fprintf(verdict, "leaked-vms %d\n", count_vms());
 }
 
-/* With kmemleak: the output names objects without a reference in two scans. */
+/* If there is kmemleak, report the objects that it finds unreferenced in two scans. */
 static void check_memory(void)
 {
 	char line[256];

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The result of a boot: one `ok` or `not ok` line per test case, from the tests' output (out),
-# init's results (verdict) and the kernel log (splats). Also names the slowest tests. Set
-# before each file: phase.
-# Variables: profile, proof, emulator_status.
+# Prints the result of a boot: one `ok` or `not ok` line per test case, from the tests' output
+# (out), init's results (verdict) and the kernel log (splats). Also names the slowest tests.
+# Set phase before each file.
+# Variables: profile, proof, emulator_status, expected_taint.
 # Exit status: 0 PASS, 1 FAIL, 2 LOST.
 
 function glob_to_regex(glob) {
@@ -22,13 +22,13 @@ function fail(name, why) {
 	failed = 1
 }
 
-# A test as a whole, not one of its cases.
+# Fails a test as a whole, not one of its cases.
 function fail_test(test, why) {
 	fail(test, why)
 	show(test, 1, lines[test])
 }
 
-# A skip passes if the list of skips has it; print the list's reason.
+# A skip passes if the list of skips names it; print the list's reason.
 function skip(test, name, why,    i) {
 	for (i = 1; i <= skips; i++)
 		if (skip_test[i] == test && name ~ skip_case[i]) {
@@ -39,7 +39,7 @@ function skip(test, name, why,    i) {
 	fail(test " " name, "unexpected skip: " why)
 }
 
-# The last lines of a test's output.
+# Prints the last of these lines of a test's output.
 function show(test, first, last) {
 	if (first < last - 14)
 		first = last - 14
@@ -85,7 +85,7 @@ function judge_cases(test,    i, name) {
 	}
 }
 
-# Exit status 4 is a skip for all of kselftest.
+# In kselftest, exit status 4 means that the whole test was skipped.
 function judge_tap(test) {
 	judge_cases(test)
 	if (bail[test] != "")
@@ -109,12 +109,12 @@ function judge_exit(test) {
 		fail_test(test, end[test])
 }
 
-# A test of the base must end as on the base.
+# A test with the judge `base` must end as it does without the series.
 function judge_base(test) {
 	if (test in flickers && end[test] ~ ("^exit (" flickers[test] ")$"))
-		pass(test ": " end[test] ", which flickers on the base: " flicker_reason[test])
+		pass(test ": " end[test] ", which is flaky on the base: " flicker_reason[test])
 	else if (!(test in recorded))
-		fail_test(test, "no result of the base is recorded: make baseline")
+		fail_test(test, "the base has no recorded result: make baseline")
 	else if (end[test] == recorded[test])
 		pass(test ": " end[test] ", as on the base")
 	else
@@ -135,7 +135,7 @@ function judge_test(test,    failed_before) {
 	failed = failed || failed_before
 }
 
-# KVM must run in the profile's mode. A test with splats is one failure, however many lines.
+# KVM must run in the profile's mode. All splats of one test are reported as one failure.
 function judge_log(    i) {
 	if (!proven)
 		fail("boot", "no \"" proof "\" in the kernel log")
@@ -146,7 +146,7 @@ function judge_log(    i) {
 			print "#   " splat[i]
 }
 
-# Without a verdict no success counts: show what failed, and which test ran at the end.
+# Without a verdict nothing counts as passed: show the cases that failed and the last test.
 function judge_lost(    i, j) {
 	for (i = 1; i <= tests; i++)
 		for (j = 1; j <= cases[order[i]]; j++)
@@ -164,24 +164,24 @@ function judge_boot(    failed_before, i) {
 	if (emulator_status != 0)
 		fail("boot", "emulator exit " emulator_status)
 	if (leaked)
-		fail("boot", leaked " VMs without a process")
+		fail("boot", leaked " leaked VMs: no process holds them")
 	if (tainted != expected_taint)
 		fail("boot", "kernel tainted: " tainted)
 	if (unreferenced) {
-		fail("boot", unreferenced " objects of memory that nothing refers to")
+		fail("boot", unreferenced " unreferenced objects, see kmemleak")
 		show("kmemleak", 1, lines["kmemleak"])
 	}
 	judge_log()
 	for (i = 1; i <= skips; i++)
 		if (!skip_used[i] && (skip_test[i] in judge))
-			fail("boot", "expected skip did not happen: " skip_test[i] " " skip_glob[i])
+			fail("boot", "an expected skip did not happen: " skip_test[i] " " skip_glob[i])
 	if (!failed)
 		pass("boot: verdict, kernel log, leaks")
 	failed = failed || failed_before
 }
 
-# The slowest tests, in seconds of the guest's clock, which goes on while the host's CPUs are
-# busy with other work.
+# Names the slowest tests, in seconds of the guest's clock. It also runs while this machine's
+# CPUs do other work.
 function name_slowest(    i, n, most, text) {
 	for (n = 0; n < 5 && n < tests; n++) {
 		most = ""

@@ -7,7 +7,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
-# DEBUG=debug and DEBUG=kcsan boot kernels that look for errors; 1 is short for debug.
+# DEBUG=debug and DEBUG=kcsan boot kernels that detect errors; 1 is short for debug.
 case ${DEBUG:-0} in
 0) DEBUG='' ;;
 1) DEBUG=debug ;;
@@ -19,7 +19,7 @@ vm_build=${VM_BUILD:-$out/vm${DEBUG:+-$DEBUG}}
 # shellcheck disable=SC2034 # for the scripts
 vm_programs=${VM_BUILD:-$out/vm}
 
-# package_of COMMAND: as scripts/packages has it.
+# package_of COMMAND: the Debian package that scripts/packages lists for it
 package_of() {
 	awk -v command="$1" '$1 == command { print $2; exit }' scripts/packages
 }
@@ -30,18 +30,18 @@ need() {
 		die "$1 is missing: apt-get install $2 (or: make deps)"
 }
 
-# load_profile NAME: sets its variables, and cc, dir, kernel. A profile may name
-#   emulator          other than qemu
-#   accelerator       of QEMU, other than tcg,thread=multi
-#   kind              of kernel: the one with vm/config/$kind.config
-#   vendor_module     of KVM
-#   kernel_arguments  of its own
-#   cpus              of the machine, in the emulator's syntax
-#   ports             serial, where the machine has no virtio or no interrupts for it
-#   modules           directory of a distribution's modules, where the kernel is its own
-#   taint             of the kernel, by modules that are not of its build
-#   slowness          how many times the seconds of vm/tests its guest takes
-# shellcheck disable=SC2034 # some are for the caller
+# load_profile NAME: sets the profile's variables, and cc, dir, kernel. A profile may set
+#   emulator          default: qemu
+#   accelerator       QEMU's; default: tcg,thread=multi
+#   kind              boots the kernel that is built with vm/config/$kind.config
+#   vendor_module     KVM's vendor module
+#   kernel_arguments  more kernel arguments
+#   cpus              the machine's CPUs, in the emulator's syntax
+#   ports             serial, if the machine has no virtio, or no interrupts for it
+#   modules           directory of the modules, if the kernel is a distribution's
+#   taint             the kernel's taint, if its modules come from another build
+#   slowness          factor for the seconds of vm/tests
+# shellcheck disable=SC2034 # callers use some of them
 load_profile() {
 	profile=$1
 	emulator=qemu
@@ -62,8 +62,8 @@ load_profile() {
 	x86)
 		cc=gcc
 		image=arch/x86/boot/bzImage
-		# That the timer works is tested in a few ms of the guest, in which an
-		# emulated one may get no tick at all while the machine is busy.
+		# The kernel tests its timer for a few ms. While this machine is busy, an
+		# emulated timer may not tick at all in that time.
 		kernel_arguments="no_timer_check $kernel_arguments"
 		;;
 	arm64)
@@ -81,7 +81,7 @@ load_profile() {
 	esac
 	kind=${CONFIG:-$kind}
 	"${emulator}_needs"
-	# A debug kernel is so many times slower.
+	# A debug kernel is about 6 times slower.
 	[ -z "$DEBUG" ] || slowness=$((slowness * 6))
 	kernel=${KERNEL:-$out/kernel-$arch${kind:+-$kind}${DEBUG:+-$DEBUG}/$image}
 	[ -f "$kernel" ] || die "no kernel $kernel: make kernel"
@@ -94,13 +94,13 @@ profiles() {
 	find vm/profiles -type f ! -name 'debian-*' -printf '%f\n' | sort | paste -sd ' '
 }
 
-# arch_of PROFILE: also works without a kernel, which load_profile needs
+# arch_of PROFILE: the profile's architecture. Unlike load_profile, it needs no kernel.
 arch_of() {
 	[ -f "vm/profiles/$1" ] || die "no profile '$1', choose one of: $(profiles)"
 	sed -n 's/^arch=//p' "vm/profiles/$1"
 }
 
-# matches NAME PATTERNS: is it one of these comma-separated patterns?
+# matches NAME PATTERNS: does NAME match one of the comma-separated patterns?
 matches() {
 	local name=$1 pattern
 	local -a patterns
@@ -112,8 +112,8 @@ matches() {
 	return 1
 }
 
-# These kernel arguments become the environment of init and its tests. The paths are on this
-# machine, for tests that run in its root filesystem. (QEMU's Malta takes no more than 256
+# These kernel arguments become the environment of init and its tests. The paths are for tests
+# that run in this machine's root filesystem. (QEMU's Malta takes no more than 256
 # bytes of arguments.)
 guest_environment() {
 	[ "$host_root" = no ] || echo "TOP=$top OUT=$top/$out KERNEL=$(realpath "$kernel")"
@@ -136,25 +136,25 @@ program_path() {
 		"$out/selftests-$arch" "$out/kvmstat-$arch" tools/kvm/kvmstat
 }
 
-# count_results FILE...: of `ok` and `not ok` lines.
+# count_results FILE...: counts `ok` and `not ok` lines
 count_results() {
 	awk '/^not ok/ { failed++ } /^ok/ { /# SKIP/ ? skipped++ : passed++ }
 		END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$@"
 }
 
-# A virtual CPU may wait for a real one longer than a kernel expects of itself: what counts
-# as a lockup or a stall is three times as long as usual.
+# An emulated CPU may wait long for a real one, so the kernel reports lockups and stalls after
+# three times the usual time.
 kernel_patience="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=63"
-# While the machine is busy, an emulated clock can be measured more than 250 ppm wrong when KVM
-# is loaded. Then KVM refuses the rate that it would give to a guest without scaling, and takes
-# 0 for the rate instead: the guest's timers expire too late.
+# While this machine is busy, the rate of an emulated clock can be measured more than 250 ppm
+# wrong. KVM then refuses to run a guest at that rate without scaling, and uses 0 as the rate:
+# the guest's timers expire too late.
 kernel_patience+=" kvm.tsc_tolerance_ppm=100000"
 
 # An emulator is four functions:
-#   ..._needs    names what is missing on this machine
+#   ..._needs    fails if a program is missing on this machine
 #   ..._command  INITRAMFS KERNEL-ARGUMENTS: sets the array command, for all boots alike
-#   ..._ports    adds the files console, out, verdict of $dir to it
-#   ..._shell    adds a console that is this terminal
+#   ..._ports    adds ports to the command that write to console, out and verdict in $dir
+#   ..._shell    adds this terminal as the console
 # The command's exit status is 0 if the guest powered off.
 all_kernel_arguments() {
 	local tell=''
@@ -217,13 +217,13 @@ bochs_needs() {
 
 # Kernel arguments that Bochs needs:
 #   reboot=triple   Bochs has no -no-reboot, but an option to panic at a triple fault
-#   tsc_early_khz   its CPUs report the model's frequency, but have one cycle per instruction
+#   tsc_early_khz   its CPUs report the model's frequency, but count one cycle per instruction
 #   clearcpuid=323  XSAVES: CPUID reports the wrong size of its area (noxsaves would become an
 #                   argument of init)
 #   notscdeadline   the local APIC's deadline timer does not work
 #   idle=halt       events do not wake a CPU from MWAIT
 #   share_irqs      four serial ports have two interrupt lines
-# shellcheck disable=SC2154 # ips and cpus are of the profile
+# shellcheck disable=SC2154 # the profile sets ips and cpus
 bochs_command() {
 	local quirks="reboot=triple tsc_early_khz=$((ips / 1000)) clearcpuid=323 lapic=notscdeadline idle=halt 8250.share_irqs=1"
 	cat >"$dir/isolinux.cfg" <<-EOF

@@ -92,7 +92,7 @@ static int open_terminal(int *slave)
 	return master;
 }
 
-/* Copies a test's output to the port. */
+/* Takes a piece of a test's output. */
 typedef void take_output(const char *text, size_t size);
 
 static bool relay(int terminal, take_output *take)

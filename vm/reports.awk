@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Prints a kernel log without debug kernels' reports about other code: KCSAN's reports without a
-# function of KVM's modules (not counting what an interrupt interrupted), and reports that the
-# base has, too (vm/expect/*/reports). Those go to the file named by the variable others. Set
-# before the files: phase=known (the list) and phase=log.
+# Prints a kernel log without the reports of debug kernels about other code. Those go to the file
+# that the variable others names: KCSAN's reports that name no function of KVM's modules (except
+# functions that an interrupt interrupted), and reports that the base gives too
+# (vm/expect/*/reports). Set phase=known before the list and phase=log before the log.
 
-# Is the report, all of its lines in one string, ours?
+# Does the report, one string with all of its lines, concern KVM?
 function ours(    i) {
 	if (report ~ /KCSAN: / && accesses !~ /\[kvm/)
 		return 0
@@ -21,15 +21,15 @@ phase == "known" {
 	next
 }
 
-# The end of a report: a line of KCSAN's, the registers of user space in lockdep's on RCU, the
-# end of the stack in vmalloc()'s.
+# A report ends with the second line of "=" in KCSAN's reports, with user space's registers in
+# lockdep's report on RCU, and with the end of the stack in vmalloc()'s.
 /BUG: KCSAN: / { inside = "==========" }
 /: vmalloc error: / { inside = "<.TASK>" }
 /WARNING: suspicious RCU usage/ { inside = "RIP: " }
 
 inside {
 	report = report $0 "\n"
-	# A stack ends with an empty line. Functions below an interrupt only had the CPU.
+	# An empty line ends a stack. Functions below an interrupt did not access the data.
 	if ($0 !~ /^\[ *[0-9.]+\] *[^ ]/)
 		interrupted = 0
 	if (!interrupted)
@@ -45,5 +45,5 @@ inside {
 
 { print }
 
-# A report that the end of the log cut off.
+# Print a report that the end of the log cut off.
 END { printf "%s", report }

@@ -22,13 +22,13 @@ shell: $(deps_profile) ## boot the kernel of PROFILE= with a shell on the consol
 	vm/shell $(PROFILE)
 
 .PHONY: check-vm
-check-vm: deps-vm deps-vm-arm64 kernel ## run all tests of vm/tests on every profile, and check-harness
+check-vm: deps-vm deps-vm-arm64 kernel ## run all tests of vm/tests on each profile, and test the harness
 	vm/programs x86
 	vm/programs arm64
 	vm/check
 
 .PHONY: check-arch
-check-arch: deps-vm deps-vm-arch kernel-powerpc kernel-mips ## the same on powerpc and MIPS, which `make check` leaves out
+check-arch: deps-vm deps-vm-arch kernel-powerpc kernel-mips ## run the tests on powerpc and MIPS, which `make check` leaves out
 	vm/programs powerpc
 	vm/programs mips
 	vm/check powerpc mips
@@ -52,7 +52,7 @@ kernels-bench: kernel-x86-bench kernel-arm64-bench
 	VARIANT=base scripts/kernel arm64 bench
 
 .PHONY: bench
-bench: bench-instructions bench-scan bench-export bench-look ## count the instructions of exits, reads, debugfs, a host of 10,240 vCPUs and kvmstat, and check their limits
+bench: bench-instructions bench-scan bench-export bench-look ## count the instructions of exits, reads, debugfs, scans of 10,240 vCPUs and kvmstat, and check their limits
 
 .PHONY: bench-instructions bench-scan
 bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench

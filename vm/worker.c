@@ -26,11 +26,11 @@
 
 #define PAGE 4096
 
-/* Memory that one piece of work touches; more would take an emulated CPU seconds. */
+/* Memory that page_faults() touches, with busy=1 and without; more would take seconds. */
 #define BUSY_MEMORY (64UL << 20)
 #define MEMORY (1UL << 20)
 
-/* The rest after each piece of work, which takes some ms. */
+/* Time to rest after each piece of work, which itself takes some ms. */
 #define REST_MS 20
 
 /* The port for power-on diagnostics: a write has no effect. */
@@ -94,7 +94,7 @@ static const struct {
 	{ NULL, NULL },
 };
 
-/* Via the kernel log, whose console needs no interrupt of the serial port. */
+/* Print through the kernel log: its console needs no interrupts of the serial port. */
 static void say(const char *what)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
@@ -123,7 +123,7 @@ static void work(int seconds, int cpu)
 	}
 }
 
-/* One process per CPU; this one is for the first. */
+/* Run one process on each CPU; the original process runs on CPU 0. Returns the CPU. */
 static int spread(void)
 {
 	cpu_set_t all, one;

@@ -5,7 +5,7 @@
  * A u64 is incremented with a plain ++, by one thread at a time. In vcpu->stat that
  * is the thread that runs the vCPU, or a thread that acts for it while it waits. In
  * kvm->stat it is the holder of a lock. If other threads count in vcpu->stat, the
- * list names the lock; the switch of stats_time counts time while the vCPU thread
+ * list names the lock. A switch of stats_time also counts, while the vCPU thread
  * cannot. Statistics that several CPUs count without a common lock are atomic64_t
  * and need atomic64_inc(): the compiler refuses ++. Readers take no lock and load
  * 64 bits at a time.

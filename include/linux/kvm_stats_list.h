@@ -18,7 +18,7 @@
  * num		number of a histogram's buckets, or of an array's elements
  * help		one sentence: what is counted, and when
  * ...		.alias = "...", name of the debugfs file before Linux 5.14, if it
- *		differs; .mode = 0..., its mode, if it is not 0644, or 0444 for
+ *		differs; .mode = 0..., its mode, if not the default: 0644, 0444 for
  *		INSTANT; .no_file = true, if there is no debugfs file
  *
  * To add a statistic, add a line and the code that counts.
@@ -32,7 +32,7 @@ KVM_VM_STAT(u64, online_vcpus, INSTANT, COUNT,
 KVM_VM_STAT(atomic64_t, remote_tlb_flush, CUMULATIVE, COUNT,
 	    "TLB flushes for which KVM notified other CPUs that run the VM")
 KVM_VM_STAT(atomic64_t, remote_tlb_flush_requests, CUMULATIVE, COUNT,
-	    "Requests for TLB flushes on other CPUs, also if no CPU had to be notified")
+	    "Requests for TLB flushes on other CPUs, even if no CPU had to be notified")
 KVM_VM_STAT(u64, ready_accounting, INSTANT, BOOLEAN,
 	    "1 if the scheduler provides ready_ns, otherwise ready_ns stays 0")
 
@@ -80,7 +80,7 @@ KVM_VCPU_HIST(halt_wait_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Halts that blocked, by the time blocked")
 
 KVM_VCPU_HIST(ready_hist, LOG_HIST, NANOSECONDS, 32,
-	      "Waits of the vCPU thread for a CPU by length; all between two KVM_RUNs count once")
+	      "Waits of a vCPU thread for a CPU by length; between two KVM_RUNs they count as one")
 
 #undef KVM_VM_STAT
 #undef KVM_VCPU_STAT

@@ -2,8 +2,8 @@
 /*
  * vCPU statistics as perf events.
  *
- * While the host has no event that needs them, the functions that a running vCPU's
- * thread calls are jump labels.
+ * The functions that a running vCPU's thread calls are jump labels while the host has no
+ * event that needs them.
  */
 #ifndef _LINUX_KVM_STATS_PERF_H
 #define _LINUX_KVM_STATS_PERF_H
@@ -15,7 +15,7 @@ struct kvm_vcpu;
 
 /* A vCPU's state for perf events. */
 struct kvm_stats_perf {
-	struct kvm_stats_flushed *flushed;	/* the count that events have got */
+	struct kvm_stats_flushed *flushed;	/* each count at its last flush */
 	unsigned long ip;		/* of the guest at the last exit */
 	bool user_mode;			/* of the guest at the last exit */
 	bool in_guest;			/* false: the sample is in the host */

@@ -11,7 +11,7 @@ KVM_VCPU_STAT(u64, state, INSTANT, COUNT,
 	      "The state of the vCPU thread now, if time_accounting is 1",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, state_since_ns, INSTANT, NANOSECONDS,
-	      "Start of the state, on CLOCK_MONOTONIC of the initial time namespace; 0 in a change",
+	      "Start of the state, on the initial namespace's CLOCK_MONOTONIC; 0 during a change",
 	      .no_file = true)
 KVM_VCPU_STAT(u64, time_guest_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent in guest mode")
@@ -22,7 +22,7 @@ KVM_VCPU_STAT(u64, time_poll_ns, CUMULATIVE, NANOSECONDS,
 KVM_VCPU_STAT(u64, time_halt_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread was blocked in halts, until it was woken")
 KVM_VCPU_STAT(u64, time_sleep_ns, CUMULATIVE, NANOSECONDS,
-	      "Time that the vCPU thread slept in KVM_RUN for memory, a lock or its start")
+	      "Time that the vCPU thread slept in KVM_RUN, waiting for memory, a lock or its start")
 KVM_VCPU_STAT(u64, time_user_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent between KVM_RUNs, without waits for a CPU")
 

@@ -19,7 +19,7 @@ KVM_VCPU_STATE(exit, "The vCPU thread runs in KVM_RUN, outside guest mode")
 KVM_VCPU_STATE(poll, "The vCPU thread polls for an event in a halt")
 KVM_VCPU_STATE(halt, "The vCPU thread is blocked in a halt, or was woken there and waits for a CPU")
 KVM_VCPU_STATE(sleep,
-	       "The vCPU thread sleeps in KVM_RUN for memory, a lock or its start, or was woken")
+	       "The vCPU thread waits in KVM_RUN for memory, a lock or its start, then for a CPU")
 KVM_VCPU_STATE(ready, "The vCPU thread was preempted in KVM_RUN and waits for a CPU")
 KVM_VCPU_STATE(user, "The vCPU thread is outside KVM_RUN, with or without a CPU")
 

@@ -180,7 +180,7 @@ static_assert(sizeof(struct kvm_stats_record) == 16 + KVM_STATS_NAME_SIZE);
 #define VM_DATA_OFFSET							\
 	PAGE_ALIGN(VM_VCPU_ID_OFFSET + KVM_MAX_VCPUS * sizeof(u32))
 
-/* Readers of the file get the blocks in this order; an architecture may have an empty one. */
+/* The file has the blocks in this order. On some architectures a block is empty. */
 static_assert(sizeof_field(struct kvm_stats, id) == EXT_OFFSET - ID_OFFSET);
 #define CHECK_ORDER(block, next)	static_assert((block) <= (next))
 CHECK_ORDER(DESC_OFFSET, VM_VCPU_DESC_OFFSET);

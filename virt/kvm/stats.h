@@ -45,8 +45,8 @@ struct kvm_stats_format {
  * The statistics of one VM or vCPU. VM and vCPU hold a reference to their own
  * object, each open file holds one to the object that it shows, and a VM's object
  * holds one to each of its vCPUs' objects. Nothing holds the VM: its memory is
- * freed while files are open. The vendor module may also be unloaded then, so all
- * that is reached from here is in kvm.ko.
+ * freed while files are open. The vendor module may be unloaded by then: everything
+ * that can be reached from here is in kvm.ko.
  */
 struct kvm_stats {
 	refcount_t refs;
@@ -56,7 +56,7 @@ struct kvm_stats {
 	u64 *values;			/* the page that kvm->stat points to */
 	struct xarray vcpus;		/* VM: objects by vCPU index */
 	u32 vcpu_id;			/* vCPU only */
-	wait_queue_head_t wait;		/* for the end, or for more vCPUs */
+	wait_queue_head_t wait;		/* of poll(): VM destroyed, vCPU added */
 	struct work_struct wake;	/* holds a reference while pending */
 	char id[KVM_STATS_NAME_SIZE];
 };
@@ -71,8 +71,8 @@ static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *sta
 }
 
 /*
- * KVM_RUN returns @r; on powerpc that may be more than 0. User space can write
- * kvm_run at any time, so the exit reason there may be any number.
+ * Count that KVM_RUN returns @r, which can be positive on powerpc. User space can
+ * write kvm_run at any time, so the exit reason there may be any number.
  */
 static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 {

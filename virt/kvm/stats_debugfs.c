@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KVM statistics in debugfs: a text file for each, with the sum over vCPUs, in
- * each VM's directory, and with the sum over VMs in KVM's directory. A statistic
- * with several values has no file.
+ * KVM statistics in debugfs: one text file per statistic. A file in a VM's directory
+ * shows the sum over its vCPUs, a file in KVM's directory the sum over all VMs. A
+ * statistic with several values has no file.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -122,8 +122,8 @@ static int vm_file_open(struct inode *inode, struct file *filp)
 	int r;
 
 	/*
-	 * The files are still there when the last reference to the VM goes,
-	 * kvm_destroy_vm() removes them: do not revive a VM that is dying.
+	 * When the last reference to the VM goes away, kvm_destroy_vm() has yet to
+	 * remove the files: do not revive a VM that is dying.
 	 */
 	if (!refcount_inc_not_zero(&file->kvm->users_count))
 		return -ENOENT;

@@ -26,7 +26,7 @@
  *	desc_offset	num_desc times struct kvm_stats_record
  *	value_name_offset	value_name_num times struct kvm_stats_value_record
  *	vcpu_desc_offset	VM: vcpu_num_desc times struct kvm_stats_record
- *	vcpu_value_name_offset	VM: the same of the vCPUs' values
+ *	vcpu_value_name_offset	VM: the same for the vCPUs' values
  *	vcpu_id_offset	VM: vcpu_max times u32, a vCPU's id or zero
  *			zeros up to a page boundary
  *	data_offset	data_size bytes of u64
@@ -49,8 +49,8 @@ static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 /* Copy @num values. Returns the bytes copied: only whole values. */
 #ifdef __KVM_COPY_TO_USER_LOADS_U64
 /*
- * The loop below also works here. But arm64 has no user_access_begin(): each
- * store would check and open the access, which takes four times the instructions.
+ * The loop below also works here. But before arm64 had user_access_begin(), each
+ * store checked and opened the access, which takes four times the instructions.
  * A copy on the stack takes almost twice as many.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
@@ -61,8 +61,8 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 }
 #else
 /*
- * Copy eight values per round, because the loop costs as much as one of them. If
- * one faults, the second loop copies those before it.
+ * Copy eight values per round: the loop itself costs as much as one copy. If a copy
+ * faults, the second loop repeats the round up to that value.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
@@ -145,7 +145,7 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 
 #define IDS_AT_ONCE	32
 
-/* Put vCPU ids into @ids, up to @size bytes from offset @at of their block on. */
+/* Get at most @size bytes of the block of vCPU ids, from offset @at on, into @ids. */
 static const void *get_ids(const struct kvm_stats *stats, size_t at,
 			   u32 ids[IDS_AT_ONCE], size_t *size)
 {
@@ -163,7 +163,7 @@ static const void *get_ids(const struct kvm_stats *stats, size_t at,
 
 /*
  * Like copy_values(), for the blocks before the values and the zeros between them.
- * Zeros are copied, because arm64's clear_user() does not say how far it came.
+ * Copy zeros, because arm64's clear_user() does not say how much it has cleared.
  */
 static noinline size_t copy_description(char __user *buf, size_t count,
 					const struct kvm_stats *stats,
@@ -172,7 +172,7 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	const struct kvm_stats_format *format = stats->format;
 	const struct kvm_stats_header *header = &format->header;
 	const struct kvm_stats_ext *ext = &format->ext;
-	/* In the order of the file. @count never reaches the last one. */
+	/* In the order of the file. @count ends before the last one. */
 	const struct {
 		size_t offset, size;
 		const void *bytes;
@@ -226,13 +226,13 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	return done;
 }
 
-/* An open file: the object that it shows, and the vCPUs that its reader knows. */
+/* An open file: the object that it shows, and how many vCPUs its reader has seen. */
 struct kvm_stats_file {
 	struct kvm_stats *stats;
 	u64 vcpus_seen;
 };
 
-/* Do the bytes from @pos to @end show new vCPUs: header or ids? */
+/* Reading any byte of the header or of the vCPU ids shows that there are new vCPUs. */
 static bool tells_vcpus(const struct kvm_stats_format *format, size_t pos,
 			size_t end)
 {
@@ -246,7 +246,7 @@ static size_t read_description(struct kvm_stats_file *open, char __user *buf,
 			       size_t count, size_t pos)
 {
 	const struct kvm_stats *stats = open->stats;
-	/* Before the ids are copied: a vCPU that is added meanwhile stays unseen. */
+	/* Load it before copying the ids: a vCPU that is added meanwhile stays unseen. */
 	u64 online_vcpus = kvm_stats_online_vcpus(stats);
 	size_t done = copy_description(buf, count, stats, pos);
 
@@ -342,7 +342,7 @@ static int kvm_stats_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* .owner is kvm.ko, which has all that a file reaches. */
+/* .owner is kvm.ko: a file needs nothing of the vendor module. */
 static const struct file_operations kvm_stats_fops = {
 	.owner		= THIS_MODULE,
 	.release	= kvm_stats_release,

@@ -12,7 +12,7 @@
 #include "stats.h"
 #include "stats_mmap.h"
 
-/* Few faults, and a small array on the stack. */
+/* A compromise between the number of faults and the size of an array on the stack. */
 #define PAGES_PER_FAULT	32
 
 /* Page 0 is the object's own page; windows follow. */
@@ -54,11 +54,11 @@ static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
 			break;
 	}
 
-	/* Not an error for ever: the vCPU may be created later. */
+	/* Not a permanent error: the vCPU may be created later. */
 	if (!num)
 		return VM_FAULT_SIGBUS;
 
-	/* It stops at a page that is mapped already, by a fault at the same time. */
+	/* vm_insert_pages() stops at a page that a concurrent fault has mapped. */
 	left = num;
 	r = vm_insert_pages(vmf->vma, vmf->address, pages, &left);
 	if (left < num || r == -EBUSY)
@@ -79,8 +79,8 @@ int kvm_stats_mmap(struct kvm_stats *stats, struct vm_area_struct *vma)
 	unsigned long skip = vma->vm_pgoff - first_pgoff(stats);
 
 	/*
-	 * A private mapping may have copies, which do not change any more and
-	 * which a debugger can write. A shared one can never become writable,
+	 * A private mapping may contain copies: KVM does not update them, and a
+	 * debugger can write to them. A shared mapping can never become writable,
 	 * because the file is not open for writing.
 	 */
 	if (!(vma->vm_flags & VM_MAYSHARE))

@@ -2,16 +2,16 @@
 /*
  * KVM statistics: vCPU statistics as perf events.
  *
- * Counting a statistic does nothing for perf. For each value, vcpu->perf.flushed says
- * up to which count the value has been flushed: added to the events that were active
- * then, if any. A flush adds the rest to the active events of the vCPU's CPU: events of
- * that CPU, and events of the thread that runs the vCPU. KVM flushes
+ * Counting a statistic does nothing for perf. vcpu->perf.flushed keeps the count that
+ * each value had when it was last flushed. A flush adds what was counted since then to
+ * the events of this value that are active on the vCPU's CPU: events of that CPU, and
+ * events of the thread that runs the vCPU. KVM flushes
  *
  *  - before an event is added or removed, and when it is read,
  *  - when the vCPU leaves the CPU.
  *
- * So events get each count once. What KVM counts while the vCPU has no CPU, or because
- * the vCPU loses it, is flushed when the vCPU has a CPU again:
+ * So an event gets each count once. Counts that KVM makes while the vCPU has no CPU, or
+ * because it loses its CPU, are flushed when it has a CPU again:
  *
  *	schedule()
  *	  perf_event_task_sched_out()	removes the thread's events
@@ -20,8 +20,8 @@
  *	  perf_event_task_sched_in()	adds the thread's events; no vCPU to flush yet
  *	  kvm_sched_in()		from here on a flush adds all of this
  *
- * Only this CPU, with interrupts disabled, changes its list of events and their counts.
- * An NMI does not: a BPF program that reads an event in an NMI finds the last flush.
+ * A CPU changes only its own list of events and their counts, with interrupts disabled.
+ * An NMI does not flush: a BPF program that reads an event there gets the last flush.
  */
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -43,8 +43,8 @@
 #include "stats.h"
 
 /*
- * The count up to which each value has been flushed. A vCPU has this from the first event
- * that may count it until the host has no event.
+ * The count of each value when it was last flushed. A vCPU has this memory from the first
+ * event that may count it until the host has no event.
  */
 struct kvm_stats_flushed {
 	union {
@@ -64,12 +64,12 @@ DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_counts);
 DEFINE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 
-/* Keep code and memory up to that long after the last event, for the next one. */
+/* How long to keep the keys on, and the memory, after the last event: for the next one. */
 #define SWITCH_OFF_DELAY	HZ
 
 /*
- * Numbers of open events. Lock order: users_lock, kvm_lock. kvm_lock keeps vCPUs that
- * can run from being freed. KVM_CREATE_VCPU takes neither.
+ * Numbers of open events. Lock order: users_lock, kvm_lock. kvm_lock keeps the VMs of
+ * vm_list, with their vCPUs, from being freed. KVM_CREATE_VCPU takes neither.
  */
 static DEFINE_MUTEX(users_lock);
 static unsigned int all_users;
@@ -78,7 +78,7 @@ static unsigned int sampling_users;
 /* Changes when the first sampling event is opened: older instruction pointers are stale. */
 static unsigned int sampling_epoch;
 
-/* Open events of each value, and a bit for each value with any, read without the lock. */
+/* Open events of each value, and the values that have one, which are read without the lock. */
 static unsigned int users[NUM_VALUES];
 static DECLARE_BITMAP(used, NUM_VALUES);
 
@@ -114,11 +114,15 @@ static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 		return;
 
 	now = value_of(vcpu, value);
+	/* Most values have not changed: an exchange of each would cost every VM. */
+	if (atomic64_read(&flushed->value[value]) == now)
+		return;
+
 	before = atomic64_xchg(&flushed->value[value], now);
 	more = now - before;
 
 	/*
-	 * Root cleared it through debugfs. On a 32-bit host it may also be half of
+	 * Root cleared the value in debugfs. On a 32-bit host it may also be half of
 	 * an increment, which the next flush corrects.
 	 */
 	if (IS_ENABLED(CONFIG_64BIT) && now < before)
@@ -146,7 +150,7 @@ static void kvm_stats_perf_flush_event(struct perf_event *event)
 
 /*
  * perf asks where the guest is, to fill in a sample. The guest or the emulator has gone
- * on since the exit: return where the exit was. A sample of an NMI is not ours.
+ * on since the exit: return where the exit was. KVM takes no sample in an NMI.
  */
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 {
@@ -216,7 +220,7 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 
 	/*
 	 * Sample what KVM counted on the way into the guest. If RCU still regards
-	 * the CPU as in the guest, this waits until the exit is handled.
+	 * the CPU as in the guest, do that when the exit is handled.
 	 */
 	if (rcu_is_watching())
 		kvm_stats_perf_take_samples(vcpu);
@@ -281,7 +285,7 @@ static struct kvm_stats_flushed *alloc_flushed(void)
 }
 
 /*
- * Give the vCPU memory in which everything counted so far is flushed. Returns false if
+ * Give the vCPU this memory, with everything counted so far as flushed. Returns false if
  * it has memory: its thread and the opener of an event can do this at the same time.
  */
 static bool set_flushed(struct kvm_vcpu *vcpu, struct kvm_stats_flushed *flushed)
@@ -294,8 +298,8 @@ static bool set_flushed(struct kvm_vcpu *vcpu, struct kvm_stats_flushed *flushed
 }
 
 /*
- * The vCPU's new thread may have events, opened or inherited. Without memory, KVM_RUN
- * goes on, and these events count nothing of this vCPU.
+ * The vCPU's new thread may have events, opened or inherited. If there is no memory for
+ * them, KVM_RUN goes on, and these events do not count this vCPU.
  */
 void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
@@ -662,7 +666,7 @@ static int kvm_event_init(struct perf_event *event)
 	return 0;
 }
 
-/* The value in a file of sysfs' events/. */
+/* In struct event_file, instead of the index of a value. */
 enum {
 	ALL_VALUES = -1,	/* a single value, or perf's user gives its index */
 };
@@ -758,7 +762,7 @@ static const struct attribute_group *kvm_pmu_groups[] = {
 
 /*
  * perf_sw_context: like software events, these need no hardware counter and can be in
- * groups of all other events.
+ * a group with any other event.
  */
 static struct pmu kvm_pmu = {
 	.module = THIS_MODULE,
@@ -774,7 +778,7 @@ static struct pmu kvm_pmu = {
 
 static bool is_registered;
 
-/* If it fails, everything else works. */
+/* If this fails, KVM has no perf events, and everything else works. */
 void kvm_stats_perf_register(void)
 {
 	struct attribute **attr = event_attrs;

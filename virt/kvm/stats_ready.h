@@ -25,8 +25,8 @@ static inline u64 kvm_run_delay(struct task_struct *task)
 #endif
 
 /*
- * Waits of a thread before it runs the vCPU do not count. Call it before other threads
- * can see the new thread, because the wait for them, which follows, takes long.
+ * The vCPU gets a new thread, whose earlier waits do not count. Call this before
+ * vcpu->pid changes: a grace period may follow, which takes long.
  */
 static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 {
@@ -49,8 +49,8 @@ static inline u64 kvm_take_waits(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The waits that the vCPU thread has yet to take, for other threads. While another thread
- * takes over the vCPU, which it does with preemption disabled, the result is arbitrary.
+ * The waits that the vCPU thread has yet to take, for other threads. The result is
+ * arbitrary for the moment in which the vCPU gets a new thread.
  */
 static inline u64 kvm_pending_waits(struct kvm_vcpu *vcpu)
 {

@@ -2,9 +2,9 @@
 /*
  * KVM statistics: time by state.
  *
- * Code that changes a vCPU's state knows the old state from its own position, so KVM
- * keeps only the time of the last change. The clock is CLOCK_MONOTONIC: user space
- * reads it without a system call and can add the interval that has not ended.
+ * Each place that changes a vCPU's state knows the old state, so KVM keeps only the
+ * time of the last change. The clock is CLOCK_MONOTONIC: user space reads it without a
+ * system call and can add the running interval.
  *
  * ready_ns comes from the scheduler, which has a clock of its own. Subtract each wait
  * once, from the state in which it occurred.
@@ -39,9 +39,9 @@ static u64 time_in_state(struct kvm_vcpu *vcpu, u64 now)
 }
 
 /*
- * Count time and waits between begin_change() and end_change(). If a reader finds the
- * same state_since_ns before and after its loads, and not 0, all its values are from
- * between two changes. Disable preemption, so that no reader waits for long.
+ * Count time and waits between begin_change() and end_change(). A reader loads
+ * state_since_ns before and after the values: if it is the same and not 0, there was no
+ * change in between. Disable preemption, so that no reader waits for long.
  */
 static __always_inline void begin_change(struct kvm_vcpu_stat *stat)
 {
@@ -108,7 +108,7 @@ struct state_change {
 };
 
 /*
- * A state ends after it has begun, if only by 1 ns: no two changes have the same
+ * Make each change at least 1 ns later than the one before: no two have the same
  * state_since_ns.
  */
 static __always_inline u64 after_since(struct kvm_vcpu *vcpu, u64 clock)
@@ -168,8 +168,8 @@ static struct state_change change_by_new_cycles(struct kvm_vcpu *vcpu)
 		vcpu->time.no_cycles_until = clock + NSEC_PER_SEC;
 	change = change_at(vcpu, clock);
 	/*
-	 * Keep using the clock while the interval is 0, because it is before
-	 * accounted_from or waits are subtracted, and if the reads above took 16 us.
+	 * Keep using the clock if the reads above took 16 us, and while the interval
+	 * is 0: it is before accounted_from, or waits were subtracted from it.
 	 */
 	if (!change.ns || clock < vcpu->time.no_cycles_until ||
 	    cycles - before > khz >> 6)
@@ -263,7 +263,7 @@ static __always_inline void begin_exit(struct kvm_vcpu *vcpu,
 	vcpu->time.in_exit = true;
 }
 
-/* Tail calls of the functions below, so that those need no stack. */
+/* The functions below end with a call of these, so that they need no stack. */
 static noinline void guest_enter_by_clock(struct kvm_vcpu *vcpu)
 {
 	end_exit(vcpu, change_by_new_cycles(vcpu), KVM_VCPU_STATE_guest);
@@ -332,7 +332,7 @@ void __kvm_stats_time_sched_out(struct kvm_vcpu *vcpu)
 	end_change(stat, to, change.now);
 }
 
-/* The state before the thread was scheduled in, also if stats_time was off at its start. */
+/* The state before the thread was scheduled in, even if stats_time was off when it began. */
 static enum kvm_vcpu_state state_without_cpu(struct kvm_vcpu *vcpu,
 					     bool preempted)
 {
@@ -389,7 +389,7 @@ void kvm_stats_time_vcpu_init(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Stop to account for the vCPU's time at @end. Its thread may have waits that it has
+ * Stop accounting for the vCPU's time at @end. Its thread may have waits that it has
  * yet to take.
  */
 static void kvm_stats_time_end_state(struct kvm_vcpu *vcpu, u64 end)
@@ -437,10 +437,10 @@ static bool vms_exist(void)
 }
 
 /*
- * The vCPU thread is not in KVM_RUN: this holds vcpu->mutex. Threads in KVM_RUN get
- * their state when they next change it; kvm_vcpu_kick() makes them. It does not wake a
- * thread that sleeps for memory: if that sleeps until the switch is off again, its time
- * is not accounted for.
+ * The caller holds vcpu->mutex, so the vCPU thread is not in KVM_RUN. A thread in
+ * KVM_RUN gets its state at its next change, which kvm_vcpu_kick() causes. The kick does
+ * not wake a thread that waits for memory: if it waits until the switch is off again,
+ * KVM does not account for that time.
  */
 static void kvm_stats_time_find_state(struct kvm_vcpu *vcpu)
 {
@@ -464,9 +464,9 @@ static void kvm_stats_time_find_state(struct kvm_vcpu *vcpu)
 }
 
 /*
- * A holder of kvm->lock may try to lock the mutexes of all vCPUs, for example to reset
- * them, which fails if one is taken: take mutexes only under kvm->lock. Do not wait for
- * kvm->lock: its holder may wait for user memory, and this holds kvm_lock.
+ * Take a vCPU's mutex only under kvm->lock: other holders of kvm->lock try to lock the
+ * mutexes of all vCPUs, for example to reset them, and fail if one is taken. Do not wait
+ * for kvm->lock: its holder may wait for user memory, while the caller holds kvm_lock.
  */
 static void kvm_stats_time_find_states(struct kvm *kvm)
 {
@@ -497,7 +497,7 @@ static void kvm_stats_time_switch_on(void)
 		kick_all_cpus_sync();
 		from = ktime_get_ns();
 	}
-	/* From here on KVM sees every change; until the first, a thread is in its old state. */
+	/* From here on KVM sees every change. Before its first, a thread keeps its old state. */
 	WRITE_ONCE(accounted_from, from);
 
 	mutex_lock(&kvm_lock);
@@ -519,10 +519,10 @@ static void kvm_stats_time_switch_off(void)
 	/* Wait for changes that began before the switch. */
 	if (vms_exist()) {
 		/*
-		 * A change tests the switch and ends with preemption disabled,
-		 * and with interrupts disabled if RCU regards the CPU as in a
-		 * guest. Kick first: before the kick a CPU may still see the
-		 * old switch.
+		 * Preemption is disabled from the test of the switch to the end
+		 * of a change. If RCU regards the CPU as in a guest, interrupts
+		 * are disabled, too. Kick first: before the kick a CPU may still
+		 * see the old switch.
 		 */
 		kick_all_cpus_sync();
 		synchronize_rcu();

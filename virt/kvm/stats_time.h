@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Time by state: changes of the state in code for all architectures. Only the thread
- * that runs the vCPU calls these functions, except kvm_stats_time_v*().
+ * Time by state: the hooks in code for all architectures. Only the thread that runs the
+ * vCPU calls them, except kvm_stats_time_vcpu_*() and kvm_stats_time_vm_init().
  */
 #ifndef __KVM_STATS_TIME_H__
 #define __KVM_STATS_TIME_H__
@@ -83,7 +83,7 @@ static inline void kvm_stats_sched_in(struct kvm_vcpu *vcpu, bool preempted)
 		kvm_stats_count_wait(vcpu, waits);
 }
 
-/* A halt begins to poll, or stops. */
+/* A halt begins to poll, or stops polling. */
 static inline void kvm_stats_halt_polls(struct kvm_vcpu *vcpu, bool polling)
 {
 	if (!IS_ENABLED(CONFIG_KVM_STATS_TIME))

@@ -34,7 +34,7 @@
 #define DEBUGFS		"/sys/kernel/debug/kvm"
 #define MAX_FILES	256
 
-/* Measurements per time; arm64's clock has as many instructions per step. */
+/* Measurements per time; twice as many as a step of arm64's clock has instructions. */
 #define ROUNDS		32
 
 static inline void __attribute__((noreturn, format(printf, 1, 2)))
@@ -83,7 +83,7 @@ static inline void arch_init_vm(int vm)
 
 #elif defined(__aarch64__)
 
-/* The cycle counter runs at another frequency than the instructions. */
+/* The counter's frequency is not the instructions', so convert to nanoseconds. */
 static inline uint64_t now(void)
 {
 	uint64_t ticks, frequency;
@@ -215,7 +215,7 @@ struct descs {
 	off_t at;
 };
 
-/* Offset of a statistic in the data block, 0 if it does not exist; sets @size of all values. */
+/* A statistic's offset in the data block, or 0. Sets *@size to the size of all values. */
 static inline size_t find_stat(const struct descs *d, const char *name, size_t *size)
 {
 	struct {
@@ -308,7 +308,7 @@ static inline void list_debugfs(struct debugfs *d, int vm)
 	}
 }
 
-/* An open debugfs file gives its value once: it cannot seek. */
+/* Opens the file for each read: an open debugfs file cannot seek and gives its value once. */
 static inline void read_file(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY);

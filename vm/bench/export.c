@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * export IN-ROOT KVMSTAT: the cost of a scrape of kvmstat export on a host of 10240 vCPUs in 40
- * VMs, each in its own process that keeps its file descriptors open, as VMMs do. In instructions
+ * export IN-ROOT KVMSTAT: measures a scrape of kvmstat export on a host of 10240 vCPUs in 40 VMs,
+ * each in its own process that keeps its file descriptors open, as VMMs do. Counts instructions
  * (see bench.h) of client, exporter and kernel, from the client's connection to the last byte.
- * Also the memory of the exporter's processes.
+ * Also measures the memory of the exporter's processes.
  *
  * The vCPUs never run: only their number matters.
  */
@@ -102,7 +102,7 @@ static size_t scrape(size_t *samples)
 	return size;
 }
 
-/* The average over several scrapes, this far apart, because some of them scan for VMs. */
+/* The average of scrapes @pause_us apart: a scrape after a second or more also scans for VMs. */
 static double cost_of_scrape(unsigned int pause_us)
 {
 	uint64_t total = 0;

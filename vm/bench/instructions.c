@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The costs of exits and statistics in instructions, see bench.h. On the base kernel, prints
- * only the rows of what it has.
+ * Counts the instructions of exits and statistics, see bench.h. Prints no rows for what the base
+ * kernel does not have.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -258,7 +258,7 @@ struct halted {
 	atomic_bool stops;
 };
 
-/* Highest priority, so that the thread that wakes it continues when it is blocked again. */
+/* Has real-time priority: the thread that wakes it continues only when it blocks again. */
 static void *run_halted(void *arg)
 {
 	struct sched_param first = { .sched_priority = 1 };
@@ -303,8 +303,8 @@ static void set_parameter(const char *name, const char *value)
 }
 
 /*
- * After all measurements of system calls: in a process with two threads they take longer, and
- * reads still do when one thread has ended.
+ * Call it after all measurements of system calls: in a process with two threads system calls take
+ * longer, and reads still do after one thread has ended.
  */
 static void measure_halt(const char *row, int (*open_event)(void))
 {
@@ -356,7 +356,7 @@ static void measure_references(void)
 	print("pread-null", cost(do_read, &null, 512), 0);
 }
 
-/* Read all values, and one value. */
+/* Sets the arguments of reads of all values and of one value. */
 static void load_stats(int fd, struct read *all, struct read *one)
 {
 	struct kvm_stats_header header;
@@ -465,7 +465,7 @@ static void measure_debugfs(struct guest *g)
 
 /*
  * vCPUs cannot be removed, so each measurement needs a new VM. The first vCPUs use objects that
- * the VM before left in the allocators' caches.
+ * the previous VM left in the allocators' caches.
  */
 static void measure_create_vcpu(void)
 {
@@ -488,7 +488,7 @@ static void measure_create_vcpu(void)
 	print("create-vcpu", (double)best / n, 0);
 }
 
-/* Instructions per exit, of the thread's CPU time. */
+/* Instructions per exit, calculated from the thread's CPU time. */
 static double thread_time(struct guest *g)
 {
 	struct timespec start, end;
@@ -560,7 +560,7 @@ static int sample_exits(void)
 	return count_exits(HARDLY_EVER);
 }
 
-/* A ring buffer that perf overwrites. */
+/* Samples each exit into a ring buffer that perf overwrites. */
 static void measure_samples(struct guest *g)
 {
 	size_t size = 9 * sysconf(_SC_PAGESIZE);
@@ -576,7 +576,7 @@ static void measure_samples(struct guest *g)
 	close(event);
 }
 
-/* A statistic as perf event: without an event, counted, and sampled. */
+/* Exits and halts while a perf event counts or samples exits, or counts nothing. */
 static void measure_events(struct guest *g)
 {
 	int event = count_exits(0);
@@ -593,7 +593,7 @@ static void measure_events(struct guest *g)
 	measure_halt("halt-sampled", sample_exits);
 }
 
-/* "exits": only what another KVM that has statistics files shares with the series. */
+/* With the argument "exits", measures only what other kernels have, too. */
 int main(int argc, char **argv)
 {
 	bool only_exits = argc > 1 && !strcmp(argv[1], "exits");

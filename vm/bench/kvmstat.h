@@ -50,7 +50,7 @@ static inline void check_kvmstat(pid_t pid)
 		fail("kvmstat ended");
 }
 
-/* A process that keeps what prepare() creates, until this process ends. */
+/* Starts a process that calls prepare() and keeps what it creates until this process ends. */
 static inline void start_process(void (*prepare)(void))
 {
 	int ready[2];
@@ -67,7 +67,7 @@ static inline void start_process(void (*prepare)(void))
 	}
 	close(ready[1]);
 	if (read(ready[0], &byte, 1) != 1)
-		fail("a process to be measured with");
+		fail("a started process ended");
 	close(ready[0]);
 }
 

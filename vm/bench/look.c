@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * look IN-ROOT KVMSTAT: the cost of kvmstat's search for VMs, once a second, on a host where ten
- * processes without a VM have 20,000 file descriptors each, as an unprivileged user can. In
- * instructions (see bench.h) of `kvmstat 1` and its broker, including the kernel.
+ * look IN-ROOT KVMSTAT: measures kvmstat's scan for VMs, once a second, on a host where ten
+ * processes without a VM have 20,000 file descriptors each. An unprivileged user can start such
+ * processes. Counts instructions (see bench.h) of `kvmstat 1` and its broker, including the kernel.
  *
- * kvmstat rarely searches a process with many files, so the result is the average over the time
- * in which it searches each twice. One VM exists, with a vCPU that never runs.
+ * kvmstat rarely scans a process with many files, so the result is the average over the time in
+ * which it scans each of them twice. One VM exists, with a vCPU that never runs.
  */
 #define _GNU_SOURCE
 #include "kvmstat.h"
@@ -14,7 +14,7 @@
 #define FILES		20000
 #define FOREIGN		(PROCESSES * FILES)
 
-/* Seconds: two passes with one search per 128 files; and without these files. */
+/* Seconds. A process with N files is scanned every N / 128 seconds: LONG covers two scans. */
 #define LONG		314
 #define SHORT		30
 
@@ -36,7 +36,7 @@ static long long time_of(pid_t kvmstat)
 	return number_of_kvmstat(kvmstat, "schedstat", "", &children) + children;
 }
 
-/* CPU time in these seconds, and in *@most the most in one second. */
+/* Returns the CPU time in these seconds. Sets *@most to the most in one second. */
 static double run(pid_t kvmstat, int seconds, long long *most)
 {
 	long long start = time_of(kvmstat), before = start, after;
@@ -52,11 +52,11 @@ static double run(pid_t kvmstat, int seconds, long long *most)
 	return before - start;
 }
 
-/* Wait for the first line, then count lines. */
+/* Waits for output and counts its lines. */
 static int read_lines(int fd)
 {
 	char text[1 << 16];
-	ssize_t size = sure(read(fd, text, sizeof(text)), "what kvmstat says");
+	ssize_t size = sure(read(fd, text, sizeof(text)), "kvmstat's output");
 	int lines = 0;
 
 	for (ssize_t i = 0; i < size; i++)

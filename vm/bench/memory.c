@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The memory of VMs and vCPUs, in bytes for each of 512 vCPUs. On the base kernel, prints only
- * the rows of what it has.
+ * Measures the memory of VMs, and of each of 512 vCPUs, in bytes. Prints no rows for what the base
+ * kernel does not have.
  *
  * Counts all pages that the page allocator has handed out: for slabs, page tables, vmalloc()
  * and others. Nothing else runs meanwhile. Before each count the allocators' caches are
@@ -34,9 +34,9 @@
 
 /*
  * Memory of closed files is free a moment later, and the kernel sometimes uses a page for a
- * moment. So take the highest number of free pages, when this many counts found no higher one.
+ * moment. So count until this many counts in a row find no more free pages than before.
  */
-#define SAME_LOOKS	6
+#define SAME_COUNTS	6
 
 #define SLABS		"/sys/kernel/slab"
 
@@ -99,7 +99,7 @@ static long bytes_taken(void)
 {
 	long most = 0;
 
-	for (int same = 0; same < SAME_LOOKS; same++) {
+	for (int same = 0; same < SAME_COUNTS; same++) {
 		long pages;
 
 		usleep(20000);
@@ -130,7 +130,7 @@ struct round {
 	long vcpu;
 	long fd;		/* an open statistics file of a vCPU */
 	long kept;		/* an open file, after all VMs and vCPUs are closed */
-	long left;		/* after everything is closed: nothing */
+	long left;		/* after everything is closed; nothing should be left */
 };
 
 static void measure_round(int kvm, int has_stats, struct round *r)

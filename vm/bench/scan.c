@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cost of a scan of all vCPUs of a host, from one vCPU to 10240 vCPUs in 40 VMs: by one
- * mapping per VM, by one pread() per vCPU, and by debugfs, which has sums over a VM's vCPUs. In
- * instructions, see bench.h. System calls are counted by tracing a process that scans, file
- * descriptors from /proc. On the base kernel, measures debugfs only.
+ * Counts the instructions (see bench.h) of a scan of all vCPUs of a host, from one vCPU to 10240
+ * vCPUs in 40 VMs: by one mapping per VM, by one pread() per vCPU, and by debugfs, which has sums
+ * over a VM's vCPUs. Counts system calls by tracing a process that scans, and file descriptors in
+ * /proc. On the base kernel, measures debugfs only.
  *
  * The vCPUs never run: only their number matters.
  */
@@ -22,11 +22,11 @@
 #define VM_VCPUS	256
 #define VCPUS		(VMS * VM_VCPUS)
 
-/* A time longer than a tick's period includes ticks, 0.1 % of it: fewer rounds are enough. */
+/* Scans of more vCPUs last longer than a tick. Ticks are 0.1 % of them: fewer rounds suffice. */
 #define LARGE		256
 #define ROUNDS_OF_LARGE	3
 
-/* Repeat small scans this often: without debugfs they are as short as a step of arm64's clock. */
+/* Repeat smaller scans this often: the shortest take about one step of arm64's clock. */
 #define SMALL		16
 
 struct vm {
@@ -78,7 +78,7 @@ static void add_vm(bool has_stats)
 		map_vm(vm);
 }
 
-/* The VM keeps its vCPU, the statistics file needs neither. */
+/* Adds a vCPU and closes its fd: the VM keeps the vCPU, the statistics file needs neither. */
 static void add_vcpu(bool has_stats)
 {
 	struct read *vcpu = &vcpus[num_vcpus];
@@ -98,7 +98,7 @@ static void add_vcpu(bool has_stats)
 	close(fd);
 }
 
-/* A scan includes the number of vCPUs. */
+/* A scan also reads the number of vCPUs. */
 static uint64_t online_vcpus(const struct mapping *m)
 {
 	const char *at = m->data + place.online_vcpus;
@@ -186,7 +186,7 @@ static void map_first(void)
 	print("first", now() - start, 0);
 }
 
-/* Runs @op in its own process, stopped at entry and exit of each system call. */
+/* Runs @op in a process that stops at entry and exit of each system call; counts the stops. */
 static int traced_stops(operation *op)
 {
 	int stops = 0, status;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Prints the table of one profile: the rows of the base, of the series and, for instructions,
-# of the series without its options ("plain"), with limits. If a figure exceeds its limit, names it on stderr, too, and exits with status 1. `what` is the
-# program that made the rows.
+# of the series without its options ("plain"), with limits. If a figure exceeds its limit, also
+# names it on stderr and exits with status 1. `what` is the program that made the rows.
 
 BEGIN {
 	last["instructions"] = "halt-sampled"
@@ -53,18 +53,18 @@ function compare(text, key, limit, base_key,    base, more) {
 	row(text, base, cost["series", key], sprintf("%+.2f %%", more), limit, more, "%.2f %%")
 }
 
-# The same; the limit is a difference.
+# Like compare(), but the limit is a difference.
 function subtract(text, key, limit,    more) {
 	more = cost["series", key] - cost["base", key]
 	row(text, cost["base", key], cost["series", key], sprintf("%+d", more), limit, more, "%d")
 }
 
-# The same, for the series alone.
+# Prints both figures without comparing them; the limit is for the series.
 function show(text, key, limit) {
 	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%.5g")
 }
 
-# The same, without the series' options.
+# Like compare(), for the series without its options.
 function compare_plain(key, limit,    more) {
 	more = percent(cost["base", key], cost["plain", key])
 	row("... options off", cost["base", key], cost["plain", key], sprintf("%+.2f %%", more),
@@ -94,8 +94,8 @@ function instructions(    x86) {
 	compare("pread() of /dev/null", "pread-null")
 	compare("exit that KVM handles, " (x86 ? "CPUID" : "HVC"), "kernel-exit", x86 ? 1.25 : 2.2)
 	compare_plain("kernel-exit", x86 ? 0.9 : 1.6)
-	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 2.1 : 1.2)
-	compare_plain("user-exit", x86 ? 1.55 : 0.9)
+	compare("exit to user space, " (x86 ? "OUT" : "MMIO"), "user-exit", x86 ? 2.1 : 1.6)
+	compare_plain("user-exit", x86 ? 1.55 : 1.2)
 	compare("signal to a vCPU blocked in a halt, and back", "halt")
 	compare_plain("halt")
 	compare("exit that KVM handles, time by state on", "kernel-exit-timed", x86 ? 6.1 : 13.2,
@@ -104,13 +104,13 @@ function instructions(    x86) {
 	compare("signal to a blocked vCPU, time by state on", "halt-timed", "", "halt")
 	compare("exit that KVM handles, an event counts it", "kernel-exit-counted", x86 ? 1.25 : 2.2,
 		"kernel-exit")
-	compare("... and samples, but not yet", "kernel-exit-sampled", "", "kernel-exit")
-	compare("... and samples each one", "kernel-exit-sample", "", "kernel-exit")
+	compare("... a sampling event, no sample taken", "kernel-exit-sampled", "", "kernel-exit")
+	compare("... a sampling event, each exit sampled", "kernel-exit-sample", "", "kernel-exit")
 	compare("exit to user space, an event counts it", "user-exit-counted", "", "user-exit")
-	compare("... and samples, but not yet", "user-exit-sampled", "", "user-exit")
-	compare("signal to a blocked vCPU, an event of nothing", "halt-nothing", "", "halt")
+	compare("... a sampling event, no sample taken", "user-exit-sampled", "", "user-exit")
+	compare("signal to a blocked vCPU, a dummy event", "halt-nothing", "", "halt")
 	compare("... an event counts exits", "halt-counted", "", "halt")
-	compare("... and samples, but not yet", "halt-sampled", "", "halt")
+	compare("... a sampling event, no sample taken", "halt-sampled", "", "halt")
 	show("one statistic by pread()", "pread-one", 400)
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))
@@ -123,7 +123,7 @@ function instructions(    x86) {
 	show("all " count("debugfs-all") " files of debugfs, VM and vCPUs", "debugfs-all")
 	show("KVM_GET_STATS_FD and close()", "get-fd")
 	compare("KVM_CREATE_VCPU", "create-vcpu")
-	row("vCPU's time per exit", "", cost["series", "exit-alone"])
+	row("vCPU thread's CPU time per exit", "", cost["series", "exit-alone"])
 	beside("reads by a thread", "exit-with-reader")
 	beside("scans of a mapping", "exit-with-mapping")
 }
@@ -140,7 +140,7 @@ function per_vcpu(key, vcpus) {
 	return number(cost["series", key "-" vcpus] / vcpus)
 }
 
-# The sizes of hosts that were measured, in order.
+# Prints one line per measured size of a host.
 function sizes_table(text, which,    i, n) {
 	printf "\n%s, instructions of a scan: %s\n", profile, text
 	printf "%6s %4s %10s %10s %10s %10s   %8s %8s %8s\n", "vCPUs", "VMs", "mapping",
@@ -165,13 +165,13 @@ function scan_tables(    smallest) {
 	sizes_table("one value of each vCPU, added up; by debugfs one sum of each VM", "one")
 }
 
-# Per value.
+# Prints the figure divided by the number of values.
 function per_value(text, key, limit,    each) {
 	each = cost["series", key] / values["series", key]
 	row(text, "", each, sprintf("%.2f", each), limit, each, "%.2f")
 }
 
-# The exporter and its broker.
+# Prints the sum of the exporter's and its broker's memory.
 function kib(text, key, limit,    all) {
 	all = cost["series", key] + values["series", key]
 	row(text, "", all, "", limit, all, "%d")
@@ -179,18 +179,18 @@ function kib(text, key, limit,    all) {
 
 function export() {
 	row("values that a scrape reads", "", values["series", "export"])
-	row("samples that it gives", "", values["series", "export-size"])
-	row("bytes of them", "", cost["series", "export-size"])
-	row("instructions of a scrape that looks for VMs", "", cost["series", "export-look"])
+	row("samples in its answer", "", values["series", "export-size"])
+	row("bytes of its answer", "", cost["series", "export-size"])
+	row("instructions of a scrape that scans for VMs", "", cost["series", "export-look"])
 	per_value("... per value read", "export-look", 15)
-	row("... of one within a second after it", "", cost["series", "export"])
+	row("... of scrapes without a pause", "", cost["series", "export"])
 	per_value("... per value read", "export", 12)
-	row("... of the first one", "", cost["series", "export-first"])
+	row("... of the first scrape", "", cost["series", "export-first"])
 	kib("KiB of resident memory", "export-rss", 32 * 1024)
-	kib("... at most", "export-peak", 32 * 1024)
+	kib("... peak", "export-peak", 32 * 1024)
 }
 
-# Percent of a CPU that executes one instruction per nanosecond.
+# Prints the percentage of a CPU that executes one instruction per nanosecond.
 function share(text, key, limit,    each) {
 	each = cost["series", key] / 1e7
 	row(text, "", each, "", limit, each, "%.2f")
@@ -198,11 +198,11 @@ function share(text, key, limit,    each) {
 
 function look() {
 	row("instructions until the first line", "", cost["series", "look-first"])
-	row("... of one second", "", cost["series", "look"])
-	row("until the first line, 10 of 20000 files each", "", cost["series", "look-foreign-first"])
-	row("... of one second, on average", "", cost["series", "look-foreign"])
-	share("... percent of a CPU, one per ns", "look-foreign", 1)
-	row("... the most in one", "", cost["series", "look-foreign-most"])
+	row("... per second", "", cost["series", "look"])
+	row("... first line, 10 processes of 20000 files", "", cost["series", "look-foreign-first"])
+	row("... per second, on average", "", cost["series", "look-foreign"])
+	share("... percent of a CPU, 1 instruction per ns", "look-foreign", 1)
+	row("... most in one second", "", cost["series", "look-foreign-most"])
 }
 
 function scan(    n, one, many) {

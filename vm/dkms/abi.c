@@ -20,7 +20,7 @@ static void print_bytes(const char *name, const void *data, size_t size)
 	printf("\n");
 }
 
-/* The state that @request reads, or the error. */
+/* Prints the state that @request reads, or the error. */
 static void print_state(int fd, unsigned long request, const char *name, size_t size,
 			unsigned int argument)
 {
@@ -52,7 +52,7 @@ static void print_cpuid(int kvm, unsigned long request, const char *name)
 	free(cpuid);
 }
 
-/* Not the time stamp counter, nor Hyper-V's and kvmclock's times. */
+/* Is it the time stamp counter, or a time of Hyper-V or kvmclock? */
 static bool is_time(__u32 msr)
 {
 	return msr == 0x10 || msr == 0xe7 || msr == 0xe8 || msr == 0x40000010 ||

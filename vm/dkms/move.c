@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * move save|restore FILE: a running VM goes to a file and comes back, with all the state that a
- * VMM transfers when it migrates a vCPU. Its guest counts on a port.
+ * move save|restore FILE: saves a running VM to a file, or restores it, with all the state that a
+ * VMM transfers when it migrates a vCPU. The guest writes successive numbers to a port.
  */
 #include <linux/types.h>
 
@@ -88,7 +88,7 @@ static int transfer_msrs(int vcpu, unsigned long request)
 
 static void save(const struct tiny_vm *vm)
 {
-	/* Finishes the access to the port, and does not enter the guest. */
+	/* Complete the access to the port without entering the guest. */
 	vm->run->immediate_exit = 1;
 	if (ioctl(vm->vcpu, KVM_RUN, 0) != -1 || errno != EINTR)
 		bail_out("KVM_RUN");

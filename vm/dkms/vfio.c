@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vfio BUS-ADDRESS GROUP: VFIO, which is not rebuilt with the modules, knows a VM by a pointer
- * only. A PCI device is given to a VM, and holds the VM after it was closed.
+ * vfio BUS-ADDRESS GROUP: gives a PCI device to a VM and closes the VM: the device must hold it.
+ * VFIO is not rebuilt with the modules, but knows a VM only by a pointer.
  */
 #include <linux/types.h>
 #include <linux/vfio.h>
@@ -22,7 +22,7 @@ static int add_to(int vm, int group)
 	return device.fd;
 }
 
-/* How many modules and open files hold kvm_amd: a VM is one. */
+/* The number of modules and open files that hold kvm_amd; a VM is one. */
 static int users_of_kvm(void)
 {
 	FILE *file = fopen("/sys/module/kvm_amd/refcnt", "re");

@@ -209,7 +209,7 @@ static bool loads_and_unloads_beside_opener_of(struct perf_event_attr attr)
 	loader = checked(fork(), "fork");
 	if (!loader)
 		_exit(!loads_and_unloads_kvm(50));
-	for (int i = 0; i < 600 && !waitpid(loader, &status, WNOHANG); i++)
+	for (int i = 0; i < 2400 && !waitpid(loader, &status, WNOHANG); i++)
 		usleep(100000);
 	if (waitpid(opener, NULL, WNOHANG))
 		status = 1;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * slow-vm KIND [-name NAME]: a VM whose vCPU spends its time in one way. "guest": computes.
- * "exits": makes exits that KVM handles. "vmm": waits for its VMM, which takes 10 ms for each
- * request. "memory": waits for pages of its memory, as after a postcopy migration; each takes
- * 50 ms. "idle": is halted.
+ * slow-vm KIND [-name NAME]: runs a VM whose vCPU spends its time in one way:
+ *
+ *	guest	it computes
+ *	exits	it makes exits that KVM handles
+ *	vmm	it waits for its VMM, which takes 10 ms for each request
+ *	memory	it waits 50 ms for each page of its memory, as after a postcopy migration
+ *	idle	it is halted
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -46,7 +49,7 @@ static void *bring_pages(void *arg)
 	return NULL;
 }
 
-/* All pages but the first, which has the code. */
+/* Makes all pages except the first, which has the code, wait for bring_pages(). */
 static void miss_pages(const struct tiny_vm *vm)
 {
 	static int fd;
@@ -73,7 +76,7 @@ int main(int argc, char **argv)
 	while (argc > 1 && kind < end && strcmp(kind->name, argv[1]))
 		kind++;
 	if (argc < 2 || kind == end) {
-		fprintf(stderr, "slow-vm: guest, exits, vmm, memory or idle\n");
+		fprintf(stderr, "usage: slow-vm guest|exits|vmm|memory|idle [-name NAME]\n");
 		return 2;
 	}
 	vm = tiny_vm_create();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A minimal VM: one vCPU and one page of memory, with code that exits to user space. For
+ * A minimal VM: one vCPU and 64 KiB of memory, with code that exits to user space. For
  * programs that are built without the kernel tree.
  */
 #ifndef TINY_VM_H
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Whole pages for every page size, at the guest's address 0. */
+/* A multiple of all page sizes, at the guest's address 0. */
 #define TINY_VM_MEMORY 0x10000
 
 struct tiny_vm {
@@ -34,7 +34,7 @@ static inline void __attribute__((noreturn)) bail_out(const char *what)
 	exit(1);
 }
 
-/* A case of a TAP test. */
+/* Prints the result of a TAP case. */
 static inline bool result(bool ok, const char *name)
 {
 	static int cases;

@@ -27,7 +27,7 @@ KVM_VM_STAT(u64, max_mmu_page_hash_collisions, PEAK, COUNT,
 KVM_VM_STAT(u64, mmu_shadow_pages, INSTANT, COUNT,
 	    "Shadow pages that exist now, except page tables of the TDP MMU")
 KVM_VM_STAT(u64, max_mmu_rmap_size, PEAK, COUNT,
-	    "Most entries that mapped a guest page when KVM added one more, except by the TDP MMU")
+	    "Most entries that already mapped a page when KVM added another, except by the TDP MMU")
 /* Any thread counts these. kvm_update_page_stats() needs them in this order. */
 KVM_VM_STAT(atomic64_t, pages_4k, INSTANT, COUNT,
 	    "Page table entries that map 4 KiB of guest memory now")
@@ -39,7 +39,7 @@ KVM_VM_STAT(atomic64_t, pages_1g, INSTANT, COUNT,
 /*
  * A fault in pf_taken ends as pf_fixed, pf_spurious, pf_emulate or pf_guest, in a
  * retry, or in an error of KVM_RUN. pf_guest also counts page faults that the emulator
- * meets, and asynchronous ones of which KVM notifies the guest.
+ * meets, and asynchronous page faults that KVM reports to the guest.
  */
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
 	      "Page faults that KVM handled, except accesses that a cached MMIO entry recognizes")

@@ -65,7 +65,7 @@ static void expect_guest_runs(struct __test_metadata *_metadata, struct guest_vc
 	ASSERT_EQ(before + 1, vcpu_read(_metadata, v, STATS_USER_EXITS));
 }
 
-/* A vCPU can be created although some allocations failed, those of debugfs for example. */
+/* A vCPU can be created although some allocations failed, for example in debugfs. */
 static void expect_vcpu_works(struct __test_metadata *_metadata, const struct guest *g, int fd)
 {
 	struct guest_vcpu v = { .fd = fd };
@@ -140,10 +140,10 @@ static int next_fd(struct __test_metadata *_metadata)
 	return fd;
 }
 
-/* What a failed call must not leave behind. */
+/* Resources that a failed call must not leave behind. */
 struct belongings {
 	int fds;
-	int next_fd;		/* another one if a number without file is taken */
+	int next_fd;		/* differs if an fd is reserved but has no file */
 	int vms;		/* directories in debugfs */
 	int strays;		/* vCPU directories outside of them */
 };
@@ -370,7 +370,7 @@ static void fail_often(struct __test_metadata *_metadata, int nr, void *arg)
 	}
 }
 
-/* Let all allocations of the call fail, those that warn with a quiet console. */
+/* Let all allocations of the call fail. Keep the console quiet where the kernel warns. */
 static void sweep_all(struct __test_metadata *_metadata, struct sweep *sweep,
 		      void (*fn)(struct __test_metadata *_metadata, int nr, void *arg))
 {
@@ -442,7 +442,7 @@ FIXTURE_VARIANT(limit_for)
 FIXTURE_VARIANT_ADD(limit_for, a_vm) { .call = CREATE_VM };
 FIXTURE_VARIANT_ADD(limit_for, a_vcpu) { .call = CREATE_VCPU };
 
-/* Calls until the limit, at most, and the calls that fail then. */
+/* The most calls that reach the limit, and how many calls fail after that. */
 #define LIMIT_CALLS		256
 #define LIMIT_REFUSALS		3
 

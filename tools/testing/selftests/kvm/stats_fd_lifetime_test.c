@@ -334,7 +334,7 @@ TEST_F(memory, files_of_dead_vms_keep_no_removed_cgroup)
 
 #define CHARGED_FILES		16384
 
-/* A signalfd is only charged for struct file and dentry, which are of the same kind. */
+/* A signalfd is charged only for a struct file and a dentry like a statistics file's. */
 static void open_signalfds_and_files(struct __test_metadata *_metadata, void *arg)
 {
 	struct rlimit limit = { CHARGED_FILES + 64, CHARGED_FILES + 64 };

@@ -550,8 +550,8 @@ TEST_F(perf, event_of_a_vcpu_that_runs_on_another_cpu_is_up_to_date)
 }
 
 /*
- * Open events while the vCPU is on its CPU: one has an event elsewhere already, the other
- * does not. If the thread loses its CPU this tests nothing, but there is more than one CPU.
+ * Open two events while the vCPU is on its CPU. One is of a value that has another event
+ * already. If the thread loses its CPU, this tests nothing; the host has several CPUs.
  */
 TEST_F(perf, new_event_does_not_count_what_was_before)
 {
@@ -794,7 +794,7 @@ TEST_F(perf, opening_and_closing_events_interrupts_no_other_cpu)
 		if (!i)
 			before = function_calls(_metadata);
 	}
-	EXPECT_GT(EVENTS / 4UL, function_calls(_metadata) - before);
+	EXPECT_GT(EVENTS / 2UL, function_calls(_metadata) - before);
 }
 
 TEST_F(perf, open_event_holds_the_module)

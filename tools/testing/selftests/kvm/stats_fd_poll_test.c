@@ -225,7 +225,7 @@ FIXTURE_TEARDOWN(read) { }
 
 #define ALL			SIZE_MAX
 
-/* A read of these bytes, and whether it clears the event if @room bytes do not fault. */
+/* A read of these bytes into a buffer that faults after @room bytes: does it clear the event? */
 struct read {
 	size_t from, to, room;
 	bool clears;
@@ -620,7 +620,7 @@ TEST_F(read, followers_notice_all_vcpus_and_the_end_of_the_vm)
 #define VCPUS			5
 #define ATTEMPTS		100
 
-/* With waiters, a call may take so many times as long, and this noise. */
+/* With waiters, a call may take TIMES_AS_LONG times as long, plus NOISE_NS. */
 #define TIMES_AS_LONG		2
 #define NOISE_NS		(2 * 1000 * 1000)
 

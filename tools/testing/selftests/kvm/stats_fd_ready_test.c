@@ -282,6 +282,7 @@ TEST_F(ready, waits_after_the_last_KVM_RUN_count_when_the_vm_ends)
 	int file;
 
 	guest_create(_metadata, &guest, 1);
+	stats_arch_init_vcpu(_metadata, guest.vcpu[0].fd, GUEST_KERNEL_EXITS, 0);
 	offset = stats_offset(_metadata, &guest.vcpu[0].file, "ready_ns");
 	file = dup(guest.vcpu[0].file.fd);
 	ASSERT_LE(0, file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the guest exited, for perf's samples. Valid while the vCPU's registers are those
- * of the exit.
+ * Where the guest exited, for perf's samples. Valid until KVM changes the vCPU's
+ * registers.
  */
 #ifndef __KVM_X86_GUEST_IP_H
 #define __KVM_X86_GUEST_IP_H

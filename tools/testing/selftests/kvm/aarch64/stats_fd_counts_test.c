@@ -106,12 +106,53 @@ TEST_F(memory, flushes_of_single_addresses_do_not_count)
 	expect_flushes(_metadata, self, 0);
 }
 
-TEST_F(memory, start_of_a_dirty_log_counts_as_one_flush_and_its_end_does_not)
+TEST_F(memory, start_of_a_dirty_log_counts_as_reading_it_and_its_end_does_not)
 {
 	set_slot(_metadata, self, KVM_MEM_LOG_DIRTY_PAGES, self->size);
-	expect_flushes(_metadata, self, 1);
+	expect_flushes(_metadata, self, STATS_LOG_REQUESTS);
 	set_slot(_metadata, self, 0, self->size);
 	expect_flushes(_metadata, self, 0);
 }
+
+/* Linux 5.10 has no dirty rings. */
+#ifdef KVM_RESET_DIRTY_RINGS
+#define RING_SIZE		0x10000UL
+
+TEST_F(memory, reset_of_dirty_rings_counts_as_one_flush_if_it_has_pages)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_DIRTY_LOG_RING_ACQ_REL,
+		.args = { RING_SIZE },
+	};
+	struct guest *g = &self->guest;
+	struct kvm_dirty_gfn *ring;
+	unsigned int i;
+
+	/* Only a VM without vCPUs can have rings. */
+	guest_destroy(g);
+	stats_unload(&self->file);
+	*g = (struct guest){ };
+	guest_create(_metadata, g, 0);
+	ASSERT_EQ(0, ioctl(g->vm, KVM_ENABLE_CAP, &cap));
+	guest_add_vcpu(_metadata, g, 0);
+	ring = mmap(NULL, RING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, g->vcpu[0].fd,
+		    KVM_DIRTY_LOG_PAGE_OFFSET * g->page);
+	ASSERT_NE(MAP_FAILED, ring);
+	guest_start(_metadata, g, stats_touch, stats_touch_end, AREA_PAGES);
+	stats_load(_metadata, stats_get_fd(_metadata, g->vm), &self->file);
+	set_slot(_metadata, self, KVM_MEM_LOG_DIRTY_PAGES, self->size);
+	stats_arch_set_data(_metadata, g->vcpu[0].fd, AREA);
+	vcpu_run(_metadata, &g->vcpu[0], STATS_USER_EXIT_REASON);
+	self->flushes = stats_read(_metadata, &self->file, "remote_tlb_flush");
+
+	for (i = 0; i < AREA_PAGES; i++)
+		ring[i].flags |= KVM_DIRTY_GFN_F_RESET;
+	ASSERT_EQ((int)AREA_PAGES, ioctl(g->vm, KVM_RESET_DIRTY_RINGS, 0));
+	expect_flushes(_metadata, self, 1);
+	ASSERT_EQ(0, ioctl(g->vm, KVM_RESET_DIRTY_RINGS, 0));
+	expect_flushes(_metadata, self, 0);
+	munmap(ring, RING_SIZE);
+}
+#endif
 
 TEST_HARNESS_MAIN

@@ -121,7 +121,7 @@ static inline void guest_create(struct __test_metadata *_metadata, struct guest 
 		guest_add_vcpu(_metadata, g, i);
 }
 
-/* Destroy the VM, which also a mapping of kvm_run keeps. Its files stay open. */
+/* Destroy the VM. A mapping of kvm_run would keep it. Its statistics files stay open. */
 static inline void guest_kill(struct guest *g)
 {
 	int i;

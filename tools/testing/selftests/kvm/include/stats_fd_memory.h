@@ -227,8 +227,8 @@ static inline int stats_cgroup_open(struct __test_metadata *_metadata,
 }
 
 /*
- * The kernel uncharges freed objects in whole pages, and collects the rest until the cgroup
- * allocates or frees its next object: let it have a mapping for a moment.
+ * The kernel uncharges freed objects in whole pages, and keeps the rest until the cgroup
+ * allocates or frees another object: let it create and remove a mapping.
  */
 static inline void stats_settle_objects(struct __test_metadata *_metadata, const char *cgroup)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Map KVM's statistics files: find the data block and the vCPU windows, load values from
- * them, and catch the signal of an access without page.
+ * them, and catch the signal of an access to a missing page.
  */
 #ifndef SELFTEST_KVM_STATS_FD_MMAP_H
 #define SELFTEST_KVM_STATS_FD_MMAP_H

@@ -67,7 +67,7 @@ struct perf_sample {
 struct perf_ring {
 	struct perf_event_mmap_page *page;
 	size_t page_size;
-	unsigned int throttled;		/* records that say so */
+	unsigned int throttled;		/* PERF_RECORD_THROTTLE records */
 };
 
 static inline void perf_ring_map(struct __test_metadata *_metadata,
@@ -85,7 +85,7 @@ static inline void perf_ring_unmap(struct perf_ring *ring)
 	munmap(ring->page, (PERF_RING_PAGES + 1) * ring->page_size);
 }
 
-/* Open an event that is sampled each @period counts, and map its ring buffer. */
+/* Open an event that is sampled every @period counts, and map its ring buffer. */
 static inline int perf_open_samples(struct __test_metadata *_metadata,
 				    __u64 config, pid_t tid, int cpu,
 				    __u64 period, struct perf_ring *ring)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guest memory whose pages a test of KVM's statistics files brings when it wants.
+ * Guest memory whose missing pages a test of KVM's statistics files provides itself.
  */
 #ifndef SELFTEST_KVM_STATS_FD_USERFAULT_H
 #define SELFTEST_KVM_STATS_FD_USERFAULT_H
@@ -20,7 +20,7 @@ struct userfault {
 	void *memory;
 };
 
-/* Report missing pages of @memory to the test instead of bringing them. */
+/* Report missing pages of @memory to the test instead of providing them. */
 static inline void userfault_register(struct __test_metadata *_metadata,
 				      struct userfault *u, void *memory, size_t size)
 {
@@ -58,7 +58,7 @@ static inline void userfault_wait(struct __test_metadata *_metadata, struct user
 	ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
 }
 
-/* Bring the first page. */
+/* Provide the first page. */
 static inline void userfault_resolve(struct __test_metadata *_metadata,
 				     struct guest *g, struct userfault *u)
 {

@@ -576,7 +576,7 @@ static inline void stats_hear(struct __test_metadata *_metadata, int sock)
 	ASSERT_EQ(1, read(sock, &byte, 1)) TH_LOG("the other process died");
 }
 
-/* Return 0 if a file still begins with these bytes of what was loaded, otherwise -ESTALE. */
+/* Return 0 if the first @size bytes of a file are as they were loaded, otherwise -ESTALE. */
 static inline int stats_same_until(int fd, const struct stats_file *f, size_t size)
 {
 	char *now = malloc(f->size);

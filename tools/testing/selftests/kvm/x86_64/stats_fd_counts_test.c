@@ -177,7 +177,7 @@ TEST_F(guest, each_entry_counts_as_l1d_flush_if_it_is_always_flushed)
 
 #define PREEMPTIONS		5
 
-/* Far more reads of their number than needed, each with a sched_yield(). */
+/* Reads of the statistic, each with a sched_yield(), until the test gives up. */
 #define CROWD_READS		(100 * 1000)
 
 /* In some attempts the thread is preempted just before or after KVM_RUN. */

@@ -70,7 +70,7 @@ static unsigned long hugepages(size_t size)
 	return stats_read_line(dir, "nr_hugepages", line) ? atol(line) : 0;
 }
 
-/* Ask for huge pages. The host may find less. */
+/* Ask for huge pages. The host may provide fewer. */
 static void set_hugepages(size_t size, unsigned long count)
 {
 	char dir[64], text[32];

@@ -237,16 +237,15 @@ TEST_F(nested, page_fault_of_l2_counts_as_pf_guest_and_nested_page_fault_as_othe
 /*
  * AMD's nested page tables have the format of the guest's own. If L1 uses the same tables for
  * both, KVM shadows them, and stops that when the CPU writes to them while it walks them for
- * L1: KVM retries, and emulates nothing. In each run, it retries the three upper tables. Fixed
- * faults are these, then the lowest table, which may be unsync, and L2's pages, which KVM
- * prefetches.
+ * L1: KVM retries, and emulates nothing. In each run, it retries the upper table, whose shadow
+ * it frees with those of the tables below. Fixed faults are these four tables, and L2's pages,
+ * most of which KVM prefetches.
  */
 TEST_F(nested, faults_of_page_tables_that_l1_shares_with_l2_count_as_retried)
 {
 	struct nested *n = &self->n;
 	bool shares = n->vmcb && variant->nested_paging;
-	struct faults of_shared_tables = { .other = 3 * RUNS,
-					   .fixed = (3 + 1 + 1) * RUNS };
+	struct faults of_shared_tables = { .other = RUNS, .fixed = (4 + 2) * RUNS };
 	struct faults none = {};
 	struct faults faults;
 

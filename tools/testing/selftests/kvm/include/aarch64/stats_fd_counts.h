@@ -28,6 +28,9 @@ STATS_GUEST_LOOP(stats_spin, "b 1b");
 /* KVM flushes single addresses of unmapped pages, which does not count. */
 #define STATS_UNMAP_REQUESTS	0
 
+/* For a dirty log, KVM flushes the addresses of the slot, which does not count either. */
+#define STATS_LOG_REQUESTS	0
+
 /* 1 if KVM also flushes when no vCPU is in the guest. */
 #define STATS_FLUSHES_IDLE_VM	1
 

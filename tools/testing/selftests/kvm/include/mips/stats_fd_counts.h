@@ -15,8 +15,9 @@ STATS_GUEST_LOOP(stats_spin, "b 1b; nop");
 /* This statistic counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"wait_exits"
 
-/* A call that unmaps pages flushes all once. */
+/* A call that unmaps pages or reads their dirty log flushes all once. */
 #define STATS_UNMAP_REQUESTS	1
+#define STATS_LOG_REQUESTS	1
 #define STATS_FLUSHES_IDLE_VM	0
 
 /* These statistics count only activities of the guest. */

@@ -159,7 +159,7 @@ static inline void stats_arch_woken(struct __test_metadata *_metadata, int vm, i
 {
 }
 
-/* The handlers of interrupts and NMIs return at once; that of UD2 skips the instruction. */
+/* The handler of interrupts and NMIs returns at once, the UD2 handler skips the instruction. */
 static inline void stats_arch_init_page(char *page, __u64 addr)
 {
 	const __u64 gate = STATS_HANDLER | STATS_CODE_SELECTOR << 16 |

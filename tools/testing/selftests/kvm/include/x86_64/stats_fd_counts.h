@@ -36,8 +36,9 @@ STATS_GUEST_LOOP(stats_ud2, "ud2");
 /* This statistic counts the sleep guest's sleeps. */
 #define STATS_SLEEPS		"halt_exits"
 
-/* Requests to flush remote TLBs when a call unmaps guest pages. */
+/* Requests to flush remote TLBs when a call unmaps guest pages, or reads a dirty log. */
 #define STATS_UNMAP_REQUESTS	1
+#define STATS_LOG_REQUESTS	1
 
 /* 1 if KVM also flushes when no vCPU is in the guest. */
 #define STATS_FLUSHES_IDLE_VM	0

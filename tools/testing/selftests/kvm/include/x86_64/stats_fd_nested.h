@@ -81,9 +81,15 @@ enum vmcs_field {
 #define PORT_IOEVENTFD		0x46
 #define PORT_FAILED		0x47
 
-/* On AMD, L1 runs the VMCB at %rax %rsi times. */
+/*
+ * On AMD, L1 runs the VMCB at %rax %rsi times. It alternates between two instructions: KVM
+ * takes faults of the same instruction at the same address for a loop.
+ */
 STATS_GUEST_CODE(l1,
 		 "1:	vmrun %rax\n"
+		 "	decq %rsi\n"
+		 "	jz 2f\n"
+		 "	vmrun %rax\n"
 		 "	decq %rsi\n"
 		 "	jnz 1b\n"
 		 "2:	outb %al, $0x44\n"
