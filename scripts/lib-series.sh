@@ -343,6 +343,7 @@ base_files() {
 
 # pathspec PATTERN...: filters names by patterns; * also matches slashes
 pathspec() {
+	# shellcheck disable=SC2016 # a sed script
 	grep -xE -f <(printf '%s\n' "$@" | sed 's/[.+^$(){}|\\]/\\&/g; s/\*/.*/g; s/?/./g') || [ $? -eq 1 ]
 }
 
@@ -357,7 +358,7 @@ apply() {
 		script_of <"$work/$1.message" >"$work/script"
 		cp -r "$work/files" "$work/before"
 		(cd "$work/files" && sh -e "$work/script") >&2 || die "the script of ${names[$1]} fails"
-		(cd "$work" && diff -rq before files || :) |
+		(cd "$work" && { diff -rq before files || :; }) |
 			sed 's,^Files before/\(.*\) and files/.* differ$,\1,' >>"$work/$1.changed"
 		rm -r "$work/before"
 	fi

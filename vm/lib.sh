@@ -123,6 +123,7 @@ guest_environment() {
 # PROFILES; if NAMES are given, only lines with these names
 select_tests() {
 	local name where rest
+	# shellcheck disable=SC2119 # without its option
 	while read -r name where rest; do
 		case $name in '' | '#'*) continue ;; esac
 		[ -z "$3" ] || matches "$name" "$3" || continue
