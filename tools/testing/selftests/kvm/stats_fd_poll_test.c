@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -219,7 +218,7 @@ FIXTURE_SETUP(read)
 
 FIXTURE_TEARDOWN(read) { }
 
-#define ALL			SIZE_MAX
+#define ALL			(~(size_t)0)
 
 /* A read of these bytes into a buffer that faults after @room bytes: does it clear the event? */
 struct read {

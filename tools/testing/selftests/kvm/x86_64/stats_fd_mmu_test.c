@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include "../../kselftest_harness.h"
@@ -448,8 +447,8 @@ TEST_F(mmu, executed_huge_page_counts_as_split)
 TEST_F(mmu, huge_pages_written_while_dirty_logged_count_as_small_pages)
 {
 	const __u64 count = 4;
+	__u64 huge = self->m.mmu == TDP ? 0 : count - 1;
 	bool eager = has_new_tdp_mmu(&self->m);
-	__u64 huge;
 
 	add_huge_area(_metadata, &self->m, HUGE, count);
 	warm_up(_metadata, &self->m);
@@ -466,7 +465,6 @@ TEST_F(mmu, huge_pages_written_while_dirty_logged_count_as_small_pages)
 
 	/* KVM unmaps pages that can be huge again. Newer kernels make them huge in place. */
 	set_area_slot(_metadata, &self->m, self->m.area_size, 0);
-	huge = self->m.mmu == TDP ? 0 : count - 1;
 	if (eager && vm_read(_metadata, &self->m, "pages_2m"))
 		huge = count;
 	expect_pages(_metadata, &self->m, 1, huge, 0);
