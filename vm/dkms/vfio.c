@@ -5,6 +5,7 @@
  */
 #include <linux/types.h>
 #include <linux/vfio.h>
+#include <poll.h>
 
 #include "../guest/tiny-vm.h"
 
@@ -22,23 +23,19 @@ static int add_to(int vm, int group)
 	return device.fd;
 }
 
-/* The number of modules and open files that hold kvm_amd; a VM is one. */
-static int users_of_kvm(void)
+/* Whether the VM of the statistics file is destroyed. */
+static int is_dead(int stats)
 {
-	FILE *file = fopen("/sys/module/kvm_amd/refcnt", "re");
-	int users = -1;
+	struct pollfd poll_stats = { .fd = stats };
 
-	if (!file || fscanf(file, "%d", &users) != 1)
-		bail_out("refcnt");
-	fclose(file);
-	return users;
+	return checked(poll(&poll_stats, 1, 0), "poll") && poll_stats.revents & POLLHUP;
 }
 
 int main(int argc, char **argv)
 {
 	int container = checked(open("/dev/vfio/vfio", O_RDWR), "/dev/vfio/vfio");
 	struct vfio_device_info info = { .argsz = sizeof(info) };
-	int group, device, kvm_device;
+	int group, device, kvm_device, stats;
 	struct tiny_vm vm;
 	char path[64];
 
@@ -54,12 +51,12 @@ int main(int argc, char **argv)
 	result(!ioctl(device, VFIO_DEVICE_GET_INFO, &info) && info.num_regions,
 	       "a PCI device of a VM is open");
 	result(tiny_vm_run(&vm), "its VM runs");
+	stats = stats_fd(vm.fd);
 	close(kvm_device);
 	tiny_vm_close(&vm);
-	printf("# %d users of kvm_amd\n", users_of_kvm());
-	result(users_of_kvm() > 0, "the device holds the VM");
+	result(!is_dead(stats), "the device holds the VM");
 	close(device);
 	close(group);
-	result(users_of_kvm() == 0, "the VM is gone after the device was closed");
+	result(is_dead(stats), "the VM is gone after the device was closed");
 	return 0;
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Completes the command line of kvmstat in bash. Commands and options are those that
-# "kvmstat help --words" names, so that they cannot differ from those of the program.
+# Completes kvmstat's command line in bash. "kvmstat help --words" prints the commands and
+# options, so that they always match the program.
 
-# Prints pids and names of the VMs of this host, or of the recording that is replayed. A name may
-# contain commas; it is the last column.
+# Prints pids and names of the VMs of this host, or of the recording that is replayed. The name is
+# the last column. CSV quotes a name with a comma, and _kvmstat_plain drops it.
 _kvmstat_vms() {
 	local program=$1
 
@@ -18,8 +18,8 @@ _kvmstat_vms() {
 		{ print $pid; if ($NF !~ /^[0-9]*$/) print $NF }' | _kvmstat_plain | sort -u
 }
 
-# Other users choose the names of VMs, and the shell expands what is offered, here and when the
-# line is run: offer only words without special characters.
+# Other users choose the names of VMs, and the shell expands completions, here and when it runs the
+# line: offer only words without special characters.
 _kvmstat_plain() {
 	LC_ALL=C grep -xE '[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*'
 }
@@ -33,7 +33,7 @@ _kvmstat() {
 	local command='' first=1 options words='' i
 
 	COMPREPLY=()
-	# The command, or the one after replay FILE.
+	# Find the command. After "replay FILE" it is the one that follows.
 	if [ "${COMP_WORDS[1]}" = replay ]; then
 		first=3
 		[ "$COMP_CWORD" -gt 2 ] || first=1
@@ -87,5 +87,5 @@ _kvmstat() {
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 
-# Otherwise offer files.
+# Without a match, offer files.
 complete -o default -F _kvmstat kvmstat

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat: what the VMs of this host do, from KVM's statistics files. Finds the
+ * kvmstat: shows what the VMs of this host do, from KVM's statistics files. Finds the
  * command and runs it.
  */
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static const struct command {
 	[COMMAND_HELP] = { .run = command_help, },
 };
 
-/* --json and --csv may stand anywhere in front of "--". They are removed. */
+/* Removes @option, which may stand anywhere before "--". Returns whether it was there. */
 static bool take_option(int *argc, char **argv, const char *option)
 {
 	int i, kept;
@@ -59,7 +59,7 @@ static bool take_option(int *argc, char **argv, const char *option)
 	return true;
 }
 
-/* The option that asks for another format than text, or NULL. */
+/* "--json", "--csv", or NULL for text. */
 static const char *format;
 
 static int choose_format(int *argc, char **argv)
@@ -92,7 +92,7 @@ static int run(enum command_id id, int argc, char **argv)
 	if (format && !command_takes(id, format))
 		return usage_error("%s has no %s", name, format);
 	if (replay_recording() && !command->replay)
-		return usage_error("%s cannot look at a recording", name);
+		return usage_error("%s cannot replay a recording", name);
 	return replay_begin(command->latest) ? command->run(argc, argv) : STATUS_ERROR;
 }
 
@@ -143,9 +143,9 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	wrap_errors();
 	use_kernels_clock();
-	/* A reader that goes away is seen where it is written to. */
+	/* If the reader of the output goes away, write() fails. */
 	signal(SIGPIPE, SIG_IGN);
-	/* The commands have better messages. */
+	/* getopt() prints no messages: the commands have better ones. */
 	opterr = 0;
 	status = choose_format(&argc, argv);
 	if (status == STATUS_OK)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Looking for the VMs that were chosen, and waiting for them.
+ * Finds the chosen VMs. With --wait, waits for them.
  */
 #include "commands/command.h"
 #include "sources/replay.h"
 #include "util/util.h"
 
-/* A VMM may make a VM for a moment to probe KVM: --wait takes a VM that exists for so long. */
+/* VMMs create short-lived VMs to probe KVM: --wait ignores a VM that is younger than this. */
 #define STAYS (100 * MSEC)
 #define LOOK_AGAIN (20 * MSEC)
 
 struct wait {
 	struct tracker *tracker;
 	int signals;
-	bool is_there;			/* a chosen VM was, at the last scan */
+	bool is_there;			/* the last scan found a chosen VM */
 };
 
-/* Whether a VM has existed for that long. In a recording every VM counts at once. */
+/* Whether a chosen VM has existed for STAYS. In a recording every VM counts at once. */
 static bool has_stayed(struct wait *wait)
 {
 	uint64_t now_ns = time_source->now_ns();
@@ -27,7 +27,7 @@ static bool has_stayed(struct wait *wait)
 	wait->is_there = false;
 	for (i = 0; i < wait->tracker->inventory->num_vms; i++) {
 		vm = wait->tracker->inventory->vm[i];
-		/* A VM that is being made may turn out to have no statistics. */
+		/* It is being created: later scans show whether it has statistics. */
 		if (vm->dead || (!vm_has_statistics(vm) && !vm->num_vcpus_counted))
 			continue;
 		wait->is_there = true;
@@ -38,7 +38,7 @@ static bool has_stayed(struct wait *wait)
 	return has_stayed;
 }
 
-/* Waits until a chosen VM exists: KVM announces it, or the next scan finds it. */
+/* Waits until a scan finds a chosen VM that stays. */
 static int wait_for_chosen(struct wait *wait, bool *stopped)
 {
 	struct inventory *inventory = wait->tracker->inventory;
@@ -51,7 +51,7 @@ static int wait_for_chosen(struct wait *wait, bool *stopped)
 			/* If the host cannot be scanned, the first sample says why. */
 			if (inventory_look(inventory, NULL))
 				return STATUS_OK;
-			/* The VM may exist and stay invisible. */
+			/* The VM may exist in a process that kvmstat may not look into. */
 			if (!next_ns && !inventory->num_vms && inventory_is_denied(inventory))
 				print_denied(inventory);
 			next_ns = now_ns + NSEC_PER_SEC;

@@ -42,7 +42,7 @@ static int compare_lines(const void *a, const void *b, void *argument)
 	return (left->serial > right->serial) - (left->serial < right->serial);
 }
 
-/* A stream shows a VM that has ended one last time. */
+/* Only a stream shows a VM that has ended, once. */
 static size_t list_shown(const struct tracker *tracker, const struct options *options,
 			 const struct tracked_vm **shown)
 {
@@ -190,14 +190,14 @@ void print_denied(const struct inventory *inventory)
 
 	if (denied)
 		print_error("%s", denied);
-	/* For a program an empty list is the answer. */
+	/* In JSON and CSV, the empty list says so. */
 	else if (!inventory->num_vms && !inventory->num_problems && render == &text_renderer)
 		print_error("no process%s has a VM",
 			    inventory->is_namespace ? " of this pid namespace" : "");
 	free(denied);
 }
 
-/* It is printed with the other problems. */
+/* print_problems() prints it. */
 __printf(2, 3)
 static void note_missing(struct inventory *inventory, const char *format, ...)
 {
@@ -236,7 +236,7 @@ static bool has_vm(struct inventory *inventory, struct process *process)
 	else if (ret)
 		note_missing(inventory, "pid %d: %s", process->pid, strerror(-ret));
 	else
-		note_missing(inventory, "pid %d has no VM; kvmstat list shows those that have",
+		note_missing(inventory, "pid %d has no VM; kvmstat list shows all VMs",
 			     process->pid);
 	return false;
 }
@@ -257,20 +257,23 @@ static bool is_there(struct inventory *inventory, const struct choice *part, boo
 	}
 	if (may_come || has_vm_of(inventory, part))
 		return true;
-	note_missing(inventory, "no VM is called '%s'; kvmstat list shows those that there are",
+	note_missing(inventory, "no VM is called '%s'; kvmstat list shows all VMs",
 		     part->name[0]);
 	return false;
 }
 
-/* The sample is the last one that has other chosen VMs. */
+/* Replay shows the last sample with a chosen VM: this one had ended before it. */
 static void note_ended(struct inventory *inventory, const struct choice *part)
 {
 	pid_t pid = choice_process(part);
 
 	if (pid)
-		note_missing(inventory, "pid %d had ended by then: choose it alone", pid);
+		note_missing(inventory, "pid %d ended before other chosen VMs: choose it alone",
+			     pid);
 	else
-		note_missing(inventory, "'%s' had ended by then: choose it alone", part->name[0]);
+		note_missing(inventory,
+			     "'%s' ended before other chosen VMs: choose it alone",
+			     part->name[0]);
 }
 
 int find_chosen(struct inventory *inventory, bool may_come)
@@ -346,12 +349,12 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		if (!vm_has_statistics(inventory->vm[i]))
-			why = " of which anything is known";
+			why = " that kvmstat knows";
 	}
 	if (pid)
 		print_error("pid %d has no vCPU %d%s", pid, vcpu, why);
 	else if (choice_is_made(choice))
-		print_error("no VM that was chosen has a vCPU %d%s", vcpu, why);
+		print_error("no chosen VM has a vCPU %d%s", vcpu, why);
 	else
 		print_error("no VM has a vCPU %d%s", vcpu, why);
 	return STATUS_ERROR;
@@ -359,7 +362,7 @@ int vcpu_error(const struct inventory *inventory, const struct choice *choice, i
 
 int no_statistics_error(void)
 {
-	print_error("no VM that was chosen has statistics");
+	print_error("no chosen VM has statistics");
 	return STATUS_ERROR;
 }
 
@@ -380,7 +383,7 @@ struct output standard_output(void)
 	return output;
 }
 
-/* Why writing to stdout fails, or failed: errno of an earlier failure is lost. */
+/* Returns why writing to stdout failed. The errno of an earlier failure is lost: fail again. */
 static int output_error(void)
 {
 	struct pollfd output = { .fd = STDOUT_FILENO, };

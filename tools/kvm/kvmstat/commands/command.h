@@ -35,7 +35,7 @@ int run_top(struct inventory *inventory, uint64_t interval_ns);
 /* @run runs the command in argv[1] on the recording. */
 int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
 
-/* A command that needs a library is NULL if kvmstat was built without that. */
+/* A command that needs a library is NULL if kvmstat was built without it. */
 #ifdef HAVE_HTTP
 #define WITH_HTTP(run) (run)
 #else
@@ -51,46 +51,46 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv));
 int library_error(const char *what, const char *library);
 
 /*
- * Goes to the time that was asked for, by default to the beginning or the end of the recording.
- * Returns true if nothing is replayed, false after an error line.
+ * Goes to the time of --at, by default to the last sample (@latest) or the first one. Returns false
+ * after an error line. Without a recording it does nothing and returns true.
  */
 bool replay_begin(bool latest);
 
 /*
- * The status of a stream that was interrupted within its first interval: an error in a recording.
+ * The status of a stream that ends within its first interval: an error if it replays a recording.
  */
 int replay_status(void);
 
 #define MIN_INTERVAL (10 * MSEC)
 
-/* Parses [INTERVAL [COUNT]]; what is missing stays as it is in @interval. */
+/* Parses [INTERVAL [COUNT]]. A missing argument leaves its part of @interval as it is. */
 int parse_interval(int argc, char **argv, struct interval *interval);
 
 /* The host that is scanned for VMs, unless a recording is replayed. */
 extern const struct host *command_host;
 
-/* Makes an empty inventory of that host, or of the recording. @choice has to stay. */
+/* Makes an empty inventory of that host, or of the recording. @choice must outlive it. */
 int open_inventory(struct inventory *inventory, const struct choice *choice);
 
 /* Ends the broker, if there is one, and waits for its end. */
 void end_inventories(void);
 
 /*
- * Gives up the privileges that the command does not need any more: after its files are open, before
- * it prints anything about VMs. Tests replace it.
+ * Gives up the privileges that the command no longer needs. Call it after the command's files are
+ * open, before it prints anything about VMs. Tests replace it.
  */
 extern int (*confine)(unsigned int uses);
 
-/* Prints that processes may not be looked into, or that there is no VM. */
+/* Prints that kvmstat may not look into some processes, or that there is no VM. */
 void print_denied(const struct inventory *inventory);
 
 /* Prints each chosen name that no VM has yet: it may be a mistake. */
 void print_missing(struct inventory *inventory);
 
 /*
- * Finds the chosen VMs; a recording goes on to the first sample that has one of them. Each pid and
- * name has to have a VM; with @may_come pids only have to exist, and nothing is opened.
- * find_chosen() leaves the error lines to print_problems().
+ * Finds the chosen VMs. A recording goes on to the first sample that has one of them. A pid or name
+ * without a VM is an error. With @may_come only a pid without a process is one, and no file is
+ * opened. find_chosen() leaves the error lines to print_problems().
  */
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);
@@ -106,7 +106,7 @@ int sample_tracked(struct tracker *tracker);
  * interval that ends with the present sample.
  */
 int take_look(struct tracker *tracker, uint64_t interval_ns);
-/* The interval of commands that take none. */
+/* The interval of commands that have no argument for it. */
 uint64_t look_ns(void);
 
 /* The VMs of the last sample in the order asked for. The caller frees overviews->vm. */
@@ -119,7 +119,7 @@ void get_overviews(const struct tracker *tracker, const struct options *options,
  */
 int inventory_status(struct inventory *inventory);
 
-/* Whether there are VMs and none of them has statistics: /proc is all that is known of them. */
+/* Whether there are VMs and none of them has statistics: only /proc tells about them. */
 bool has_no_statistics(const struct inventory *inventory);
 
 /* Print that no VM has this vCPU, or that none has statistics; return STATUS_ERROR. */

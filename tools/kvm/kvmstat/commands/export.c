@@ -14,7 +14,7 @@
 
 /* The port contains the number of KVM_CAP_BINARY_STATS_FD. */
 #define DEFAULT_LISTEN ":10203"
-/* Buckets of each histogram: all of them would be most of the page. */
+/* Buckets of each histogram. All of them would fill most of the page. */
 #define DEFAULT_BUCKETS 8
 
 int export_parse_options(int argc, char **argv, struct export_options *options)
@@ -53,7 +53,7 @@ static int serve(struct collector *collector, int fd, int signals)
 	}
 	status = confine(USE_NETWORK);
 	if (status == STATUS_OK) {
-		/* A metric counts single processes that are denied. */
+		/* Only hidepid: for single processes there is kvmstat_processes_denied. */
 		if (collector->inventory->is_hidden)
 			print_denied(collector->inventory);
 		print_missing(collector->inventory);
@@ -125,7 +125,7 @@ int run_export(struct inventory *inventory, const struct export_options *options
 	return status;
 }
 
-/* Whether it fits a statistic that kvmstat knows; other kernels have others. */
+/* Whether it matches a statistic that kvmstat knows. Other kernels may have others. */
 static bool fits_any(const regex_t *only)
 {
 	const struct description *known;
@@ -147,7 +147,7 @@ int command_export(int argc, char **argv)
 	status = export_parse_options(argc, argv, &options);
 	if (status == STATUS_OK && !options.parsed.help) {
 		if (options.scrape.only && !fits_any(options.scrape.only))
-			print_error("no statistic is known whose name fits --stat");
+			print_error("no known statistic has a name that matches --stat");
 		status = open_inventory(&inventory, &options.parsed.choice);
 		if (status == STATUS_OK)
 			status = look_for_chosen(&inventory, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kvmstat export, for any host: a test has one of its own.
+ * kvmstat export, for any host. Tests have hosts of their own.
  */
 #ifndef KVMSTAT_EXPORT_H
 #define KVMSTAT_EXPORT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat help and --version: see table.c. kvmstat explain NAME...: what statistics count and why
- * exits happen, in the sentences of the lists that KVM is built from.
+ * kvmstat help and --version: see table.c. kvmstat explain NAME...: prints the sentences that
+ * describe statistics and exits in the lists from which KVM is built.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int command_help(int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* Says why a command is missing. */
+/* Printed by --version. A library that is not built in explains why a command is missing. */
 static const char libraries[] = ""
 #ifdef HAVE_JSON
 	" json-c"
@@ -88,7 +88,7 @@ static bool explain(const char *pattern)
 		any = true;
 	}
 	if (!any)
-		print_error("kvmstat's lists have no statistic and no exit '%s'", pattern);
+		print_error("no statistic and no exit is called '%s'", pattern);
 	return any;
 }
 

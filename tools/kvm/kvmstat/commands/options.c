@@ -42,7 +42,7 @@ static int option_error(int option, char **argv, enum command_id command)
 	if (!info)
 		return usage_error("unknown option %s", text);
 	if (has_option(command, info))
-		return usage_error("%.*s has no argument", (int)length, text);
+		return usage_error("%.*s takes no argument", (int)length, text);
 	return usage_error("%.*s is not an option of %s", (int)length, text, command_name(command));
 }
 
@@ -95,7 +95,7 @@ static int take_option(int option, struct options *options)
 		return choose(options, optarg);
 	case 'c':
 		if (parse_number(optarg, 0, INT_MAX - 1, &number))
-			return usage_error("'%s' is not a vCPU's number", optarg);
+			return usage_error("'%s' is not a vCPU number", optarg);
 		options->vcpu = number;
 		return STATUS_OK;
 	case 'n':
@@ -107,10 +107,10 @@ static int take_option(int option, struct options *options)
 	case OPTION_SORT:
 		options->order = column_find(optarg);
 		return options->order == NUM_COLUMNS ?
-			usage_error("'%s' is no column to sort by", optarg) : STATUS_OK;
+			usage_error("'%s' is not a column to sort by", optarg) : STATUS_OK;
 	case OPTION_STAT:
 		if (regcomp(&options->regex, optarg, REG_EXTENDED | REG_NOSUB))
-			return usage_error("'%s' is no regular expression", optarg);
+			return usage_error("'%s' is not a regular expression", optarg);
 		options->only = &options->regex;
 		return STATUS_OK;
 	case OPTION_LABEL:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The commands and their options, described once: the command line is parsed, help is printed
- * and words are completed by the same tables.
+ * Commands and their options, described once: parsing, help and completion use the same tables.
  */
 #ifndef KVMSTAT_OPTIONS_H
 #define KVMSTAT_OPTIONS_H
@@ -36,16 +35,16 @@ struct options {
 	struct choice choice;
 	int vcpu;			/* or ALL_VCPUS */
 	enum column_id order;		/* NUM_COLUMNS: none */
-	uint64_t limit;			/* 0: none; also of the next two */
+	uint64_t limit;			/* 0: none; the same in count and buckets */
 	uint64_t count;
 	uint64_t buckets;
 	regex_t regex;
-	const regex_t *only;		/* that, or NULL */
+	const regex_t *only;		/* &regex, or NULL */
 	const char *listen, *at;	/* or NULL */
 	bool label[IDENTITY_FIELDS];
 	bool wait, verbose, nonzero, force, info, per_vcpu, once;
-	bool help;			/* asked for, and printed */
-	char **argument;		/* behind the options */
+	bool help;			/* --help was given, and the help printed */
+	char **argument;		/* after the options */
 	int num_arguments;
 };
 
@@ -55,7 +54,7 @@ struct command_info {
 	const char *name;		/* "": a stream */
 	const char *usage;
 	const char *help;		/* in the overview, one line */
-	const char *more;		/* below it, or NULL */
+	const char *more;		/* below help in "COMMAND --help", or NULL */
 };
 
 extern const struct command_info command_info[NUM_COMMANDS];
@@ -74,7 +73,7 @@ struct option_info {
 	unsigned int commands;		/* a BIT() of each that has it */
 	const char *help;
 	bool repeats;
-	size_t flag;			/* which bool of struct options it sets, or 0 */
+	size_t flag;			/* offset of the bool in struct options; 0: none */
 };
 
 #define NUM_OPTIONS 20
@@ -99,13 +98,13 @@ void options_free(struct options *options);
 int take_vms(struct options *options, int count, bool names);
 bool is_interval(const char *argument);
 
-/* A command in messages: a stream has no name. */
+/* The command's name in messages; "kvmstat INTERVAL" for a stream. */
 const char *command_name(enum command_id command);
 
-/* Finds an option as it was typed, with its dashes; NULL if there is none. */
+/* Finds an option by its text with the dashes; NULL if there is none. */
 const struct option_info *find_option(const char *text, size_t length);
 
-/* Whether the command has the option, which is written with its dashes. */
+/* Whether the command has the option. @option includes the dashes. */
 bool command_takes(enum command_id command, const char *option);
 
 void print_help(void);

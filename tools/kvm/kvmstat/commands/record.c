@@ -104,7 +104,7 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 
 	for (i = 0; i < tracker->num_vms; i++) {
 		tracked = tracker->vm[i];
-		/* One that has ended has one last sample, if it had any. */
+		/* A VM that ends has a last sample, unless it was never sampled. */
 		if (tracker_shows(tracker, tracked) &&
 		    (!tracked->has_statistics || tracked->sampled))
 			snapshot.vm[snapshot.num_vms++] = record_vm(tracker, tracked);
@@ -115,8 +115,8 @@ static struct snapshot take_snapshot(const struct tracker *tracker)
 }
 
 /*
- * Cuts off the last @size bytes, which only a regular file allows. Its end is where this process
- * writes: standard output may have the output of others before that.
+ * Cuts off the last @size bytes, which only a regular file allows. Counts back from the file
+ * offset: standard output may begin with the output of other processes.
  */
 static bool cut_off(int fd, size_t size)
 {
@@ -238,8 +238,8 @@ static int run_record(struct record *record)
 }
 
 /*
- * Empties the file, unless another kvmstat is writing it, which would go on at its old offset.
- * Devices and pipes may have several writers. Not all filesystems have locks.
+ * Empties the file, unless another kvmstat writes to it and would go on at its old offset. Devices
+ * and pipes may have several writers. Some filesystems have no locks.
  */
 static int take_file(int fd, const char *path)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat replay FILE [--at TIME] [COMMAND...]: runs another command on a recording, in the place
- * of this host.
+ * kvmstat replay FILE [--at TIME] [COMMAND...]: runs another command on a recording instead of this
+ * host.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static int find_start(const char *at)
 		end_ns = last->monotonic_ns - first->monotonic_ns;
 		start = ns > end_ns ? 0 : replay_find(first->monotonic_ns + ns);
 	} else if (parse_time(at, first->real_ns / NSEC_PER_SEC, &time)) {
-		/* The end of that second, or a time that no recording has. */
+		/* The end of that second. An impossible time is later than every sample. */
 		ns = time < 0 || (uint64_t)time >= UINT64_MAX / NSEC_PER_SEC ? UINT64_MAX :
 		     (uint64_t)time * NSEC_PER_SEC + NSEC_PER_SEC - 1;
 		begin_ns = first->real_ns;
@@ -99,7 +99,7 @@ static int find_start(const char *at)
 	return STATUS_ERROR;
 }
 
-/* An option of replay itself, which stands behind the file. */
+/* Whether it is an option of replay itself. These follow FILE. */
 static bool is_own(const char *text)
 {
 	return !strcmp(text, "--at") || !strncmp(text, "--at=", strlen("--at=")) ||
@@ -121,7 +121,7 @@ static int replay(const struct options *options, int argc, char **argv,
 		render->recording(&output, replay_recording());
 	else
 		status = run(argc, argv);
-	/* replay_open() has said where. */
+	/* replay_open(), or reading a sample, has printed where. */
 	if (status == STATUS_OK && replay_recording()->damaged)
 		status = STATUS_ERROR;
 	return status;
@@ -146,7 +146,7 @@ int command_replay(int argc, char **argv, int (*run)(int argc, char **argv))
 	if (replay_open(argv[1]))
 		return STATUS_ERROR;
 	time_source = &replay_time;
-	/* The word in front of the command stands for the name of the program. */
+	/* argv[0] of the command line is the word before the command. */
 	status = replay(&options, argc - own + 1, argv + own - 1, run);
 	replay_close();
 	time_source = &machine_time;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kvmstat show: why a VM is slow, then every statistic with its type and unit. kvmstat hist:
- * histograms, with percentiles and the bounds, or the names, of their buckets. Both show all time,
- * or one interval after the other.
+ * histograms, with percentiles and the bounds, or the names, of their buckets. Both show totals
+ * since the VM was created, or each interval.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -23,10 +23,10 @@
 struct show {
 	struct options options;
 	struct output output;
-	bool histograms;		/* and nothing else */
+	bool histograms;		/* show only histograms */
 	char **name;			/* of histograms */
 	size_t num_names;		/* 0: all */
-	bool any_histogram;		/* was shown */
+	bool any_histogram;		/* one was shown */
 	struct interval interval;
 	bool streams;
 	bool is_shown;			/* the last sample */
@@ -67,7 +67,7 @@ static void show_group(struct show *show, const struct subject *subject,
 	}
 }
 
-/* Whether it has a statistic called @name, or, with NULL, one that --stat fits. */
+/* Whether the schema has the statistic @name; with NULL, one whose name matches --stat. */
 static bool schema_has(const struct show *show, const struct statsfile_schema *schema,
 		       const char *name)
 {
@@ -116,11 +116,12 @@ static int check_wanted(const struct show *show, const struct inventory *invento
 	}
 	if ((!show->output.only && !show->histograms) || any_has(show, inventory, NULL))
 		return STATUS_OK;
-	print_error("there is no %s%s", what, show->output.only ? " whose name fits --stat" : "");
+	print_error("there is no %s%s", what,
+		    show->output.only ? " whose name matches --stat" : "");
 	return STATUS_ERROR;
 }
 
-/* The vCPU of -c, or NULL. Only its thread may be known. */
+/* The vCPU of -c, or NULL. Without statistics it is known by its thread only. */
 static const struct tracked_vcpu *find_vcpu(const struct show *show,
 					    const struct tracked_vm *tracked)
 {
@@ -170,7 +171,7 @@ static bool show_vm(struct show *show, struct tracked_vm *tracked)
 		group = &tracked->model.focus;
 	} else if (is_whole && tracked->has_statistics) {
 		group = &tracked->model.group[SCOPE_VCPU];
-		/* Of some VMs only vCPUs can be read: see discover_open_held(). */
+		/* Some VMs have no statistics of their own: see discover_open_held(). */
 		if (tracked->model.group[SCOPE_VM].schema->num_desc)
 			show_group(show, &subject, &tracked->model.group[SCOPE_VM]);
 	}
@@ -180,7 +181,7 @@ static bool show_vm(struct show *show, struct tracked_vm *tracked)
 		subject.shares = is_whole ? &tracked->rates.shares : &found->rates.shares;
 	if (group == &none && !(subject.shares && subject.shares->known[SHARE_GUEST]))
 		return false;
-	/* A person has read the shares of all vCPUs above. */
+	/* show_why() has printed the shares of all vCPUs. */
 	if (is_whole && render == &text_renderer)
 		subject.shares = NULL;
 	if (group != &none || subject.shares)
@@ -188,7 +189,7 @@ static bool show_vm(struct show *show, struct tracked_vm *tracked)
 	return true;
 }
 
-/* Answers a person's first question, before all statistics. */
+/* In text, prints why each VM is slow before its statistics. */
 static void show_why(struct show *show)
 {
 	struct overviews overviews;
@@ -268,8 +269,8 @@ static bool focus_all(const struct show *show)
 }
 
 /*
- * Shows what moved; of a VM that has ended all that ever moved. @ending: how the others end, NULL
- * if they go on.
+ * Shows what moved in the interval, and the summary of each VM that has ended. @ending: NULL, or
+ * why watching ends: then shows the summaries of all VMs.
  */
 static void show_sample(struct show *show, const char *ending)
 {

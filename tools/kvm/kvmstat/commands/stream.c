@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat [INTERVAL [COUNT]]: what all VMs of the host, or the chosen ones, do: a line per VM and
- * interval. VMs come and go meanwhile.
+ * kvmstat [INTERVAL [COUNT]]: prints a line per VM and interval, for all VMs or the chosen ones.
+ * VMs come and go meanwhile.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 
 struct stream {
 	const struct options *options;
-	bool is_said;			/* how to have exact shares */
+	bool is_said;			/* how to get exact shares */
 	struct inventory inventory;
 	struct tracker tracker;
 	struct output output;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands and their options, and the help that is printed of them.
+ * Tables of commands and options, and the help that is printed from them.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define NUMBER_ALONE \
 	"A number alone is a pid if a VM has it, otherwise an INTERVAL of at most 60."
 
-/* Lines of 80 characters; the overview has 24 of them. */
+/* Lines have at most 80 characters. The overview fits a terminal of 24 lines. */
 const struct command_info command_info[NUM_COMMANDS] = {
 	[COMMAND_LIST] = {
 		"list", "[VM...]", "the VMs of this host and their states",
@@ -54,17 +54,17 @@ const struct command_info command_info[NUM_COMMANDS] = {
 		"(default 1s).",
 	},
 	[COMMAND_RECORD] = {
-		"record", "FILE [INTERVAL [COUNT]]", "all VMs, or those chosen, into a file", NULL,
+		"record", "FILE [INTERVAL [COUNT]]", "write samples of all VMs to a file", NULL,
 	},
 	[COMMAND_REPLAY] = {
 		"replay", "FILE [COMMAND...]", "any command above on a recording",
 		"Without COMMAND a line per VM and interval.",
 	},
 	[COMMAND_EXPORT] = {
-		"export", "", "all statistics for Prometheus, by HTTP", NULL,
+		"export", "", "serve all statistics to Prometheus by HTTP", NULL,
 	},
 	[COMMAND_EXPLAIN] = {
-		"explain", "NAME...", "what statistics and reasons for exits mean", NULL,
+		"explain", "NAME...", "what statistics and exit reasons mean", NULL,
 	},
 	[COMMAND_HELP] = { "help", "[COMMAND]", "this text, or the help of COMMAND", NULL, },
 };
@@ -79,15 +79,16 @@ const struct command_info command_info[NUM_COMMANDS] = {
 
 const struct option_info options_table[NUM_OPTIONS] = {
 	{ "pid", 'p', "VM", ON_VMS,
-	  "only VMs with this pid or name, or with a name that fits this shell pattern", true, 0, },
+	  "only VMs with this pid or name, or with a name that matches this shell pattern", true,
+	  0, },
 	{ "vcpu", 'c', "N", BIT(SHOW) | BIT(HIST) | BIT(WATCH), "vCPU N alone", false, 0, },
 	{ "wait", 'w', NULL, BIT(STREAM) | BIT(SHOW),
-	  "wait until there is such a VM", false, FLAG(wait), },
+	  "wait until such a VM exists", false, FLAG(wait), },
 	{ "sort", OPTION_SORT, "COLUMN", LINES,
 	  "sort by this column, numbers from the highest:", false, 0, },
 	{ "limit", OPTION_LIMIT, "N", LINES, "only the first N VMs", false, 0, },
 	{ "stat", OPTION_STAT, "REGEX", BIT(SHOW) | BIT(HIST) | BIT(EXPORT),
-	  "only statistics whose names fit", false, 0, },
+	  "only statistics whose names match", false, 0, },
 	{ "nonzero", OPTION_NONZERO, NULL, BIT(SHOW) | BIT(HIST),
 	  "only statistics that are not 0", false, FLAG(nonzero), },
 	{ "verbose", 'v', NULL, BIT(SHOW), "add a description of each statistic", false,
@@ -181,7 +182,7 @@ void print_help(void)
 	}
 	printf("\nVM is a pid, a name or a shell pattern of names; also -p VM. Options and more:\n"
 	       "kvmstat COMMAND --help, and man kvmstat. --json and --csv print for programs.\n"
-	       "VMs of others need root, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.\n");
+	       "VMs of other users need root, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.\n");
 }
 
 void print_command_help(enum command_id command)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat top: all VMs of the host on a full screen. One loop that waits for time, keys, signals
- * and VMs that come and go; the tracker samples, the view chooses lines, render_screen.c makes a
- * screen of them, terminal.c draws it.
+ * kvmstat top: all VMs of the host on a full screen. One loop waits for time, keys, signals and VMs
+ * that come and go. The tracker samples, the view chooses lines, render_screen.c lays them out, and
+ * terminal.c draws them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,10 +31,10 @@ struct top {
 	struct screen screen;
 	int signals;
 	int user;			/* readable when there are signals or keys */
-	uint64_t next_ns;		/* sample */
+	uint64_t next_ns;		/* time of the next sample */
 };
 
-/* Signals come by file descriptor, never in the middle of something. */
+/* Receives signals by file descriptor, so that none interrupts a drawing. */
 static int catch_all_signals(sigset_t *before)
 {
 	static const int caught[] = {
@@ -102,7 +102,7 @@ static void handle_keys(struct top *top)
 		top->next_ns = monotonic_ns() + top->view.interval_ns;
 }
 
-/* In a recording take the sample before, too, so that rates are known at once. */
+/* In a recording, first take the sample before: then rates are known at once. */
 static int first_sample(struct top *top)
 {
 	size_t position = top->view.replayed ? replay_recording()->position : 0;

@@ -27,10 +27,10 @@
 
 struct watched_vm {
 	uint64_t serial;		/* the tracker's */
-	struct watch_target target;	/* has no desc as long as it is not known */
-	bool refused;			/* there is nothing to be watched */
+	struct watch_target target;	/* desc is NULL until the VM has it */
+	bool refused;			/* the rule does not apply to this VM */
 	bool ended;
-	struct watched *thing;		/* each vCPU, or what is watched as one */
+	struct watched *thing;		/* one per vCPU; or one, for the VM or for -c */
 	size_t num_things;
 };
 
@@ -41,7 +41,7 @@ struct watch {
 	struct tracker tracker;
 	struct watched_vm *vm;
 	size_t num_vms;
-	bool had_any;			/* a VM that has the statistic */
+	bool had_any;			/* a VM had the statistic */
 	bool is_over;
 	uint64_t num_events;
 	uint64_t looked_ns;
@@ -135,7 +135,7 @@ static void add_things(struct watch *watch, struct watched_vm *watched,
 	watched->num_things = count;
 }
 
-/* If the first VMs do not have it, the command line is wrong. */
+/* If the first VMs do not have the statistic, the command line is wrong. */
 static void refuse(struct watch *watch, struct watched_vm *watched, const struct tracked_vm *vm,
 		   char *refusal)
 {
@@ -180,7 +180,7 @@ static struct watched_vm *watched_of(struct watch *watch, const struct tracked_v
 	return &watch->vm[watch->num_vms++];
 }
 
-/* Looks at a VM that has ended once more: its values are final. */
+/* Checks a VM that has ended once more: its values are final. */
 static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 {
 	struct watched_vm *watched = watched_of(watch, vm);
@@ -243,7 +243,7 @@ static bool knows_vcpu(const struct watch *watch)
 	return !watch->tracker.num_vms;
 }
 
-/* Refuses a rule that can never trigger: the user would wait for it. */
+/* Refuses a rule that can never trigger: the user would wait in vain. */
 static int check_rule(const struct watch *watch)
 {
 	const char *name = watch->rule.name;
@@ -320,12 +320,12 @@ static int parse_rule(int argc, char **argv, struct watch_rule *rule)
 		return usage_error("'%s' is neither '>' nor '>='", argv[1]);
 	rule->or_equal = argv[1][1];
 	if (argc < 3)
-		return usage_error("watch: a value is missing behind '%s'", argv[1]);
+		return usage_error("watch: a value is missing after '%s'", argv[1]);
 	rule->value = argv[2];
 	if (argc > 3 && strcmp(argv[3], "per"))
 		return usage_error("watch: unexpected argument '%s'", argv[3]);
 	if (argc == 4)
-		return usage_error("watch: a window is missing behind per");
+		return usage_error("watch: a window is missing after per");
 	if (argc > 5)
 		return usage_error("watch: unexpected argument '%s'", argv[5]);
 	if (argc == 5 && !parse_window(argv[4], &rule->window_ns))

@@ -61,7 +61,7 @@ static int find_vms(struct inventory *inventory, const char *number, uint64_t *i
 	inventory_forget_problems(inventory);
 	inventory->incomplete = false;
 	inventory->choice = NULL;
-	print_error("%s is no VM: this samples all VMs for %s seconds", number, number);
+	print_error("%s is not the pid of a VM: sampling all VMs for %s seconds", number, number);
 	return STATUS_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of metrics, and where they are found.
+ * Names, units and labels of metrics, and the statistics that they come from.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static enum metric_type type_of(const struct statsfile_desc *desc)
 	return is_counter(desc) ? METRIC_COUNTER : METRIC_GAUGE;
 }
 
-/* A boolean is the number of vCPUs for which it is true. Named buckets are numbers of events. */
+/* A boolean has none: its sum is a number of vCPUs. Named buckets count events. */
 static const char *unit_of(const struct statsfile_desc *desc)
 {
 	if (has_named_buckets(desc))
@@ -98,16 +98,16 @@ static int base_length(const struct statsfile_desc *desc)
 }
 
 static const char time_help[] =
-	"Time of the vCPU's thread by state; with the time ready it is all time since its "
-	"first KVM_RUN";
+	"Time of the vCPU's thread by state; with the ready time, the states add up to the time "
+	"since its first KVM_RUN";
 
 /*
- * Statistics with another name as a metric: their parts have a better label, they are parts of a
- * whole themselves, or their name is taken.
+ * Statistics whose metric has another name: their parts have a better label, they are parts of
+ * a whole, or another metric has their name.
  */
 static const struct renamed {
 	const char *statistic;
-	const char *metric;		/* in front of the unit */
+	const char *metric;		/* the name before the unit */
 	const char *label;
 	const char *part;
 	const char *help;		/* of the whole */
@@ -123,7 +123,7 @@ static const struct renamed {
 	{ "time_user_ns", "time", "state", "user", time_help, },
 };
 
-/* Only if it is of the kind that is meant: others may have the same name. */
+/* NULL if it is not of the expected kind: another statistic may have the same name. */
 static const struct renamed *find_renamed(const struct statsfile_desc *desc)
 {
 	const struct renamed *entry;
@@ -237,7 +237,7 @@ static size_t find_metric(struct metrics *metrics, enum scope scope,
 	return add_metric(metrics, &metric);
 }
 
-/* "X_hist" and "X_ns", in either order. */
+/* Whether they are "X_ns" and "X_hist". */
 static bool is_sum_of(const struct statsfile_desc *sum, const struct statsfile_desc *histogram)
 {
 	size_t length = strlen(histogram->name);
@@ -300,8 +300,8 @@ char *make_label(const char *name, const char *text)
 }
 
 /*
- * The largest value that the bucket counts: a bound of the metric is part of its bucket,
- * in the file the upper one is not, and the values are whole numbers.
+ * The largest value that the bucket counts. A metric's bound is inside of its bucket; in the
+ * file the upper bound is outside, and values are whole numbers.
  */
 static char *label_bound(const struct statsfile_desc *desc, unsigned int bucket)
 {
@@ -318,7 +318,7 @@ static void label_bounds(char **label, const struct statsfile_desc *desc)
 
 	for (i = 0; !bucket_is_open(desc, i); i++) {
 		label[i] = label_bound(desc, i);
-		/* Beyond what the numbers can tell apart. */
+		/* Both bounds are the same as text. */
 		if (i && label[i - 1] && !strcmp(label[i - 1], label[i])) {
 			free(label[i - 1]);
 			label[i - 1] = NULL;
@@ -327,9 +327,9 @@ static void label_bounds(char **label, const struct statsfile_desc *desc)
 }
 
 /*
- * Keeps bounds by their places alone, so that they are the same at every scrape and on every host
- * with this histogram: the highest one, which limits quantiles, and downwards from it every second,
- * third, ...
+ * Keeps the highest bound, which limits quantiles, and every second, third, ... bound below it. The
+ * choice depends only on their positions: it is the same at every scrape and on every host with
+ * this histogram.
  */
 static void thin_bounds(char **label, const struct statsfile_desc *desc, uint64_t max)
 {
@@ -337,7 +337,7 @@ static void thin_bounds(char **label, const struct statsfile_desc *desc, uint64_
 
 	for (i = 0; i < desc->size; i++)
 		count += !!label[i];
-	/* One is +Inf, which has no label here. */
+	/* One bucket is +Inf, which has no label here. */
 	left = max - 1;
 	step = left ? count / left + !!(count % left) : 0;
 	for (i = desc->size, count = 0; i-- > 0;) {
@@ -394,7 +394,7 @@ static void add_source(const struct metrics *metrics, struct metric_schema *sche
 		schema->num_sources = metric + 1;
 	}
 	for (source = &schema->source[metric]; source->desc; source = source->next) {
-		/* If two statistics have the same name take the first. */
+		/* If two statistics have the same name, take the first. */
 		if (!strcmp(source->desc->name, desc->name))
 			return;
 		if (!source->next)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The metrics made of statistics: names, units, help, and where a file has the values. Looked up
- * once for all files with the same descriptors, and never forgotten.
+ * Metrics that are made from statistics: names, units, help, and where a file has the values. They
+ * are looked up once for all files with the same descriptors, and never forgotten.
  *
- * A histogram "X_hist" and the sum "X_ns" are one metric, whichever is asked for. A histogram with
- * named buckets is a counter with a label, as an array is (or a gauge), and statistics that are
- * parts of a whole are one metric. States and moments are none.
+ * A histogram "X_hist" and the sum "X_ns" are one metric, even if --stat matches only one of them.
+ * A histogram with named buckets is a counter with a label; an array is a counter or a gauge with a
+ * label. Statistics that are parts of a whole are one metric. States and moments are no metrics.
  */
 #ifndef KVMSTAT_METRICS_H
 #define KVMSTAT_METRICS_H
@@ -23,7 +23,7 @@ enum metric_type {
 	METRIC_HISTOGRAM,
 };
 
-/* Which of the VM's statistics says whether it is measured. */
+/* Which statistic of the VM says whether KVM measures it. */
 enum accounting_of {
 	ACCOUNTING_NONE,		/* always */
 	ACCOUNTING_TIME,		/* time_accounting */
@@ -36,20 +36,20 @@ struct metric {
 	enum metric_type type;
 	bool is_peak;
 	enum accounting_of accounting;
-	char *name;			/* of a counter without _total */
-	const char *unit;		/* what the name ends in, "" without unit */
-	const char *help;		/* NULL if it is not known what is counted */
+	char *name;			/* a counter's without _total */
+	const char *unit;		/* the end of the name; "" without a unit */
+	const char *help;		/* NULL if the lists do not have the statistic */
 	const char *statistic;
-	const char *label;		/* that tells parts apart, or NULL */
+	const char *label;		/* name of the label of parts, or NULL */
 };
 
-/* Where a schema has a metric. */
+/* The statistics of a schema that a metric comes from. */
 struct metric_source {
-	const struct statsfile_desc *desc;	/* NULL if it has not */
+	const struct statsfile_desc *desc;	/* NULL: it has none */
 	const struct statsfile_desc *sum;	/* of a histogram, or NULL */
 	/*
-	 * The label of each bucket or part, with a comma in front; NULL: it is left out, and the
-	 * next bucket counts it.
+	 * The label of each bucket or part, after a comma. A bucket whose label is NULL is left
+	 * out: the next one includes its count.
 	 */
 	char **label;
 	struct metric_source *next;		/* a further part of the same metric, or NULL */
@@ -60,12 +60,12 @@ struct metric_schema {
 	enum scope scope;
 	struct running running;
 	struct metric_source *source;	/* by metric */
-	size_t num_sources;		/* what was found later it does not have */
+	size_t num_sources;		/* it has no metric that was added later */
 };
 
 struct metrics {
-	const regex_t *only;		/* statistics of which it fits the name; NULL: all */
-	uint64_t max_buckets;		/* of each histogram, with +Inf; 0: all */
+	const regex_t *only;		/* only statistics whose name matches; NULL: all */
+	uint64_t max_buckets;		/* per histogram, including +Inf; 0: all */
 	struct metric *metric;
 	size_t num_metrics;
 	struct metric_schema *schema;
@@ -74,19 +74,19 @@ struct metrics {
 
 void metrics_free(struct metrics *metrics);
 
-/* Whether nothing fits the name, of all schemas that there were. */
+/* Whether --stat matches nothing in any of the schemas so far. */
 bool metrics_are_none(const struct metrics *metrics);
 
-/* Whether it is the last word of the name. */
+/* Whether @unit is the last word of @name. */
 bool metric_has_unit(const char *name, const char *unit);
 
-/* The index of one that describes the same, whose metrics are added if there was none. */
+/* Returns the index of the schema. If it is new, adds its metrics. */
 size_t metrics_add(struct metrics *metrics, enum scope scope, struct statsfile_schema *schema);
 
-/* The text with a backslash in front of each of these characters; the caller frees it. */
+/* Puts a backslash before each of the @special characters. The caller frees the text. */
 char *escape(const char *text, const char *special);
 
-/* NAME="TEXT", the caller frees it. */
+/* Makes NAME="TEXT". The caller frees it. */
 char *make_label(const char *name, const char *text);
 
 /* NULL if the schema does not have it. */

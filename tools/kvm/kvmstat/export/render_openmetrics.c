@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * OpenMetrics 1.0 and the text format 0.0.4 of Prometheus. All samples of a metric have
- * to stand together: metric by metric, and for each VM by VM.
+ * OpenMetrics 1.0 and Prometheus' text format 0.0.4. Both need all samples of a metric
+ * together: the output goes metric by metric, and each metric VM by VM.
  *
- * A scrape of ten thousand vCPUs is a million lines: they are put together of pieces
- * that were made before, without printf().
+ * A scrape of ten thousand vCPUs has a million lines: they are joined from prepared pieces,
+ * without printf().
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ struct exposition {
 	size_t metric;
 	size_t vm;
 	size_t member;
-	bool has_header;		/* the metric */
-	/* Text that was not read yet. */
+	bool has_header;		/* the metric's header is written */
+	/* Text; the first @taken bytes have been read. */
 	char *text;
 	size_t room, length, taken;
 };
@@ -96,11 +96,11 @@ static void append_format(struct exposition *exposition, const char *format, ...
 	free(text);
 }
 
-/* @name without _total. A metric whose name ends in a number has no unit. */
+/* @name is without _total. A name that does not end in the unit has no UNIT line. */
 static void append_header(struct exposition *exposition, const char *name, const char *type,
 			  const char *unit, const char *help)
 {
-	/* The name of a statistic, which may be in it, can have such characters. */
+	/* The help can include the name of a statistic, which can have such characters. */
 	char *escaped = escape(help, exposition->openmetrics ? "\"\\" : "\\");
 	const char *total = "";
 
@@ -129,7 +129,7 @@ static void append_self(struct exposition *exposition)
 		      "The exporter, its value is always 1");
 	append(exposition, "kvmstat_build_info{version=\"" KVMSTAT_VERSION "\"} 1\n");
 	append_header(exposition, "kvmstat_scrape_duration_seconds", "gauge", "seconds",
-		      "Time that it took to look for VMs and to read them, for this scrape");
+		      "Time that this scrape took to scan for VMs and to read them");
 	append_format(exposition, "kvmstat_scrape_duration_seconds %.9f\n",
 		      (double)scrape->duration_ns / NSEC_PER_SEC);
 	append_number(exposition, "kvmstat_scrapes", "counter", "Scrapes, including this one",
@@ -137,7 +137,7 @@ static void append_self(struct exposition *exposition)
 	append_number(exposition, "kvmstat_vms", "gauge", "VMs that were found",
 		      scrape->num_vms);
 	append_number(exposition, "kvmstat_processes_denied", "gauge",
-		      "Processes that may not be looked into, whether they have a VM or not",
+		      "Processes that kvmstat may not look into, with or without a VM",
 		      scrape->num_denied);
 	append_number(exposition, "kvmstat_processes_hidden", "gauge",
 		      "Whether /proc hides the processes of other users (hidepid)",
@@ -158,7 +158,7 @@ static void append_self(struct exposition *exposition)
 		      "Connections of clients that were accepted",
 		      scrape->num_connections);
 	append_number(exposition, "kvmstat_connections_dropped", "counter",
-		      "Connections that were closed because the client was too slow or there were too many",
+		      "Connections that were closed because the client was too slow or there were too many clients",
 		      scrape->num_dropped);
 }
 
@@ -183,7 +183,7 @@ static void append_vms(struct exposition *exposition)
 		append_format(exposition, "kvm_vm_info{%s} 1\n", vm->info);
 }
 
-/* Times of threads, for VMs whose times KVM does not account for. */
+/* Times of threads, for VMs whose time KVM does not measure. */
 static const struct mode {
 	const char *name;
 	size_t ns;
@@ -221,7 +221,7 @@ static void append_threads(struct exposition *exposition)
 			continue;
 		if (!has_header)
 			append_header(exposition, "kvmstat_vm_thread_seconds", "counter", "seconds",
-				      "Time of the threads that run the VM's vCPUs, by /proc: on a CPU in the guest, in the kernel (kvm) and in the VMM, and ready without a CPU; absent where KVM accounts for it (kvm_vcpu_time_seconds)");
+				      "Time of the threads that run the VM's vCPUs, from /proc: on a CPU in the guest, in the kernel (kvm) and in the VMM, and ready without a CPU; absent if KVM measures time by state (kvm_vcpu_time_seconds)");
 		has_header = true;
 		append_thread_times(exposition, &scrape->vm[i]);
 	}
@@ -233,7 +233,7 @@ static const char * const type_names[] = {
 	[METRIC_HISTOGRAM] = "histogram",
 };
 
-/* The sentence is about one vCPU. */
+/* Completes the help, which describes one vCPU. */
 static const char *scope_of(const struct metric *metric, const struct scrape_group *group)
 {
 	if (metric->scope == SCOPE_VM || group->vcpu)
@@ -259,7 +259,7 @@ static void append_metric_header(struct exposition *exposition, const struct met
 struct sample {
 	const struct metric *metric;
 	const struct scrape_vm *vm;
-	const char *vcpu;		/* its label, "" without */
+	const char *vcpu;		/* its label, or "" */
 };
 
 /* @label: with a comma in front, or "". */
@@ -277,7 +277,7 @@ static void append_sample(struct exposition *exposition, const struct sample *sa
 	append(exposition, "\n");
 }
 
-/* Counted values are plain numbers: a histogram's scale is the one of its bounds. */
+/* Counts are plain numbers: a histogram's scale applies to its bounds. */
 static void append_value(struct exposition *exposition, const struct sample *sample,
 			 const char *suffix, const char *label,
 			 const struct statsfile_desc *desc, uint64_t value)
@@ -290,8 +290,7 @@ static void append_value(struct exposition *exposition, const struct sample *sam
 }
 
 /*
- * Without a sum OpenMetrics allows no count: both or none. Prometheus' format demands
- * the count.
+ * OpenMetrics allows a count only with a sum. Prometheus' format always demands the count.
  */
 static void append_histogram(struct exposition *exposition, const struct sample *sample,
 			     const struct metric_source *source, const uint64_t *values)
@@ -314,8 +313,8 @@ static void append_histogram(struct exposition *exposition, const struct sample 
 }
 
 /*
- * All parts, or the only value. Empty ones, too: a counter that appears only when it counts
- * has lost its first step.
+ * All parts, or the only value. Includes zeros: a counter that appears only once it counts loses
+ * its first step.
  */
 static void append_values(struct exposition *exposition, const struct sample *sample,
 			  const struct metric_source *source, const uint64_t *values)
@@ -360,7 +359,7 @@ static bool append_next_member(struct exposition *exposition)
 	const struct scrape_group *group = &vm->group[scope];
 	const struct metric_source *source;
 
-	/* Leave out what is not measured: a zero would look like a measurement. */
+	/* Leave out metrics that KVM does not measure now: a zero would look like a measurement. */
 	if (exposition->member >= group->num_members ||
 	    vm->is_off[exposition->metrics->metric[exposition->metric].accounting])
 		return false;
@@ -372,7 +371,7 @@ static bool append_next_member(struct exposition *exposition)
 	return true;
 }
 
-/* False if there is no further one. */
+/* False if there is no further metric. */
 static bool append_next_metric(struct exposition *exposition)
 {
 	while (exposition->metric < exposition->metrics->num_metrics) {
@@ -389,7 +388,7 @@ static bool append_next_metric(struct exposition *exposition)
 	return false;
 }
 
-/* Something, except at the end. */
+/* Appends some text, except at the end. */
 static void append_next(struct exposition *exposition)
 {
 	if (exposition->stage == STAGE_OWN) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A scrape in the text formats of monitoring systems: OpenMetrics, and the one of
- * Prometheus that came before. It is made while it is read, piece by piece: the text of
- * ten thousand vCPUs need not be in memory at once.
+ * A scrape as text: in OpenMetrics, or in Prometheus' older format. The text is made piece by
+ * piece while it is read: the text of ten thousand vCPUs is never in memory at once.
  */
 #ifndef KVMSTAT_RENDER_OPENMETRICS_H
 #define KVMSTAT_RENDER_OPENMETRICS_H
@@ -19,19 +18,19 @@ enum exposition_format {
 	NUM_FORMATS,
 };
 
-/* For the header Content-Type. */
+/* Values of the header Content-Type. */
 extern const char * const exposition_types[NUM_FORMATS];
 
-/* By the header Accept, or NULL: OpenMetrics for clients that accept it. */
+/* OpenMetrics if the header Accept, which may be NULL, names it. */
 enum exposition_format choose_format(const char *accept);
 
 struct exposition;
 
-/* Takes over what is in the scrape. The metrics have to stay. */
+/* Takes over the content of @scrape. @metrics must outlive the exposition. */
 struct exposition *exposition_open(enum exposition_format format, const struct metrics *metrics,
 				   const struct scrape *scrape);
 
-/* As much as there is, and is room for; 0 at the end. */
+/* Reads at most @size bytes. Returns 0 at the end. */
 size_t exposition_read(struct exposition *exposition, char *text, size_t size);
 void exposition_close(struct exposition *exposition);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collects the values of all VMs. A host has ten thousand vCPUs and more: their values
- * are added up where they are mapped, VM by VM, and the pages are released again, as
- * otherwise they would count as memory of this process.
+ * Collects the values of all VMs. A host can have ten thousand vCPUs: their values are added up
+ * in the mapping, VM by VM. Then the pages are released: otherwise they would count as memory of
+ * this process.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ void collector_free(struct collector *collector)
 }
 
 /*
- * Sorts VMs with the same name: the surest source of the name first, then the earliest start. So no
- * VM can take another one's name by coming later, or by claiming it.
+ * Sorts VMs with the same name by the reliability of the name's source, then by the start time. So
+ * no VM can take another VM's name by starting later, or by claiming it.
  */
 static int compare_claims(const void *a, const void *b)
 {
@@ -87,8 +87,8 @@ static char *name_other(const struct vm *vm, bool is_tie)
 }
 
 /*
- * Labels only tell VMs apart, so that a VM that is started again continues its series. They depend
- * only on the VMs that exist, so that another exporter gives the same ones.
+ * A VM's label is its name alone if that is unique, so that a restarted VM continues its series.
+ * Labels depend only on the VMs that exist, so that a restarted exporter gives the same ones.
  */
 static void name_all(struct collector *collector)
 {
@@ -105,7 +105,7 @@ static void name_all(struct collector *collector)
 	for (i = 0; i < collector->num_vms; last = vm[i++]) {
 		free(vm[i]->name);
 		is_first = !last || !is_called_like(last->vm, vm[i]->vm);
-		/* Or it could have what tells others apart in its name. */
+		/* A name with an '@' could imitate the label of another VM. */
 		if (is_first && !strchr(vm[i]->vm->process->name, '@')) {
 			vm[i]->name = xasprintf("%s", vm[i]->vm->process->name);
 			continue;
@@ -120,7 +120,7 @@ static void name_all(struct collector *collector)
 	free(vm);
 }
 
-/* Forgets VMs that have ended, and takes new ones. */
+/* Forgets VMs that have ended, and adds new ones. */
 static void update_vms(struct collector *collector)
 {
 	struct inventory *inventory = collector->inventory;
@@ -183,7 +183,7 @@ static char *join_identity(char *labels, const struct vm *vm, const bool *wanted
 	return labels;
 }
 
-/* The id alone is of no use: it is not unique. */
+/* Includes the name and the pid, because an id is not unique. */
 static char *make_info(const struct exported_vm *exported)
 {
 	char *labels = make_label("vm", exported->name);
@@ -229,7 +229,7 @@ static void add_values(const struct statsfile_schema *schema, uint64_t *sums,
 	}
 }
 
-/* Completes the running state, as all views do: a fault of a minute is seen while it lasts. */
+/* Adds the state that has not ended, so that a scrape sees a fault of a minute while it lasts. */
 static int read_vcpu(const struct collector *collector, const struct vm *vm, size_t index,
 		     const struct running *running, uint64_t *values, struct statsfile_error *error)
 {
@@ -241,8 +241,8 @@ static int read_vcpu(const struct collector *collector, const struct vm *vm, siz
 }
 
 /*
- * KVM may take back time that it has counted as one state, and count it as another. A counter
- * must not go back: it keeps its value until the time has caught up.
+ * KVM may move time from one state to another. A counter must not go back: it keeps its value
+ * until the statistic has caught up.
  */
 static void hold_times(struct exported_vm *exported, const struct running *running,
 		       struct scrape_group *group)
@@ -377,7 +377,7 @@ static void add_times(struct proc_times *sum, const struct proc_times *last,
 	sum->ready_ns += grown(last->ready_ns, now->ready_ns);
 }
 
-/* Keeps what ended threads did: a counter must not go back. */
+/* Keeps the times of threads that have ended: a counter must not go back. */
 static void read_threads(struct collector *collector, struct exported_vm *exported)
 {
 	static const struct proc_times none;
@@ -399,7 +399,7 @@ static void read_threads(struct collector *collector, struct exported_vm *export
 	exported->last = now;
 }
 
-/* Where KVM accounts for time itself that is exact, and costs nothing. */
+/* Prefer the time that KVM measures: it is exact, and reading it costs nothing. */
 static bool has_own_times(const struct vm *vm)
 {
 	const struct statsfile_desc *desc = statsfile_find(vm->file.schema, "time_accounting");
@@ -409,7 +409,7 @@ static bool has_own_times(const struct vm *vm)
 	return desc && !statsfile_read_some(&vm->file, desc->first, 1, &value, &error) && value;
 }
 
-/* Reads VM after VM until the time is over; the next scrape goes on there. */
+/* Reads VM after VM for at most THREADS_NS; the next scrape continues there. */
 static void read_all_threads(struct collector *collector)
 {
 	uint64_t end_ns = monotonic_ns() + THREADS_NS;
@@ -425,7 +425,7 @@ static void read_all_threads(struct collector *collector)
 	}
 }
 
-/* A VM that cannot be read does not keep the others out. */
+/* If a VM cannot be read, the scrape still has the others. */
 static void add_vm(struct collector *collector, struct exported_vm *exported,
 		   struct scrape_vm *scrape)
 {

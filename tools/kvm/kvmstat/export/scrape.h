@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The values of all VMs of the host: the sum over a VM's vCPUs, or each of them. */
+/* The values of all VMs of the host: of vCPUs the sum per VM, or each vCPU's. */
 #ifndef KVMSTAT_SCRAPE_H
 #define KVMSTAT_SCRAPE_H
 
@@ -17,19 +17,19 @@
 /* Of a VM, or of its vCPUs. */
 struct scrape_group {
 	size_t schema;			/* see metrics_add() */
-	size_t num_values;		/* of each member */
+	size_t num_values;		/* per member */
 	size_t num_members;
 	uint64_t *value;		/* member by member */
-	unsigned int *vcpu;		/* number of each member; NULL of a VM and of a sum */
+	unsigned int *vcpu;		/* each member's vCPU number; NULL for a VM or a sum */
 };
 
 struct scrape_vm {
-	char *labels;			/* vm="...", and what was asked for beside it */
-	char *info;			/* all that is known of it: vm="...",pid="...",... */
+	char *labels;			/* vm="...", and the labels of --label */
+	char *info;			/* the labels of kvm_vm_info: vm="...",pid="...",... */
 	bool up;			/* its statistics were read */
-	bool is_off[NUM_ACCOUNTINGS];	/* what KVM does not account for now */
-	bool has_threads;		/* then: */
-	struct proc_times threads;	/* of its vCPUs' threads, by /proc */
+	bool is_off[NUM_ACCOUNTINGS];	/* KVM does not measure these now */
+	bool has_threads;		/* if so, threads is valid */
+	struct proc_times threads;	/* of its vCPU threads, from /proc */
 	size_t num_vcpus;
 	struct scrape_group group[NUM_SCOPES];
 };
@@ -37,9 +37,9 @@ struct scrape_vm {
 struct scrape {
 	struct scrape_vm *vm;
 	size_t num_vms;
-	uint64_t number;		/* of scrapes until now */
+	uint64_t number;		/* scrapes so far */
 	uint64_t duration_ns;
-	uint64_t num_connections, num_dropped;	/* of the server's clients */
+	uint64_t num_connections, num_dropped;	/* the server's */
 	/* See struct inventory. */
 	size_t num_denied, num_missing, num_unseen;
 	bool is_hidden, is_namespace;
@@ -50,17 +50,17 @@ struct scrape {
 struct exported_vm {
 	const struct vm *vm;
 	char *name;
-	uint64_t *times;		/* by member and state: see hold_times() */
+	uint64_t *times;		/* by member and state, see hold_times() */
 	size_t num_members;
-	struct proc_threads last;	/* what they did until they were read last, */
-	struct proc_times threads;	/* and all that they did; threads may end */
+	struct proc_threads last;	/* the threads at the last reading */
+	struct proc_times threads;	/* sums, including threads that have ended */
 	bool has_threads;
 };
 
 /* Options of the command. */
 struct scrape_options {
 	bool per_vcpu;
-	bool label[IDENTITY_FIELDS];	/* on each series of the VM */
+	bool label[IDENTITY_FIELDS];	/* put on each series of the VM */
 	const regex_t *only;		/* see struct metrics */
 	uint64_t max_buckets;
 };
@@ -71,20 +71,20 @@ struct collector {
 	struct metrics metrics;
 	struct exported_vm *vm;		/* indexed as the inventory's */
 	size_t num_vms;
-	uint64_t *now;			/* for the values of a vCPU */
+	uint64_t *now;			/* buffer for the values of one vCPU */
 	size_t num_now;
-	size_t next_threads;		/* of which VM they are read next */
+	size_t next_threads;		/* the VM whose threads are read next */
 	uint64_t now_ns, looked_ns;
 	bool looked;
 	uint64_t num_scrapes;
 };
 
-/* How much of a scrape may be spent with threads, two files each; the next one does the rest. */
+/* The most time per scrape to read threads, up to three files each; the next one continues. */
 #define THREADS_NS (NSEC_PER_SEC / 10)
 
 void collector_init(struct collector *collector, struct inventory *inventory,
 		    const struct scrape_options *options);
-/* When the inventory's events are readable: closes the files of what has ended. */
+/* Closes the files of VMs that have ended. Call it when inventory->events is readable. */
 void collector_events(struct collector *collector);
 
 void collector_free(struct collector *collector);

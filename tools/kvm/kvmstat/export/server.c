@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The server, by libmicrohttpd. Its timeout is for connections that are silent, not for those that
- * send or take a byte now and then, so deadlines are kept here. Each connection ends with its
+ * The HTTP server, with libmicrohttpd. The library's timeout ends silent connections, but not those
+ * that send or take a byte now and then: deadlines are kept here. A connection ends with its
  * answer.
  */
 #include <arpa/inet.h>
@@ -21,10 +21,10 @@
 #include "export/server.h"
 #include "util/util.h"
 
-/* How many may wait to be accepted. */
+/* How many connections may wait to be accepted. */
 #define BACKLOG 128
 
-/* libmicrohttpd accepts no client at its limit: dropped ones need room until it closes them. */
+/* Room for dropped clients until libmicrohttpd closes them: at its limit it accepts no client. */
 #define SPARE_CLIENTS 16
 
 #define BLOCK_SIZE (8 << 10)
@@ -85,7 +85,7 @@ int listen_open(struct listen_address *address)
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	char *text;
 
-	/* Connections of an exporter that has ended do not keep the next one away. */
+	/* Let a restarted exporter bind although connections of the last one linger. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
@@ -122,7 +122,7 @@ int listen_take_over(struct listen_address *address)
 	}
 #endif
 	(void)address;
-	print_error("LISTEN_FDS: there must be one socket, which listens for TCP");
+	print_error("LISTEN_FDS: there must be one socket, and it must listen for TCP");
 	return -1;
 }
 
@@ -131,7 +131,7 @@ struct client {
 	int fd;
 	uint64_t end_ns;
 	bool dropped;
-	struct exposition *page;	/* that is being sent, or NULL */
+	struct exposition *page;	/* being sent, or NULL */
 };
 
 struct server {
@@ -139,12 +139,12 @@ struct server {
 	struct collector *collector;
 	struct client *client[MAX_CLIENTS];	/* not dropped, the oldest first */
 	size_t num_clients;
-	bool has_failed;		/* to read the processes, at the last look */
-	bool has_said;			/* that --stat fits nothing */
+	bool has_failed;		/* the last scan could not read the processes */
+	bool has_said;			/* it has printed that --stat matches nothing */
 	uint64_t num_connections, num_dropped;
 };
 
-/* Takes it off the list; libmicrohttpd may have it for longer. */
+/* Takes the client off the list; libmicrohttpd may keep the connection for longer. */
 static void forget_client(struct client *client)
 {
 	struct server *server = client->server;
@@ -163,8 +163,8 @@ static void forget_client(struct client *client)
 }
 
 /*
- * libmicrohttpd sees the shutdown soon and closes the socket. The linger time makes the kernel drop
- * what the client has not taken.
+ * libmicrohttpd soon notices the shutdown and closes the socket. A linger time of 0 makes the
+ * kernel discard bytes that the client has not taken.
  */
 static void drop_oldest(struct server *server)
 {
@@ -257,7 +257,7 @@ static struct exposition *open_page(struct server *server, enum exposition_forma
 		print_error("%s: %s", inventory->source->where, strerror(-ret));
 	server->has_failed = ret;
 	if (metrics_are_none(&server->collector->metrics) && !server->has_said) {
-		print_error("there is no statistic whose name fits --stat");
+		print_error("there is no statistic whose name matches --stat");
 		server->has_said = true;
 	}
 	if (ret) {
@@ -281,10 +281,10 @@ static enum MHD_Result answer_page(struct client *client, struct MHD_Connection 
 		client->page = open_page(client->server, format);
 	if (!head && !client->page)
 		return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
-				   "The processes of this host cannot be read.\n");
+				   "kvmstat cannot read the processes of this host.\n");
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page,
 						     client, NULL);
-	/* No chunks: the end of them would be sent although nothing is in them. */
+	/* HTTP/1.0 has no chunks: otherwise the answer to HEAD includes the last, empty chunk. */
 	if (response && head)
 		MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	if (response)
@@ -327,7 +327,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 			   "There is /metrics, and nothing else.\n");
 }
 
-/* The path is compared as it was sent: "%00" would hide what is behind it. */
+/* Compares the path as it was sent: a decoded "%00" would hide the rest of it. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
 {
 	(void)context;
@@ -360,7 +360,7 @@ void server_close(struct server *server)
 	free(server);
 }
 
-/* Milliseconds until the oldest client has to go, or libmicrohttpd has something to do; or -1. */
+/* Milliseconds until the oldest client's deadline; 0 if libmicrohttpd has work; or -1. */
 static int next_timeout(const struct server *server)
 {
 	uint64_t now_ns = monotonic_ns(), end_ns;

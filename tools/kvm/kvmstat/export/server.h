@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The page /metrics by HTTP, in this thread, and the socket that it is served on.
+ * Serves /metrics by HTTP in the calling thread, and opens the socket.
  */
 #ifndef KVMSTAT_SERVER_H
 #define KVMSTAT_SERVER_H
@@ -12,8 +12,8 @@
 #include "export/scrape.h"
 
 /*
- * Clients may be slow or hostile. Each has CLIENT_NS for its request and its answer, which is how
- * long Prometheus waits by default; if MAX_CLIENTS are there, a new one replaces the oldest.
+ * Clients may be slow or hostile. Each has CLIENT_NS for its request and its answer: Prometheus
+ * waits as long by default. With MAX_CLIENTS connected, a new client replaces the oldest.
  */
 #define MAX_CLIENTS 16
 #define MAX_REQUEST (16 << 10)
@@ -38,7 +38,7 @@ const char *listen_parse(const char *text, struct listen_address *address);
 char *listen_describe(const struct listen_address *address);
 
 /*
- * Both return a file descriptor, or -1 after an error line, and set the address that it has.
+ * Both return a socket that listens, or -1 after an error line, and set @address to its address.
  * listen_take_over() takes the one socket of systemd's socket activation.
  */
 int listen_open(struct listen_address *address);

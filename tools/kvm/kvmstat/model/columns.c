@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which statistics the columns are made of. Names are ABI, so a table of them holds
- * for every kernel; a name means the same wherever it exists.
+ * The statistics that the columns are made of. Names are ABI and mean the same in every kernel, so
+ * one table serves all of them.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,18 +12,18 @@
 #include "util/util.h"
 
 #define TOTAL 0x01		/* all exits */
-#define PART 0x02		/* exits of one kind: without a total their sum is it */
+#define PART 0x02		/* exits of one kind; without a total the sum of these is it */
 #define REASON 0x04		/* may be the top reason */
 #define HALTS 0x08
-#define ANY_HALTS 0x10		/* where the architecture does not count halts by itself */
+#define ANY_HALTS 0x10		/* for architectures without a counter of halts */
 #define INJECTIONS 0x20
-#define AGAIN 0x40		/* exits that have another reason as well */
-#define PAGE_FAULTS 0x80	/* of which these are a part, where both are counted: */
+#define AGAIN 0x40		/* exits that another reason counts, too */
+#define PAGE_FAULTS 0x80	/* where both are counted, these include MMIO */
 #define MMIO 0x100
 
 /*
- * If two reasons have the same count, the first one is the top reason. Therefore the more specific
- * one comes first: on x86 an access to MMIO is also a page fault.
+ * If two reasons have the same count, the first one in this table is the top reason. Therefore the
+ * more specific one comes first: on x86 an access to MMIO is also a page fault.
  */
 static const struct column_name {
 	const char *name;
@@ -94,7 +94,7 @@ static const struct column_name {
 	{ "gdbell_exits", REASON, },
 	{ "queue_intr", INJECTIONS, },
 
-	/* MIPS; syscall_exits of powerpc, too */
+	/* MIPS; powerpc also has syscall_exits */
 	{ "wait_exits", HALTS, },
 	{ "int_exits", REASON | PART, },
 	{ "cop_unusable_exits", REASON | PART, },
@@ -119,14 +119,14 @@ static const struct column_name {
 	{ "vz_gpa_exits", REASON | PART, },
 	{ "vz_resvd_exits", REASON | PART, },
 
-	/* All: a halt ends while it polls, or it blocks. */
+	/* All architectures: a halt ends while it polls, or it blocks. */
 	{ "halt_successful_poll", ANY_HALTS, },
 	{ "halt_wait_hist", ANY_HALTS, },
 };
 
 static_assert(ARRAY_SIZE(column_names) <= COLUMNS_MAX, "each may be a source");
 
-/* The sources of each rate: the first one that has statistics counts. */
+/* The kinds of statistics for each rate: it uses the first kind that exists. */
 static const unsigned int rate_counts[NUM_RATES][2] = {
 	[RATE_EXITS] = { TOTAL, PART, },
 	[RATE_HALTS] = { HALTS, ANY_HALTS, },
@@ -146,7 +146,7 @@ static const char * const quantiles[NUM_QUANTILES] = {
 	[QUANTILE_EXIT] = "exit_hist",
 };
 
-/* Ignore a histogram of this name with another unit. */
+/* Ignores a histogram of this name with another unit. */
 static const struct statsfile_desc *find_durations(const struct statsfile_schema *schema,
 						   const char *name)
 {
@@ -220,7 +220,7 @@ static uint64_t sum_of(const struct columns *columns, unsigned int counts, const
 	return sum;
 }
 
-/* The fullest bucket, and how often that was counted. */
+/* Finds the fullest bucket. Returns its count. */
 static uint64_t find_top_bucket(const struct statsfile_desc *reasons, const uint64_t *delta,
 				const char **top)
 {
@@ -237,7 +237,7 @@ static uint64_t find_top_bucket(const struct statsfile_desc *reasons, const uint
 	return most;
 }
 
-/* The same of statistics that count exits of one kind each. */
+/* Finds the largest of the statistics that count exits of one kind each. Returns its count. */
 static uint64_t find_top_statistic(const struct columns *columns, const uint64_t *delta,
 				   const char **top)
 {
@@ -256,7 +256,7 @@ static uint64_t find_top_statistic(const struct columns *columns, const uint64_t
 	return most;
 }
 
-/* Exits for reasons that no statistic counts. */
+/* The exits that no statistic with a reason counts. */
 static uint64_t count_others(const struct columns *columns, const uint64_t *delta)
 {
 	uint64_t exits = sum_of(columns, counts_of(columns, RATE_EXITS), delta);
@@ -303,7 +303,7 @@ void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_
 	} else {
 		count = find_top_statistic(columns, delta, &rates->top);
 		others = count_others(columns, delta);
-		/* Any of these may be the reason of more. */
+		/* One of the uncounted reasons may have more exits than the counted ones. */
 		if (others > count) {
 			rates->top = NULL;
 			count = others;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few numbers that a VM or vCPU is judged by, the same on every architecture: exits, halts and
- * injections per second, the reason of most exits, and shares of the time. The top reason is the
- * fullest bucket of exit_reasons. Kernels without that count some kinds of exits only: there it is
- * the largest such statistic, or the rest if that is more.
+ * The main figures of a VM or vCPU, the same on every architecture: exits, halts and injections per
+ * second, the top exit reason, and shares of the time. The top reason is the fullest bucket of
+ * exit_reasons. Kernels without it count only some kinds of exits: there the top reason is the
+ * largest of these, or "other" if the uncounted rest is larger.
  */
 #ifndef KVMSTAT_COLUMNS_H
 #define KVMSTAT_COLUMNS_H
@@ -22,10 +22,10 @@ enum rate {
 	NUM_RATES,
 };
 
-/* How long something took: the bucket below whose upper bound 99 of 100 were. */
+/* 99 of 100 durations were below the upper bound of this bucket. */
 enum quantile {
-	QUANTILE_READY,			/* of waits for a CPU */
-	QUANTILE_EXIT,			/* of exits, until the guest went on */
+	QUANTILE_READY,			/* waits for a CPU */
+	QUANTILE_EXIT,			/* exits, until the guest goes on */
 	NUM_QUANTILES,
 };
 
@@ -35,12 +35,12 @@ struct quantile_of {
 	unsigned int bucket;
 };
 
-/* Room for all statistics that count in one of the rates. */
+/* Room for all statistics that a rate may use. */
 #define COLUMNS_MAX 128
 
 struct column_source {
 	const struct statsfile_desc *desc;
-	unsigned int counts;		/* private: in what */
+	unsigned int counts;		/* private: what it counts, as bits */
 };
 
 struct columns {
@@ -54,15 +54,15 @@ struct columns {
 
 struct rates {
 	bool known[NUM_RATES];
-	double per_second[NUM_RATES];	/* 0 of what is not known */
-	/* The top reason; NULL: none, or with top_per_second one that is not counted. */
+	double per_second[NUM_RATES];	/* 0 if it is not known */
+	/* The top reason. NULL: there is none; or, with top_per_second, it is not counted. */
 	const char *top;
 	double top_per_second;
 	struct quantile_of quantile[NUM_QUANTILES];
-	struct shares shares;		/* not of columns_rates() */
+	struct shares shares;		/* columns_rates() leaves them unknown */
 };
 
-/* The part that the top reason has in all exits, from 0 to 1; -1 if it is not known. */
+/* The top reason's share of all exits, from 0 to 1; -1 if it is not known. */
 static inline double rates_share(const struct rates *rates)
 {
 	if (!rates->top_per_second || !rates->known[RATE_EXITS] || !rates->per_second[RATE_EXITS])
@@ -70,7 +70,7 @@ static inline double rates_share(const struct rates *rates)
 	return rates->top_per_second / rates->per_second[RATE_EXITS];
 }
 
-/* The top reason's name, or why there is none. */
+/* The top reason's name; "other" if it is not counted, "-" if there is none. */
 static inline const char *rates_reason(const struct rates *rates)
 {
 	if (rates->top)
@@ -78,13 +78,13 @@ static inline const char *rates_reason(const struct rates *rates)
 	return rates->top_per_second ? "other" : "-";
 }
 
-/* Looks up the statistics in the schema of vCPUs, which has to stay. NULL: nothing is known. */
+/* Looks up the statistics in the vCPU schema, which must outlive @columns, or is NULL. */
 void columns_find(struct columns *columns, const struct statsfile_schema *schema);
 
 /* Whether it counts exits of one kind, or all of them. */
 bool columns_is_exit(const struct statsfile_desc *desc);
 
-/* @delta: what was counted in @elapsed_ns, an entry per value of the schema. */
+/* @delta: the growth in @elapsed_ns, an entry per value of the schema. */
 void columns_rates(const struct columns *columns, const uint64_t *delta, uint64_t elapsed_ns,
 		   struct rates *rates);
 

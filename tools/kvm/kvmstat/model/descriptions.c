@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lists from which KVM itself is built, see include/linux/kvm_stats_list.h: included, so that
- * there is no second copy.
+ * Includes the lists from which KVM itself is built, so that there is no second copy. See
+ * include/linux/kvm_stats_list.h.
  */
 #include <fnmatch.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "model/descriptions.h"
 #include "util/util.h"
 
-/* Everything that an architecture may have. */
+/* Includes statistics of all configurations. */
 #define CONFIG_KVM_MIPS_VZ
 #define CONFIG_CPU_LOONGSON64
 #define CONFIG_PPC_BOOK3S
@@ -28,8 +28,8 @@
 #define KVM_EXIT_REASON(name, help) DESCRIPTION(REASON, #name, help)
 
 /*
- * The first one of a name counts: the architecture for which the program was built comes first,
- * what all architectures share after all of them.
+ * Of several entries with one name the first one counts. The list of the architecture for which the
+ * program was built comes first, the generic list after the lists of all architectures.
  */
 static const struct description listed[] = {
 #if defined(__aarch64__)
@@ -46,9 +46,9 @@ static const struct description listed[] = {
 #include "../../../../arch/mips/include/asm/kvm_stats_list.h"
 #include "../../../../arch/powerpc/include/asm/kvm_stats_list.h"
 #include "../../../../arch/s390/include/asm/kvm_stats_list.h"
-/* x86 before Linux 5.15, then pages_2m and pages_1g */
+/* x86 before Linux 5.15; later kernels have pages_2m and pages_1g */
 KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages that are mapped now")
-/* Its <asm/...> is any of the above, see the Makefile. It undefines the macros. */
+/* It includes one of the above as <asm/...>, see the Makefile, and undefines the macros. */
 #include "../../../../include/linux/kvm_stats_list.h"
 #include "../../../../arch/x86/include/asm/kvm_exit_reason_list.h"
 #define KVM_EXIT_REASON(name, help) DESCRIPTION(REASON, #name, help)
@@ -81,7 +81,7 @@ const struct description *find_description(const char *pattern, size_t *from)
 
 	while (*from < ARRAY_SIZE(listed)) {
 		next = &listed[(*from)++];
-		/* Several lists may have it. */
+		/* Several lists may have the name: return it once. */
 		if (!fnmatch(pattern, next->name, 0) && find(next->scope, next->name) == next)
 			return next;
 	}

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One sentence for each statistic that this kernel tree knows, on all architectures, and for each
- * reason of exits.
+ * A sentence for each statistic and exit reason of this kernel tree, on all architectures.
  */
 #ifndef KVMSTAT_DESCRIPTIONS_H
 #define KVMSTAT_DESCRIPTIONS_H
 
 #include "model/model.h"
 
-/* In the place of a scope: why a vCPU exits, and why KVM_RUN returns. */
+/* Used like a scope: reasons why a vCPU exits, and why KVM_RUN returns. */
 #define REASON NUM_SCOPES
 #define USER_EXIT (NUM_SCOPES + 1)
 
@@ -16,18 +15,18 @@ struct description {
 	enum scope scope;
 	const char *name;
 	const char *help;
-	/* Named in the lists, for debugfs. */
+	/* Fields that the lists set for debugfs; unused here. */
 	const char *alias;
 	unsigned int mode;
 	bool no_file;
 };
 
-/* NULL if the statistic is not known. The architecture's own sentence comes first. */
+/* NULL if the lists do not have the statistic. Prefers the sentence of this architecture. */
 const char *describe_statistic(enum scope scope, const char *name);
 
 /*
- * The next one from *@from on, which begins with 0, whose name the shell pattern fits; NULL if
- * there is none.
+ * Returns the next entry whose name matches the shell pattern, or NULL. *@from is the position;
+ * start with 0.
  */
 const struct description *find_description(const char *pattern, size_t *from);
 

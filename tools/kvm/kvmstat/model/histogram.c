@@ -42,7 +42,7 @@ uint64_t bucket_upper(const struct statsfile_desc *desc, unsigned int bucket)
 	return bucket_lower(desc, bucket + 1);
 }
 
-/* How many of @total values are at or below the percentile: at least one. Rounded up. */
+/* How many of @total values are at or below the percentile: rounded up, at least one. */
 static uint64_t rank_of(unsigned int percent, uint64_t total)
 {
 	return total / 100 * percent + (total % 100 * percent + 99) / 100;

@@ -68,7 +68,7 @@ const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value)
 	return is_enumeration(desc) ? statsfile_value_name(desc, value) : NULL;
 }
 
-/* A point in time and a duration have equal descriptors. Only the name differs. */
+/* Descriptors of a point in time and of a duration are equal. Only the names differ. */
 static bool is_moment(const struct statsfile_desc *desc)
 {
 	static const char end[] = "_since_ns";
@@ -93,7 +93,6 @@ static bool is_accounting(const struct statsfile_desc *desc)
 	return statsfile_unit(desc) == KVM_STATS_UNIT_BOOLEAN;
 }
 
-/* Time by state. */
 bool is_time(const struct statsfile_desc *desc)
 {
 	return !is_accounting(desc) &&
@@ -151,7 +150,7 @@ void running_complete(const struct running *running, uint64_t *values, uint64_t 
 		return;
 	since_ns = values[running->since->first];
 	state = values[running->state->first];
-	/* 0 while that changes: there is nothing to be completed then. */
+	/* It is 0 while the state changes: then there is nothing to add. */
 	if (state >= RUNNING_STATES || !since_ns || since_ns >= now_ns || !running->time[state])
 		return;
 	values[running->time[state]->first] += now_ns - since_ns;
@@ -214,15 +213,16 @@ static uint64_t change(const struct statsfile_desc *desc, uint64_t now, uint64_t
 	if (now >= last)
 		return now - last;
 	/*
-	 * Only a reset (debugfs has one) makes a counter smaller: all it has is new. But time
-	 * that was completed as one state may turn out to have been another.
+	 * Only a reset (by debugfs) makes a counter smaller: then its whole value is new. But a
+	 * time may also shrink: the last sample added the unfinished state, and KVM then moved that
+	 * time to another state.
 	 */
 	return is_time(desc) || is_wait(desc) ? 0 : now;
 }
 
 /*
- * Adds what was read to the sample and leaves it in *@last, which is NULL if this
- * member was not there at the last sample.
+ * Adds the values of a member (group->now) to the sample, and copies them to *@last, which is NULL
+ * if the last sample did not have this member.
  */
 static void group_add(struct group *group, uint64_t **last, bool from_zero)
 {

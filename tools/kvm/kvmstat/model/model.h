@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Samples of a VM's statistics, what changed between two of them, and the sum over all vCPUs.
+ * Samples of a VM's statistics, the changes between two samples, and the sum over all vCPUs.
  */
 #ifndef KVMSTAT_MODEL_H
 #define KVMSTAT_MODEL_H
@@ -19,18 +19,18 @@ enum scope {
 	NUM_SCOPES,
 };
 
-/* More states than there are. */
+/* Room for all states. */
 #define RUNNING_STATES 32
 
-/* The state that a vCPU is in, since when, and the time in each state. NULL: there is none. */
+/* The statistics of the current state, since when, and the time in each state; or NULL. */
 struct running {
 	const struct statsfile_desc *state, *since, *time[RUNNING_STATES];
 };
 
 /*
- * The statistics of a VM, or the sum over vCPUs with the same descriptors; of PEAK values the
- * highest. Arrays have one entry per value of the schema. Times by state are complete up to the
- * sample: the kernel adds them up when a state ends.
+ * The statistics of a VM, or the sum over vCPUs with the same descriptors (of a PEAK the highest).
+ * Arrays have one entry per value of the schema. Times by state include the state that has not
+ * ended, which the kernel adds only when it ends.
  */
 struct group {
 	struct statsfile_schema *schema;
@@ -38,22 +38,22 @@ struct group {
 	size_t num_members;
 	uint64_t *value;
 	/*
-	 * Counted since the last sample, and since the first; of what does not count: whether it
-	 * changed.
+	 * The growth since the last sample, and since the first. If the statistic is no counter:
+	 * not 0 if it changed.
 	 */
 	uint64_t *delta, *watched;
-	/* private: of one member, as they were read, and what it added to delta */
+	/* private: the values of one member, and its growth */
 	uint64_t *now, *step;
 	struct running running;
 };
 
 struct model {
 	const struct vm *vm;
-	struct group group[NUM_SCOPES];	/* the vCPUs' has no schema until there is one */
+	struct group group[NUM_SCOPES];	/* the vCPUs' has no schema before the first vCPU */
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t elapsed_ns;		/* between the last two samples */
-	struct group focus;		/* of one vCPU alone: see model_focus() */
+	struct group focus;		/* one vCPU alone: see model_focus() */
 	size_t focus_index;
 	/* Called for each vCPU that was read, with its part of the group's delta; or NULL. */
 	void (*on_vcpu)(const struct model *model, size_t index, const uint64_t *delta);
@@ -68,49 +68,49 @@ void model_init(struct model *model, const struct vm *vm);
 void model_free(struct model *model);
 
 /*
- * Reads the statistics of the VM and of its vCPUs. @from_zero: what was not there at the last
- * sample is new and counted from zero; otherwise what it counted until now is in no delta. Returns
- * 0, or -errno and @error. Makes no system call if the VM's file maps its vCPUs and none is new.
+ * Reads the statistics of the VM and of its vCPUs. With @from_zero a VM or vCPU that the last
+ * sample did not have counts from zero; otherwise its first values are in no delta. Returns 0, or
+ * -errno and @error. Makes no system call if the VM's file maps its vCPUs and none is new.
  */
 int model_sample(struct model *model, uint64_t now_ns, bool from_zero,
 		 struct statsfile_error *error);
 
 /*
- * Also keeps the statistics of the index-th vCPU alone: its last values at once; from the next
- * sample on, when the group has a member, also what it counted.
+ * Also keeps the statistics of the index-th vCPU alone. It has its last values at once, and its
+ * growth from the next sample on, when model->focus has a member.
  */
 void model_focus(struct model *model, size_t index);
 void model_unfocus(struct model *model);
 
-/* The group, or of a model with a focus the vCPU alone, and nothing of the VM. */
+/* The group of the scope. With a focus: the vCPU alone, and an empty group for the VM. */
 const struct group *model_shown(const struct model *model, enum scope scope);
 
-/* Looks them up, once per schema. */
+/* Looks up the statistics, once per schema. */
 void running_find(struct running *running, const struct statsfile_schema *schema);
-/* Adds the time of the state that lasts: a halt of a minute is in each of its seconds. */
+/* Adds the state that has not ended: each second of a long halt counts in that second. */
 void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns);
 
-/* Whether it counts only while KVM accounts for time by state, or for waits for a CPU. */
+/* Whether it counts only while KVM measures time by state, or waits for a CPU. */
 bool is_time(const struct statsfile_desc *desc);
 bool is_wait(const struct statsfile_desc *desc);
 
-/* Whether the VM says that this is switched off; without such a statistic it is on. */
+/* Whether the VM has this statistic, and it says that the accounting is off. */
 bool accounting_is_off(const struct statsfile_desc *accounting, const uint64_t *vm_values);
 
-/* Whether it counts: a rate makes sense. */
+/* Whether it only grows: a rate makes sense. */
 bool is_counter(const struct statsfile_desc *desc);
 bool is_histogram(const struct statsfile_desc *desc);
 
 /* Several values of the same unit. */
 bool is_array(const struct statsfile_desc *desc);
 
-/* A histogram of things that have names and no order. */
+/* A histogram whose buckets have names and no order. */
 bool has_named_buckets(const struct statsfile_desc *desc);
 
-/* Either of them. */
+/* An array, or a histogram with named buckets. */
 bool has_parts(const struct statsfile_desc *desc);
 
-/* The sum of the statistic's values in one of the group's arrays; of PEAK values the highest. */
+/* The sum of the statistic's values in one of the group's arrays; the highest of a PEAK. */
 uint64_t group_total(const struct statsfile_desc *desc, const uint64_t *array);
 
 /* Whether its values have names; the name of @value, or NULL. */
@@ -118,7 +118,7 @@ bool is_enumeration(const struct statsfile_desc *desc);
 const char *enumerated_name(const struct statsfile_desc *desc, uint64_t value);
 
 /*
- * Whether a sum over vCPUs makes sense, as of states and moments it does not; whether to show it.
+ * Whether a sum over vCPUs makes sense: not for states and moments. Whether to show the statistic.
  */
 bool is_quantity(const struct statsfile_desc *desc);
 bool group_shows(const struct group *group, const struct statsfile_desc *desc);

@@ -8,8 +8,8 @@
 #include "model/why.h"
 
 /*
- * The pid and shares that say why a VM is slow are the last to go. The state names the share to
- * look at. IDLE% and GUEST% are the rest of the others, so they are the first shares to go.
+ * The pid and the shares that say why a VM is slow are the last to be left out. IDLE% and GUEST%
+ * are what the other shares leave, so they are the first shares to be left out.
  */
 const struct column_info column_info[NUM_COLUMNS] = {
 	[COLUMN_PID] = { "PID", "pid", "pid", .drop = 1, .least = 6, },

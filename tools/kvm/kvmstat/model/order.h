@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One table of columns for the list, lines of intervals, top, CSV and JSON, and the orders of VMs
- * and vCPUs.
+ * The table of columns for list, INTERVAL, top, CSV and JSON, and the orders of VMs and vCPUs.
  */
 #ifndef KVMSTAT_ORDER_H
 #define KVMSTAT_ORDER_H
@@ -12,11 +11,11 @@
 
 /* In the order of the columns. */
 enum column_id {
-	COLUMN_PID,			/* of a vCPU its id */
+	COLUMN_PID,			/* a vCPU's id */
 	COLUMN_VM,
 	COLUMN_VCPUS,
 	COLUMN_STATE,			/* see why.h */
-	COLUMN_SHARES,			/* and the next: each enum share */
+	COLUMN_SHARES,			/* the first of NUM_SHARES columns: see enum share */
 	COLUMN_OTHER = COLUMN_SHARES + NUM_SHARES,
 	COLUMN_RATES,
 	COLUMN_QUANTILES = COLUMN_RATES + NUM_RATES,
@@ -28,10 +27,10 @@ enum column_id {
 
 struct column_info {
 	const char *title;
-	const char *key;		/* of --sort and of JSON, */
-	const char *csv;		/* see render_data.c */
-	unsigned int drop;		/* the highest goes first if there is no room */
-	unsigned int least, most;	/* width; 0: as the longest text */
+	const char *key;		/* in --sort and JSON */
+	const char *csv;		/* columns of CSV, see render_csv.h */
+	unsigned int drop;		/* without room the highest is left out first; 0: never */
+	unsigned int least, most;	/* width; 0: as wide as the longest text */
 	bool left;			/* text, not a number */
 };
 
@@ -52,16 +51,16 @@ static inline bool column_is_quantile(int column)
 	return column >= COLUMN_QUANTILES && column < COLUMN_QUANTILES + NUM_QUANTILES;
 }
 
-/* By its key; NUM_COLUMNS if nothing is called so. */
+/* Finds a column by its key; NUM_COLUMNS if there is none. */
 enum column_id column_find(const char *key);
 
-/* Numbers sort from the largest, all else from the first. */
+/* Numbers and states sort from the highest; pids, names and other texts from the lowest. */
 static inline bool column_begins_low(enum column_id column)
 {
 	return column == COLUMN_PID || (column_info[column].left && column != COLUMN_STATE);
 }
 
-/* A column of a line. */
+/* A value in a line. */
 struct cell {
 	bool known;
 	double number;			/* to sort by: a share, a rate, a quantile's rank */
@@ -73,7 +72,7 @@ struct cell vm_cell(const struct tracked_vm *vm, const struct rates *rates, enum
 struct cell vcpu_cell(const struct tracked_vcpu *vcpu, const struct rates *rates,
 		      enum column_id column);
 
-/* As strcmp(). */
+/* Compare as strcmp() does. */
 int compare_tracked(const struct tracked_vm *left, const struct tracked_vm *right,
 		    enum column_id column);
 int compare_vcpus(const struct tracked_vcpu *left, const struct tracked_vcpu *right,

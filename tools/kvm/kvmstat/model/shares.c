@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the threads of vCPUs spend their time with.
+ * How vCPU threads spend their time.
  */
 #include <string.h>
 
@@ -78,8 +78,8 @@ struct times times_between(const struct times *last, const struct times *now)
 			was_wait_ns += last->ns[share] - now->ns[share];
 	}
 	/*
-	 * When a wait for a CPU ends, KVM moves its time to ready_ns from the state that it counted
-	 * as until then. Earlier intervals have shown that time: subtract it here.
+	 * When a wait for a CPU ends, KVM moves its time to ready_ns from the state in which it was
+	 * counted so far. Earlier intervals have shown that time: subtract it here.
 	 */
 	ready_ns = &passed.ns[SHARE_READY];
 	*ready_ns -= *ready_ns < was_wait_ns ? *ready_ns : was_wait_ns;
@@ -118,7 +118,7 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 		total_ns = sum;
 	else if (total_ns < passed->ns[SHARE_READY])
 		total_ns = passed->ns[SHARE_READY];
-	/* None of them ever ran. */
+	/* None of the vCPUs has ever run. */
 	if (has_all && !sum)
 		return shares;
 	for (share = 0; total_ns && share < SHARE_OFF; share++) {
@@ -129,7 +129,7 @@ struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_
 	return shares;
 }
 
-/* user_ns can go down: guest_ns was subtracted, and its ticks are counted separately. */
+/* user_ns can shrink: it is user time less guest time, whose ticks are counted separately. */
 static uint64_t time_between(uint64_t last_ns, uint64_t now_ns)
 {
 	return now_ns > last_ns ? now_ns - last_ns : 0;
@@ -148,7 +148,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	struct shares shares = { .by_cpu = true, };
 	enum share share;
 
-	/* Threads that came or ended have counted outside of the interval. */
+	/* Threads that started or ended counted time outside of the interval. */
 	if (!elapsed_ns || !now->num_threads || now->num_threads != last->num_threads)
 		return shares;
 	for (share = 0; share < NUM_SHARES; share++)
@@ -160,7 +160,7 @@ struct shares shares_of_threads(const struct proc_times *last, const struct proc
 	for (share = 0; share < NUM_SHARES; share++) {
 		if (share == SHARE_WAIT || share == SHARE_IDLE)
 			continue;
-		/* Otherwise a wait for a CPU looks like sleep. */
+		/* Without ready_ns a wait for a CPU looks like sleep. */
 		shares.known[share] = now->has_ready ||
 				      (share != SHARE_READY && share != SHARE_OFF);
 		if (shares.known[share])

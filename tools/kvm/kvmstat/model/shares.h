@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shares of the vCPU threads' time, which add up to all of it: from time by state, or from /proc,
- * which knows the time on a CPU only.
+ * Shares of the vCPU threads' time, which add up to 1: from time by state, or from /proc, which
+ * knows only the time on a CPU and waits for one.
  */
 #ifndef KVMSTAT_SHARES_H
 #define KVMSTAT_SHARES_H
@@ -20,19 +20,19 @@ enum share {
 	SHARE_READY,		/* waits for a CPU */
 	SHARE_WAIT,		/* sleeps in KVM, for memory or a lock */
 	SHARE_IDLE,		/* is halted */
-	SHARE_OFF,		/* of /proc: one of these two, or asleep outside of KVM */
+	SHARE_OFF,		/* from /proc: WAIT, IDLE, or asleep outside of KVM */
 	NUM_SHARES,
 };
 
-/* How long, or how much of a time: in nanoseconds. */
+/* Time per share, in nanoseconds. */
 struct times {
 	uint64_t ns[NUM_SHARES];
 };
 
 struct shares {
 	bool known[NUM_SHARES];
-	bool by_cpu;			/* shares_of_threads() */
-	double part[NUM_SHARES];	/* from 0 to 1; 0 of what is not known */
+	bool by_cpu;			/* from shares_of_threads() */
+	double part[NUM_SHARES];	/* from 0 to 1; 0 if not known */
 };
 
 /* The statistics that shares are made of, or NULL. */
@@ -40,33 +40,33 @@ struct share_sources {
 	const struct statsfile_desc *time[NUM_SHARES][2];
 };
 
-/* Of a VM: what the kernel accounts for. */
+/* Statistics of a VM that say what KVM measures; or NULL. */
 struct accounting {
 	const struct statsfile_desc *time, *ready;
 };
 
-/* Nothing is known without a schema, of the vCPUs or of the VM. */
+/* Look up statistics in the vCPU schema, or in the VM's. The schema may be NULL. */
 void shares_find(struct share_sources *sources, const struct statsfile_schema *schema);
 void accounting_find(struct accounting *accounting, const struct statsfile_schema *schema);
 
-/* By the @values of a vCPU. */
+/* The times in the @values of a vCPU. */
 struct times times_of(const struct share_sources *sources, const uint64_t *values);
 
-/* Between two samples of one vCPU. */
+/* The time that passed between two samples of one vCPU. */
 struct times times_between(const struct times *last, const struct times *now);
 
 void times_add(struct times *sum, const struct times *more);
 
 /*
- * @passed: the times of vCPUs that existed for @total_ns in sum; @vm_values: the VM's own values,
- * which say what KVM accounts for.
+ * @passed: times of vCPUs; @total_ns: the sum of the times that they existed; @vm_values: the VM's
+ * own values, which say what KVM measures.
  */
 struct shares shares_of(const struct accounting *accounting, const uint64_t *vm_values,
 			const struct times *passed, uint64_t total_ns);
 
 /*
- * Of threads during @elapsed_ns, from /proc: KVM and VMM are time on a CPU; SHARE_OFF is time
- * neither on a CPU nor waiting for one.
+ * Shares of threads during @elapsed_ns, from /proc. SHARE_KVM and SHARE_VMM are only time on a CPU;
+ * SHARE_OFF is time neither on a CPU nor waiting for one.
  */
 struct shares shares_of_threads(const struct proc_times *last, const struct proc_times *now,
 				uint64_t elapsed_ns);

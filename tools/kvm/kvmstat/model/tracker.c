@@ -91,10 +91,10 @@ static void note_vcpu(const struct model *model, size_t index, const uint64_t *d
 	note_times(tracked, vcpu, model->vcpu_last[index]);
 }
 
-/* Before its first sample, or when a VMM opens the files that are read. */
+/* Called before the first sample, or once the VMM opens files that kvmstat can read. */
 static void begin_model(struct tracker *tracker, struct tracked_vm *tracked)
 {
-	/* It is another VM for a recording from now on. */
+	/* In a recording, the VM with statistics is another VM. */
 	tracked->serial = ++tracker->num_tracked;
 	tracked->has_statistics = true;
 	snprintf(tracked->id, sizeof(tracked->id), "%s", tracked->vm->file.id);
@@ -118,8 +118,8 @@ static struct tracked_vm *track(struct tracker *tracker, const struct vm *vm, ui
 }
 
 /*
- * Finds the VM that comes next in the inventory, or adds it if nothing is left from *@next on: both
- * have the living VMs in the same order.
+ * Finds the tracked VM from *@next on, or adds it if none is left: tracker and inventory have the
+ * living VMs in the same order.
  */
 static struct tracked_vm *tracked_of(struct tracker *tracker, const struct vm *vm, size_t *next,
 				     uint64_t now_ns)
@@ -158,14 +158,14 @@ static void end_tracked(struct tracked_vm *tracked, uint64_t now_ns)
 	if (!tracked->rates.shares.by_cpu)
 		return;
 	/*
-	 * These shares are of the interval before: /proc no longer says what the threads did since.
+	 * These shares are from the last interval. For this one, /proc no longer has the threads.
 	 */
 	tracked->rates.shares = (struct shares) {};
 	if (!tracked->has_statistics)
 		tracked->elapsed_ns = 0;
 }
 
-/* False if it cannot be read any more, which can happen without a mapping. */
+/* False if the VM can no longer be read, which can happen without a mapping. */
 static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, uint64_t now_ns)
 {
 	const struct vm *vm = tracked->vm;
@@ -187,7 +187,7 @@ static bool sample_tracked(struct tracker *tracker, struct tracked_vm *tracked, 
 		tracked->columns = columns_of(tracker, vm_vcpu_schema(vm));
 	tracked->passed = (struct times) {};
 	tracked->passed_ns = 0;
-	/* Files that only the VMM can open can be found, and opened, long after the vCPU came. */
+	/* kvmstat may find a file that the VMM holds long after the vCPU was created. */
 	is_new = tracker->from_zero || (tracked->sampled && vm_is_of_series(vm));
 	if (model_sample(&tracked->model, now_ns, is_new, &error)) {
 		inventory_blame(tracker->inventory, vm->process, "%s", error.text);
@@ -283,7 +283,7 @@ static int scan(struct tracker *tracker)
 	return ret;
 }
 
-/* In a recording the last values of a VM are from between two samples. */
+/* In a recording, the last values of a VM were read between two samples. */
 static uint64_t read_ns(const struct tracked_vm *tracked, const struct vm *vm, uint64_t now_ns)
 {
 	if (!vm->ended_ns || vm->ended_ns > now_ns || vm->ended_ns <= tracked->model.last_ns)
@@ -306,7 +306,7 @@ static void sample_vms(struct tracker *tracker, uint64_t now_ns, bool all)
 			inventory_update(inventory, vm);
 		/*
 		 * Check for the end before reading, so that the values of a dead VM are final. With
-		 * events, the VM is marked already, or is read once more.
+		 * events this is not needed: a VM that is not marked yet is read once more.
 		 */
 		if (inventory->events < 0)
 			inventory_see_end(inventory, vm);
@@ -348,7 +348,7 @@ static size_t count_objects(const struct inventory *inventory)
 	return count;
 }
 
-/* Whether a VM of the only process is being made: it has no vCPU yet. */
+/* Whether a VM of the only process is being created: it has no vCPU yet. */
 static bool lacks_vcpus(const struct inventory *inventory)
 {
 	size_t i;
@@ -361,10 +361,10 @@ static bool lacks_vcpus(const struct inventory *inventory)
 	return false;
 }
 
-/* How soon to look again at a process that makes a VM. */
+/* How soon to scan a process again that creates a VM. */
 #define LOOK_AGAIN_NS (NSEC_PER_SEC / 50)
 
-/* Returns whether to look again soon: it may have come and gone within one interval. */
+/* Returns whether to scan again soon: a VM may start and end within one interval. */
 static bool look_meanwhile(struct tracker *tracker, bool closely)
 {
 	struct inventory *inventory = tracker->inventory;
@@ -376,7 +376,7 @@ static bool look_meanwhile(struct tracker *tracker, bool closely)
 	inventory_see_events(inventory);
 	if (closely && process)
 		tracker->scanned_ns = 0;
-	/* If there is nothing to be read, the next sample says so. */
+	/* The next sample reports a failure. */
 	scan(tracker);
 	if (process)
 		pending = lacks_vcpus(inventory) || count_objects(inventory) != count;
@@ -405,7 +405,7 @@ enum event tracker_wait(struct tracker *tracker, int signals, uint64_t end_ns)
 		pending = look_meanwhile(tracker, pending);
 		if (tracker_has_ended(tracker) && !had_ended)
 			return EVENT_READABLE;
-		/* Events may come without end. */
+		/* Even endless events must not extend the interval. */
 		if (time_source->now_ns() >= end_ns)
 			return EVENT_TIME;
 	}

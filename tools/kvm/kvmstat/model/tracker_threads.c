@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shares, activity and the thread of each vCPU, by the threads of the VM's process. */
+/* Shares, activity and the thread of each vCPU, from the threads of the VM's process. */
 #include <stdlib.h>
 
 #include "model/tracker_threads.h"
@@ -33,8 +33,8 @@ static int *thread_numbers(const struct proc_threads *threads, size_t *count)
 }
 
 /*
- * A VMM numbers its vCPUs from 0 on. KVM's numbers may have gaps, on x86 where cores or threads are
- * no power of two. Both are in the same order.
+ * A VMM numbers its vCPUs from 0 on. On x86, KVM's numbers have gaps if the number of cores or
+ * threads is not a power of two. Both numberings have the same order.
  */
 void threads_match(const struct proc_threads *threads, const struct vm *vm, int *vcpu)
 {
@@ -107,7 +107,7 @@ static void note_shares(struct tracked_vm *tracked, const struct proc_threads *n
 	tracked->elapsed_ns = now_ns - tracked->threads_ns;
 }
 
-/* CPU time of the process' other threads, if its vCPUs' threads are the same as before. */
+/* CPU time of the process' other threads, if it still has the same vCPU threads. */
 static void note_whole(struct tracked_vm *tracked, const struct proc_threads *now,
 		       uint64_t vcpus_ns, uint64_t elapsed_ns)
 {
@@ -132,7 +132,7 @@ static bool all_are(const struct proc_threads *threads, enum proc_state state)
 	return threads->count && i == threads->count;
 }
 
-/* Decides without threads: by the state since the sample before. */
+/* Without threads: whether all vCPUs were in the VMM since the last sample. */
 static bool was_outside(const struct tracked_vm *tracked)
 {
 	const struct shares *shares = &tracked->rates.shares;
@@ -141,7 +141,7 @@ static bool was_outside(const struct tracked_vm *tracked)
 }
 
 /*
- * A VM is paused if all its vCPUs are outside of KVM_RUN and none has run since the sample before.
+ * A VM is paused if all its vCPUs are outside of KVM_RUN and none has run since the last sample.
  */
 static enum activity find_activity(const struct tracked_vm *tracked,
 				   const struct proc_threads *now, uint64_t vcpus_ns)
@@ -195,7 +195,7 @@ void tracker_note_threads(const struct tracker *tracker, struct tracked_vm *trac
 		forget_threads(tracked);
 		return;
 	}
-	/* Those that have come or gone are left out: what they did then is not known. */
+	/* Leave out threads that started or ended: their times in the interval are not known. */
 	before = proc_sum_times(&tracked->threads, &now);
 	after = proc_sum_times(&now, &tracked->threads);
 	if (tracked->threads_ns && now_ns > tracked->threads_ns) {

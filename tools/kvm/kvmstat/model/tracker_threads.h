@@ -6,15 +6,15 @@
 #include "model/tracker.h"
 
 /*
- * Finds which thread runs which vCPU of the process' only VM: in @vcpu, which has room for all
- * threads, the number of each one's vCPU, or NO_VCPU. KVM does not say so to others; the names that
- * VMMs give to their threads do, or there is only one.
+ * Finds the vCPU of each thread in a process with one VM. @vcpu has room for all threads, and gets
+ * a vCPU number or NO_VCPU for each. KVM does not tell other processes; the thread names that VMMs
+ * choose do, or there is only one vCPU.
  */
 void threads_match(const struct proc_threads *threads, const struct vm *vm, int *vcpu);
 
 /*
- * Whether it is the only living VM of its process: no process says which of its threads runs which
- * of its VMs.
+ * Whether it is the only living VM of its process. In a process with several VMs, nothing shows
+ * which thread runs which VM.
  */
 bool vm_is_alone(const struct inventory *inventory, const struct vm *vm);
 

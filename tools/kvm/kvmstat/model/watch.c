@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a statistic that kvmstat watches has grown enough within a window, or is high enough.
+ * Decides when a watched statistic has grown enough within a window, or is high enough.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static unsigned int nearest_bucket(const struct statsfile_desc *desc, uint64_t v
 	return bucket;
 }
 
-/* The last bucket says nothing about values far above its bound. */
+/* Whether the value is so far above the lower bound of the last bucket that no bucket fits. */
 static bool is_beyond(const struct statsfile_desc *desc, uint64_t value)
 {
 	unsigned int last = desc->size - 1;
@@ -59,7 +59,7 @@ static bool is_beyond(const struct statsfile_desc *desc, uint64_t value)
 	return last && value > lower && value - lower > lower - bucket_lower(desc, last - 1);
 }
 
-/* "8ms-", "1ms-8ms", "-8ms" */
+/* Parses "8ms-", "1ms-8ms" or "-8ms". */
 static char *find_buckets(const char *part, struct watch_target *target)
 {
 	const struct statsfile_desc *desc = target->desc;
@@ -69,7 +69,7 @@ static char *find_buckets(const char *part, struct watch_target *target)
 	char *text, *error = NULL;
 
 	if (!dash || !strcmp(part, "-"))
-		return xasprintf("'%s' are no buckets of %s: FROM-, FROM-TO or -TO", part,
+		return xasprintf("'%s' are not buckets of %s: write FROM-, FROM-TO or -TO", part,
 				 desc->name);
 	text = xasprintf("%.*s", (int)(dash - part), part);
 	if (*text)
@@ -83,7 +83,7 @@ static char *find_buckets(const char *part, struct watch_target *target)
 	if (dash[1])
 		end = nearest_bucket(desc, to);
 	if (is_beyond(desc, from) || is_beyond(desc, to) || end <= target->first)
-		return xasprintf("%s has no buckets %s: kvmstat hist shows those that it has",
+		return xasprintf("%s has no buckets %s: kvmstat hist shows its buckets",
 				 desc->name, part);
 	target->count = end - target->first;
 	return NULL;
@@ -107,7 +107,7 @@ static char *find_part(const char *part, struct watch_target *target)
 	if (!has_parts(desc))
 		return find_buckets(part, target);
 	if (parse_number(part, 0, desc->size - 1, &number))
-		return xasprintf("%s has no part '%s': kvmstat show has those that it has",
+		return xasprintf("%s has no part '%s': kvmstat show lists its parts",
 				 desc->name, part);
 	target->first = number;
 	target->count = 1;
@@ -125,9 +125,9 @@ static char *find_threshold(const struct watch_rule *rule, struct watch_target *
 	if (error)
 		return error;
 	if (!rule->or_equal && !++target->threshold)
-		return xasprintf("'%s' is too much", rule->value);
+		return xasprintf("'%s' is too large", rule->value);
 	if (!target->threshold)
-		return xasprintf("everything is '>=' 0");
+		return xasprintf("'>=' 0 is always true");
 	return NULL;
 }
 
@@ -138,7 +138,7 @@ static char *find_values(const struct watch_rule *rule, const char *part,
 	const char *name = target->desc->name;
 
 	if (!is_quantity(target->desc))
-		return xasprintf("%s is no quantity", name);
+		return xasprintf("%s is not a quantity", name);
 	if (target->scope == SCOPE_VM && rule->vcpu != EACH_VCPU)
 		return xasprintf("%s is a statistic of the VM, not of vCPUs: omit -c", name);
 	target->count = target->desc->size;
@@ -196,7 +196,7 @@ static void forget_looks(struct watched *watched, uint64_t window_ns, uint64_t n
 	uint64_t oldest_ns = window_ns + tolerance(window_ns);
 	unsigned int old = 0;
 
-	/* The last place is for this look. */
+	/* Keep the last place free for this sample. */
 	while (old + 1 < watched->num_looks &&
 	       (watched->num_looks - old > WATCH_LOOKS ||
 		now_ns - watched->look[old].time_ns > oldest_ns))
@@ -211,7 +211,7 @@ static uint64_t divide_up(uint64_t number, uint64_t by)
 	return number / by + !!(number % by);
 }
 
-/* Growth per window since the oldest look: one window grew by at least that. */
+/* Growth per window since the oldest sample: in at least one window it was that large. */
 static uint64_t growth_of(const struct watched *watched, uint64_t window_ns,
 			  const struct watch_look *now)
 {
@@ -234,7 +234,7 @@ static bool look_at_counter(struct watched *watched, const struct watch_target *
 	forget_looks(watched, window_ns, now->time_ns);
 	*growth = growth_of(watched, window_ns, now);
 	if (*growth >= target->threshold && now->time_ns >= watched->quiet_until_ns) {
-		/* Count nothing in two events. */
+		/* No growth counts in two events. */
 		watched_begin(watched, now->time_ns, now->value);
 		return true;
 	}
@@ -242,7 +242,7 @@ static bool look_at_counter(struct watched *watched, const struct watch_target *
 	return false;
 }
 
-/* A level that is reached again too early triggers later, if it lasts. */
+/* If the level is reached again within the window, it triggers after the window if it lasts. */
 static bool look_at_level(struct watched *watched, const struct watch_target *target,
 			  const struct watch_look *now, uint64_t *level)
 {

@@ -8,35 +8,34 @@
 
 #include "model/model.h"
 
-/* In the place of a vCPU's number: every one by itself. */
+/* Instead of a vCPU's number: watch each vCPU on its own. */
 #define EACH_VCPU (-1)
 
-/* The texts are the caller's. */
+/* The texts must outlive the rule. */
 struct watch_rule {
-	const char *name;		/* of the statistic, with a part of it: "name:part" */
+	const char *name;		/* "NAME" or "NAME:PART" */
 	const char *value;		/* with a unit */
 	bool or_equal;			/* '>=' */
 	uint64_t window_ns;
 	int vcpu;			/* or EACH_VCPU */
 };
 
-/* The rule in numbers of a file. */
+/* The rule applied to the schemas of a VM. */
 struct watch_target {
 	enum scope scope;
 	const struct statsfile_desc *desc;	/* NULL: not known yet */
-	unsigned int first;		/* of its values, */
-	unsigned int count;		/* of which the sum is watched */
+	unsigned int first, count;	/* watch the sum of these values of desc */
 	uint64_t threshold;
 };
 
 /*
- * Finds it in the schemas. Before there is a vCPU @vcpu is NULL; then @target->desc may be NULL,
- * too. Returns NULL, or what is wrong, which the caller frees.
+ * Applies the rule to the schemas. Before the first vCPU, @vcpu is NULL, and @target->desc may be
+ * NULL, too. Returns NULL, or an error text that the caller frees.
  */
 char *watch_find(const struct watch_rule *rule, struct statsfile_schema *vm,
 		 struct statsfile_schema *vcpu, struct watch_target *target);
 
-/* Whether it is a level that is watched, and no growth. */
+/* Whether it watches a level, not growth. */
 bool watch_is_level(const struct watch_target *target);
 
 /* Samples in a window. */
@@ -59,7 +58,7 @@ void watched_begin(struct watched *watched, uint64_t now_ns, uint64_t value);
 
 /*
  * Whether the rule triggers; *@growth is the growth, or the level. If samples are more than a
- * window apart, it is the average growth per window, rounded up: one window grew by at least that.
+ * window apart, it is the average growth per window, rounded up: at least one window had that.
  */
 bool watched_look(struct watched *watched, const struct watch_target *target,
 		  uint64_t window_ns, const struct watch_look *now, uint64_t *growth);

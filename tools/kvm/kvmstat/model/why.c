@@ -22,7 +22,7 @@ const char * const why_names[NUM_WHYS] = {
 	[WHY_STARVED] = "starved",
 };
 
-/* A larger part of the time makes a VM slow; the largest such part is the reason. */
+/* A share from this size on makes a VM slow; the largest such share is the reason. */
 #define MUCH_WAITED 0.1			/* of the time, for a CPU or memory */
 #define MUCH_WORK 0.2			/* of the time, in the host */
 
@@ -39,7 +39,7 @@ static const enum share why_shares[NUM_WHYS] = {
 enum why why_of_shares(const struct shares *shares)
 {
 	const double *part = shares->part;
-	/* To ask the VMM takes KVM some time, too. */
+	/* An exit to the VMM takes time in KVM, too. */
 	bool vmm = part[SHARE_VMM] >= MUCH_WORK && 2 * part[SHARE_VMM] >= part[SHARE_KVM];
 	double work = vmm ? part[SHARE_VMM] :
 		part[SHARE_KVM] >= MUCH_WORK ? part[SHARE_KVM] : 0;
@@ -129,7 +129,7 @@ static void add_statistics(struct exits *exits, const struct tracked_vm *tracked
 	}
 	if (!all)
 		return;
-	/* Exits that no statistic counts. One that two statistics count is not subtracted. */
+	/* The exits that no statistic counts. If two count the same exit, this is too small. */
 	count = group_total(all, delta);
 	if (count > exits->total)
 		add_row(exits, "other", count - exits->total, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The state of a VM or vCPU in one word, for the operator's first question: why is it slow? The
- * shares of its time and the states of its threads decide.
+ * The state of a VM or vCPU in one word: why it is slow. The shares of its time and the states of
+ * its threads decide.
  */
 #ifndef KVMSTAT_WHY_H
 #define KVMSTAT_WHY_H
@@ -15,7 +15,7 @@ enum why {
 	WHY_STOPPED,			/* by a signal, a debugger or its cgroup */
 	WHY_PAUSED,			/* its VMM runs no vCPU */
 	WHY_IDLE,
-	WHY_OFF,			/* of /proc: idle, or waits for something */
+	WHY_OFF,			/* from /proc: idle, or waits for something */
 	WHY_BUSY,			/* with the guest's own work */
 	WHY_VMM,			/* waits for its VMM */
 	WHY_EXITS,			/* KVM is busy with exits */
@@ -32,7 +32,7 @@ enum why why_of_vm(const struct tracked_vm *tracked);
 /* A number to sort by: the state, then the share of the time that decided it. */
 double why_rank(enum why why, const struct shares *shares);
 
-/* Exits by reason: those to KVM, and those that KVM passes on to the VMM. */
+/* Exits from the guest by reason, or exits to the VMM by reason. */
 struct exits {
 	struct exit_row {
 		const char *name;
@@ -44,7 +44,7 @@ struct exits {
 	bool has_times;
 };
 
-/* In the last interval; the caller frees exits->row. Exits to the VMM have no times. */
+/* Exits in the last interval. The caller frees exits->row. Exits to the VMM have no times. */
 void exits_find(struct exits *exits, const struct tracked_vm *tracked);
 void exits_find_user(struct exits *exits, const struct tracked_vm *tracked);
 

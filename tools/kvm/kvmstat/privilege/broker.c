@@ -24,7 +24,7 @@ static void lose_broker(void)
 	exit(STATUS_ERROR);
 }
 
-/* How long to wait for a first answer before saying so, and for later ones at all. */
+/* How long to wait for the first answer before an error line, and for each later one. */
 #define FIRST_MS 3000
 #define LATER_MS 500
 
@@ -38,7 +38,7 @@ static bool wait_for(struct pollfd *fds, size_t count, int timeout_ms)
 	return ret > 0;
 }
 
-/* Returns whether there is an answer. A signal that is blocked may end waiting for the first. */
+/* Returns whether there is an answer. A blocked signal ends the program before the first one. */
 static bool wait_for_answer(const struct broker *broker, int timeout_ms)
 {
 	struct pollfd fds[] = {
@@ -58,8 +58,8 @@ static bool wait_for_answer(const struct broker *broker, int timeout_ms)
 }
 
 /*
- * Receives a message, and in *@fd, unless that is NULL, the file descriptor that came with it, or
- * -1. Returns false if it makes no sense.
+ * Receives a message. *@fd, unless @fd is NULL, is the file descriptor that came with it, or -1.
+ * Returns false if the message is invalid.
  */
 static bool receive(const struct broker *broker, uint32_t question, struct broker_answer *answer,
 		    int *fd)
@@ -73,7 +73,7 @@ static bool receive(const struct broker *broker, uint32_t question, struct broke
 	if (fd) {
 		*fd = -1;
 		message.msg_control = &control;
-		/* CMSG_SPACE() would leave room for a second one. */
+		/* CMSG_SPACE() would leave room for a second file descriptor. */
 		message.msg_controllen = CMSG_LEN(sizeof(*fd));
 	}
 	do {
@@ -89,7 +89,7 @@ static bool receive(const struct broker *broker, uint32_t question, struct broke
 	       answer->step <= HOST_STATS && identity_is_valid(&answer->identity);
 }
 
-/* Receives one message of the pending answer, or says that there is none. */
+/* Receives one message of the pending answer. Returns false if none comes in time. */
 static bool receive_pending(struct broker *broker, struct broker_answer *answer, int *fd,
 			    int timeout_ms)
 {
@@ -111,7 +111,7 @@ static bool ask(const struct host *host, const struct broker_request *request,
 	bool has_waited = broker->is_pending;
 	int stats;
 
-	/* Drop the answer to a question that was given up. */
+	/* Drop the late answer to an earlier question. */
 	while (broker->is_pending && !is_asked) {
 		if (!receive_pending(broker, answer, &stats, 0))
 			return false;
@@ -126,8 +126,8 @@ static bool ask(const struct host *host, const struct broker_request *request,
 }
 
 /*
- * All items of the answer, and in *@answer its last message. NULL, and -EAGAIN as its result, if
- * there is none. The caller frees them.
+ * Returns all items of the answer, and its last message in *@answer. Without an answer it returns
+ * NULL, and answer->ret is -EAGAIN. The caller frees the items.
  */
 static void *ask_items(const struct host *host, const struct broker_request *request,
 		       struct broker_answer *answer, size_t *count)
@@ -144,7 +144,7 @@ static void *ask_items(const struct host *host, const struct broker_request *req
 		items = xreallocarray(items, *count + answer->num_items + 1, size);
 		memcpy(items + *count * size, answer->items, answer->num_items * size);
 		*count += answer->num_items;
-		/* The rest of an answer that is in parts is of no use. */
+		/* If the rest of the answer is late, a repeated question must not accept it. */
 		broker->pending.pid = -1;
 		if (answer->more)
 			continue;
@@ -158,7 +158,7 @@ static void *ask_items(const struct host *host, const struct broker_request *req
 	return NULL;
 }
 
-/* A process has its file descriptors one after the other, and all are sorted: check that. */
+/* Adds an item. Checks that they are sorted by process and by file descriptor. */
 static void take_item(struct proc_list *list, const struct broker_item *item)
 {
 	struct proc_process *last = list->count ? &list->process[list->count - 1] : NULL;
@@ -307,7 +307,7 @@ static int broker_get_stats(const struct host *host, pid_t pid, const struct pro
 		.err = answer.err,
 		.capability = answer.capability,
 	};
-	/* It could be sent, but not received. */
+	/* The broker sent a file, but this process has no room for it. */
 	if (!answer.ret && stats < 0)
 		*error = (struct host_error) { .step = HOST_TAKE, .err = EMFILE, };
 	return stats;
@@ -335,7 +335,7 @@ void broker_close(struct broker *broker)
 	broker->socket = -1;
 	if (broker->pid)
 		process.fd = host->open_process(host, broker->pid, &error);
-	/* A broker that cannot end by itself is killed when this process ends. */
+	/* If the broker hangs, the kernel kills it when this process ends (PR_SET_PDEATHSIG). */
 	if (process.fd >= 0 && wait_for(&process, 1, LATER_MS))
 		waitpid(broker->pid, NULL, 0);
 	if (process.fd >= 0)
@@ -363,7 +363,7 @@ int socketpair_above(int sockets[2])
 
 int broker_start(struct broker *broker, const struct host *host)
 {
-	/* These end a process that does not handle them. */
+	/* Signals that end a process by default. */
 	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, };
 	pid_t parent = getpid(), pid;
 	struct broker_answer ready;
@@ -378,7 +378,7 @@ int broker_start(struct broker *broker, const struct host *host)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* So that it sees the end of the other process. */
+		/* Otherwise it would not notice the end of kvmstat. */
 		close(sockets[0]);
 		broker_run(sockets[1], host, parent);
 	}
@@ -388,7 +388,7 @@ int broker_start(struct broker *broker, const struct host *host)
 	broker->signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 	if (pid > 0 && wait_for_answer(broker, 0) && receive(broker, 0, &ready, NULL))
 		return STATUS_OK;
-	/* The broker itself has said what went wrong in it. */
+	/* The broker has printed its own errors. */
 	if (pid < 0)
 		print_error("fork: %s", strerror(errno));
 	broker_close(broker);

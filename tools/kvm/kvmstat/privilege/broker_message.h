@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Requests and answers of the broker: structs in messages of a socket that only kvmstat and the
- * broker have. One request, then its answer, in as many messages as that takes. Neither side
- * believes the other: what makes no sense ends the connection.
+ * broker have. One request is followed by its answer, in as many messages as needed. Neither side
+ * trusts the other: an invalid message ends the connection.
  */
 #ifndef KVMSTAT_BROKER_MESSAGE_H
 #define KVMSTAT_BROKER_MESSAGE_H
@@ -36,7 +36,7 @@ struct broker_request {
 
 #define BROKER_MAX_ITEMS 128
 
-/* A file descriptor of a process, or, with an error, a process. */
+/* A file descriptor of a process; with an error, only the process. */
 struct broker_item {
 	int32_t pid;
 	int32_t err;
@@ -55,7 +55,7 @@ struct broker_answer {
 	struct proc_whole whole;	/* of a struct proc_threads */
 	struct identity identity;
 	uint32_t more;		/* another message follows */
-	uint32_t num_items;	/* struct proc_thread for ASK_THREADS, else broker_item */
+	uint32_t num_items;	/* struct proc_thread for ASK_THREADS, otherwise broker_item */
 	alignas(8) char items[BROKER_MAX_ITEMS * sizeof(struct proc_thread)];
 };
 
@@ -69,11 +69,11 @@ static inline size_t broker_item_size(uint32_t question)
 	return question == ASK_THREADS ? sizeof(struct proc_thread) : sizeof(struct broker_item);
 }
 
-/* Becomes the broker: drops privileges, says that it is ready, and answers until the end. */
+/* Becomes the broker: drops privileges, sends an answer when it is ready, and serves. */
 __attribute__((__noreturn__))
 void broker_run(int socket, const struct host *host, pid_t parent);
 
-/* Returns true when the other end is closed, false after a request that makes no sense. */
+/* Returns true when the other end is closed, false after an invalid request. */
 bool broker_serve(int socket, const struct host *host);
 
 #endif /* KVMSTAT_BROKER_MESSAGE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The broker's process, and its worker, which answers.
+ * The process of the broker, and its worker, which answers requests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "privilege/privilege.h"
 #include "util/util.h"
 
-/* With the file descriptor, unless it is -1. False if the other end is closed. */
+/* Sends a message, with @fd unless it is -1. Returns false if the other end is closed. */
 static bool send_answer(int socket, const struct broker_answer *answer, uint32_t question, int fd)
 {
 	struct iovec data = {
@@ -72,8 +72,9 @@ static void add_fds(struct items *items, pid_t pid, const struct proc_fds *fds)
 /*
  * A process can hold its mmap_lock, or the lock of its execve(), for as long as it likes. Reading
  * its command line or taking one of its files then waits until a fatal signal. Before such a
- * question the worker therefore sets an alarm that kills it. Each death halves the time for the
- * next question, each second doubles it: many such processes do not add up.
+ * question the worker therefore sets an alarm that kills it. Each death halves the patience, the
+ * time for a question; each second without one doubles it. So many such processes together cost
+ * little time.
  */
 #define MOST_PATIENCE_NS (NSEC_PER_SEC / 4)
 #define LEAST_PATIENCE_NS (NSEC_PER_SEC / 100)
@@ -102,7 +103,7 @@ static void lose_patience(void)
 	patience.since_ns = monotonic_ns();
 }
 
-/* 0 turns it off, before the answer is sent: otherwise a question may get two. */
+/* 0 turns it off. Do so before the answer is sent: otherwise a question may get two answers. */
 static void set_alarm(uint64_t ns)
 {
 	const struct itimerval alarm = { .it_value.tv_usec = ns / 1000, };
@@ -242,7 +243,7 @@ bool broker_serve(int socket, const struct host *host)
 	ssize_t length;
 
 	do {
-		/* The kernel closes file descriptors that come with it. */
+		/* read() drops file descriptors that come with the message. */
 		length = read(socket, &request, sizeof(request));
 		if (length < 0 && errno == EINTR)
 			continue;
@@ -254,7 +255,7 @@ bool broker_serve(int socket, const struct host *host)
 	return true;
 }
 
-/* No file that is opened later gets standard error's number or a lower one. */
+/* Fills the numbers up to standard error's, so that no file that is opened later gets one. */
 static bool arrange_files(int socket)
 {
 	int fd;
@@ -281,7 +282,7 @@ static void be_worker(const struct host *host, pid_t parent)
 	_exit(broker_serve(BROKER_SOCKET, host) ? STATUS_OK : STATUS_ERROR);
 }
 
-/* Answers for a worker that died while a process made it wait, and starts another one. */
+/* Starts the worker. If an alarm kills it, answers in its place and starts another one. */
 static int supervise(const struct host *host)
 {
 	const struct broker_answer late = {
@@ -309,10 +310,10 @@ void broker_run(int socket, const struct host *host, pid_t parent)
 	const struct broker_answer ready = {};
 	sigset_t all;
 
-	/* The terminal's signals are for kvmstat. */
+	/* Only kvmstat handles the signals of the terminal. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* The parent may have ignored these: one kills the worker, the other reports its end. */
+	/* Even if kvmstat's parent ignored these: SIGALRM kills the worker, SIGCHLD reports it. */
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "kvmstat-broker");

@@ -25,12 +25,12 @@
 #include "privilege/privilege.h"
 #include "util/util.h"
 
-/* See statsfile.h on why linux/kvm.h is not included. */
+/* linux/kvm.h of older systems lacks the second one. */
 #define KVM_CHECK_EXTENSION _IO(0xae, 0x03)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
 
 /*
- * The sanitizers have threads, read /proc, and find leaks with a debugger: they keep their system
+ * The sanitizers have threads, read /proc, and use ptrace() to find leaks: they keep all system
  * calls.
  */
 #if defined(__SANITIZE_ADDRESS__)
@@ -47,7 +47,7 @@ const bool privilege_filters = !SANITIZED;
 
 /* A system call, allowed if an argument passes the test. */
 struct rule {
-	unsigned int uses;		/* enum privilege_use; ALWAYS */
+	unsigned int uses;		/* bits of enum privilege_use, SAMPLES, ALWAYS */
 	int call;
 	unsigned int argument;
 	enum scmp_compare op;		/* 0: there is no test */
@@ -55,7 +55,7 @@ struct rule {
 };
 
 #define ALWAYS (~0u)
-/* All but the broker. */
+/* All uses except USE_BROKER. */
 #define SAMPLES 0x80000000u
 
 #define CALL(uses, name) { uses, SCMP_SYS(name), 0, 0, 0, }
@@ -66,7 +66,7 @@ struct rule {
 #define IOCTL(uses, request) CALL_IF(uses, ioctl, 1, SCMP_CMP_EQ, request)
 
 static const struct rule rules[] = {
-	/* Memory that is never executable, and the end. */
+	/* Memory that is never executable, and exits. */
 	CALL(ALWAYS, exit_group), CALL(ALWAYS, exit), CALL(ALWAYS, rt_sigreturn),
 	CALL(ALWAYS, restart_syscall), CALL(ALWAYS, brk), CALL(ALWAYS, munmap),
 	CALL(ALWAYS, mremap), CALL(ALWAYS, madvise), CALL(ALWAYS, read), CALL(ALWAYS, fstat),
@@ -89,8 +89,8 @@ static const struct rule rules[] = {
 	IOCTL(SAMPLES, TCGETS), IOCTL(SAMPLES, TCGETS2), IOCTL(SAMPLES, TIOCGWINSZ),
 
 	/*
-	 * The broker can take file descriptors that others may write to: it must not. Its socket
-	 * and standard error cannot be closed, so no other file gets their numbers.
+	 * The broker takes file descriptors that may be writable, and must not write to them. It
+	 * cannot close its socket and standard error, so no other file gets their numbers.
 	 */
 	CALL_IF(USE_BROKER, write, 0, SCMP_CMP_EQ, STDERR_FILENO),
 	CALL_IF(USE_BROKER, sendmsg, 0, SCMP_CMP_EQ, BROKER_SOCKET),
@@ -99,7 +99,7 @@ static const struct rule rules[] = {
 	CALL(USE_BROKER, getdents64), CALL(USE_BROKER, readlinkat), CALL(USE_BROKER, readlink),
 	CALL(USE_BROKER, pidfd_getfd),
 	IOCTL(USE_BROKER, KVM_GET_STATS_FD), IOCTL(USE_BROKER, KVM_CHECK_EXTENSION),
-	/* Its worker, which an alarm kills when a process makes it wait. */
+	/* The worker of the broker, which an alarm kills when a process makes it wait. */
 	CALL_IF(USE_BROKER, clone, 0, SCMP_CMP_EQ,
 		CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD),
 	CALL(USE_BROKER, wait4), CALL(USE_BROKER, getppid), CALL(USE_BROKER, setitimer),
@@ -131,10 +131,10 @@ static int add_own_rules(scmp_filter_ctx filter, unsigned int uses)
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 					SCMP_A3(SCMP_CMP_EQ, MAP_PRIVATE | MAP_ANONYMOUS, 0));
-	/* Whether two of its own files are the same. */
+	/* Compare two of its own files. */
 	ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kcmp), 2,
 			       SCMP_A0(SCMP_CMP_EQ, self, 0), SCMP_A1(SCMP_CMP_EQ, self, 0));
-	/* It stops itself when a key says so. */
+	/* It stops itself on Ctrl-Z. */
 	if (!ret && uses & USE_TERMINAL)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 				       SCMP_A0(SCMP_CMP_EQ, self, 0));
@@ -151,7 +151,7 @@ static int filter_system_calls(unsigned int uses)
 
 	if (!privilege_filters)
 		return 0;
-	/* A C library that is newer than the rules then does what older kernels need. */
+	/* On ENOSYS, a C library that is newer than the rules uses older system calls. */
 	filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
 		return -ENOMEM;
@@ -162,7 +162,7 @@ static int filter_system_calls(unsigned int uses)
 			continue;
 		test = (struct scmp_arg_cmp) { rule->argument, rule->op, rule->value, 0, };
 		ret = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->call, !!rule->op, &test);
-		/* Another use allows it already. */
+		/* Another rule already allows it. */
 		if (ret == -EEXIST)
 			ret = 0;
 	}
@@ -173,7 +173,7 @@ static int filter_system_calls(unsigned int uses)
 	seccomp_release(filter);
 	if (ret != -EINVAL && ret != -ECANCELED)
 		return ret;
-	/* Everything else is still given up. */
+	/* The other privileges are still given up. */
 	print_error("the kernel has no seccomp filters: system calls stay as they are");
 	return 0;
 }
@@ -192,7 +192,7 @@ static int filter_system_calls(unsigned int uses)
 
 #define NOBODY 65534
 
-/* The broker sees the file descriptors of other users' processes, and takes them. */
+/* The broker lists the file descriptors of other users' processes, and takes them. */
 #define KEPT_BY_BROKER (CAP_TO_MASK(CAP_SYS_PTRACE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH))
 
 struct capabilities {
@@ -200,7 +200,7 @@ struct capabilities {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 };
 
-/* Keeps the ones in @kept that it has; execve() cannot bring others back. */
+/* Keeps capabilities in @kept that the process has. execve() cannot bring others back. */
 static int keep_capabilities(const struct capabilities *before, uint32_t kept)
 {
 	struct capabilities after = { .header = before->header, };
@@ -229,8 +229,8 @@ static int become(uid_t user)
 }
 
 /*
- * A user namespace may have no other user than 65534. If that one is missing, too, or if root
- * may not change its user, it stays root without capabilities.
+ * A user namespace may lack OWN_USERS. If 65534 is missing, too, or root may not change its user,
+ * it stays root without capabilities.
  */
 static int leave_root(void)
 {
@@ -257,12 +257,12 @@ int privilege_drop(unsigned int uses)
 	tzset();
 	if (empty_bounding_set())
 		return fail("bounding set", errno);
-	/* The broker keeps its user, whose files others cannot open. */
+	/* The broker keeps its user: other users cannot open its files in /proc. */
 	if (!is_broker && leave_root())
 		return fail("user", errno);
 	if (keep_capabilities(&before, is_broker ? KEPT_BY_BROKER : 0))
 		return fail("capabilities", errno);
-	/* A debugger has the privileges of what it is attached to. */
+	/* A debugger gets the privileges of the process that it is attached to. */
 	if (prctl(PR_SET_DUMPABLE, SANITIZED ||
 		  (!before.data[0].permitted && !before.data[1].permitted)))
 		return fail("debuggers", errno);

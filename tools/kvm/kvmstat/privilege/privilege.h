@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Gives up what a process does not need any more: capabilities, the user root, system calls. The
- * scans need some of it for as long as kvmstat runs: another process makes them, see broker.h.
+ * Gives up privileges that a process no longer needs: capabilities, the user root, system calls.
+ * Scans need some of them for as long as kvmstat runs: another process scans, see broker.h.
  */
 #ifndef KVMSTAT_PRIVILEGE_H
 #define KVMSTAT_PRIVILEGE_H
@@ -9,27 +9,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The task that a process still has, and all that its system calls allow. */
+/* The remaining task of a process. The filter allows only its system calls. */
 enum privilege_use {
 	USE_OUTPUT = 0,		/* samples, and writes to open files */
 	USE_TERMINAL = 1,	/* also draws on an open terminal */
-	USE_NETWORK = 2,	/* also serves sockets that listen already */
+	USE_NETWORK = 2,	/* also serves a socket that already listens */
 	USE_RECORDING = 4,	/* also truncates an open file */
 	USE_BROKER = 8,		/* reads /proc and takes statistics files */
 };
 
 /*
- * Root becomes the user of this number plus the pid: no other process has that user, which could
- * end or limit this one. Neither distributions nor systemd give out these numbers.
+ * Root becomes the user with this number plus the pid. No other process has that user: it could
+ * kill or limit this one. Neither distributions nor systemd assign these numbers.
  */
 #define OWN_USERS UINT32_C(0x70000000)
 
-/* The broker has this file, and standard output and error, which are the same. */
+/* The broker has only this file, and standard output and error, which are one file. */
 #define BROKER_SOCKET 0
 
 /*
- * Applies to this thread and its children, for good. All files, sockets and terminals have to be
- * open. @uses: of enum privilege_use. STATUS_OK, or STATUS_ERROR after an error line.
+ * Applies to this thread and its children, for good. All files, sockets and terminals must be open
+ * already. @uses: bits of enum privilege_use. Returns STATUS_OK, or STATUS_ERROR after an error
+ * line.
  */
 int privilege_drop(unsigned int uses);
 

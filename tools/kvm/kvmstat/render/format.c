@@ -11,7 +11,7 @@
 #include "render/format.h"
 #include "util/util.h"
 
-/* Exponents that make sense are far smaller; the file may have any. */
+/* Useful exponents are far smaller, but a file may have any. */
 #define MAX_EXPONENT 1100
 
 static bool is_base_known(const struct statsfile_desc *desc)
@@ -52,12 +52,12 @@ static const struct prefix count_prefixes[] = {
 	{ 1e18, "E", }, { 1e15, "P", }, { 1e12, "T", }, { 1e9, "G", }, { 1e6, "M", },
 };
 
-/* Some four digits; no ".0", which would promise more than there is. */
+/* About four digits; no ".0", which would claim more precision than there is. */
 static int format_number(char text[FORMAT_SIZE], double value)
 {
 	if (value >= 1e7)
 		return snprintf(text, FORMAT_SIZE, "%.4g", value);
-	/* 0 would say that nothing happens. */
+	/* "0" would say that nothing happens. */
 	if (value > 0 && value < 0.05)
 		return snprintf(text, FORMAT_SIZE, "<0.1");
 	if (value >= 100 || !((uint64_t)(value * 10 + 0.5) % 10))
@@ -71,7 +71,7 @@ static void format_prefixed(char text[FORMAT_SIZE], double value, const struct p
 	size_t i;
 	int length;
 
-	/* Zero and what is too small get the last prefix. */
+	/* Zero and smaller values get the last prefix. */
 	for (i = 0; i < num_prefixes - 1 && value < prefix[i].factor; i++)
 		;
 	length = format_number(text, value / prefix[i].factor);
@@ -143,7 +143,7 @@ void format_count_rate(char text[FORMAT_SIZE], double rate)
 		format_prefixed(text, rate, count_prefixes, ARRAY_SIZE(count_prefixes));
 }
 
-/* Digits alone, without printf(): the exporter prints thousands of them. */
+/* Prints a number without printf(): the exporter prints thousands of them. */
 static int format_digits(char text[FORMAT_SIZE], uint64_t value)
 {
 	char digits[FORMAT_SIZE];
@@ -160,10 +160,10 @@ static int format_digits(char text[FORMAT_SIZE], uint64_t value)
 	return length;
 }
 
-/* Nineteen digits are what fits in 64 bits, whatever they are. */
+/* 10^19 is the largest power of ten that fits in 64 bits. */
 #define MAX_DECIMALS 19
 
-/* The value / 10^decimals. */
+/* Prints value / 10^decimals. */
 static int format_fraction(char text[FORMAT_SIZE], uint64_t value, int decimals)
 {
 	uint64_t divisor = 1;
@@ -203,7 +203,7 @@ void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 		snprintf(text, FORMAT_SIZE, "%.6g", scale_value(desc, bound));
 }
 
-/* Of five names, or @kind and the number. */
+/* The name of the number, or "KIND-NUMBER" if it has none. */
 static void format_name(char text[FORMAT_SIZE], const char * const names[5], const char *kind,
 			unsigned int number)
 {
@@ -255,7 +255,7 @@ void format_bounds(char lower[FORMAT_SIZE], char upper[FORMAT_SIZE],
 
 char *format_bar(uint64_t count, uint64_t highest, unsigned int width)
 {
-	/* If nothing was counted there is no highest. */
+	/* If nothing was counted, @highest is 0. */
 	unsigned int length = count ? (double)count / highest * width + 0.5 : 0;
 	char *bar;
 

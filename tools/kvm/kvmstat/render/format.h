@@ -12,18 +12,18 @@
 #define FORMAT_SIZE 32
 
 /*
- * The value in its unit: "1.5 MiB", "20.3 ms", or its name. Plain numbers are not rounded; of
- * histograms @value is one.
+ * The value in its unit: "1.5 MiB", "20.3 ms", or its name. Plain numbers are not rounded. For a
+ * histogram, @value is a count, and thus a plain number.
  */
 void format_value(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uint64_t value);
 
-/* A length of time, in the same way. */
+/* A duration: "20.3 ms". */
 void format_duration(char text[FORMAT_SIZE], uint64_t ns);
 
 /* An amount per second: "12034", "1.5 MiB", "20.3 ms". */
 void format_rate(char text[FORMAT_SIZE], const struct statsfile_desc *desc, double rate);
 
-/* The same of a number of events. */
+/* A number of events per second. */
 void format_count_rate(char text[FORMAT_SIZE], double rate);
 
 /* The value in its unit with all digits, for a program. Returns their number. */
@@ -35,7 +35,7 @@ void format_bound(char text[FORMAT_SIZE], const struct statsfile_desc *desc, uin
 /* Whether format_value() prints another number than the one in the file. */
 bool is_scaled(const struct statsfile_desc *desc);
 
-/* Words: "log-hist", "seconds*10^-9", "-" for no unit, "type-9" for one that is not known. */
+/* Words: "log-hist", "seconds*10^-9", "-" without a unit, "type-9" for an unknown type. */
 void format_type(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 void format_unit_name(char text[FORMAT_SIZE], const struct statsfile_desc *desc);
 void format_unit(char text[FORMAT_SIZE], const struct statsfile_desc *desc);

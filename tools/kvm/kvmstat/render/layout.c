@@ -55,7 +55,7 @@ static struct column *find_long_name(struct column *columns, size_t count)
 	return NULL;
 }
 
-/* False if nothing can go any more. */
+/* Leaves out a column, or makes one narrower. False if neither is possible. */
 static bool make_room(struct column *columns, size_t count)
 {
 	struct column *column = find_least_important(columns, count);

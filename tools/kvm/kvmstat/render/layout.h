@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tables in lines of limited width: what is least important goes first.
+ * Tables in lines of limited width: the least important columns are left out first.
  */
 #ifndef KVMSTAT_LAYOUT_H
 #define KVMSTAT_LAYOUT_H
@@ -14,45 +14,45 @@
 /* Between two columns there is one blank. */
 struct column {
 	const char *title;
-	unsigned int least;		/* its width, at least; 0: there is no such column */
-	unsigned int most;		/* if there is room; in a table at most its longest cell */
-	unsigned int drop;		/* the highest one goes first; 0: never; see below */
-	bool left;			/* text stands on the left, numbers on the right */
-	bool shortens;			/* names: the middle goes where they are too wide */
+	unsigned int least;		/* the least width; 0: there is no such column */
+	unsigned int most;		/* if there is room; at most the longest cell */
+	unsigned int drop;		/* the highest one is left out first; 0: never; see below */
+	bool left;			/* align left, as texts; otherwise right, as numbers */
+	bool shortens;			/* names: shorten them in the middle */
 	bool absent;			/* there is no such column in this table */
-	bool wraps;			/* the last column: goes on in the next line */
+	bool wraps;			/* the last column: wrap it into the next lines */
 	unsigned int width;		/* set by fit_columns(): 0 if it is left out */
-	unsigned int longest;		/* that ever stood there, for tables that go on */
+	unsigned int longest;		/* the longest cell so far, for repeated tables */
 };
 
 /*
- * So many characters tell names apart. Names get shorter, down to LEAST_OF_A_NAME, before a column
- * goes whose drop is at most DROP_AFTER_NAMES.
+ * ENOUGH_OF_A_NAME characters tell names apart. Names are shortened to LEAST_OF_A_NAME before a
+ * column is left out whose drop is at most DROP_AFTER_NAMES.
  */
 #define ENOUGH_OF_A_NAME 16
 #define LEAST_OF_A_NAME 8
 #define DROP_AFTER_NAMES 7
 
 /*
- * Leaves out columns until the others fit into @width characters, and gives what is left to
- * those that want more, the first of them first. If even those that never go are too wide,
- * the widest of them gets narrower. 0 is any width.
+ * Leaves out columns until the others fit into @width characters. The remaining width goes to the
+ * columns that have a larger most, from the first on. If columns that are never left out are too
+ * wide, the widest of them gets narrower. A @width of 0 is unlimited.
  */
 void fit_columns(struct column *columns, size_t count, unsigned int width);
 
-/* The text as it stands in the column; the caller frees it. */
+/* The text, padded or shortened to the column's width. The caller frees it. */
 char *fit_cell(const struct column *column, const char *cell);
 
-/* Pairs of a name and a value, several of them in a line; in front of the first is a scope. */
+/* Lines of several pairs of a name and a value. The first line begins with a scope. */
 #define GRID_GAP 3
 struct grid {
 	unsigned int scope;
-	unsigned int name;		/* widths: the widest that comes */
+	unsigned int name;		/* all three: the width of the longest one */
 	unsigned int value;
 	unsigned int columns;		/* set by fit_grid() */
 };
 
-/* Has at least one column: if that is too wide the scope goes, then a part of the names. */
+/* Keeps at least one column. If it is too wide, leaves out the scope, then shortens names. */
 void fit_grid(struct grid *grid, unsigned int width);
 
 struct table {
@@ -62,14 +62,14 @@ struct table {
 	size_t num_cells;
 };
 
-/* The next cell, in the order in which one reads. */
+/* Adds the next cell, row by row. */
 __printf(2, 3)
 void table_add(struct table *table, const char *format, ...);
 
-/* Makes the columns as wide as what stands in them, see fit_columns(). */
+/* Makes the columns as wide as their cells, within @width: see fit_columns(). */
 void table_fit(struct table *table, unsigned int width);
 
-/* All of it, or line by line. */
+/* Prints the table, or a line of it. */
 void table_print(const struct table *table, FILE *out);
 void table_print_header(const struct table *table, FILE *out);
 void table_print_row(const struct table *table, size_t row, FILE *out);

@@ -39,7 +39,7 @@ struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ev
 
 	for (i = 0; i < count; i++) {
 		desc = &group->schema->desc[i];
-		/* The moment since which a vCPU is in a state moves with each state. */
+		/* Skip moments: state_since_ns changes with each state. */
 		if (!group_shows(group, desc) || (!is_quantity(desc) && !is_enumeration(desc)))
 			continue;
 		row = (struct row) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The statistics that move, in the order in which a person wants to see them, for lines and for the
- * screen.
+ * The statistics that move, the most interesting first, for lines and for the screen.
  */
 #ifndef KVMSTAT_MOVEMENT_H
 #define KVMSTAT_MOVEMENT_H
@@ -28,20 +27,19 @@ struct rows {
 };
 
 /*
- * The statistics of the group for which @delta is not 0, and with @ever also those
- * that moved before the first sample; without those that mean nothing of several
- * members. First counts, largest first; then amounts of time and bytes; then what has
- * no rate.
+ * The statistics of the group whose @delta is not 0; with @ever also those that moved before the
+ * first sample. Skips statistics that have no sum, such as states. The order is counts, largest
+ * first; then times, bytes and cycles; then statistics without a rate.
  */
 struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever);
 
 /* Room for a formatted value with "=" or "/s". */
 #define MOVEMENT_SIZE (FORMAT_SIZE + 2)
 
-/* A rate for what counts, the new value for all else. */
+/* A rate if it is a counter, otherwise the new value. */
 void format_movement(char text[MOVEMENT_SIZE], const struct row *row, uint64_t elapsed_ns);
 
-/* Makes the grid as wide as these rows need, and prints them, @scope in front of the first. */
+/* Makes the grid wide enough for these rows; prints them, after @scope in the first line. */
 void grid_add(struct grid *grid, const struct rows *rows, uint64_t elapsed_ns);
 void grid_print(const struct grid *grid, const char *scope, const struct rows *rows,
 		uint64_t elapsed_ns, FILE *out);

@@ -16,7 +16,7 @@ void overview_format_share(char text[FORMAT_SIZE], const struct shares *shares, 
 		 100 * shares->part[share]);
 }
 
-/* One word: "<BOUND", or ">BOUND" of the last bucket, which is open. */
+/* One word: "<BOUND", or ">BOUND" for the last bucket, which is open. */
 static void format_quantile(char text[FORMAT_SIZE], const struct quantile_of *quantile)
 {
 	bool open = bucket_is_open(quantile->desc, quantile->bucket);
@@ -94,7 +94,7 @@ static void add_cell(struct table *table, struct cell cell, const struct rates *
 	char text[FORMAT_SIZE] = "-";
 
 	if (column == COLUMN_TOP && share >= 0) {
-		/* Alone the name says little. */
+		/* Print the name with its share. */
 		table_add(table, "%s %.0f%%", rates_reason(rates), 100 * share);
 		return;
 	}

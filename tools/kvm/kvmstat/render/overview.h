@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * VMs and vCPUs in the columns of model/order.h, as text: in lines and on the screen.
+ * Text tables of VMs and vCPUs with the columns of model/order.h, for lines and for the screen.
  */
 #ifndef KVMSTAT_OVERVIEW_H
 #define KVMSTAT_OVERVIEW_H
@@ -21,11 +21,11 @@ struct overviews {
 	uint64_t elapsed_ns;		/* length of the interval */
 	const struct tracked_vm **vm;
 	size_t num_vms;
-	bool is_list;			/* printed once, without the time */
-	enum column_id sorted_by;	/* which is to be seen; NUM_COLUMNS: none */
+	bool is_list;			/* printed once: no column of times */
+	enum column_id sorted_by;	/* a column that is never left out; or NUM_COLUMNS */
 };
 
-/* In front of the others a line may have a time. */
+/* The first column may be the time. */
 #define OVERVIEW_COLUMNS (NUM_COLUMNS + 1)
 
 /*
@@ -42,7 +42,7 @@ struct overview {
 	char sorted_title[FORMAT_SIZE];
 };	/* all zeros at first */
 
-/* Whether VMs, or vCPUs, have the column and any of them has a value in it. */
+/* Whether the table of VMs, or of vCPUs, has the column, and any value in it so far. */
 bool overview_has(const struct overview *overview, bool of_vcpus, enum column_id column);
 
 /*

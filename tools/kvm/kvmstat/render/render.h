@@ -16,15 +16,15 @@
 #include "sources/inventory.h"
 #include "sources/recording_read.h"
 
-/* A line has room for @width characters; 0: any number. */
+/* Where to print and what to show. A @width of 0 is unlimited. */
 struct output {
 	FILE *file;
 	unsigned int width;
 	bool verbose;			/* describe each statistic */
-	const regex_t *only;		/* statistics whose name it fits; NULL: all */
+	const regex_t *only;		/* only statistics whose name matches; NULL: all */
 	bool nonzero;			/* only those that are not 0 */
-	unsigned int num_shown;		/* private: blocks, or lines below the header */
-	unsigned int header;		/* private: which one that is */
+	unsigned int num_shown;		/* private: blocks, or lines since the last header */
+	unsigned int header;		/* private: see header_number() */
 	struct overview overview;	/* private */
 	bool is_document;		/* private */
 };
@@ -42,16 +42,16 @@ static inline bool output_shows(const struct output *output, const struct group 
 	       (!output->nonzero || group_total(desc, group->value));
 }
 
-/* The VM or vCPU that a group's statistics are of. */
+/* The VM or vCPU that a group belongs to. */
 struct subject {
 	const struct vm *vm;
 	const char *id;
 	enum scope scope;
-	const struct vcpu *vcpu;	/* NULL: of the VM, or the sum of its vCPUs */
-	uint64_t elapsed_ns;		/* the interval before that time; 0: all time */
+	const struct vcpu *vcpu;	/* NULL: the VM, or the sum of its vCPUs */
+	uint64_t elapsed_ns;		/* the interval that ends at time; 0: totals */
 	struct timespec time;		/* CLOCK_REALTIME */
-	const struct shares *shares;	/* of the vCPUs' time, or NULL, */
-	uint64_t look_ns;		/* over this time */
+	const struct shares *shares;	/* of the vCPUs' time, or NULL */
+	uint64_t look_ns;		/* the interval of shares */
 };
 
 /* A watched event has happened, or the VM has ended. */
@@ -62,11 +62,11 @@ struct watch_event {
 	struct timespec time;		/* CLOCK_REALTIME */
 	int vcpu;			/* or NO_VCPU */
 	uint64_t growth;		/* or the level */
-	bool ended;			/* the VM has, and there is no growth */
+	bool ended;			/* the VM has ended; growth is unused */
 };
 
 struct renderer {
-	/* Around the output of a command that prints once: in JSON it is one document. */
+	/* Enclose the output of a command that prints once: in JSON it is one document. */
 	void (*begin)(struct output *output);
 	void (*end)(struct output *output);
 
@@ -74,8 +74,8 @@ struct renderer {
 	void (*overviews)(struct output *output, const struct overviews *overviews);
 
 	/*
-	 * Statistics that moved since the last sample, or with an @ending ("ended",
-	 * "still runs", ...) all that ever did.
+	 * The statistics that moved since the last sample. With an @ending ("ended",
+	 * "still runs", ...) a summary of all that ever moved.
 	 */
 	void (*movement)(struct output *output, const struct tracked_vm *vm, const char *ending);
 
@@ -83,14 +83,14 @@ struct renderer {
 	void (*group)(struct output *output, const struct subject *subject,
 		      const struct group *group);
 
-	/* Before all histograms, also if there are none; NULL: nothing. */
+	/* Called before all histograms, even if there are none; or NULL. */
 	void (*begin_histograms)(struct output *output);
 
 	/* One histogram. */
 	void (*histogram)(struct output *output, const struct subject *subject,
 			  const struct histogram *histogram);
 
-	/* Before all events, also if none comes; NULL: nothing. */
+	/* Called before all events, even if none comes; or NULL. */
 	void (*begin_events)(struct output *output, const struct watch_rule *rule,
 			     const struct watch_target *target);
 
@@ -100,13 +100,13 @@ struct renderer {
 	/* A recording's times, samples and VMs. */
 	void (*recording)(struct output *output, const struct recording *recording);
 
-	/* NULL: as usual, see error_printer. */
+	/* An error line; NULL: as text, see error_printer. */
 	void (*error)(const char *text);
 };
 
 extern const struct renderer text_renderer;
 
-/* If it was built with json-c. json_prepare() comes before privileges are given up. */
+/* Exist with json-c only. Call json_prepare() before giving up privileges. */
 extern const struct renderer csv_renderer;
 extern const struct renderer json_renderer;
 void json_prepare(void);
@@ -114,13 +114,13 @@ void json_prepare(void);
 /* The renderer in use. */
 extern const struct renderer *render;
 
-/* Why each is slow, in a sentence, and the figures behind it; of one VM also its exits. */
+/* Prints a sentence per VM that says why it is slow, then the list; for one VM also its exits. */
 void render_why(struct output *output, const struct overviews *overviews);
 
-/* Its exits by reason, and those to its VMM. */
+/* Prints the VM's exits by reason, and its exits to the VMM. */
 void render_exits(struct output *output, const struct tracked_vm *vm);
 
-/* The sentence alone; the caller frees it. */
+/* The sentence of render_why(). The caller frees it. */
 char *why_sentence(const struct tracked_vm *vm);
 
 #endif /* KVMSTAT_RENDER_H */

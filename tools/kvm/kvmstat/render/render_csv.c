@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lines of CSV (RFC 4180), whose cells are looked up in JSON objects.
+ * Lines of CSV (RFC 4180). The cells come from JSON objects.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void print_quoted(FILE *file, const char *text)
 	fputc('"', file);
 }
 
-/* A length of time, or with microseconds a moment in UTC. */
+/* A duration in nanoseconds, or a time in microseconds, as UTC. */
 static void print_seconds(FILE *file, uint64_t value, int exponent)
 {
 	time_t moment = value / 1000000;
@@ -84,7 +84,7 @@ static void print_cell(FILE *file, struct json_object *value)
 	}
 }
 
-/* The first of the paths that leads to something. */
+/* The value of the first path that has one. */
 static struct json_object *find_cell(const char *paths, struct json_object *line,
 				     struct json_object *row)
 {

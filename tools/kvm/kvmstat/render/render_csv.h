@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lines of CSV. A table is a list of "TITLE=PATH|PATH,..." where PATH is the path of the value
- * in the line's object or, after a dot, in the row's. A path that equals the title is left out.
+ * Lines of CSV. A table is a list of "TITLE=PATH|PATH,...". PATH is the path of a value in the
+ * line's object, or, after a dot, in the row's object. The first path with a value counts. Without
+ * paths, TITLE is the path.
  */
 #ifndef KVMSTAT_RENDER_CSV_H
 #define KVMSTAT_RENDER_CSV_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Output for programs. JSON: one object per line, each complete by itself; a command that prints
- * once prints an array of them. CSV (RFC 4180): a header, then a line per object or per statistic
- * in it, whose cells are looked up in the same objects.
+ * Output for programs. JSON: one complete object per line; a command that prints once prints an
+ * array of them. CSV (RFC 4180): a header, then a line per object or per statistic in it. Its cells
+ * come from the same objects.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -80,8 +80,8 @@ static struct json_object *new_line(const char *type)
 }
 
 /*
- * The first key makes the library look for a random number. On a CPU without an instruction for
- * that it opens a file, which is not allowed any more after privileges are given up.
+ * The first key makes json-c get a random number. On a CPU without an instruction for that, it
+ * opens a file, which it may not do after kvmstat has given up privileges.
  */
 void json_prepare(void)
 {
@@ -94,7 +94,7 @@ static void begin_table(struct output *output, const char *table)
 		csv_print_row(output->file, table, NULL, NULL);
 }
 
-/* Frees it. */
+/* Frees the line. */
 static void print_line(FILE *out, struct json_object *line)
 {
 	const char *text = json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN |
@@ -123,8 +123,8 @@ static void render_end(struct output *output)
 }
 
 /*
- * Prints an element of the document, or a line of its own. Frees it. @table: for CSV; NULL if the
- * rows are printed already.
+ * Prints an element of the array, or a line. Frees the object. @table: its columns in CSV; NULL if
+ * the rows are already printed.
  */
 static void print_object(struct output *output, struct json_object *line, const char *table)
 {
@@ -170,7 +170,7 @@ static void add_duration(struct json_object *object, const char *key, uint64_t n
 	add(object, key, new_seconds(ns, -9));
 }
 
-/* Since 1970. Nanoseconds would not fit into a double, which many readers have. */
+/* The time since 1970. Many readers use double, which cannot hold it in nanoseconds. */
 static void add_time(struct json_object *object, const char *key, uint64_t ns)
 {
 	add(object, key, new_seconds(ns / 1000, -6));
@@ -222,7 +222,7 @@ static struct json_object *new_statistic(const struct statsfile_desc *desc)
 	return statistic;
 }
 
-/* The value of a histogram is how many values it counted. */
+/* The count of a histogram is the number of values that it counted. */
 static void add_value(struct json_object *statistic, const struct statsfile_desc *desc,
 		      const struct group *group)
 {
@@ -312,7 +312,7 @@ static struct json_object *new_shares(const struct shares *shares)
 	return parts;
 }
 
-/* A bucket of a histogram of times. */
+/* The bounds of the bucket. */
 static struct json_object *new_quantile(const struct quantile_of *quantile)
 {
 	struct json_object *bounds;
@@ -326,7 +326,7 @@ static struct json_object *new_quantile(const struct quantile_of *quantile)
 	return bounds;
 }
 
-/* Adds a column unless add_tracked() does; the first share adds all of them. */
+/* Adds a column, unless add_tracked() has added it. The first share adds all shares. */
 static void add_column(struct json_object *line, const struct tracked_vm *vm,
 		       enum column_id column)
 {
@@ -367,7 +367,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	for (i = 0; i < overviews->num_vms; i++) {
 		line = new_line("vm");
 		add_timespec(line, overviews->time);
-		/* The part in which the VM existed, or all of it without rates. */
+		/* The part of the interval in which the VM existed; without rates all of it. */
 		add_duration(line, "interval",
 			     overviews->vm[i]->elapsed_ns ?: overviews->elapsed_ns);
 		add_tracked(line, overviews->vm[i]);
@@ -379,7 +379,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 }
 
 /*
- * Counts of @elapsed_ns, for all statistics that moved then, or with @ever at any time.
+ * Adds the growth in @elapsed_ns of all statistics that moved then; with @ever, that ever moved.
  */
 static void put_moved(struct output *output, struct json_object *line, const struct model *model,
 		      enum scope scope, uint64_t elapsed_ns, bool ever)

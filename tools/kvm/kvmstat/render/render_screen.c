@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The view as a screen.
+ * Draws the view into a screen in memory.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include "render/screen.h"
 #include "util/text.h"
 
-/* A screen with fewer lines has none to spare. */
+/* A screen with fewer lines omits the sentence of why and the number of messages. */
 #define LOW_SCREEN 8
 
 #define SCOPE_WIDTH 6
 
-/* The most important comes first; keys without room are left out. */
+/* The most important keys come first; keys without room are left out. */
 static const char * const host_keys[] = {
 	"q quit", "? help", "Enter its vCPUs", "/ filter", "< > sort", "r reverse",
 	"p pause", "+ - interval", NULL,
@@ -41,7 +41,7 @@ static const char * const vcpu_keys[] = { "q back", "? help", "p pause", "+ - in
 
 #define PLURAL(count) ((count) == 1 ? "" : "s")
 
-/* Blank, all of it. */
+/* Makes all cells blank. */
 static void screen_clear(struct screen *screen)
 {
 	size_t i, cells = (size_t)screen->lines * screen->columns;
@@ -57,7 +57,7 @@ void screen_free(struct screen *screen)
 	screen->cell = NULL;
 }
 
-/* Cuts off what is outside of the screen. */
+/* Ignores cells outside of the screen. */
 static void screen_put(struct screen *screen, unsigned int line, unsigned int column,
 		       wchar_t character, enum screen_style style)
 {
@@ -107,7 +107,7 @@ static unsigned int at_most(unsigned int number, unsigned int limit)
 	return number < limit ? number : limit;
 }
 
-/* Lines that end with a newline, and which the function frees; returns the next line. */
+/* Puts lines, each of which ends with a newline, and frees them. Returns the next line. */
 static unsigned int put_lines(struct screen *screen, unsigned int line, unsigned int end,
 			      char *text)
 {
@@ -119,7 +119,7 @@ static unsigned int put_lines(struct screen *screen, unsigned int line, unsigned
 	return line;
 }
 
-/* The table from @line on. The title that it is sorted by has a style of its own. */
+/* Puts the table from @line on. The title of the sort column has a style of its own. */
 static void put_table(struct screen *screen, unsigned int line, struct overview *overview)
 {
 	unsigned int at = 0, i, end;
@@ -151,7 +151,7 @@ static const char *sort_mark(const struct view *view)
 
 #define VCPU_NAME_SIZE 24
 
-/* @word stands in front of the number, for a title. */
+/* @word precedes the number of a vCPU. */
 static void format_vcpu(char text[VCPU_NAME_SIZE], const struct tracked_vcpu *vcpu,
 			const char *word)
 {
@@ -255,7 +255,7 @@ static void set_message(struct message *message, const struct screen *screen, co
 static struct message message_of(const struct screen *screen, struct view *view)
 {
 	const struct inventory *inventory = view->tracker->inventory;
-	struct message message = { .style = STYLE_TITLE, };
+	struct message message = { .style = STYLE_ALERT, };
 	bool denied = inventory && inventory_is_denied(inventory) && !view->denied_read;
 	size_t left = 0;
 	char *text;
@@ -268,15 +268,14 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	if (screen->lines < 3)
 		return message;
 	if (view->filter[0] && view->level == VIEW_HOST && !view->typing) {
+		message.style = STYLE_TITLE;
 		text = xasprintf("only with '%s', Esc shows all", view->filter);
 		set_message(&message, screen, text, 0);
 		free(text);
 	} else if (left) {
-		message.style = STYLE_ALERT;
 		set_message(&message, screen, inventory->problem[view->problems_drawn++],
 			    left - 1 + denied);
 	} else if (denied) {
-		message.style = STYLE_ALERT;
 		text = inventory_explain_denied(inventory);
 		set_message(&message, screen, text, 0);
 		free(text);
@@ -285,7 +284,7 @@ static struct message message_of(const struct screen *screen, struct view *view)
 	return message;
 }
 
-/* As many as there is room for. */
+/* Puts as many keys as there is room for. */
 static void put_keys(struct screen *screen, unsigned int line, const char * const *keys)
 {
 	unsigned int at = 0;
@@ -328,7 +327,7 @@ static void put_host_title(struct screen *screen, const struct view *view)
 		sum += tracker->vm[i]->rates.per_second[RATE_EXITS];
 	}
 	format_count_rate(exits, sum);
-	/* 0 would say that nothing happens. */
+	/* "0" would say that nothing happens. */
 	if (!counted && vms)
 		strcpy(exits, "-");
 	else if (counted < vms)
@@ -341,8 +340,7 @@ static void put_host_title(struct screen *screen, const struct view *view)
 }
 
 /*
- * The functions for each level get the number of lines between header and footer, and return the
- * keys.
+ * A function per level draws it. @lines: between header and footer. Returns the footer's keys.
  */
 static const char * const *render_host(struct screen *screen, struct view *view, unsigned int lines)
 {
@@ -354,7 +352,7 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 
 	lines = at_most(lines, count - first);
 	overview_begin(overview, false, view->sort, sort_mark(view), NULL);
-	/* One that has ended stays for a while, when it does nothing any more. */
+	/* A VM that has ended stays for a while, without rates. */
 	for (i = 0; i < lines; i++) {
 		vm = view->vm[first + i];
 		overview_add_vm(overview, vm, vm->ended ? NULL : &vm->rates, "");
@@ -370,13 +368,13 @@ static const char * const *render_host(struct screen *screen, struct view *view,
 	if (!view->tracker->num_vms)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No process%s has a VM.",
 			     inventory && inventory_is_denied(inventory) ?
-			     " that may be looked into" : "");
+			     " that kvmstat may look into" : "");
 	else if (!count)
 		screen_print(screen, 2, 0, STYLE_PLAIN, "No VM matches.");
 	return host_keys;
 }
 
-/* Puts what moved in the group, from @line on, in as many columns as fit; returns the next line. */
+/* Puts moving statistics from @line on, in as many columns as fit. Returns the next line. */
 static unsigned int put_statistics(struct screen *screen, unsigned int line, unsigned int end,
 				   const char *scope, const struct group *group,
 				   uint64_t elapsed_ns)
@@ -421,7 +419,7 @@ static bool has_unknown_threads(const struct tracked_vm *inside)
 	return false;
 }
 
-/* Why it is slow, from line 1 on; returns the next line. Nothing if there is little room. */
+/* Puts why the VM is slow from line 1 on, unless the screen is low. Returns the next line. */
 static unsigned int put_why(struct screen *screen, const struct tracked_vm *vm, unsigned int end)
 {
 	char *sentence, *text;
@@ -451,7 +449,7 @@ static const char * const *render_vm(struct screen *screen, struct view *view, u
 	size_t first;
 
 	lines -= line - 1;
-	/* At least half of it is left for the statistics. */
+	/* Leave at least half of the lines for the statistics. */
 	lines = at_most(view->list[VIEW_VM].count, (lines + 1) / 2);
 	first = view_scroll(view, lines);
 	lines = at_most(lines, view->list[VIEW_VM].count - first);
@@ -471,7 +469,7 @@ static const char * const *render_vm(struct screen *screen, struct view *view, u
 	}
 	if (has_unknown_threads(inside) && line < end)
 		screen_print(screen, line++, 0, STYLE_FAINT, "%s",
-			     "t1234 is a thread: which vCPU it runs is not known.");
+			     "t1234 is a thread that runs an unknown vCPU.");
 	if (!inside->has_statistics) {
 		screen_print(screen, line, 0, STYLE_PLAIN, "Its statistics are not available.");
 		return thread_keys;
@@ -505,7 +503,7 @@ static const char * const *render_vcpu(struct screen *screen, struct view *view,
 	return vcpu_keys;
 }
 
-/* Keys and what they do; behind the empty row columns and what they show. */
+/* Keys and what they do; after the empty row, columns and what they show. */
 static const char * const help[][2] = {
 	{ "Enter", "look into a VM: why it is slow, its vCPUs, what moves;", },
 	{ "", "into a vCPU: what moves in it", },
@@ -516,15 +514,15 @@ static const char * const help[][2] = {
 	{ "+ -", "longer or shorter intervals; p, space: pause, and go on", },
 	{ "?", "this help, and back", },
 	{},
-	{ "STATE", "starved: of CPU; waits: for memory; exits: they keep KVM busy;", },
-	{ "", "vmm: its VMM is slow; busy: its own work; paused; stopped; idle", },
-	{ "GUEST%", "of the vCPUs' time: in the guest; KVM% in KVM, VMM% outside of it,", },
-	{ "READY%", "waiting for a CPU, WAIT% for memory or a lock, IDLE% halted", },
-	{ "OFF%", "from /proc (~): WAIT% or IDLE%, which it cannot tell apart", },
-	{ "OTHER%", "of one CPU: what other threads of the VMM take, such as for I/O", },
-	{ "EXITS/s", "exits from the guest to the host; HALTS/s, INJ/s: interrupts", },
-	{ "READY99", "99 of 100 waits for a CPU were shorter; EXIT99: exits", },
-	{ "TOP REASON", "what most exits were for, and its share; other: what is not counted", },
+	{ "STATE", "starved: waits for a CPU; waits: for memory or a lock;", },
+	{ "", "exits: KVM handles them; vmm: waits for its VMM; busy: computes", },
+	{ "GUEST%", "of the vCPUs' time, in the guest; KVM%: in KVM; VMM%: in the VMM", },
+	{ "READY%", "waiting for a CPU; WAIT%: for memory or a lock; IDLE%: halted", },
+	{ "OFF%", "from /proc (~): neither on a CPU nor waiting for one", },
+	{ "OTHER%", "CPU time of the VMM's other threads, such as I/O; 100: one CPU", },
+	{ "EXITS/s", "exits from the guest; HALTS/s: halts; INJ/s: injected interrupts", },
+	{ "READY99", "99% of the waits for a CPU were shorter; EXIT99: of the exits", },
+	{ "TOP REASON", "the most frequent exit reason; other: reasons that are not counted", },
 	{ "-", "not counted on this architecture, or not known yet", },
 };
 
@@ -532,13 +530,11 @@ static const char * const help[][2] = {
 static char *wrap_help(unsigned int width)
 {
 	unsigned int indent = width < 60 ? 13 : 19;
-	char *text = NULL;
-	FILE *out;
 	size_t i, size;
+	char *text;
+	FILE *out;
 
 	out = open_memstream(&text, &size);
-	if (!out)
-		abort();
 	for (i = 0; i < ARRAY_SIZE(help); i++) {
 		if (!help[i][0]) {
 			indent = 13;

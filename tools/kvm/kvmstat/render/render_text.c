@@ -7,10 +7,10 @@
 #include "render/layout.h"
 #include "render/render_text_vm.h"
 
-/* Repeats the header so often that one is on the screen. */
+/* Repeats the header after so many lines, so that one is always on the screen. */
 #define HEADER_INTERVAL 20
 
-/* Differs if the columns or the day differ. */
+/* A number that changes with the shown columns and the day. */
 static unsigned int header_number(const struct table *table, const struct tm *tm)
 {
 	unsigned int number = tm->tm_yday + 1;
@@ -23,7 +23,7 @@ static unsigned int header_number(const struct table *table, const struct tm *tm
 
 #define DATE_SIZE 32
 
-/* If the width is limited, the header has the date, otherwise each line. */
+/* With a limited width the header has the date, otherwise each line has it. */
 static void format_moment(char date[DATE_SIZE], char time[DATE_SIZE],
 			  const struct output *output, const struct timespec *moment,
 			  struct tm *tm)
@@ -33,7 +33,7 @@ static void format_moment(char date[DATE_SIZE], char time[DATE_SIZE],
 	strftime(time, DATE_SIZE, output->width ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", tm);
 }
 
-/* Prints a row. Prints the header first, again when it changes, and once on each screen. */
+/* Prints a row; before it the header, if it is the first one, has changed, or is due again. */
 static void print_line(struct output *output, const struct table *table, size_t row,
 		       unsigned int header)
 {
@@ -45,7 +45,7 @@ static void print_line(struct output *output, const struct table *table, size_t 
 	table_print_row(table, row, output->file);
 }
 
-/* Says which interval the shares are of. */
+/* Prints the interval of the shares. */
 static void render_length(struct output *output, const struct overviews *overviews)
 {
 	bool by_cpu = false, is_off = false;
@@ -90,7 +90,7 @@ static void render_overviews(struct output *output, const struct overviews *over
 	table_free(&overview->table);
 }
 
-/* The buckets or the part: "from 8.4 ms on", "hlt"; nothing if it is all of them. */
+/* The watched buckets or part: "from 8.4 ms on", "hlt"; "" for all of them. */
 static void format_part(char *text, size_t size, const struct watch_target *target)
 {
 	const struct statsfile_desc *desc = target->desc;

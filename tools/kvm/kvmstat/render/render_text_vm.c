@@ -20,15 +20,15 @@ static const char * const scope_names[NUM_SCOPES] = {
 	[SCOPE_VCPU] = "vcpu",
 };
 
-/* The scopes in the order in which they are printed: most of what moves is a vCPU's. */
+/* The order in which scopes are printed: most moving statistics belong to vCPUs. */
 static const enum scope scope_order[NUM_SCOPES] = { SCOPE_VCPU, SCOPE_VM, };
 
-/* The names of the scopes stand in a column of this width. */
+/* Width of the column that names the scope. */
 #define SCOPE_WIDTH 6
-/* At least, so that the columns stay where they are while different statistics move. */
+/* Least widths, so that columns keep their place while other statistics move. */
 #define NAME_WIDTH 20
 #define MOVEMENT_WIDTH 9
-/* Without a terminal. */
+/* Width without a terminal. */
 #define USUAL_WIDTH 80
 
 void render_text_title(const struct output *output, const char *format, ...)
@@ -166,7 +166,7 @@ void render_text_movement(struct output *output, const struct tracked_vm *vm, co
 		render_sample(output, vm);
 }
 
-/* The values that are not 0, as "number:count" or "name:count"; with units a list. */
+/* The values that are not 0, as "INDEX:VALUE" or "NAME:VALUE"; with units separated by commas. */
 static char *format_values(const struct statsfile_desc *desc, const uint64_t *value)
 {
 	char number[BUCKET_SIZE], text[FORMAT_SIZE];
@@ -323,7 +323,7 @@ static void render_percentiles(FILE *out, const struct histogram *histogram)
 	}
 }
 
-/* Those with names have no bounds. */
+/* Named buckets have no bounds. */
 static void render_buckets(struct output *output, const struct histogram *histogram)
 {
 	bool named = has_named_buckets(histogram->desc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One VM as lines of text: what moved, statistics, histograms. See struct renderer. */
+/* One VM as lines of text: moving statistics, all statistics, histograms. See struct renderer. */
 #ifndef KVMSTAT_RENDER_TEXT_VM_H
 #define KVMSTAT_RENDER_TEXT_VM_H
 
@@ -12,10 +12,10 @@ static inline double seconds(uint64_t ns)
 	return (double)ns / NSEC_PER_SEC;
 }
 
-/* Mostly less than a second; in a recording it can be hours. */
+/* An interval in seconds, in few digits: a quarter of a second, or hours in a recording. */
 void format_length(char text[FORMAT_SIZE], uint64_t ns);
 
-/* Breaks it into several lines if necessary. */
+/* Prints a line; wraps it if it is too long. */
 __printf(2, 3)
 void render_text_title(const struct output *output, const char *format, ...);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tells a person why one VM is slow.
+ * Says in a sentence why a VM is slow, and prints tables of its exits.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -20,16 +20,16 @@ static double percent(const struct tracked_vm *vm, enum share share)
 	return 100 * vm->rates.shares.part[share];
 }
 
-/* The reason that takes most of the time, or without times the most frequent one. */
+/* Names the reason that takes most time; without times the most frequent one. */
 static char *describe_top(const struct exits *exits)
 {
 	const struct exit_row *top = exits->row;
 
 	if (exits->count && exits->total_ns)
-		return xasprintf(", most of it for %s (%.0f%%)", top->name,
+		return xasprintf("; %s takes %.0f%% of that time", top->name,
 				 100.0 * top->ns / exits->total_ns);
 	if (exits->count && exits->total)
-		return xasprintf(", most of them for %s (%.0f%%)", top->name,
+		return xasprintf("; %s causes %.0f%% of these exits", top->name,
 				 100.0 * top->count / exits->total);
 	return xasprintf("%s", "");
 }
@@ -37,13 +37,13 @@ static char *describe_top(const struct exits *exits)
 static char *describe_starved(const struct tracked_vm *vm)
 {
 	double ready = vm->rates.shares.part[SHARE_READY];
-	const char *why = ": other tasks have the CPUs";
+	const char *why = ", because other tasks use the CPUs";
 
 	if (vm->throttled >= ready / 2)
-		why = ", because the quota of its cgroup is used up (cpu.max)";
+		why = ", because its cgroup has used up its CPU quota (cpu.max)";
 	else if (!vm->threads_ns)
 		why = "";
-	return xasprintf("starved of CPU: its vCPUs wait %.0f%% of the time for one%s",
+	return xasprintf("starved of CPU: its vCPUs wait for a CPU %.0f%% of the time%s",
 			 percent(vm, SHARE_READY), why);
 }
 
@@ -56,16 +56,16 @@ static char *describe_exits(const struct tracked_vm *vm)
 	top = describe_top(&exits);
 	format_count_rate(rate, vm->rates.per_second[RATE_EXITS]);
 	text = vm->rates.known[RATE_EXITS] ?
-		xasprintf("busy with exits: KVM spends %.0f%% of the time on %s a second%s",
+		xasprintf("busy with exits: KVM spends %.0f%% of the vCPUs' time on %s exits/s%s",
 			  percent(vm, SHARE_KVM), rate, top) :
-		xasprintf("busy with exits: KVM spends %.0f%% of the time on them",
+		xasprintf("busy with exits: KVM spends %.0f%% of the vCPUs' time on them",
 			  percent(vm, SHARE_KVM));
 	free(exits.row);
 	free(top);
 	return text;
 }
 
-/* Each exit to the VMM took as long on average; 0: that is not known. */
+/* The average time of an exit to the VMM; 0 if it is not known. */
 static uint64_t time_in_vmm(const struct tracked_vm *vm, uint64_t num_exits)
 {
 	if (!num_exits || !vm->rates.shares.known[SHARE_VMM] || vm->rates.shares.by_cpu)
@@ -82,9 +82,9 @@ static char *describe_vmm(const struct tracked_vm *vm)
 	top = describe_top(&exits);
 	if (time_in_vmm(vm, exits.total)) {
 		format_duration(time, time_in_vmm(vm, exits.total));
-		sprintf(each, ", %s in each exit to it", time);
+		sprintf(each, ", %s per exit", time);
 	}
-	text = xasprintf("waiting for its VMM: it spends %.0f%% of the time there%s%s",
+	text = xasprintf("waiting for its VMM: its vCPUs spend %.0f%% of their time in the VMM%s%s",
 			 percent(vm, SHARE_VMM), each, top);
 	free(exits.row);
 	free(top);
@@ -97,17 +97,17 @@ static char *describe(const struct tracked_vm *vm)
 	case WHY_ENDED:
 		return xasprintf("ended");
 	case WHY_STOPPED:
-		return xasprintf("stopped: by a signal, a debugger, or its cgroup is frozen");
+		return xasprintf("stopped by a signal, a debugger or a frozen cgroup");
 	case WHY_PAUSED:
 		return xasprintf("paused: its VMM runs no vCPU (as after QMP's stop)");
 	case WHY_IDLE:
 		return xasprintf("idle: its vCPUs are halted %.0f%% of the time",
 				 percent(vm, SHARE_IDLE));
 	case WHY_OFF:
-		return xasprintf("idle, or waiting for something: its vCPUs want no CPU %.0f%% of "
-				 "the time, and /proc cannot tell why", percent(vm, SHARE_OFF));
+		return xasprintf("idle, or waiting for something: its vCPUs need no CPU %.0f%% of "
+				 "the time, and /proc does not say why", percent(vm, SHARE_OFF));
 	case WHY_BUSY:
-		return xasprintf("busy itself: in the guest %.0f%% of the time",
+		return xasprintf("busy with its own work: its vCPUs run the guest %.0f%% of the time",
 				 percent(vm, SHARE_GUEST));
 	case WHY_VMM:
 		return describe_vmm(vm);
@@ -121,12 +121,12 @@ static char *describe(const struct tracked_vm *vm)
 		return describe_starved(vm);
 	default:
 		return xasprintf("of unknown state: %s", vm->elapsed_ns ?
-				 "the kernel does not say what its time is spent with" :
+				 "the kernel does not say how it spends its time" :
 				 "this is its first sample");
 	}
 }
 
-/* Much of a CPU beside the vCPUs. */
+/* CPUs that threads other than the vCPUs use: name them from this part of a CPU on. */
 #define MUCH_OTHER 0.2
 
 char *why_sentence(const struct tracked_vm *vm)
@@ -134,7 +134,7 @@ char *why_sentence(const struct tracked_vm *vm)
 	char *what = describe(vm), *text, other[64] = "";
 
 	if (vm->has_other && vm->other >= MUCH_OTHER)
-		snprintf(other, sizeof(other), "; other threads of it take %.0f%% of a CPU",
+		snprintf(other, sizeof(other), "; its VMM's other threads use %.0f%% of a CPU",
 			 100 * vm->other);
 	text = xasprintf("%s (pid %d) %s %s%s.", vm->name, vm->pid, vm->ended ? "has" : "is", what,
 			 other);
@@ -142,7 +142,7 @@ char *why_sentence(const struct tracked_vm *vm)
 	return text;
 }
 
-/* Frees it. */
+/* Frees the text. */
 static void print_sentence(const struct output *output, char *text)
 {
 	print_wrapped(output->file, text, output->width > 4 ? output->width - 2 : UINT_MAX, 2);
@@ -199,7 +199,7 @@ static void print_all_exits(const struct output *output, const struct tracked_vm
 		return;
 	format_duration(time, time_in_vmm(vm, exits.total));
 	if (time_in_vmm(vm, exits.total))
-		text = xasprintf("KVM does not time these by reason; each took %s on average",
+		text = xasprintf("KVM does not time these by reason; each takes %s on average",
 				 time);
 	else
 		text = xasprintf("KVM does not time these by reason");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A screen in memory, what would be on a terminal of that size: the VMs of the host, or one VM with
- * its vCPUs and the statistics that move, or help.
+ * A screen in memory, of the size of the terminal: the VMs of the host, or one VM with its vCPUs
+ * and the statistics that move, or help.
  */
 #ifndef KVMSTAT_SCREEN_H
 #define KVMSTAT_SCREEN_H
@@ -30,13 +30,13 @@ struct screen_cell {
 struct screen {
 	unsigned int lines;
 	unsigned int columns;
-	bool unicode;		/* block characters may be used */
+	bool unicode;		/* the terminal shows characters beyond ASCII */
 	struct screen_cell *cell;
 };
 
 void screen_free(struct screen *screen);
 
-/* Fills all of it; scrolls the view so that what is selected can be seen. */
+/* Fills all of the screen, and scrolls the view to the selected line. */
 void render_screen(struct screen *screen, struct view *view);
 
 #endif /* KVMSTAT_SCREEN_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The terminal, by ncurses: nothing is decided here.
+ * Draws on the terminal with ncurses. Decides nothing.
  */
 #include <langinfo.h>
 #include <locale.h>
@@ -52,7 +52,7 @@ static void use_colors(void)
 	styles[STYLE_SORTED] = A_BOLD | COLOR_PAIR(PAIR_SORTED);
 }
 
-/* Also when the program ends by exit() somewhere. */
+/* atexit() calls this, too. */
 void terminal_close(void)
 {
 	if (!curses)
@@ -63,7 +63,7 @@ void terminal_close(void)
 	curses = NULL;
 }
 
-/* Prints an error line where it can be seen; the next drawing begins anew. */
+/* Leaves the screen before printing an error line. The next drawing draws all of it again. */
 static void (*print_line)(const char *text);
 
 static void print_after_screen(const char *text)
@@ -86,8 +86,8 @@ int terminal_open(void)
 	setlocale(LC_CTYPE, "");
 	unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	/*
-	 * Without a handler curses installs its own and ignores the signal while it draws. One
-	 * that is pending in top's signalfd would be lost then.
+	 * Without this handler, curses installs its own and ignores the signal while it draws:
+	 * a signal that is pending in top's signalfd would be lost.
 	 */
 	signal(SIGTSTP, have_none);
 	curses = newterm(NULL, stdout, stdin);
@@ -101,7 +101,7 @@ int terminal_open(void)
 	atexit(terminal_close);
 	print_line = error_printer;
 	error_printer = print_after_screen;
-	/* Its own handlers would draw in the middle of something: signals are the caller's. */
+	/* The caller handles signals. Handlers of curses would draw at any time. */
 	signal(SIGTSTP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
@@ -110,7 +110,7 @@ int terminal_open(void)
 	nonl();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	/* After this time an Escape is a key, and not the beginning of a sequence. */
+	/* Milliseconds after which an Escape is a key, not the beginning of a sequence. */
 	set_escdelay(50);
 	curs_set(0);
 	use_colors();
@@ -152,7 +152,7 @@ unsigned int terminal_press(void)
 			if (keys[i].key == key)
 				return keys[i].press;
 		}
-		/* Other keys mean nothing. */
+		/* Ignore other keys. */
 		if (key >= ' ' && key < 0x7f)
 			return key;
 	}
@@ -201,7 +201,7 @@ void terminal_suspend(void)
 	endwin();
 	raise(SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &stop, &blocked);
-	/* Here it is stopped. */
+	/* The process was stopped in that call. */
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	terminal_resize();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lines that are shown: sorting, filter, selection.
+ * Chooses the lines that are shown: sorting, filter, selection.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int compare_vms(const void *a, const void *b, void *argument)
 
 	if (order)
 		return view->ascending ? order : -order;
-	/* Those that are the same in this column keep their places. */
+	/* VMs with the same value keep their order. */
 	order = compare_tracked(left, right, COLUMN_PID);
 	return order ? order : strcmp(left->id, right->id);
 }
@@ -53,7 +53,7 @@ static int compare_vcpu_lines(const void *a, const void *b, void *argument)
 	return compare_vcpus(left, right, COLUMN_PID);
 }
 
-/* A name, a pid or a top reason that contains the text. */
+/* Whether the VM's name, pid or top reason contains the filter's text. */
 static bool passes(const struct view *view, const struct tracked_vm *tracked)
 {
 	char pid[16];
@@ -140,7 +140,7 @@ static void go_up_to(struct view *view, enum view_level level)
 		view->inside = NULL;
 }
 
-/* Whether the selected vCPU has statistics: of others only the shares are known. */
+/* Whether the selected vCPU has statistics. Without them only its shares are known. */
 static bool has_statistics(const struct view *view)
 {
 	return (size_t)(view_vcpu(view) - view->inside->vcpu) < view->inside->num_tracked_vcpus;
@@ -150,10 +150,10 @@ void view_update(struct view *view)
 {
 	bool one_vcpu;
 
-	/* A VM that was shown as ended for long enough is gone. */
+	/* The tracker forgets a VM a while after its end. */
 	if (view->inside && !is_tracked(view->tracker, view->inside))
 		go_up_to(view, VIEW_HOST);
-	/* Then the line stays selected, whatever VM is in it; at first the first one. */
+	/* Then the same line stays selected, with another VM. */
 	if (!is_tracked(view->tracker, view->selected))
 		view->selected = NULL;
 	list_vms(view);
@@ -207,7 +207,7 @@ static void move_selection(struct view *view, ssize_t lines)
 	select_line(view, lines < 0 && line < (size_t)-lines ? 0 : line + lines);
 }
 
-/* The columns that there are: a list of vCPUs has not all of them. */
+/* Whether the current list has the column. A list of vCPUs lacks some. */
 static bool has_column(const struct view *view, int column)
 {
 	return overview_has(view->inside ? &view->vcpus : &view->vms, view->inside, column);
@@ -238,7 +238,7 @@ static void enter(struct view *view)
 	} else if (!has_statistics(view)) {
 		return;
 	}
-	/* At its first line: nothing is selected there before a key is pressed. */
+	/* Start at its first line. It has no selection before a key is pressed. */
 	view->level++;
 	view->list[view->level] = (struct view_list) {};
 	if (view->level == VIEW_VM)
@@ -246,7 +246,7 @@ static void enter(struct view *view)
 	view_update(view);
 }
 
-/* One step out of wherever the view is. */
+/* Leaves the help or the level, clears the filter, or quits. */
 static void leave(struct view *view, bool quits)
 {
 	if (view->help)
@@ -295,7 +295,7 @@ static void press_filter(struct view *view, unsigned int press)
 	}
 }
 
-/* False if the key is for the view behind the help. */
+/* False if the help does not use the key. */
 static bool press_help(struct view *view, unsigned int press)
 {
 	size_t page = view->page, *top = &view->help_top;

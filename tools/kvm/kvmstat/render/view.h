@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Chooses lines of the tracked VMs, and changes that by keys. Knows no terminal.
+ * Chooses which VMs, vCPUs and statistics to show; keys change the choice. Knows no terminal.
  */
 #ifndef KVMSTAT_VIEW_H
 #define KVMSTAT_VIEW_H
@@ -17,7 +17,7 @@
 #define VIEW_MIN_INTERVAL_NS (NSEC_PER_SEC / 10)
 #define VIEW_MAX_INTERVAL_NS (60 * NSEC_PER_SEC)
 
-/* Keys; those that print are their own character. */
+/* Keys without a character. Printable keys are their character. */
 enum press {
 	PRESS_NONE,
 	PRESS_ENTER = 0x110000,
@@ -36,16 +36,16 @@ enum press {
 /* How deep the view is. */
 enum view_level {
 	VIEW_HOST,			/* the list of VMs */
-	VIEW_VM,			/* the vCPUs of one, and what moves in it */
-	VIEW_VCPU,			/* what moves in one of them */
+	VIEW_VM,			/* the vCPUs and moving statistics of a VM */
+	VIEW_VCPU,			/* the moving statistics of a vCPU */
 	NUM_VIEW_LEVELS,
 };
 
 /* The lines of a level. */
 struct view_list {
 	size_t count;
-	size_t at;			/* the one that is selected */
-	size_t first;			/* the one that is drawn first */
+	size_t at;			/* the selected line */
+	size_t first;			/* the first line that is drawn */
 };
 
 struct view {
@@ -55,38 +55,38 @@ struct view {
 	char filter[32];
 	bool typing;			/* the filter */
 	bool help;
-	size_t help_top;		/* the line of it that comes first */
+	size_t help_top;		/* its first line on the screen */
 	bool paused;
 	bool quit;
 	uint64_t interval_ns;
 	size_t page;			/* lines of the list that were drawn last */
-	/* How many problems were drawn, and how many of these before the last key. */
+	/* How many problems were drawn, and how many of them before the last key. */
 	size_t problems_drawn, problems_read;
-	bool denied_drawn, denied_read;	/* that there are processes it cannot see */
+	bool denied_drawn, denied_read;	/* the same for inventory_explain_denied() */
 
 	enum view_level level;
 	struct view_list list[NUM_VIEW_LEVELS];
 
-	/* VIEW_HOST: those that pass the filter, sorted. */
+	/* VIEW_HOST: VMs that pass the filter, sorted. */
 	const struct tracked_vm **vm;
 	const struct tracked_vm *selected;
 
-	/* Of VMs, and of vCPUs. */
+	/* The tables of VMs and of vCPUs. */
 	struct overview vms, vcpus;
 
-	/* VIEW_VM and below: which, NULL above; its vCPUs, sorted. */
+	/* VIEW_VM and VIEW_VCPU: the VM (otherwise NULL), and its vCPUs, sorted. */
 	const struct tracked_vm *inside;
 	const struct tracked_vcpu **vcpu;
 	int selected_vcpu;		/* its id, or -1 */
 
-	bool replayed;			/* a recording, */
-	uint64_t real_ns;		/* of this time */
+	bool replayed;			/* it shows a recording */
+	uint64_t real_ns;		/* time of the last sample */
 };
 
 void view_init(struct view *view, struct tracker *tracker, uint64_t interval_ns);
 void view_free(struct view *view);
 
-/* After each sample: the lists are made again. What is selected stays selected. */
+/* Makes the lists again. Call it after each sample. The selected VM or vCPU stays selected. */
 void view_update(struct view *view);
 
 /* @press: an enum press or a character. */
@@ -98,7 +98,7 @@ size_t view_scroll(struct view *view, size_t lines);
 /* Which line of the list is selected. */
 size_t view_selected_line(const struct view *view);
 
-/* VIEW_VCPU: that vCPU. */
+/* The selected vCPU, in VIEW_VM and VIEW_VCPU. */
 const struct tracked_vcpu *view_vcpu(const struct view *view);
 
 #endif /* KVMSTAT_VIEW_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which VMs of a host are shown.
+ * Chooses VMs of a host by pid and name.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "sources/choice.h"
 #include "util/util.h"
 
-/* As pids are written: 007 is a name. */
+/* Whether it is written as a pid. 007 is a name. */
 static bool is_number(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789")] && (*text != '0' || !text[1]);
@@ -23,15 +23,15 @@ const char *choice_add(struct choice *choice, const char *text)
 		if (parse_number(text, 1, INT_MAX, &number))
 			return "is not a pid; if it is a name, put a backslash in front";
 		if (choice->num_pids == CHOICE_MAX)
-			return "is one too many";
+			return "is one too many: at most 64 pids and 64 names";
 		choice->pid[choice->num_pids++] = number;
 		return NULL;
 	}
-	/* An option whose argument was forgotten. */
+	/* The argument of -p may be missing, so that this is the next option. */
 	if (!*text || *text == '-')
 		return "is neither a pid nor a name";
 	if (choice->num_names == CHOICE_MAX)
-		return "is one too many";
+		return "is one too many: at most 64 pids and 64 names";
 	choice->name[choice->num_names++] = text;
 	return NULL;
 }
@@ -46,7 +46,7 @@ pid_t choice_process(const struct choice *choice)
 	return choice->num_pids == 1 && !choice->num_names ? choice->pid[0] : 0;
 }
 
-/* A character with a backslash in front stands for itself. */
+/* Whether it has special characters without a backslash before them. */
 static bool is_pattern(const char *name)
 {
 	for (; *name; name++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Finds VMs and their vCPUs. Between any two calls a process may die, or close a file descriptor
- * and open another one under the same number: that is never an error, the next scan finds what
- * is there then.
+ * and open another one with the same number. That is never an error: the next scan finds the new
+ * state.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void mark_end(struct vm *vm)
 	vm->process->fds.count = 0;
 }
 
-/* A process stays chosen with its VMs, whatever its name is later. */
+/* A process and its VMs stay chosen even if its name changes. */
 static bool is_chosen(const struct inventory *inventory, struct process *process)
 {
 	size_t i;
@@ -35,7 +35,7 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 	return process->chosen;
 }
 
-/* Keeps what is known of file descriptors that are still the same. Both lists are sorted. */
+/* Copies seen of file descriptors that are the same. Returns whether there is a new VM. */
 static bool keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 {
 	const struct proc_fd *before;
@@ -70,7 +70,7 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 	has_new_vm = keep_seen(&process->fds, &fds);
 	free(process->fds.entry);
 	process->fds = fds;
-	/* It may have been another program at first, or may answer now. */
+	/* The process may have executed another program, or answer again. */
 	if (has_new_vm || (process->identity.without_memory &&
 			   monotonic_ns() >= process->memory.until_ns))
 		discover_identify(inventory, process);
@@ -78,7 +78,7 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 		return;
 
 	is_all = discover_open_new(inventory, process, true);
-	/* A vCPU needs its VM. */
+	/* VMs come first: a vCPU needs its VM. */
 	if (is_all && (process->has_split_vm || !process->has_whole_vm))
 		is_all = discover_open_new(inventory, process, false);
 	if (!is_all)
@@ -90,7 +90,7 @@ static void look_at_all(struct inventory *inventory, struct process *process,
 static struct process *open_process(struct inventory *inventory, pid_t pid,
 				    struct host_error *error)
 {
-	/* Once: it stays readable. */
+	/* EPOLLONESHOT, because a pidfd stays readable. */
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, };
 	const struct host *host = inventory->host;
 	struct process *process;
@@ -129,13 +129,13 @@ static int look_again(struct inventory *inventory, struct process *process)
 	free(fds.entry);
 	if (process->gone)
 		return -ESRCH;
-	/* It is there, but not for everybody (hidepid). */
+	/* The process exists, but /proc hides it (hidepid). */
 	return ret == -ENOENT ? -EACCES : ret;
 }
 
 /*
- * Takes over its file descriptors. Another process may have had the pid when they were listed:
- * then what they stood for is not there any more.
+ * Takes over the list of file descriptors. Another process may have had the pid when it was made:
+ * then its file descriptors are gone.
  */
 static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
 {
@@ -209,7 +209,7 @@ static bool see_end(const struct inventory *inventory, struct vm *vm)
 
 	if (vm->dead)
 		return true;
-	/* Other VMs are known only by the file descriptors of their process. */
+	/* Without a file of the VM, only the process and its file descriptors show the end. */
 	if (vm_has_statistics(vm) && !vm->refusal.err)
 		has_ended = inventory->host->is_dead(vm->file.source.fd);
 	else
@@ -230,7 +230,7 @@ static void mark_dead(struct inventory *inventory)
 	}
 }
 
-/* The process that has made a VM, which debugfs knows by a thread, if the process has a VM. */
+/* The process that created a VM, if it still has one. debugfs names the thread that did. */
 static struct process *find_maker(struct inventory *inventory, pid_t tid)
 {
 	struct process *process = inventory_find_process(inventory, tid);
@@ -243,9 +243,9 @@ static struct process *find_maker(struct inventory *inventory, pid_t tid)
 }
 
 /*
- * debugfs has all VMs of the host, also one whose file descriptor is on its way between
- * processes, or in a thread with a file table of its own. A VM may have come since the processes
- * were listed: count what the scan before had, too.
+ * debugfs has all VMs of the host, even if a VM's file descriptor is in a socket, or in a thread
+ * with a file table of its own. A VM may be newer than the list of processes: count at most as many
+ * VMs as the scan before.
  */
 static size_t count_unseen(struct inventory *inventory)
 {
@@ -266,7 +266,7 @@ static size_t count_unseen(struct inventory *inventory)
 			unseen++;
 	}
 	free(makers.pid);
-	/* A process that has VMs and has made none was handed them. */
+	/* A process that has VMs but created none got them from others. */
 	for (i = 0; i < inventory->num_processes && unseen; i++) {
 		process = inventory->process[i];
 		if (process->gone || process->has_made)
@@ -298,12 +298,12 @@ static enum refusal_kind refusal_kind_of(const struct vm *vm, size_t *num_missin
 	return vm->file.source.fd < 0 ? REFUSED_VM : REFUSED_NOTHING;
 }
 
-#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and the kernel does not say which vCPU belongs to which: they are shown as one VM, with one vCPU of each number"
+#define SHOWN_AS_ONE "pid %d (%s) has %u file descriptors of VMs, and the kernel does not say which vCPU belongs to which VM: kvmstat shows them as one VM, with one vCPU per number"
 
 /*
- * VMs whose KVM gives files to the VMM only: adds a line for each kind of what is missing, however
- * many VMs it concerns, which names the first. A VMM opens its files after the vCPU was created:
- * nothing is missing before there is one.
+ * Reports VMs whose KVM gives files to the VMM only: one line per kind of missing files, which
+ * names the first VM and counts the others. A VMM opens its files after it has created the vCPU:
+ * nothing is missing before the first vCPU.
  */
 static void report_refusals(struct inventory *inventory)
 {
@@ -315,7 +315,7 @@ static void report_refusals(struct inventory *inventory)
 
 	for (i = 0; i < inventory->num_vms; i++) {
 		vm = inventory->vm[i];
-		/* The VMM is not at fault for what could not be taken. */
+		/* If taking a file failed, the VMM is not the reason. */
 		if (inventory->is_full || vm->dead || !vm->refusal.err || vm->refusal_said ||
 		    vm->process->reported.err || !proc_count_vcpus(&vm->process->fds))
 			continue;
@@ -339,9 +339,9 @@ static void report_refusals(struct inventory *inventory)
 		if (kind == REFUSED_ALL)
 			reason = host_explain(&first[kind]->refusal);
 		else if (kind == REFUSED_VM)
-			reason = xasprintf(VMM_ONLY ", which has none of the VM open");
+			reason = xasprintf(VMM_ONLY ", which has no file open for the VM");
 		else
-			reason = xasprintf(VMM_ONLY ", which has none of %zu vCPU%s open",
+			reason = xasprintf(VMM_ONLY ", which has no file open for %zu vCPU%s",
 					   missing[kind], missing[kind] > 1 ? "s" : "");
 		if (count[kind] > 1)
 			snprintf(others, sizeof(others), " and %zu more", count[kind] - 1);
@@ -405,7 +405,7 @@ static int look(struct inventory *inventory, struct process *process)
 		ret = look_at_host(inventory);
 	} else {
 		ret = look_again(inventory, process);
-		/* Last: what the process has open shows the end of some VMs. */
+		/* Last, because the list of file descriptors shows the end of some VMs. */
 		mark_dead(inventory);
 		report_refusals(inventory);
 	}
@@ -413,7 +413,7 @@ static int look(struct inventory *inventory, struct process *process)
 		inventory->is_unanswered = false;
 		return ret;
 	}
-	/* VMs that were found before are still there. A late answer may come by the next scan. */
+	/* Earlier VMs are still known. Complain only if the next scan has no answer, either. */
 	if (inventory->is_unanswered)
 		inventory_add_note(inventory,
 				   xasprintf("the process that finds VMs, kvmstat-broker, "
@@ -427,7 +427,7 @@ static void see_events(struct inventory *inventory)
 	struct epoll_event events[16];
 	size_t i;
 
-	/* The kernel reports each end once: take it off, so that it does not wake us again. */
+	/* Consume the events: each end is reported once, and must not wake us again. */
 	while (epoll_wait(inventory->events, events, ARRAY_SIZE(events), 0) == ARRAY_SIZE(events))
 		;
 	mark_gone(inventory, NULL);
@@ -442,10 +442,10 @@ static int read_threads(const struct inventory *inventory, const struct process 
 	size_t num_vcpus;
 	int ret;
 
-	/* It may have many copies of its vCPUs' file descriptors. */
+	/* Count vCPUs by number: a process may have copies of their file descriptors. */
 	free(proc_vcpus(&process->fds, &num_vcpus));
 	ret = host->read_threads(host, process->pid, num_vcpus, threads);
-	/* Another process may have the pid already. */
+	/* Another process may have got the pid meanwhile. */
 	if (ret || !host->is_gone(process->pidfd))
 		return ret;
 	free(threads->thread);

@@ -136,7 +136,7 @@ static void open_statistics(struct inventory *inventory, struct process *process
 
 	if (vm && fd->link == LINK_VM)
 		note_vm(process, vm);
-	/* Another file descriptor, or the VM's file, has shown it before. */
+	/* It is known from another file descriptor, or from the VM's file. */
 	if (vm && (fd->link == LINK_VM || statsfile_has_windows(&vm->file) ||
 		   vm_find_vcpu(vm, fd->link))) {
 		close(stats);
@@ -159,8 +159,8 @@ static void open_statistics(struct inventory *inventory, struct process *process
 }
 
 /*
- * Any number of processes may make kvmstat wait, each for as long as the broker allows: a scan
- * asks no more such questions after this time.
+ * Any number of processes may make kvmstat wait, each for as long as the broker allows. After this
+ * time, a scan asks no more questions that can wait.
  */
 #define WAIT_NS (NSEC_PER_SEC / 4)
 
@@ -170,8 +170,7 @@ static bool is_late(const struct inventory *inventory)
 }
 
 /*
- * The process is asked again after a time that doubles: doing it on purpose costs others less
- * and less.
+ * Asks the process again after a time that doubles, so that deliberate delays cost less and less.
  */
 static void note_silence(struct inventory *inventory, const struct process *process,
 			 struct silence *silence, uint64_t asked_ns)
@@ -183,7 +182,7 @@ static void note_silence(struct inventory *inventory, const struct process *proc
 	silence->until_ns = now_ns + silence->wait_ns;
 	inventory->waited_ns += now_ns - asked_ns;
 	inventory_blame(inventory, process,
-			"reading from it takes too long, in a system call that does not end; kvmstat tries again from time to time");
+			"reading from it takes too long: a system call does not end; kvmstat will try again");
 }
 
 static bool is_full(const struct host_error *error)
@@ -201,7 +200,7 @@ bool discover_note_full(struct inventory *inventory, const struct host_error *er
 	return true;
 }
 
-/* The pid stood for this process if the process still lives after the answer. */
+/* Checks that the process still lives after the answer: otherwise the pid may be another one's. */
 static int get_stats(struct inventory *inventory, struct process *process,
 		     const struct proc_fd *fd, uint64_t *number, struct host_error *error)
 {
@@ -228,7 +227,7 @@ static int get_stats(struct inventory *inventory, struct process *process,
 	return -1;
 }
 
-/* The next scan finds another process or file, or gets an answer. */
+/* Whether the next scan may succeed, or find another process or file. */
 static bool is_passing(const struct host_error *error)
 {
 	return error->err == ESRCH || error->err == EBADF || error->err == ETIMEDOUT ||
@@ -253,7 +252,7 @@ void discover_identify(struct inventory *inventory, struct process *process)
 		note_silence(inventory, process, &process->memory, asked_ns);
 }
 
-/* Returns false if it cost next to nothing: the process refuses its files. */
+/* Returns false if it cost next to nothing because the process' VMs are refused. */
 static bool look_at(struct inventory *inventory, struct process *process,
 		    struct proc_fd *fd)
 {
@@ -262,7 +261,7 @@ static bool look_at(struct inventory *inventory, struct process *process,
 	struct vm *vm;
 	int stats;
 
-	/* The other VMs and vCPUs of a process refuse what one of its VMs refuses. */
+	/* If KVM refuses one VM of a process, it refuses its other VMs and vCPUs, too. */
 	if (discover_closed_vm(inventory, process)) {
 		fd->seen = true;
 		return false;
@@ -304,15 +303,15 @@ bool discover_open_new(struct inventory *inventory, struct process *process, boo
 }
 
 /*
- * Linux 5.14 and newer without the statistics series gives statistics files to the VMM only. A
- * VMM may hold some open, as QEMU 8.1 does, one per vCPU, and those can be taken. They do not
- * say which VM they belong to: all of a process count as one VM's.
+ * Linux 5.14 and later without the statistics series gives statistics files to the VMM only.
+ * kvmstat can take those that the VMM keeps open: QEMU 8.1 keeps one per vCPU. They do not say
+ * which VM they belong to: all of a process count as one VM.
  */
 
-/* In the place of the VM's file, where only files of vCPUs are held. */
+/* The schema of a VM whose VMM holds files of vCPUs only. */
 static struct statsfile_schema no_statistics = { .references = 1, .name_size = 8, };
 
-/* A statistics file that the VMM has open itself. */
+/* Takes and opens a statistics file that the VMM holds. */
 static void look_at_held(struct inventory *inventory, struct vm *vm, struct proc_fd *fd)
 {
 	struct statsfile_source source = { .access = inventory->host->access, };
@@ -371,7 +370,7 @@ void discover_open_held(struct inventory *inventory, struct process *process)
 				look_at_held(inventory, vm, fd);
 		}
 	}
-	/* Other files are missing now than before. */
+	/* Now other files are missing than before: report again. */
 	if (had_none && vm_has_statistics(vm)) {
 		vm->refusal_said = false;
 		vm->num_vcpus_counted = 0;
@@ -388,7 +387,7 @@ bool discover_is_remade(struct inventory *inventory, const struct vm *vm,
 	int stats;
 	size_t i;
 
-	/* Under the same number if there is one. */
+	/* Prefer the same number. */
 	for (i = 0; i < fds->count; i++) {
 		other = &fds->entry[i];
 		if (vm->held_fd >= 0 && other->is_stats && other->link == vm->held_vcpu &&

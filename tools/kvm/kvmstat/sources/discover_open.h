@@ -7,18 +7,18 @@
 #include "sources/inventory.h"
 
 /*
- * Opens new files of the VMs, or of the vCPUs. Returns whether it was all of them. A process can
- * have any number of copies, and only taking one shows that it is a copy: the next scan takes what
- * is too much for this one.
+ * Opens new files of VMs (@vms), or of vCPUs. Returns whether it has opened all of them. A process
+ * can have any number of copies, and only taking one shows that it is a copy: the next scan
+ * continues where this one stops.
  */
 bool discover_open_new(struct inventory *inventory, struct process *process, bool vms);
 
-/* Opens statistics files that the VMM has open itself, if KVM gives them to no other process. */
+/* Opens statistics files that the VMM holds, if KVM gives none to other processes. */
 void discover_open_held(struct inventory *inventory, struct process *process);
 
 /*
- * Whether the process has closed its VM and made another one, which the numbers of file
- * descriptors do not show: a VMM holds the same file of a vCPU for as long as there is a VM.
+ * Whether the process has closed its VM and created another one. The numbers of file descriptors
+ * may be the same, but a VMM holds the same file of a vCPU as long as the VM exists.
  */
 bool discover_is_remade(struct inventory *inventory, const struct vm *vm,
 			const struct proc_fds *fds);
@@ -30,8 +30,8 @@ void discover_see_vcpus(struct inventory *inventory, struct vm *vm);
 void discover_identify(struct inventory *inventory, struct process *process);
 
 /*
- * If it is the limit on open files, counts what is missing: it holds for the rest of the scan.
- * Otherwise false.
+ * If the error is the limit on open files, adds @count to the missing files, opens no more files in
+ * this scan, and returns true.
  */
 bool discover_note_full(struct inventory *inventory, const struct host_error *error, size_t count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Gets a statistics file out of another process, without its help: the VM's or
- * vCPU's file descriptor by pidfd_getfd(), the statistics file by ioctl.
+ * Gets a statistics file from another process without its help: takes the file descriptor of the VM
+ * or vCPU with pidfd_getfd(), then opens the statistics file with an ioctl.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ int host_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus
 	return proc_read_threads(host->proc, pid, num_vcpus, threads);
 }
 
-/* PID-FD: the files beside these directories are sums over all VMs. */
+/* Directories are called PID-FD. The files beside them are sums over all VMs. */
 int host_list_makers(const struct host *host, struct proc_pids *makers)
 {
 	const struct dirent *entry;
@@ -66,7 +66,7 @@ int host_list_makers(const struct host *host, struct proc_pids *makers)
 	DIR *stream;
 
 	*makers = (struct proc_pids) {};
-	/* debugfs has the pids of the first pid namespace. */
+	/* debugfs has pids of the initial pid namespace. */
 	if (proc_is_namespace(host->proc))
 		return -ENOTSUP;
 	stream = opendir(host->debugfs);
@@ -115,13 +115,13 @@ static bool is_same_file(int taken, const struct proc_fd *fd)
 	return parse_kvm_link(target, &is_stats) == fd->link && is_stats == fd->is_stats;
 }
 
-/* Owns @taken. */
+/* Opens the statistics file of @taken, and closes @taken. */
 static int make_stats(int taken, struct host_error *error)
 {
 	int stats = ioctl(taken, KVM_GET_STATS_FD, 0);
 	int err = errno;
 
-	/* At once: as long as this is open, the VM lives. */
+	/* Close it at once: while it is open, the VM lives. */
 	close(taken);
 	if (stats >= 0)
 		return stats;
@@ -130,7 +130,7 @@ static int make_stats(int taken, struct host_error *error)
 	return -1;
 }
 
-/* Of Yama: 3 forbids pidfd_getfd() to every process, also with CAP_SYS_PTRACE. */
+/* Yama's setting. 3 forbids pidfd_getfd() to every process, even with CAP_SYS_PTRACE. */
 static int ptrace_scope(const struct host *host)
 {
 	char *path = xasprintf("%s/sys/kernel/yama/ptrace_scope", host->proc);
@@ -165,7 +165,7 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	taken = take_fd(host, pid, fd->fd, error);
 	if (taken < 0)
 		return -1;
-	/* The number may have been reused: no ioctl on a file of unknown kind. */
+	/* The number may have been reused: send no ioctl to an unknown file. */
 	if (!is_same_file(taken, fd)) {
 		close(taken);
 		return fail(error, HOST_TAKE, EBADF);
@@ -176,7 +176,7 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return stats;
 }
 
-/* No other file of this kind can be read at an offset. */
+/* Of files without a type that are read-only, only statistics files have a header to pread(). */
 static bool is_stats(int fd)
 {
 	struct kvm_stats_header header;
@@ -195,7 +195,7 @@ static bool is_same(int fd, int other)
 {
 	pid_t self = getpid();
 
-	/* 0 is the same, 1 and 2 are an order; -1 without kcmp(). */
+	/* 0: the same, 1 or 2: another file, -1: the kernel has no kcmp(). */
 	return syscall(SYS_kcmp, self, self, KCMP_FILE, fd, other) <= 0;
 }
 
@@ -219,13 +219,13 @@ const struct host this_host = {
 };
 
 /*
- * With EIO, a KVM that does not give KVM_GET_STATS_FD to other processes refuses every ioctl
- * that does not come from the VMM.
+ * If KVM has statistics files, EIO means that it refuses every ioctl that does not come from the
+ * VMM.
  */
 static char *explain_missing_ioctl(int capability)
 {
 	static const char none[] = "this kernel has no statistics files (KVM_CAP_BINARY_STATS_FD)";
-	static const char closed[] = VMM_ONLY ", which has none open";
+	static const char closed[] = VMM_ONLY ", which has no file open";
 
 	if (capability > 0)
 		return xasprintf("%s; QEMU 8.1 or newer does", closed);
@@ -250,13 +250,14 @@ char *host_explain(const struct host_error *error)
 	case EPERM:
 	case EACCES:
 		if (error->step == HOST_TAKE && error->capability == 3)
-			return xasprintf("%s: kernel.yama.ptrace_scope is 3, which forbids it to every process until the next boot",
+			return xasprintf("%s: kernel.yama.ptrace_scope is 3, which forbids it until the next boot",
 					 step);
 		return xasprintf("%s: no permission; " NEEDED_PERMISSION, step);
 	case EMFILE:
 		return xasprintf("%s: too many open files; raise the limit (ulimit -n)", step);
 	case ENOSYS:
-		return xasprintf("%s: not possible, Linux 5.6 or newer is needed", step);
+		return xasprintf("%s: the kernel has no such system call; Linux 5.6 or later is needed",
+				 step);
 	}
 	return xasprintf("%s: %s", step, strerror(error->err));
 }

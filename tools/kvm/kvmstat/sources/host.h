@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The host whose processes are scanned for VMs: everything that may take privileges. Without
- * them kvmstat asks the broker instead; tests have hosts of their own.
+ * The host that is scanned for VMs: all functions that may need privileges. kvmstat itself asks the
+ * broker; tests have hosts of their own.
  *
- * A pid stands for the process that has it when the question is answered. To ask about a certain
- * process, hold it with open_process() and check is_gone() after the answer.
+ * A pid means the process that has it at the time of the answer. To ask about a certain process,
+ * open it with open_process() and check is_gone() after the answer.
  */
 #ifndef KVMSTAT_HOST_H
 #define KVMSTAT_HOST_H
@@ -34,7 +34,7 @@ struct host_error {
 				/* HOST_TAKE: kernel.yama.ptrace_scope */
 };
 
-/* The broker's functions also return EAGAIN: it did not answer. */
+/* The broker's functions return EAGAIN if it does not answer. */
 struct host {
 	const char *proc;
 	const char *run;	/* NULL: there is no /run */
@@ -48,26 +48,26 @@ struct host {
 			    struct proc_threads *threads);
 
 	/*
-	 * See identity_read(). If reading the command line waits without end, it is left out and
-	 * @identity->without_memory is set. False without an answer.
+	 * See identity_read(). If reading the command line takes too long, it is left out and
+	 * @identity->without_memory is set. Returns false without an answer.
 	 */
 	bool (*identify)(const struct host *host, pid_t pid, struct identity *identity);
 
 	/*
-	 * The thread that made each VM in debugfs, a VM at a time. 0 or -errno; NULL: there is no
-	 * debugfs. After 0 the caller frees makers->pid.
+	 * The thread that created each VM in debugfs, one entry per VM. Returns 0 or -errno. NULL:
+	 * there is no debugfs. After 0 the caller frees makers->pid.
 	 */
 	int (*list_makers)(const struct host *host, struct proc_pids *makers);
 
 	/*
-	 * Returns a statistics file for a file descriptor of the process, or -1, and in *@vm the
-	 * number of its VM, see proc_vm_number(). The error is EBADF if @fd is not what was
-	 * listed any more, ETIMEDOUT if the process makes others wait without end.
+	 * Returns a statistics file for a file descriptor of the process, or -1; *@vm is the
+	 * number of its VM, see proc_vm_number(). The error is EBADF if @fd is no longer the file
+	 * that was listed, ETIMEDOUT if the process makes the broker wait too long.
 	 */
 	int (*get_stats)(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			 uint64_t *vm, struct host_error *error);
 
-	/* The others take no privileges. */
+	/* The other functions need no privileges. */
 
 	/* Returns a pidfd, which is readable once the process is gone, or -1. */
 	int (*open_process)(const struct host *host, pid_t pid, struct host_error *error);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fields of an identity, and what may stand in them. */
+/* Fields of an identity, and checks of their text. */
 #include <ctype.h>
 #include <string.h>
 
 #include "sources/identity_subject.h"
 #include "util/text.h"
 
-/* The number of bytes that fit, without half a character at the end. */
+/* The number of bytes that fit, without a part of a character at the end. */
 static size_t fitting(const char *text, size_t size)
 {
 	size_t length = strnlen(text, size + 1), lead;
 
 	if (length <= size)
 		return length;
-	/* A character has at most three bytes that continue it. */
+	/* At most three bytes continue a character. */
 	for (lead = size; lead > size - 4; lead--) {
 		if (((unsigned char)text[lead] & 0xc0) != 0x80)
 			return lead;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose VM a process runs: what its command line, its cgroup and /run say, without the help of a
- * daemon. Reads cmdline, cgroup, comm and stat of /proc, and what libvirt and systemd-machined
- * keep in /run; both directories are parameters, so that tests bring their own. Nothing is read
- * through the process' own root, which may be a filesystem that never answers.
+ * Which VM a process runs, from its command line, its cgroup and /run, without the help of a
+ * daemon. Reads cmdline, cgroup, comm and stat in /proc, and files of libvirt and systemd-machined
+ * in /run. Both directories are parameters, so that tests have their own. Reads nothing through the
+ * process' own root, which may be a filesystem that never answers.
  *
- * Reads at most IDENTITY_CMDLINE bytes of a command line (libvirt's have some ten thousand, with
+ * Reads at most IDENTITY_CMDLINE bytes of a command line (libvirt's have about ten thousand, with
  * the names in the first half), and IDENTITY_FILE of other files. An argument or line that does
  * not fit is left out.
  *
- * How sure a field is depends on its source:
+ * The reliability of a field depends on its source, from the least to the most reliable:
  *
- *  IDENTITY_PROGRAM	the program's name, as nothing else names the VM
+ *  IDENTITY_PROGRAM	the program's name, if nothing else names the VM
  *  IDENTITY_COMMAND_LINE
- *			the VMM. It can overwrite its command line, and everybody may start a VMM
- *			with another one's name
- *  IDENTITY_CGROUP	a service manager, by where it put the process. Only machine.slice,
- *			kubepods and firecracker of the host count: elsewhere, as in user.slice or
- *			in a container, users make cgroups of any name
- *  IDENTITY_RUN	a file that only root can write, which names the process or its cgroup
+ *			the VMM. It can overwrite its command line, and every user can start a VMM
+ *			with the name of another VM
+ *  IDENTITY_CGROUP	the cgroup in which a service manager put the process. Only machine.slice,
+ *			kubepods and firecracker of the host count: in user.slice or in a
+ *			container, users can create cgroups of any name
+ *  IDENTITY_RUN	a file that only root can write, and that names the process or its cgroup
  *
- * If two sources differ, the surer one counts.
+ * If two sources differ, the more reliable one counts.
  */
 #ifndef KVMSTAT_IDENTITY_H
 #define KVMSTAT_IDENTITY_H
@@ -44,8 +44,8 @@ enum identity_source {
 };
 
 /*
- * Text of at most TEXT_NAME_SIZE - 1 bytes. It can be printed anywhere: what is not UTF-8 or could
- * control a terminal is replaced by '?'.
+ * Text of at most TEXT_NAME_SIZE - 1 bytes. It is safe to print: '?' replaces bytes that are not
+ * UTF-8 and characters that could control a terminal.
  */
 enum identity_field {
 	/*
@@ -57,15 +57,15 @@ enum identity_field {
 	/* 36 bytes in lower case: machined's ID, or QEMU's -uuid and the like. */
 	IDENTITY_UUID,
 
-	/* libvirt's. A cgroup has it without what is not a letter, digit, '-' or '.'. */
+	/* libvirt's domain. In a cgroup's name it has only its letters, digits, '-' and '.'. */
 	IDENTITY_DOMAIN,
 
 	/* As machinectl shows it: at most 64 letters, digits, '-', '.' and '_'. */
 	IDENTITY_MACHINE,
 
 	/*
-	 * KubeVirt's, of a domain NAMESPACE_NAME in a pod's cgroup: names of 63 and 253 bytes at
-	 * most, from the command line. Only the pod's uid, 36 bytes, is sure.
+	 * KubeVirt's names, from a domain NAMESPACE_NAME on the command line of a process in a
+	 * pod's cgroup: at most 63 and 253 bytes. Only the pod's uid, 36 bytes, is reliable.
 	 */
 	IDENTITY_NAMESPACE,
 	IDENTITY_VMI,
@@ -77,24 +77,24 @@ enum identity_field {
 struct identity {
 	unsigned char source[IDENTITY_FIELDS];		/* enum identity_source */
 	char text[IDENTITY_FIELDS][TEXT_NAME_SIZE];
-	bool without_memory;		/* without the command line */
-	uint64_t started;		/* the process, since boot, in 1/100 s; 0: not known */
+	bool without_memory;		/* the command line was not read */
+	uint64_t started;		/* the process, in 1/100 s since boot; 0: not known */
 };
 
 /*
- * @proc and @run stand for /proc and /run; @run may be NULL. A process that is gone has no field.
- * With @identity->without_memory the command line is left out: reading it takes a lock that the
- * process can hold for ever.
+ * @proc and @run are /proc and /run; @run may be NULL. A process that is gone has no fields. With
+ * @identity->without_memory it does not read the command line: that takes a lock that the process
+ * can hold for ever.
  */
 void identity_read(struct identity *identity, const char *proc, const char *run, pid_t pid);
 
-/* A name and nothing else. */
+/* Makes an identity that has only a name. */
 void identity_of_name(struct identity *identity, const char *name);
 
 /* The field's name as a label, such as "uuid". */
 const char *identity_label(enum identity_field field);
 
-/* Whether identity_read() can return this, which another process says. */
+/* Whether identity_read() could return this identity, which another process has sent. */
 bool identity_is_valid(const struct identity *identity);
 
 #endif /* KVMSTAT_IDENTITY_H */

@@ -14,7 +14,7 @@
 #include "util/text.h"
 #include "util/util.h"
 
-/* The line at *@rest, without its end, or NULL. One without an end was cut off. */
+/* The next line of *@rest, without its newline, or NULL. A line without one was cut off. */
 static char *next_line(char **rest)
 {
 	char *line = *rest, *end = strchr(line, '\n');
@@ -26,7 +26,7 @@ static char *next_line(char **rest)
 	return line;
 }
 
-/* Takes the next component off a path, with its '/'; NULL at the end. */
+/* Takes the next component off a path; NULL at the end. */
 static char *next_component(char **rest)
 {
 	char *component = *rest + strspn(*rest, "/");
@@ -39,7 +39,7 @@ static char *next_component(char **rest)
 	return component;
 }
 
-/* Replaces systemd's \x2d and the like, in place. Malformed ones stay. */
+/* Replaces systemd's \x2d and other escapes, in place. Malformed ones stay. */
 static void unescape(char *text)
 {
 	unsigned int byte;
@@ -80,7 +80,7 @@ const char *domain_of_machine(const char *machine)
 	return NULL;
 }
 
-/* /machine.slice[/machine-PART.slice...]/UNIT, which may be machine-NAME.scope */
+/* Parses /machine.slice[/machine-PART.slice...]/UNIT. UNIT may be machine-NAME.scope. */
 static void look_at_machine(struct identity_subject *subject, char *rest)
 {
 	char machine[NAME_MAX + 1], *unit;
@@ -100,7 +100,7 @@ static void look_at_machine(struct identity_subject *subject, char *rest)
 	set_machine(subject->identity, IDENTITY_CGROUP, machine);
 }
 
-/* Where there is no systemd: /machine[/PART.partition...]/qemu-1-NAME.libvirt-qemu */
+/* Without systemd: parses /machine[/PART.partition...]/qemu-1-NAME.libvirt-qemu. */
 static void look_at_plain_machine(struct identity_subject *subject, char *rest)
 {
 	char *component, *end;
@@ -118,8 +118,8 @@ static void look_at_plain_machine(struct identity_subject *subject, char *rest)
 }
 
 /*
- * .../podUID/... or .../kubepods-burstable-podUID.slice/..., with '_' in the UID. What
- * comes below the first is the pod's own.
+ * Parses .../podUID/... or .../kubepods-burstable-podUID.slice/..., with '_' in the UID. Only the
+ * first match counts: the pod itself creates the cgroups below.
  */
 static void look_at_pods(struct identity_subject *subject, char *rest)
 {
@@ -158,7 +158,7 @@ static void look_at_cgroup(struct identity_subject *subject, char *path)
 {
 	char *first;
 
-	/* Seen from a cgroup namespace, others are outside. */
+	/* In a cgroup namespace, the paths of outer cgroups begin with "..". */
 	do {
 		first = next_component(&path);
 	} while (first && !strcmp(first, ".."));
@@ -175,7 +175,7 @@ static void look_at_cgroup(struct identity_subject *subject, char *path)
 		look_at_firecracker(subject, path);
 }
 
-/* Lines NUMBER:CONTROLLERS:PATH, in which no name can have an end of line. */
+/* Reads lines NUMBER:CONTROLLERS:PATH. The kernel allows no newline in the names of cgroups. */
 static void read_cgroups(struct identity_subject *subject)
 {
 	char text[IDENTITY_FILE];
@@ -190,14 +190,14 @@ static void read_cgroups(struct identity_subject *subject)
 	}
 }
 
-/* Opens what only the owner of /run can have written, or put there. */
+/* Opens a file or directory that only the owner of /run can write to. */
 static int open_trusted(const struct identity_subject *subject, int dir, const char *path,
 			mode_t type)
 {
 	struct stat info;
 	int fd;
 
-	/* A FIFO must not wait for its writer. */
+	/* O_NONBLOCK, so that a FIFO does not wait for its writer. */
 	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || (!fstat(fd, &info) && (info.st_mode & S_IFMT) == type &&
 		       info.st_uid == subject->owner && !(info.st_mode & 0022)))
@@ -220,7 +220,7 @@ static size_t read_trusted(const struct identity_subject *subject, int dir, cons
 	return length;
 }
 
-/* Whether it is a file name, and does not lead elsewhere. */
+/* Whether it is a file name that does not lead to another directory. */
 static bool is_file_name(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
@@ -242,7 +242,7 @@ static void read_machine_file(struct identity_subject *subject, int dir, const c
 	}
 }
 
-/* The unit of a machine is a link there, to the name of the machine's file. */
+/* In systemd/machines, unit:UNIT is a link to the name of the machine's file. */
 static void read_machined(struct identity_subject *subject)
 {
 	char *link = xasprintf("unit:%s", subject->unit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A VMM's command line. The owner of a VM can write anything into it: none of it is believed to be
- * well-formed, short or true.
+ * A VMM's command line. The owner of a VM can write anything into it: it may be malformed, long or
+ * wrong.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,9 @@ static void read_cmdline(struct identity_subject *subject)
 	if (!subject->identity->without_memory)
 		length = read_file(subject->dir, "cmdline", text, IDENTITY_CMDLINE);
 
-	/* A process may have overwritten the NUL at its end. What is cut off is left out. */
+	/*
+	 * A process may have overwritten the NUL at the end. Leave out an argument that is cut off.
+	 */
 	if (length == IDENTITY_CMDLINE - 1) {
 		while (length && text[length - 1])
 			length--;
@@ -36,8 +38,8 @@ static const char *next_argument(const char *argument)
 }
 
 /*
- * The text that follows -@name or --@name, or stands in the same argument behind a '='; NULL
- * if there is none. Of several, the one after @last, or the first if that is NULL.
+ * The argument after -@name or --@name, or the text after '=' in -@name=TEXT; NULL if there is
+ * none. Searches after @last; if that is NULL, from the beginning.
  */
 static const char *next_option(const struct identity_subject *subject, const char *name,
 			       const char *last)
@@ -67,8 +69,8 @@ static const char *last_option(const struct identity_subject *subject, const cha
 }
 
 /*
- * Takes an element off a list KEY=VALUE,... in which a comma that is part of a value is
- * written as two. What does not fit is cut off. NULL at the end of the list.
+ * Takes an element off a list KEY=VALUE,... Two commas stand for a comma in a value. Cuts off an
+ * element that is too long. Returns the rest of the list, NULL at its end.
  */
 static const char *next_element(const char *list, char *element, size_t size)
 {
@@ -86,7 +88,7 @@ static const char *next_element(const char *list, char *element, size_t size)
 	return list;
 }
 
-/* The last value of @key ("key="), in @value of ELEMENT_SIZE; false if there is none. */
+/* Copies the last value of @key ("key=") to @value, of ELEMENT_SIZE; false if there is none. */
 static bool find_value(const char *list, const char *key, char *value)
 {
 	char element[ELEMENT_SIZE];
@@ -103,7 +105,7 @@ static bool find_value(const char *list, const char *key, char *value)
 	return found;
 }
 
-/* Of "[guest=]NAME[,...]" the NAME. The last one counts, as it does for QEMU. */
+/* Finds NAME in "[guest=]NAME[,...]". The last one counts, as in QEMU. */
 static void read_name(struct identity_subject *subject, char *name)
 {
 	const char *option = NULL;
@@ -143,7 +145,7 @@ bool has_argument_with(const struct identity_subject *subject, const char *text)
 	return false;
 }
 
-/* By its command line, or, if that has a wrapper's name, by the name that it gave itself. */
+/* Whether the process runs the program: looks at its argv[0], then at its comm. */
 static bool runs(const struct identity_subject *subject, const char *program)
 {
 	const char *name = subject->cmdline, *slash;
@@ -159,8 +161,8 @@ static bool runs(const struct identity_subject *subject, const char *program)
 }
 
 /*
- * Names the VM by its API socket: /run/vm/web.sock is web's; where all sockets have one name,
- * /run/vm/web/api.sock, the directory tells.
+ * Names the VM after its API socket: web, if that is /run/vm/web.sock. If the socket has a common
+ * name, as in /run/vm/web/api.sock, after its directory.
  */
 static void name_by_socket(struct identity *identity, const char *socket)
 {
@@ -206,7 +208,7 @@ static void read_cloud_hypervisor(struct identity_subject *subject)
 	const char *option = last_option(subject, "api-socket");
 	char value[ELEMENT_SIZE];
 
-	/* A path alone, or a list with a path or the number of a file descriptor. */
+	/* The option is a path, or a list with path= or fd=. */
 	if (option && (find_value(option, "path=", value) ||
 		       (!skip_prefix(option, "fd=") && next_element(option, value, sizeof(value)))))
 		name_by_socket(subject->identity, value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whose VM a process runs: puts together what the sources say. */
+/* Reads an identity: combines all sources. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "util/file.h"
 
 /*
- * Whether libvirt shortens the name to this one in a cgroup: it leaves out characters that such a
+ * Whether libvirt shortens @name to @short_name in a cgroup: it leaves out characters that such a
  * name cannot have, and the end of a long name.
  */
 static bool is_shortened(const char *name, const char *short_name, bool is_long)
@@ -27,7 +27,7 @@ static bool is_shortened(const char *name, const char *short_name, bool is_long)
 	return !*short_name;
 }
 
-/* @name is what the command line says. */
+/* @name: from the command line. */
 static void find_domain(struct identity_subject *subject, const char *name)
 {
 	struct identity *identity = subject->identity;
@@ -45,7 +45,7 @@ static void find_domain(struct identity_subject *subject, const char *name)
 		identity_set(identity, IDENTITY_DOMAIN, IDENTITY_COMMAND_LINE, name);
 }
 
-/* Labels of lower-case letters, digits and '-', with dots between them. */
+/* Whether it is a name of Kubernetes: begins and ends with a letter or digit. */
 static bool is_kubernetes_name(const char *name, size_t most, const char *allowed)
 {
 	size_t length = strlen(name);
@@ -74,7 +74,7 @@ static void find_vmi(struct identity_subject *subject, const char *name)
 	identity_set(identity, IDENTITY_VMI, IDENTITY_COMMAND_LINE, vmi + 1);
 }
 
-/* The command line's name, unless a surer source has another. */
+/* The command line's name, unless a more reliable source has another one. */
 static void find_name(struct identity_subject *subject, const char *name)
 {
 	struct identity *identity = subject->identity;
@@ -91,7 +91,9 @@ static void find_name(struct identity_subject *subject, const char *name)
 	identity_set(identity, IDENTITY_NAME, IDENTITY_PROGRAM, comm);
 }
 
-/* The second field is a name that may contain anything. */
+/*
+ * The field of /proc/PID/stat. Search after the second field: a name, which may contain anything.
+ */
 #define STAT_STARTED 22
 
 static uint64_t read_started(const struct identity_subject *subject)

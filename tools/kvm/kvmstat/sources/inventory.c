@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The VMs that a source has found, and what it has to say of them.
+ * The VMs that a source has found, and its problems.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ void inventory_init(struct inventory *inventory, const struct source *source)
 	};
 }
 
-/* Another process may have the file open: closing it here does not end the events. */
+/* While another process has the file open, closing it here does not end its events. */
 static void stop_listening(const struct inventory *inventory, int fd)
 {
 	if (inventory->events >= 0 && fd >= 0)
@@ -96,7 +96,7 @@ void inventory_forget_problems(struct inventory *inventory)
 
 void inventory_add_note(struct inventory *inventory, char *text)
 {
-	/* PROBLEMS_MAX of them, and the last one. */
+	/* There are PROBLEMS_MAX problems, and the one that says so. */
 	bool is_full = inventory->num_problems > PROBLEMS_MAX;
 	uint64_t now_ns = monotonic_ns();
 
@@ -215,10 +215,10 @@ static int read_some_of_vcpu(const struct vm *vm, size_t index, unsigned int fir
 	return statsfile_read_some(&vm->vcpu[index].file, first, count, values, error);
 }
 
-/* If each read meets the end of a state, the states are short and the error is small. */
+/* If a state ends during each of these reads, states are short, and the error is small. */
 #define READS_MAX 3
 
-/* See Documentation/virt/kvm/stats.rst: the kernel has its side of these fences. */
+/* The kernel has the other half of these fences: see Documentation/virt/kvm/stats.rst. */
 static int read_between(const struct vm *vm, size_t index, const struct statsfile_schema *schema,
 			uint64_t *values, bool *is_between, struct statsfile_error *error)
 {
@@ -268,7 +268,7 @@ static bool has_vms(const struct inventory *inventory, const struct process *pro
 	return false;
 }
 
-/* The choice's entries that are that pid, as bits of inventory->ended. */
+/* The choice's entries with this pid, as bits of inventory->ended. */
 static uint64_t chosen_bits(const struct inventory *inventory, pid_t pid)
 {
 	const struct choice *choice = inventory->choice;
@@ -341,7 +341,7 @@ void inventory_forget_dead(struct inventory *inventory)
 			inventory->vm[kept++] = inventory->vm[i];
 	}
 	inventory->num_vms = kept;
-	/* Its VMs may live on: in a child that has their file descriptors. */
+	/* Keep a process with VMs: they may live on in a child that has their file descriptors. */
 	for (i = kept = 0; i < inventory->num_processes; i++) {
 		process = inventory->process[i];
 		if (process->gone && !has_vms(inventory, process)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The VMs of a host and their vCPUs, as a source finds them: the processes of this host
- * (discover.h) or a recording (replay.h).
+ * The VMs of a host and their vCPUs. The source is this host (discover.h) or a recording
+ * (replay.h).
  */
 #ifndef KVMSTAT_INVENTORY_H
 #define KVMSTAT_INVENTORY_H
@@ -32,21 +32,21 @@ struct vm {
 	struct process *process;
 	int fd;				/* of the process, or -1 */
 	struct statsfile file;
-	uint64_t number;		/* the source's */
-	uint64_t *values;		/* if the file is a view of them */
+	uint64_t number;		/* identifies the VM in its source */
+	uint64_t *values;		/* the content of a file that is a view */
 	struct vcpu *vcpu;		/* grows at its end */
 	size_t num_vcpus;
 	size_t num_vcpus_counted;	/* without statistics */
 	bool dead;
-	uint64_t ended_ns;		/* in a recording: when it was read last, 0: now */
+	uint64_t ended_ns;		/* in a recording: the time of its last values; 0: now */
 	bool hides_vcpus;		/* the ids of new vCPUs cannot be read */
-	struct host_error refusal;	/* err is not 0: KVM gives no files to other processes */
+	struct host_error refusal;	/* if err is not 0, KVM gives files to the VMM only */
 	bool refusal_said;
 	int held_fd, held_vcpu;		/* a vCPU's file that the VMM holds, or -1 */
-	uint64_t awaited_ns;		/* for attach.c: when it was seen, or 0 */
+	uint64_t awaited_ns;		/* for attach.c: when it first saw the VM, or 0 */
 };
 
-/* A process that made kvmstat wait is not asked again before until_ns. */
+/* After a process made kvmstat wait, kvmstat does not ask it again before until_ns. */
 struct silence {
 	uint64_t until_ns;
 	uint64_t wait_ns;
@@ -64,7 +64,7 @@ struct process {
 	bool chosen;
 	bool has_whole_vm;		/* a VM whose file shows its vCPUs */
 	bool has_split_vm;		/* a VM whose file does not */
-	bool has_made;			/* debugfs has a VM that it made */
+	bool has_made;			/* debugfs has a VM that it created */
 	struct host_error reported;
 	struct silence memory;		/* reading its command line */
 	struct silence files;		/* taking its files */
@@ -72,7 +72,7 @@ struct process {
 
 struct inventory;
 
-/* See the functions of these names below. A recording needs neither see_events() nor update(). */
+/* See the functions inventory_*() below. A recording has neither see_events() nor update(). */
 struct source {
 	const char *where;
 	int (*look)(struct inventory *inventory, struct process *process);
@@ -92,15 +92,15 @@ struct inventory {
 	size_t num_processes;
 	struct vm **vm;			/* pointers stay valid until inventory_forget_dead() */
 	size_t num_vms;
-	char **problem;			/* and notes: one line each */
+	char **problem;			/* problems and notes, one line each */
 	size_t num_problems;
-	size_t num_printed;		/* for the caller */
-	size_t num_forgotten;		/* printed ones, see PROBLEMS_NS */
-	uint64_t problems_full_ns;	/* since when there are PROBLEMS_MAX */
-	bool incomplete;		/* something that should be shown is not */
-	bool found_any;			/* VM, ever */
+	size_t num_printed;		/* of them, by print_problems() */
+	size_t num_forgotten;		/* older ones, see PROBLEMS_NS */
+	uint64_t problems_full_ns;	/* when num_problems reached PROBLEMS_MAX */
+	bool incomplete;		/* something that should be shown is missing */
+	bool found_any;			/* a VM was found at any time */
 	/* Reasons why VMs are hidden, at the last scan. */
-	size_t num_denied;		/* processes whose file descriptors may not be seen */
+	size_t num_denied;		/* processes whose file descriptors kvmstat may not list */
 	size_t num_missing;		/* files beyond the limit on open files */
 	size_t num_unseen;		/* VMs in debugfs that belong to no visible process */
 	bool is_hidden;			/* /proc hides the processes of other users */
@@ -112,45 +112,45 @@ struct inventory {
 	unsigned int refusals_said;
 	struct statsfile_known known;	/* the latest schemas: most files share them */
 	size_t num_unowned;		/* VMs without a process at the last scan */
-	bool has_counted;		/* them */
-	bool is_full;			/* this scan cannot open one file more */
-	bool is_unanswered;		/* the last scan was */
-	uint64_t waited_ns;		/* in this scan, for processes that make others wait */
+	bool has_counted;		/* num_unowned is valid */
+	bool is_full;			/* this scan can open no more files */
+	bool is_unanswered;		/* the broker did not answer the last scan */
+	uint64_t waited_ns;		/* time that this scan has waited for processes */
 };
 
-/* An empty one; see discover_init() and replay_init(). */
+/* Makes an empty inventory; see discover_init() and replay_init(). */
 void inventory_init(struct inventory *inventory, const struct source *source);
 void inventory_free(struct inventory *inventory);
 
-/* A scan of the host costs more than a sample: once a second, even if intervals jitter. */
+/* A scan costs more than a sample: scan once a second, allowing for jitter of intervals. */
 #define SCAN_NS (NSEC_PER_SEC / 10 * 9)
 
 /*
- * Scans all chosen processes, or one. New VMs come at the end, VMs that are gone are marked dead.
- * Returns 0, -ESRCH if the process is gone, or another -errno if it cannot be looked into.
+ * Scans all chosen processes, or one. Adds new VMs at the end, and marks VMs dead that are gone.
+ * Returns 0, -ESRCH if the process is gone, or another -errno if kvmstat cannot look into it.
  */
 static inline int inventory_look(struct inventory *inventory, struct process *process)
 {
 	return inventory->source->look(inventory, process);
 }
 
-/* A process, which need not have a VM yet. NULL and a problem on failure. */
+/* Adds a process, which need not have a VM yet. On failure returns NULL and adds a problem. */
 static inline struct process *inventory_find(struct inventory *inventory, pid_t pid)
 {
 	return inventory->source->find(inventory, pid);
 }
 
-/* Whether there may be VMs that are not seen. */
+/* Whether there may be VMs that kvmstat does not see. */
 static inline bool inventory_is_denied(const struct inventory *inventory)
 {
 	return inventory->num_denied || inventory->is_hidden || inventory->num_missing ||
 	       inventory->num_unseen;
 }
 
-/* One line that says what hides VMs, NULL if nothing does. The caller frees it. */
+/* One line that says why VMs may be hidden; NULL if they are not. The caller frees it. */
 char *inventory_explain_denied(const struct inventory *inventory);
 
-/* Marks what has ended, after inventory.events was readable. */
+/* Marks processes and VMs that have ended. Call it when inventory->events is readable. */
 static inline void inventory_see_events(struct inventory *inventory)
 {
 	if (inventory->source->see_events)
@@ -186,20 +186,21 @@ struct vm *inventory_add_vm(struct inventory *inventory, struct process *process
 void vm_add_vcpu(struct vm *vm, const struct statsfile *file, unsigned int number);
 struct process *inventory_add_process(struct inventory *inventory, pid_t pid, int pidfd);
 
-/* One that is not gone, or NULL. */
+/* Finds a process that is not gone, or NULL. */
 struct process *inventory_find_process(const struct inventory *inventory, pid_t pid);
 
-/* The pid to ask the choice for; 0 if the chosen process is gone and another one has its pid. */
+/* The pid for choice_has(); 0 if the chosen process is gone and another one has its pid. */
 pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid);
 
 /*
- * Owners of processes can cause problems: so many are kept, to print each once, and a last one
- * says that there are more. PROBLEMS_NS later kvmstat prints what is still wrong once more.
+ * Users can cause any number of problems. The inventory keeps PROBLEMS_MAX of them, to print each
+ * once, and a last one that says that there are more. After PROBLEMS_NS it forgets them, so that
+ * kvmstat prints those that still apply once more.
  */
 #define PROBLEMS_MAX 256
 #define PROBLEMS_NS (3600 * NSEC_PER_SEC)
 
-/* Both take over the text. A problem says that something is not shown, maybe of a process. */
+/* These take over the text. A problem also means that something is not shown. */
 void inventory_add_note(struct inventory *inventory, char *text);
 void inventory_add_problem(struct inventory *inventory, char *text);
 __printf(3, 4)
@@ -221,14 +222,14 @@ static inline size_t vm_count_vcpus(const struct vm *vm)
 
 /* Where the statistics come from: "series", "vmm" or "proc". */
 const char *vm_source(const struct vm *vm);
-/* Its KVM gives files to every process that holds the VM. */
+/* Whether its kernel has the series: KVM gives files to every process that holds the VM. */
 bool vm_is_of_series(const struct vm *vm);
 /* The vCPUs' schema; NULL before there is a vCPU whose file has it. */
 struct statsfile_schema *vm_vcpu_schema(const struct vm *vm);
 
 /*
- * Reads all values of the VM's @index-th vCPU, see statsfile_read(). Times are from between two
- * changes of its state: otherwise the state that ends meanwhile would count twice or not at all.
+ * Reads all values of the VM's @index-th vCPU, see statsfile_read(). Reads again if the state
+ * changes meanwhile: otherwise the state that ends could count twice or not at all.
  */
 int vm_read_vcpu(const struct vm *vm, size_t index, uint64_t *values,
 		 struct statsfile_error *error);

@@ -12,7 +12,7 @@
 #include "util/file.h"
 #include "util/util.h"
 
-/* Of structs and arrays that begin with a number. */
+/* Compares numbers, or structs that begin with a number. */
 static int compare(const void *a, const void *b)
 {
 	int left = *(const int *)a, right = *(const int *)b;
@@ -67,7 +67,7 @@ bool proc_is_hidden(const char *proc)
 {
 	char path[PATH_MAX];
 
-	/* Each pid namespace has this one. */
+	/* Each pid namespace has a process 1. */
 	snprintf(path, sizeof(path), "%s/1", proc);
 	return access(path, F_OK) && errno == ENOENT;
 }

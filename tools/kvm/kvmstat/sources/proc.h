@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reads /proc: what other files here have in common, and what it says of itself. The directory is
- * a parameter, so that tests bring their own.
+ * Reads /proc: helpers of the other files, and properties of /proc itself. The directory is a
+ * parameter, so that tests have their own.
  */
 #ifndef KVMSTAT_PROC_H
 #define KVMSTAT_PROC_H
@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Arrays of numbers, or of structs that begin with one. */
+/* Sorts an array of numbers, or of structs that begin with a number. */
 void proc_sort(void *array, size_t count, size_t size);
-/* In a sorted array; or NULL. */
+/* Finds an entry of a sorted array; NULL if there is none. */
 const void *proc_find(int wanted, const void *array, size_t count, size_t size);
 /* Sorts numbers, keeps each once, and returns how many are left. */
 size_t proc_sort_numbers(int *number, size_t count);
@@ -27,12 +27,12 @@ bool proc_is_ours(const char *proc);
 /* Whether @proc hides the processes of other users (hidepid). */
 bool proc_is_hidden(const char *proc);
 
-/* Whether this process is in another pid namespace than the first. */
+/* Whether this process is in a pid namespace other than the initial one. */
 bool proc_is_namespace(const char *proc);
 
 /*
- * The number of the VM whose statistics file descriptor @fd of this process shows, the same for
- * all files of a VM; 0 if the kernel gives none.
+ * The number of the VM to which the statistics file @fd belongs. All files of a VM have the same
+ * number. 0 if the kernel has no such numbers.
  */
 uint64_t proc_vm_number(const char *proc, int fd);
 

@@ -41,13 +41,13 @@ int parse_kvm_link(const char *target, bool *is_stats)
 	return LINK_OTHER;
 }
 
-/* 0, or -errno without permission to read the link. */
+/* Returns 0, or -errno if kvmstat may not read the link. */
 static int read_fd(int dir, const char *path, struct proc_fd *fd)
 {
 	char target[64];
 
 	errno = 0;
-	/* KVM's links are shorter. */
+	/* A link that does not fit into target is not KVM's. */
 	fd->link = LINK_OTHER;
 	if (read_link(dir, path, target, sizeof(target)))
 		fd->link = parse_kvm_link(target, &fd->is_stats);
@@ -56,7 +56,7 @@ static int read_fd(int dir, const char *path, struct proc_fd *fd)
 	return 0;
 }
 
-/* The number of the process' directory, 0 if there is none. The broker may not call stat(). */
+/* The inode number of the process' directory, or 0. Opens it: the broker may not call stat(). */
 static ino_t dir_number(const char *proc, pid_t pid)
 {
 	struct stat info = {};
@@ -126,7 +126,7 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 	if (!stream)
 		return -errno;
 
-	/* A process that dies meanwhile has no more entries: that is no error. */
+	/* If the process dies meanwhile, the entries end: that is no error. */
 	while (!ret && (entry = readdir(stream))) {
 		if (parse_number(entry->d_name, 0, INT_MAX, &fd))
 			continue;
@@ -139,15 +139,15 @@ int proc_list_fds(const char *proc, pid_t pid, struct proc_fds *fds)
 	}
 	closedir(stream);
 	/*
-	 * Without CAP_SYS_PTRACE, root may list them but not read the links. The links of a
-	 * process that has died meanwhile look the same.
+	 * Without CAP_SYS_PTRACE, root may list the links but not read them. If the process has
+	 * died meanwhile, the error is the same.
 	 */
 	if (ret) {
 		free(fds->entry);
 		*fds = (struct proc_fds) {};
 		return dir_number(proc, pid) ? ret : -ENOENT;
 	}
-	/* A test's /proc is on a filesystem that does not sort them. */
+	/* /proc sorts them, but the filesystem of a test's /proc may not. */
 	proc_sort(fds->entry, fds->count, sizeof(*fds->entry));
 	return 0;
 }
@@ -188,9 +188,9 @@ static const struct proc_known *recall(const struct proc_memory *memory, const c
 }
 
 /*
- * Processes with KVM file descriptors take turns, so that one scan lists no more than it has room
- * for. Others are listed at every, then every second, every fourth, ... scan, at different scans;
- * the more file descriptors they have, the less often, from the first time on.
+ * Processes with KVM file descriptors take turns, so that a scan lists at most about
+ * PROC_FDS_AT_ONCE. Others are listed at every, then at every second, fourth, ... scan, not all at
+ * the same one; with very many file descriptors less often from the first time on.
  */
 static bool is_turn(const struct proc_memory *memory, const struct proc_known *known)
 {
@@ -215,7 +215,7 @@ static struct proc_fds copy_fds(const struct proc_fds *fds)
 	return copy;
 }
 
-/* Keeps what was listed of processes with more than a few file descriptors. */
+/* Remembers the list of a process that has more than a few file descriptors. */
 static void remember(struct proc_memory *next, const char *proc, const struct proc_known *known)
 {
 	const struct proc_fds *fds = &known->fds;

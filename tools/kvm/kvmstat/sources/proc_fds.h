@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processes and their KVM file descriptors, of /proc. */
+/* Processes and their KVM file descriptors, from /proc. */
 #ifndef KVMSTAT_PROC_FDS_H
 #define KVMSTAT_PROC_FDS_H
 
@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The kind of file that a /proc/PID/fd link names, or a vCPU's id (0 and up). */
+/* The kind of file that a link in /proc/PID/fd names; 0 and up: the id of a vCPU. */
 enum kvm_link {
 	LINK_VM = -1,
 	LINK_OTHER = -2,
 };
 
-/* *@is_stats: it is a statistics file, not the VM or vCPU itself. */
+/* Sets *@is_stats if it is a statistics file, not the VM or vCPU itself. */
 int parse_kvm_link(const char *target, bool *is_stats);
 
 struct proc_fd {
@@ -49,10 +49,10 @@ struct proc_pids {
 
 void proc_fds_add(struct proc_fds *fds, const struct proc_fd *fd);
 
-/* The numbers of its vCPUs, sorted, each once; the caller frees them. */
+/* The numbers of the process' vCPUs, sorted, each once. The caller frees them. */
 int *proc_vcpus(const struct proc_fds *fds, size_t *count);
 
-/* The VMs or the vCPUs themselves, not their statistics files. */
+/* Counts VMs (@vms) or vCPUs, without their statistics files. */
 unsigned int proc_count_fds(const struct proc_fds *fds, bool vms);
 
 /* Counts the vCPUs of one VM by their numbers. The vCPUs of several VMs share numbers. */
@@ -66,7 +66,7 @@ struct proc_known {
 	pid_t pid;
 	ino_t dir;		/* another process with this pid has another directory */
 	struct proc_fds fds;
-	unsigned int num_looks;	/* that found no KVM file descriptor */
+	unsigned int num_looks;	/* listings that found no KVM file descriptor */
 };
 
 /* Findings of earlier proc_list() calls. Empty at first. */
@@ -78,15 +78,15 @@ struct proc_memory {
 };
 
 /*
- * Reading one link costs some thousand instructions, and a host may have tens of thousands,
- * nearly all of them vCPUs that were there before. A scan has room for so many: processes with
- * more than a few file descriptors take turns. A process with many file descriptors that are not
- * KVM's, which every user can have, is listed ever more seldom.
+ * Reading one link costs some thousand instructions. A host may have tens of thousands of them, and
+ * nearly all belong to known vCPUs. Therefore a scan reads a limited number: processes with more
+ * than a few file descriptors take turns. Any user can have many file descriptors that are not
+ * KVM's: such a process is listed less and less often.
  */
 #define PROC_FEW_FDS 32
 #define PROC_FDS_AT_ONCE 1024
-#define PROC_MOST_LOOKS 6	/* half as often after each, so often, */
-#define PROC_OTHERS_AT_ONCE 128	/* and no more of these per scan and process */
+#define PROC_MOST_LOOKS 6	/* halve the frequency at most so many times */
+#define PROC_OTHERS_AT_ONCE 128	/* on average at most so many per scan and process */
 
 /*
  * Lists the processes that have KVM file descriptors, or whose file descriptors cannot be listed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads. The owner of a process chooses their names. */
+/* Threads of a process. Its owner chooses their names. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static bool parse_stat(const char *text, uint64_t *field, size_t count)
 	const char *end = strrchr(text, ')');
 	size_t i;
 
-	/* The third field, a letter, becomes 0. */
+	/* The third field is a letter: it becomes 0. */
 	for (i = 0; end && i < count; i++) {
 		end = strchr(end + 1, ' ');
 		if (end)
@@ -34,7 +34,7 @@ static bool parse_stat(const char *text, uint64_t *field, size_t count)
 	return end;
 }
 
-/* Numbers of proc(5), less the fields in front. */
+/* Indexes into the parsed fields: the numbers in proc(5) less 3. */
 enum { STAT_USER = 14 - 3, STAT_KERNEL = 15 - 3, STAT_GUEST = 43 - 3, NUM_STAT_FIELDS, };
 
 /*
@@ -72,7 +72,7 @@ static int parse_thread_name(const char *stat)
 	return -1;
 }
 
-/* Where the thread sleeps, which the kernel shows to processes that may trace it. */
+/* Whether and where the thread sleeps. The kernel shows that to processes that may trace it. */
 static enum proc_state find_state(int task, pid_t tid, const char *stat)
 {
 	const char *state = strrchr(stat, ')');
@@ -121,7 +121,7 @@ static bool read_thread(int task, struct proc_thread *thread)
 	if (field[STAT_USER] > field[STAT_GUEST])
 		times->user_ns = (field[STAT_USER] - field[STAT_GUEST]) * tick_ns;
 	snprintf(path, sizeof(path), "%d/schedstat", thread->tid);
-	/* A kernel without scheduler statistics shows 0 as the time that it ran, too. */
+	/* Without scheduler statistics, the kernel shows 0 for both times. */
 	times->has_ready = read_file(task, path, text, sizeof(text)) &&
 			   sscanf(text, "%llu %llu", &run_ns, &ready_ns) == 2 && run_ns;
 	if (times->has_ready)
@@ -204,7 +204,7 @@ static int read_all_threads(DIR *task, unsigned int num_vcpus, struct proc_threa
 	return 0;
 }
 
-/* Without reading any of them: /proc counts the threads' directories as links. */
+/* Reads no thread: the links of the directory count the threads. */
 static bool has_too_many(int task, unsigned int num_vcpus)
 {
 	struct stat info;

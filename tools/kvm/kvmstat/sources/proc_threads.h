@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The threads of a process, their times and states, of /proc. */
+/* The threads of a process, their times and states, from /proc. */
 #ifndef KVMSTAT_PROC_THREADS_H
 #define KVMSTAT_PROC_THREADS_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Times of threads. Guest time is counted by the tick, unless the kernel is built for more. */
+/* Times of threads. Depending on its configuration, the kernel counts guest time in ticks. */
 struct proc_times {
 	uint64_t guest_ns;
 	uint64_t kernel_ns;
@@ -36,9 +36,9 @@ struct proc_thread {
 	struct proc_times times;
 };
 
-/* Of a process or a thread; cgroup v2. */
+/* The cgroup (v2) of a process or a thread. */
 struct cgroup_state {
-	uint64_t throttled_ns;		/* by its CPU quota: the most of it and those above */
+	uint64_t throttled_ns;		/* by a CPU quota: the maximum of it and its ancestors */
 	uint32_t is_frozen;
 };
 
@@ -47,27 +47,28 @@ struct proc_threads {
 	struct proc_thread *thread;
 	size_t count;
 	struct proc_whole {
-		uint64_t run_ns;	/* of all threads, by the tick, */
-		uint64_t is_known;	/* if that could be read */
+		uint64_t run_ns;	/* all threads, in ticks */
+		uint64_t is_known;	/* run_ns was read */
 		struct cgroup_state cgroup;
 	} whole;
 };
 
 void proc_threads_add(struct proc_threads *threads, const struct proc_thread *thread);
 
-/* Or NULL. */
+/* Returns NULL if there is none. */
 const struct proc_thread *proc_find_thread(const struct proc_threads *threads, pid_t tid);
 
-/* Whether proc_read_threads() can return this, which another process or a file says. */
+/* Whether proc_read_threads() could return this. Checks data of another process or a file. */
 bool proc_threads_are_valid(const struct proc_threads *threads);
 
-/* The sum over the threads that are among @others, too. */
+/* The sum over those threads that are also in @others. */
 struct proc_times proc_sum_times(const struct proc_threads *threads,
 				 const struct proc_threads *others);
 
 /*
- * Every user can have thousands of threads of any name, and each costs two files: a process with
- * so many threads besides its vCPUs, or with more that are named like vCPUs, is not read.
+ * Any user can have thousands of threads with any name, and each costs up to three files. Therefore
+ * kvmstat does not read a process with so many threads besides its vCPUs, or with more threads
+ * named like vCPUs than it has vCPUs.
  */
 #define PROC_OTHER_THREADS 1000
 
@@ -80,7 +81,7 @@ int proc_read_threads(const char *proc, pid_t pid, unsigned int num_vcpus,
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-/* @root: of cgroup v2. @tid: the process, or a thread: vCPUs may be in cgroups of their own. */
+/* @root: of cgroup v2. @tid: @pid or a thread of it, as vCPUs may have cgroups of their own. */
 struct cgroup_state cgroup_read(const char *proc, const char *root, pid_t pid, pid_t tid);
 
 #endif /* KVMSTAT_PROC_THREADS_H */

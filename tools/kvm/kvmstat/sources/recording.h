@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Recordings: samples of all VMs of a host in a file. What writing and reading share; neither
- * knows hosts or commands.
+ * Recordings: files with samples of all VMs of a host. This part is common to writing and reading,
+ * which know neither hosts nor commands.
  *
  * The file has the byte order of the machine that wrote it. It begins with a struct
- * recording_magic, then come blocks: a struct recording_block and its content, compressed by zlib
- * unless that would make it larger. Each sample is added with one write(): a file whose writer was
- * stopped has its last block cut off at worst. The contents are
+ * recording_magic. Blocks follow: a struct recording_block and its content, compressed with zlib
+ * unless that would make it larger. One write() adds a sample: if the writer is stopped, at worst
+ * the last block is cut off. The contents are
  *
  *	RECORDING_HOST		a struct recording_host; the first block
- *	RECORDING_SCHEMA	a struct statsfile_shape, then descriptors and value names as they
- *				stand in a statistics file. Schemas are numbered from 1
+ *	RECORDING_SCHEMA	a struct statsfile_shape, then descriptors and value names as in a
+ *				statistics file. Schemas are numbered from 1
  *	RECORDING_SAMPLE	for each VM, in the order of their serials, a struct packed_vm and
- *				the arrays that it counts
+ *				the arrays whose sizes it has
  *
- * Readers skip blocks of other types, and ignore what follows in a content.
+ * Readers skip blocks of other types, and bytes after the host or a schema.
  */
 #ifndef KVMSTAT_RECORDING_H
 #define KVMSTAT_RECORDING_H
@@ -46,12 +46,12 @@ enum recording_block_type {
 struct recording_block {
 	uint32_t type;
 	uint32_t size;			/* of the content in the file */
-	uint32_t whole_size;		/* uncompressed; the same: it is not compressed */
-	uint32_t content_checksum;	/* CRC-32, as checksum */
+	uint32_t whole_size;		/* uncompressed; if equal to size, it is not compressed */
+	uint32_t content_checksum;	/* CRC-32, of the content in the file */
 	uint64_t real_ns;		/* of a sample: CLOCK_REALTIME */
 	uint64_t monotonic_ns;		/* and CLOCK_MONOTONIC */
 	uint32_t reserved;		/* 0 */
-	uint32_t checksum;		/* of the block up to here */
+	uint32_t checksum;		/* CRC-32, of the fields above */
 };
 
 struct recording_host {
@@ -65,8 +65,8 @@ struct recording_host {
 };
 
 /*
- * Followed by the values of the VM, of its first vCPU, of its second vCPU, ...; by threads (struct
- * proc_thread), by vCPU ids, and by vCPU numbers as KVM's file descriptors have them.
+ * The values of the VM and of each of its vCPUs follow, then its threads (struct proc_thread), the
+ * ids of its vCPUs, and the vCPU numbers of the process' file descriptors: see proc_vcpus().
  */
 struct packed_vm {
 	uint64_t serial;		/* the same in all samples */
@@ -90,7 +90,7 @@ struct recorded_vm {
 	uint64_t serial;
 	pid_t pid;
 	bool ended;
-	uint64_t early_ns;			/* it was read so long before the sample */
+	uint64_t early_ns;			/* how long before the sample it was read */
 	char name[TEXT_NAME_SIZE];
 	char id[64];
 	struct statsfile_schema *schema;	/* NULL: no statistics */
@@ -99,12 +99,12 @@ struct recorded_vm {
 	size_t num_vcpus;
 	size_t num_vcpus_counted;		/* without statistics */
 	uint64_t *values;			/* its own, then each vCPU's */
-	struct proc_threads threads;		/* that run its vCPUs, if they were read */
+	struct proc_threads threads;		/* the vCPU threads, if they were read */
 	int *number;				/* see proc_vcpus() */
 	size_t num_numbers;
 };
 
-/* All VMs at a time. */
+/* All VMs at one time. */
 struct snapshot {
 	uint64_t real_ns;
 	uint64_t monotonic_ns;
@@ -115,10 +115,10 @@ struct snapshot {
 void snapshot_free(struct snapshot *snapshot);
 uint64_t recorded_vm_num_values(const struct recorded_vm *vm);
 
-/* Or NULL. */
+/* Returns NULL if there is none. */
 const struct recorded_vm *snapshot_find(const struct snapshot *snapshot, uint64_t serial);
 
-/* CRC-32; of a struct with a checksum, of what stands in front of that. */
+/* CRC-32. HEADER_CHECKSUM() covers the fields before the struct's field checksum. */
 uint32_t recording_checksum(const void *data, size_t size);
 #define HEADER_CHECKSUM(header) \
 	recording_checksum(header, offsetof(typeof(*(header)), checksum))

@@ -12,7 +12,7 @@
 
 #define MAX_SCHEMAS 256
 
-/* The rest of a content; empty once something was wrong with it. */
+/* The unread rest of a content; empty after an error. */
 struct reader {
 	const unsigned char *at;
 	size_t left;
@@ -26,7 +26,7 @@ static void set_wrong(struct reader *reader, const char *what)
 	reader->left = 0;
 }
 
-/* Zeros if there is not that much. */
+/* Copies the next bytes; zeros if there are not enough. */
 static void take(struct reader *reader, void *to, size_t size)
 {
 	memset(to, 0, size);
@@ -40,7 +40,7 @@ static void take(struct reader *reader, void *to, size_t size)
 	reader->left -= size;
 }
 
-/* If there are fewer, sets *@count to 0. The caller frees the array. */
+/* Copies an array. If it is not complete, sets *@count to 0. The caller frees the array. */
 static void *take_array(struct reader *reader, size_t *count, size_t size)
 {
 	void *array;
@@ -54,7 +54,7 @@ static void *take_array(struct reader *reader, size_t *count, size_t size)
 	return array;
 }
 
-/* Makes a field a text that can go to a terminal. */
+/* Terminates a text, and makes it printable. */
 static void clean(char *text, size_t size)
 {
 	text[size - 1] = '\0';
@@ -109,7 +109,7 @@ static int read_content(const struct recording *recording, uint64_t offset,
 	if (block->whole_size > RECORDING_MAX_CONTENT || block->size > block->whole_size)
 		return malformed(error, "a block of %u bytes, %u are possible", block->whole_size,
 				 RECORDING_MAX_CONTENT);
-	/* Allocate memory only for what is there. */
+	/* Allocate only as much memory as the file has content. */
 	if (block->size > source->size - offset - sizeof(*block))
 		return -ENODATA;
 	content = xcalloc(block->size, 1);
@@ -174,7 +174,7 @@ static int note_sample(struct recording *recording, const struct recording_block
 {
 	size_t count = recording->num_samples;
 
-	/* An interval can be added to every time. */
+	/* Adding an interval must not overflow. */
 	if (block->monotonic_ns > INT64_MAX)
 		return malformed(error, "the time of a sample is too large");
 	if (count && block->monotonic_ns <= recording->sample[count - 1].monotonic_ns)
@@ -212,7 +212,7 @@ static void note_rest(struct recording *recording, int ret, uint64_t offset, con
 {
 	recording->damaged = ret != -ENODATA;
 	if (ret == -ENODATA)
-		malformed(&recording->rest, "it is cut off, after byte %llu nothing is complete",
+		malformed(&recording->rest, "it is cut off after byte %llu",
 			  (unsigned long long)offset);
 	else
 		malformed(&recording->rest, "it is damaged at byte %llu: %.100s",
@@ -264,7 +264,7 @@ int recording_open(struct recording *recording, const struct recording_source *s
 	recording->position = recording->num_samples;
 	if (*recording->host.version)
 		return 0;
-	malformed(error, "it says nothing about the host%s%s", ret ? ": " : "",
+	malformed(error, "it has no description of the host%s%s", ret ? ": " : "",
 		  recording->rest.text);
 	recording_close(recording);
 	return -EINVAL;
@@ -286,7 +286,7 @@ static struct statsfile_schema *find_schema(const struct recording *recording,
 					    struct reader *reader, uint32_t number)
 {
 	if (number > recording->num_schemas)
-		set_wrong(reader, "a schema that is not there");
+		set_wrong(reader, "a schema that does not exist");
 	if (!number || number > recording->num_schemas)
 		return NULL;
 	return statsfile_schema_get(recording->schema[number - 1]);
@@ -298,7 +298,7 @@ static void check_vm(struct reader *reader, const struct recorded_vm *vm)
 
 	if (vm->pid <= 0)
 		set_wrong(reader, "a VM without a pid");
-	/* In a statistics file an id is not empty and has no blanks. */
+	/* As in a statistics file, the id must not be empty or have blanks. */
 	if (vm->schema && (!*vm->id || strchr(vm->id, ' ')))
 		set_wrong(reader, "a VM without an id");
 	if (vm->num_vcpus && (!vm->schema || !vm->vcpu_schema))
@@ -311,10 +311,10 @@ static void check_vm(struct reader *reader, const struct recorded_vm *vm)
 	}
 	for (i = 0; i < vm->num_numbers; i++) {
 		if (vm->number[i] < 0 || (i && vm->number[i] <= vm->number[i - 1]))
-			set_wrong(reader, "the numbers of its vCPUs make no sense");
+			set_wrong(reader, "the numbers of its vCPUs are invalid");
 	}
 	if (!proc_threads_are_valid(&vm->threads))
-		set_wrong(reader, "its threads make no sense");
+		set_wrong(reader, "its threads are invalid");
 }
 
 static void read_vm(const struct recording *recording, struct reader *reader,
@@ -362,7 +362,7 @@ static int read_sample(const struct recording *recording, const struct recording
 	if (ret)
 		return ret == -EINVAL ? ret : malformed(error, "it has changed: %s",
 							strerror(-ret));
-	/* Another process may have written the file anew. */
+	/* Another process may have overwritten the file. */
 	if (block.type == RECORDING_SAMPLE && block.real_ns == sample->real_ns &&
 	    block.monotonic_ns == sample->monotonic_ns)
 		reader = (struct reader) { .at = content, .left = block.whole_size, };
@@ -380,7 +380,7 @@ static int read_sample(const struct recording *recording, const struct recording
 		if (vm->serial <= serial)
 			set_wrong(&reader, "VMs are not in order");
 		if (vm->early_ns > now->monotonic_ns)
-			set_wrong(&reader, "a VM ended before there was any time");
+			set_wrong(&reader, "a VM ended before time 0");
 		serial = vm->serial;
 	}
 	free(content);
@@ -419,7 +419,7 @@ int recording_seek(struct recording *recording, size_t position, struct statsfil
 	struct statsfile_error other;
 	int ret = go_to(recording, position, error);
 
-	/* The last sample that can still be read. */
+	/* After an error, go to the last sample that can still be read. */
 	while (ret && recording->num_samples && recording->position == recording->num_samples)
 		go_to(recording, recording->num_samples - 1, &other);
 	return ret;

@@ -2,9 +2,9 @@
 /*
  * Reads recordings.
  *
- * The parser prints nothing and believes nothing. Whatever the file holds, a call succeeds with
- * something that is safe to use or fails with one line that says what is wrong, and takes no more
- * memory than RECORDING_MAX_CONTENT and the size of the file allow.
+ * The parser prints nothing and trusts nothing. With any file, a call either succeeds with data
+ * that is safe to use, or fails with one line that says what is wrong. RECORDING_MAX_CONTENT and
+ * the size of the file limit its memory.
  */
 #ifndef KVMSTAT_RECORDING_READ_H
 #define KVMSTAT_RECORDING_READ_H
@@ -27,11 +27,11 @@ struct recording {
 	struct recording_host host;
 	struct recording_sample *sample;
 	size_t num_samples;
-	/* Why what stands behind the last sample cannot be read; or empty. */
+	/* Why the file cannot be read after the last sample; or empty. */
 	struct statsfile_error rest;
-	bool damaged;			/* more than the end of the last sample is missing */
+	bool damaged;			/* the file is damaged, not only cut off */
 	struct snapshot now;
-	size_t position;		/* of now; num_samples before any seek */
+	size_t position;		/* index of now; num_samples before any seek */
 	/* private */
 	struct recording_source source;
 	struct statsfile_schema **schema;
@@ -47,9 +47,9 @@ int recording_open(struct recording *recording, const struct recording_source *s
 		   struct statsfile_error *error);
 
 /*
- * Makes recording->now that sample. 0, or -errno and @error: then the samples from the unreadable
- * one on are dropped, and recording->now is the sample that recording->position says, the one
- * before the call or the last one. It is empty if no sample is left.
+ * Makes recording->now the sample at @position. Returns 0, or -errno and @error: then it has
+ * dropped the samples from the unreadable one on, and recording->now is the sample from before the
+ * call, or the last one that is left. It is empty if no sample is left.
  */
 int recording_seek(struct recording *recording, size_t position, struct statsfile_error *error);
 void recording_close(struct recording *recording);

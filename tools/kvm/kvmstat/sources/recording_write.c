@@ -10,7 +10,7 @@
 #include "util/util.h"
 
 #ifdef HAVE_ZLIB
-/* Returns the size in @to, which has room for less than @size; or @size. */
+/* Returns the size in @to, which has room for @size - 1; or @size if that is too small. */
 static uint32_t compress_content(unsigned char *to, const unsigned char *content, size_t size)
 {
 	uLongf compressed = size - 1;

@@ -5,7 +5,7 @@
 
 #include "sources/recording.h"
 
-/* Bytes that grow. */
+/* A growing buffer. */
 struct bytes {
 	unsigned char *data;
 	size_t size;
@@ -22,7 +22,9 @@ struct recording_writer {
 
 /* Both append to writer->block, which the caller writes and then empties. */
 void recording_begin(struct recording_writer *writer, const struct recording_host *host);
-/* Frees the snapshot. Returns how many VMs it leaves out, as readers would refuse the block. */
+/*
+ * Frees the snapshot. Leaves out VMs that make the block too large for readers. Returns how many.
+ */
 size_t recording_add(struct recording_writer *writer, struct snapshot *snapshot);
 void recording_writer_free(struct recording_writer *writer);
 

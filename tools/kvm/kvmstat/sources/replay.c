@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fills an inventory with the VMs of a recording: views of the recorded values. Each step of the
- * time replaces these by the values of the next sample.
+ * Fills an inventory with the VMs of a recording, whose files are views of the recorded values.
+ * Each step of time replaces the values with the next sample's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@ static struct {
 	char *path;
 	int fd;
 	bool is_open;
-	struct inventory *inventory;	/* that follows the time, or NULL */
-	bool process_ended;		/* one of the inventory's has, during the last wait */
+	struct inventory *inventory;	/* follows the time; or NULL */
+	bool process_ended;		/* a process of the inventory ended in the last wait */
 	bool is_latest;			/* replay_jump_to_latest() chose the sample */
 } replay;
 
@@ -38,7 +38,7 @@ static bool goes_on(const struct vm *vm, const struct recorded_vm *recorded)
 	       vm->num_vcpus <= recorded->num_vcpus;
 }
 
-/* Fills in file descriptors, by which vCPUs and threads are matched. */
+/* Fills in file descriptors, which threads_match() needs. */
 static void follow_numbers(struct process *process, const struct recorded_vm *recorded)
 {
 	struct proc_fd fd = {};
@@ -51,7 +51,7 @@ static void follow_numbers(struct process *process, const struct recorded_vm *re
 	}
 }
 
-/* Its name and values, and the vCPUs that are new. */
+/* Copies its name and values, and adds new vCPUs. */
 static void follow_vm(struct vm *vm, const struct recorded_vm *recorded)
 {
 	static const struct statsfile none = { .source.fd = -1, };
@@ -87,8 +87,8 @@ static bool has_chosen(const struct choice *choice)
 }
 
 /*
- * A recording shows a process until its last VM ends. If a VM with its pid and name has come in
- * the same sample, it is still the same process.
+ * A recording shows a process until its last VM ends. If the same sample has a new VM with its pid
+ * and name, the process still runs.
  */
 static bool still_runs(const struct inventory *inventory, const struct process *process)
 {
@@ -137,7 +137,7 @@ static void follow(struct inventory *inventory)
 	}
 }
 
-/* Forgets the VMs that were found, which are of another time. */
+/* Forgets all VMs before a jump to another time. */
 static void forget(struct inventory *inventory)
 {
 	size_t i;
@@ -147,11 +147,11 @@ static void forget(struct inventory *inventory)
 	for (i = 0; i < inventory->num_processes; i++)
 		inventory->process[i]->gone = true;
 	inventory_forget_dead(inventory);
-	/* They have not ended yet. */
+	/* At another time, the chosen processes may exist. */
 	inventory->ended = 0;
 }
 
-/* Leaves the inventory as it is. */
+/* Changes the sample, but not the inventory. */
 static bool go_to(size_t position)
 {
 	struct statsfile_error error;
@@ -191,7 +191,7 @@ bool replay_jump(size_t position)
 	return jump(position);
 }
 
-/* The inventory does not follow: its VMs have to be found anew. */
+/* Changes the sample, but not the inventory: find its VMs again after this. */
 static size_t find_sample(const struct choice *choice, size_t first, bool latest)
 {
 	const struct recording *recording = &replay.recording;
@@ -268,7 +268,7 @@ size_t replay_find(uint64_t monotonic_ns)
 	return first;
 }
 
-/* That clock may have been set meanwhile: samples are not sorted by it. */
+/* That clock may have been set: samples are not sorted by it. */
 size_t replay_find_real(uint64_t real_ns)
 {
 	const struct recording *recording = &replay.recording;
@@ -284,7 +284,7 @@ const struct recording *replay_recording(void)
 	return replay.is_open ? &replay.recording : NULL;
 }
 
-/* Copies a pipe, so that it can be gone through more than once. Returns a file, or -1 and errno. */
+/* Copies a pipe to a file, which can be read more than once. Returns it, or -1 and errno. */
 static int copy_pipe(int from)
 {
 	char buffer[65536];
@@ -299,7 +299,7 @@ static int copy_pipe(int from)
 			continue;
 		if (fwrite(buffer, count, 1, to) != 1)
 			count = -1;
-		/* A pipe may never end: stop if it is no recording. */
+		/* A pipe may never end: stop if it is not a recording. */
 		if (count < 0 || (is_first && *buffer != RECORDING_MAGIC[0]))
 			break;
 		is_first = false;
@@ -347,7 +347,7 @@ int replay_open(const char *path)
 		print_error("%s: %s; there are %zu samples before that", path,
 			    replay.recording.rest.text, replay.recording.num_samples);
 	else if (!replay.recording.num_samples)
-		print_error("%s: there is no sample in it", path);
+		print_error("%s: it has no samples", path);
 	if (replay.recording.num_samples)
 		return 0;
 	replay_close();
@@ -364,7 +364,7 @@ void replay_close(void)
 	memset(&replay, 0, sizeof(replay));
 }
 
-/* The source of VMs */
+/* The source of the inventory. */
 
 /* Sorts by pid, then by serial. */
 static int compare_vms(const void *a, const void *b)
@@ -399,10 +399,10 @@ static void take_vm(struct inventory *inventory, const struct recorded_vm *recor
 	vm->number = recorded->serial;
 	follow_vm(vm, recorded);
 	if (!recorded->schema)
-		inventory_blame(inventory, process, "the recording has no statistics of it");
+		inventory_blame(inventory, process, "the recording has no statistics for it");
 }
 
-/* A process stays chosen, whatever its name is later. */
+/* A process stays chosen even if its name changes. */
 static bool is_wanted(const struct inventory *inventory, const struct process *process,
 		      const struct recorded_vm *recorded)
 {
@@ -432,7 +432,7 @@ static int look(struct inventory *inventory, struct process *process)
 	return process && process->gone ? -ESRCH : 0;
 }
 
-/* Processes are found by their VMs, see replay_has(). */
+/* A recording has only processes with VMs, see replay_has(). */
 static struct process *find(struct inventory *inventory, pid_t pid)
 {
 	inventory_add_problem(inventory, xasprintf("pid %d: no such process", pid));
@@ -478,7 +478,7 @@ void replay_init(struct inventory *inventory)
 	replay.inventory = inventory;
 }
 
-/* Its time */
+/* The clock. */
 
 static uint64_t replay_now_ns(void)
 {
@@ -493,7 +493,7 @@ static struct timespec replay_real(void)
 	};
 }
 
-/* Whether the next sample is not farther from that time than this one. */
+/* Whether the next sample is at least as near to that time as this one. */
 static bool is_next_nearer(uint64_t end_ns)
 {
 	const struct recording *recording = &replay.recording;
@@ -501,14 +501,14 @@ static bool is_next_nearer(uint64_t end_ns)
 	uint64_t now_ns = recording->now.monotonic_ns;
 
 	/*
-	 * They differ by less than 2^63; the left one is negative if the sample is before the end.
+	 * Both differences are less than 2^63. The left one is negative if the sample is earlier.
 	 */
 	return next < recording->num_samples && now_ns < end_ns &&
 	       (int64_t)(recording->sample[next].monotonic_ns - end_ns) <=
 	       (int64_t)(end_ns - now_ns);
 }
 
-/* Goes to the sample that is nearest to that time, and at least to the next one. */
+/* Goes to the sample that is nearest to that time, but at least to the next one. */
 static enum event replay_pause_until(int signals, int other, uint64_t end_ns)
 {
 	(void)other;
@@ -528,6 +528,6 @@ const struct time_source replay_time = {
 	.now_ns = replay_now_ns,
 	.real = replay_real,
 	.pause_until = replay_pause_until,
-	/* Every sample. */
+	/* So short that every sample ends an interval. */
 	.interval.ns = 1,
 };

@@ -9,7 +9,7 @@
 
 #include "sources/statsfile_parse.h"
 
-/* Two loads could see a value half changed: then map nothing. */
+/* If loading a value takes two loads, it could be half updated: then map nothing. */
 #if __GCC_ATOMIC_LLONG_LOCK_FREE == 2
 #define HAS_LOAD true
 #define load_value(value) __atomic_load_n(value, __ATOMIC_RELAXED)
@@ -36,7 +36,7 @@ static bool is_safe_to_map(const struct statsfile_source *source)
 	return source->access == STATSFILE_MMAP;
 }
 
-/* NULL if the kernel refuses it. */
+/* Maps a part of the file; NULL if the kernel refuses it. */
 static const void *map_part(int fd, uint64_t start, uint64_t size)
 {
 	void *part;
@@ -142,12 +142,12 @@ uint32_t statsfile_online_vcpus(const struct statsfile *file)
 	if (file->is_view)
 		return file->vcpu_max;
 	online_vcpus = load_value(&file->data[file->online_vcpus]);
-	/* From here on the kernel's writes before it counted a vCPU are seen. */
+	/* Pairs with the kernel, which writes a vCPU's values and id before it counts the vCPU. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return online_vcpus < file->vcpu_max ? online_vcpus : file->vcpu_max;
 }
 
-/* The values of a vCPU, NULL and @error if it is not there. */
+/* The values of a vCPU; NULL and @error if the vCPU does not exist. */
 static const uint64_t *find_window(const struct statsfile *file, uint32_t index,
 				   struct statsfile_error *error)
 {
@@ -189,7 +189,7 @@ int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *s
 
 	if (!window)
 		return -EINVAL;
-	/* Four at a time: the loop itself takes as long as one of them. */
+	/* Unrolled, because the loop itself costs as much as one addition. */
 	end = window + file->vcpu_schema->num_values;
 	for (; end - window >= 4; window += 4, sums += 4) {
 		sums[0] += load_value(&window[0]);

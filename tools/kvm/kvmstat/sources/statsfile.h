@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Parser of a KVM statistics file (the format is in linux/kvm_stats.h): a small library that
- * prints nothing, ends nothing and believes nothing. Whatever the file holds, a call succeeds with
- * a description that is safe to use, or fails with one line that says what is wrong.
+ * Parser of a KVM statistics file (the format is in linux/kvm_stats.h): a small library that prints
+ * nothing, never exits and trusts nothing. With any file, a call either succeeds with a description
+ * that is safe to use, or fails with one line that says what is wrong.
  *
  *	struct statsfile_source source = { .fd = fd };
  *	struct statsfile_error error;
@@ -25,16 +25,16 @@
  *	for (i = 0; i < statsfile_online_vcpus(&file); i++)
  *		statsfile_read_vcpu(&file, i, vcpu_values, &error);
  *
- * Refused: blocks that overlap, are not aligned to 8 bytes or end behind the file; names and ids
+ * Refused: blocks that overlap, are not aligned to 8 bytes or end after the file; names and ids
  * that are empty, not terminated or not printable; linear histograms without a bucket size; names
- * of values that are not there, repeated or not in order; sizes beyond STATSFILE_MAX_*; data
+ * of values that do not exist, repeated or not in order; sizes beyond STATSFILE_MAX_*; data
  * blocks that are too small; mapped blocks that do not begin with a page; vCPU windows without
  * online_vcpus.
  *
  * Ignored, so that newer kernels can add to the format: header flags, fields of the extension
- * block, descriptor flags beyond type, unit and base, gaps between blocks. Fields behind the end
- * of the extension block are missing. An unknown type, unit or base is kept; callers treat it as a
- * plain number.
+ * block, descriptor flags beyond type, unit and base, gaps between blocks. Fields after the end of
+ * the extension block count as missing. An unknown type, unit or base is kept; callers treat the
+ * value as a plain number.
  */
 #ifndef KVMSTAT_STATSFILE_H
 #define KVMSTAT_STATSFILE_H
@@ -47,8 +47,8 @@
  * struct statsfile - an open statistics file
  * @source: where it is read from
  * @id: printable, not empty
- * @schema: what it describes
- * @vcpu_schema: what it describes of vCPUs, or NULL
+ * @schema: its own statistics
+ * @vcpu_schema: the statistics of vCPUs that it shows, or NULL
  * @vcpu_max: how many vCPUs it can show, 0 without @vcpu_schema
  */
 struct statsfile {
@@ -62,15 +62,15 @@ struct statsfile {
 	uint32_t vcpu_id_offset;
 	uint32_t vcpu_stride;
 	uint32_t online_vcpus;		/* index of the value */
-	bool is_view;			/* of memory, not mapped */
+	bool is_view;			/* data is in memory, not mapped: see statsfile_view() */
 	const uint64_t *data;		/* mapped, or NULL */
 	const char *windows;		/* mapped, or NULL; not without data */
 };
 
 /*
- * Whether KVM may have made the file: it has no type, as no file has that is found by a path, and
- * is read-only. Such files cannot be truncated, and reading has no effect. (The devices that VFIO
- * gives to guests have no type either, but can be written.)
+ * Whether KVM may have made the file: it has no file type, unlike all files with a path, and is
+ * read-only. Such files cannot be truncated, and reading has no side effect. (VFIO's files of
+ * devices have no type, either, but are writable.)
  */
 bool statsfile_may_be_kvms(int fd);
 
@@ -81,7 +81,7 @@ bool statsfile_may_be_kvms(int fd);
  * @known: or NULL
  * @error: filled in on failure
  *
- * Return: 0, -EINVAL for a malformed file, -ENOMEM, or the errno of pread().
+ * Return: 0, -EINVAL for a malformed file, -ENOMEM, or the -errno of pread().
  */
 int statsfile_open(struct statsfile *file, const struct statsfile_source *source,
 		   const struct statsfile_known *known, struct statsfile_error *error);
@@ -100,7 +100,7 @@ int statsfile_open(struct statsfile *file, const struct statsfile_source *source
 int statsfile_read(const struct statsfile *file, uint64_t *values,
 		   struct statsfile_error *error);
 
-/* Reads @count values from the @first one on, which have to be there. */
+/* Reads @count values from the @first one on. These must exist. */
 int statsfile_read_some(const struct statsfile *file, unsigned int first, unsigned int count,
 			uint64_t *values, struct statsfile_error *error);
 
@@ -130,12 +130,12 @@ uint32_t statsfile_online_vcpus(const struct statsfile *file);
 int statsfile_read_vcpu(const struct statsfile *file, uint32_t index, uint64_t *values,
 			struct statsfile_error *error);
 
-/* Reads @count values from the @first one on, which have to be there. */
+/* Reads @count values from the @first one on. These must exist. */
 int statsfile_read_some_of_vcpu(const struct statsfile *file, uint32_t index,
 				unsigned int first, unsigned int count, uint64_t *values,
 				struct statsfile_error *error);
 
-/* As statsfile_read_vcpu(), but adds to what is in @sums. */
+/* As statsfile_read_vcpu(), but adds the values to @sums. */
 int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *sums,
 		       struct statsfile_error *error);
 
@@ -145,7 +145,7 @@ int statsfile_add_vcpu(const struct statsfile *file, uint32_t index, uint64_t *s
  */
 void statsfile_release_vcpus(const struct statsfile *file);
 
-/* Reads ids of vCPUs by one system call. As statsfile_open(); -EINVAL beyond file->vcpu_max. */
+/* Reads ids of vCPUs with one system call. Returns as statsfile_open(); -EINVAL beyond vcpu_max. */
 int statsfile_read_vcpu_ids(const struct statsfile *file, uint32_t first, uint32_t count,
 			    uint32_t *ids, struct statsfile_error *error);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Header, extension block and places of the blocks of a KVM statistics file. Sizes and offsets
- * have 32 bits and are added up in 64 bits: no sum can wrap before it is checked. The one offset
- * of 64 bits is checked first.
+ * Parses the header and the extension block of a KVM statistics file, and places its blocks. Sizes
+ * and offsets have 32 bits and are added in 64 bits, so that no sum wraps before it is checked. The
+ * only offset with 64 bits is checked first.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sources/statsfile_parse.h"
 
-/* Every page size is a multiple of it. */
+/* Every page size is a multiple of this. */
 #define SMALLEST_PAGE 4096
 
 static int read_id(struct statsfile *file, const struct statsfile_block *block,
@@ -28,7 +28,7 @@ static int read_id(struct statsfile *file, const struct statsfile_block *block,
 	return 0;
 }
 
-/* Clears fields that the block does not have in whole, and fields that need those. */
+/* Clears fields that the block does not have or cuts off, and fields that need those. */
 static void forget_missing(struct kvm_stats_ext *ext)
 {
 	if (ext->size < offsetof(struct kvm_stats_ext, value_name_offset))
@@ -80,7 +80,7 @@ int statsfile_check_pages(const struct statsfile_layout *layout, unsigned long p
 	return check_paged("distance of the vCPU windows", ext->vcpu_stride, page, error);
 }
 
-/* Before the sizes of the vCPU blocks can be computed. */
+/* Call it before computing the sizes of the vCPU blocks. */
 static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_error *error)
 {
 	if (ext->vcpu_max > STATSFILE_MAX_VCPUS)
@@ -90,7 +90,7 @@ static int check_vcpu_limits(const struct kvm_stats_ext *ext, struct statsfile_e
 		return malformed(error, "%u vCPU statistics, %u are possible", ext->vcpu_num_desc,
 				 STATSFILE_MAX_DESC);
 	if (ext->vcpu_mmap_offset > INT64_MAX - ext->vcpu_max * (uint64_t)ext->vcpu_stride)
-		return malformed(error, "the vCPU windows end beyond what a file can have");
+		return malformed(error, "the vCPU windows end beyond the largest size of a file");
 	return 0;
 }
 
@@ -110,8 +110,8 @@ enum {
 };
 
 /*
- * Fields beyond the block's end are zero. Another kernel may give the flag another meaning:
- * without the magic number there is no block.
+ * Reads the extension block. Fields beyond its end are zero. Another kernel may give the flag
+ * another meaning: without the magic number there is no block.
  */
 static int read_ext(const struct statsfile_source *source, struct statsfile_block *block,
 		    struct kvm_stats_ext *ext, struct statsfile_error *error)
@@ -145,7 +145,7 @@ static int check_blocks(const struct statsfile_block *blocks, struct statsfile_e
 {
 	const struct statsfile_block *a, *b;
 
-	/* The last one is not in the file but at the start of each window. */
+	/* Skip the last one: it is not in the file, but at the start of each window. */
 	for (a = blocks; a < blocks + VCPU_DATA; a++) {
 		if (a->start % VALUE_SIZE)
 			return malformed(error, "the %s is at %llu, not a multiple of 8", a->name,

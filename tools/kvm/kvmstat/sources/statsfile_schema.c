@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Descriptors and value names of a KVM statistics file. Sizes have 32 bits and are added up in 64
- * bits: no sum can wrap before it is checked.
+ * Descriptors and value names of a KVM statistics file. Sizes have 32 bits and are added in 64
+ * bits, so that no sum wraps before it is checked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	struct kvm_stats_desc packed;
 	uint64_t end;
 
-	/* The stride need not keep the alignment of the struct. */
+	/* The stride may not be a multiple of the struct's alignment. */
 	memcpy(&packed, raw, sizeof(packed));
 	if (!statsfile_is_name(name, schema->name_size))
 		return malformed(error,
@@ -76,7 +76,9 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	return 0;
 }
 
-/* Whether names belong to indexes; otherwise they belong to what the one value says. */
+/*
+ * Whether names belong to indexes; otherwise they belong to numbers that the only value can have.
+ */
 static bool is_indexed(const struct statsfile_desc *desc)
 {
 	return desc->size > 1 || statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||
@@ -109,7 +111,7 @@ static int parse_value_name(struct statsfile_schema *schema, const char *raw,
 	return 0;
 }
 
-/* The last name has to be new, and its value behind all others. */
+/* Checks that the last name is new, and its value larger than all others. */
 static int check_last_value_name(const struct statsfile_desc *desc, struct statsfile_error *error)
 {
 	const struct statsfile_value_name *last = &desc->value_names[desc->num_value_names - 1];
@@ -249,7 +251,7 @@ static int check_value_names(const struct statsfile_shape *shape, struct statsfi
 	return 0;
 }
 
-/* Without names the place where they would be means nothing. */
+/* Fills in sizes. Ignores the offset of value names if there are none. */
 static void size_blocks(const struct statsfile_description *description)
 {
 	const struct statsfile_shape *shape = &description->shape;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Statistics and names of values that a KVM statistics file describes. Names are never empty,
- * have a NUL at the end, and can be printed on a terminal.
+ * The statistics and names of values that a KVM statistics file describes. Names are never empty,
+ * end with a NUL, and are printable.
  */
 #ifndef KVMSTAT_STATSFILE_SCHEMA_H
 #define KVMSTAT_STATSFILE_SCHEMA_H
@@ -12,10 +12,10 @@
 
 #include "sources/statsfile_source.h"
 
-/* By path: with -I the kernel's unprocessed linux/types.h would win. */
+/* By its path: with -I, the compiler would find the kernel's unprocessed linux/types.h. */
 #include "../../../../include/uapi/linux/kvm_stats.h"
 
-/* Far more than a kernel has, and little enough to allocate. */
+/* Far more than any kernel has, and small enough to allocate. */
 #define STATSFILE_MAX_NAME 1024
 #define STATSFILE_MAX_DESC 16384
 #define STATSFILE_MAX_DATA (16u << 20)
@@ -23,7 +23,7 @@
 
 /**
  * struct statsfile_value_name - the name of a value
- * @value: its index, below the statistic's size; of a scalar the value itself
+ * @value: its index, below the statistic's size; for a scalar the value itself
  * @name: printable, not empty, unique within the statistic
  */
 struct statsfile_value_name {
@@ -54,13 +54,13 @@ struct statsfile_desc {
 };
 
 /**
- * struct statsfile_schema - what a file describes; shared and counted, as all vCPUs have the same
+ * struct statsfile_schema - the statistics of a file; reference-counted, as files share it
  * @num_desc: number of statistics
  * @num_values: number of values in the data block
  * @num_value_names: of all statistics
  * @desc: the statistics, in the file's order
  * @since: state_since_ns, or NULL: see vm_read_vcpu()
- * @raw: descriptors and value names as they stand in the file, see statsfile_schema_parse()
+ * @raw: descriptors and value names as in the file, see statsfile_schema_parse()
  */
 struct statsfile_schema {
 	unsigned int num_desc;
@@ -85,12 +85,12 @@ struct statsfile_shape {
 	uint32_t value_name_size;
 };
 
-/* Schemas that a file probably has and then shares; or NULL. */
+/* Known schemas: a file with an equal schema shares it. May be NULL. */
 struct statsfile_known {
 	struct statsfile_schema *vm, *vcpu;
 };
 
-/* Blocks have a name and a start; their size is filled in. */
+/* The caller sets name and start of the blocks; statsfile_schema_read() sets their size. */
 struct statsfile_description {
 	struct statsfile_shape shape;
 	struct statsfile_block *desc;
@@ -103,31 +103,31 @@ bool statsfile_is_name(const char *name, size_t size);
 int statsfile_check_sizes(uint32_t name_size, uint32_t num_desc, struct statsfile_error *error);
 
 /*
- * Reads what @description shows, after statsfile_check_sizes(). *@to is NULL on failure.
- * Return: 0, -EINVAL for a malformed file, -ENOMEM, or the errno of pread().
+ * Reads the schema that @description locates. Call statsfile_check_sizes() first. *@to is NULL on
+ * failure. Return: 0, -EINVAL for a malformed file, -ENOMEM, or the -errno of pread().
  */
 int statsfile_schema_read(struct statsfile_schema **to, const struct statsfile_source *source,
 			  const struct statsfile_description *description,
 			  const struct statsfile_known *known, struct statsfile_error *error);
 
-/* Makes a schema of the raw part of another one. Return: as statsfile_schema_read(). */
+/* Makes a schema from the raw part of another one. Return: as statsfile_schema_read(). */
 int statsfile_schema_parse(struct statsfile_schema **to, const struct statsfile_shape *shape,
 			   const void *raw, size_t size, struct statsfile_error *error);
 
 struct statsfile_schema *statsfile_schema_get(struct statsfile_schema *schema);
 void statsfile_schema_put(struct statsfile_schema *schema);
 
-/* Whether they describe the same: files need not share theirs, see statsfile_known. */
+/* Whether they are equal: two files need not share one schema, see statsfile_known. */
 bool statsfile_schema_is_same(const struct statsfile_schema *a, const struct statsfile_schema *b);
 
-/* The name of a value, by its index, or by itself if it is a scalar; or NULL. */
+/* The name of the value with this index, for a scalar of this value; or NULL. */
 const char *statsfile_value_name(const struct statsfile_desc *desc, uint64_t value);
 
 /* The first statistic of that name, NULL if there is none, or no schema. */
 const struct statsfile_desc *statsfile_find(const struct statsfile_schema *schema,
 					    const char *name);
 
-/* To be compared with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */
+/* Compare these with KVM_STATS_TYPE_*, KVM_STATS_UNIT_* and KVM_STATS_BASE_*. */
 static inline uint32_t statsfile_type(const struct statsfile_desc *desc)
 {
 	return desc->flags & KVM_STATS_TYPE_MASK;

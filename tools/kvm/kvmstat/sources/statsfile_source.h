@@ -17,7 +17,7 @@ struct statsfile_error {
  * enum statsfile_access - how values are read
  * @STATSFILE_AUTO: from a mapping if the file is KVM's and can be mapped, otherwise by pread()
  * @STATSFILE_PREAD: by pread()
- * @STATSFILE_MMAP: from a mapping of any file that can be mapped. If somebody truncates the file,
+ * @STATSFILE_MMAP: from a mapping of any file that can be mapped. If a process truncates the file,
  *	reading raises SIGBUS
  */
 enum statsfile_access {
@@ -29,8 +29,8 @@ enum statsfile_access {
 /**
  * struct statsfile_source - where a statistics file is read from
  * @fd: file descriptor, or -1 for memory
- * @access: of a file descriptor
- * @memory: the file's content if @fd is -1, also used by later reads
+ * @access: how to read values, unless @fd is -1
+ * @memory: the file's content if @fd is -1; must stay valid for later reads
  * @size: bytes of @memory
  */
 struct statsfile_source {
@@ -56,7 +56,7 @@ int statsfile_fail(struct statsfile_error *error, int ret, const char *format, .
 /* Reads all of it: 0, -ENODATA if the file ends before, or the -errno of pread(). */
 int pread_all(int fd, uint64_t offset, void *to, size_t size);
 
-/* Return: 0, -EINVAL if the file ends before, or the errno of pread(). */
+/* Return: 0, -EINVAL if the file ends before, or the -errno of pread(). */
 int statsfile_read_block(const struct statsfile_source *source,
 			 const struct statsfile_block *block, void *to,
 			 struct statsfile_error *error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * export_host VMS VCPUS [OPTION...]: kvmstat export on a host of the test's own, with so
- * many VMs of so many vCPUs each. The values of the n-th vCPU of a VM are n.
+ * export_host VMS VCPUS [OPTION...]: kvmstat export on a host in memory, which has VMS VMs with
+ * VCPUS vCPUs each. All values of the n-th vCPU of a VM are n.
  */
 #include <signal.h>
 #include <stdio.h>

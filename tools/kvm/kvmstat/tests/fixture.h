@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A VM of one vCPU in memory, its model, and the output of a renderer: for the tests
- * of all renderers.
+ * A VM with one vCPU in memory, its model, and the output of a renderer: for tests of renderers.
  */
 #ifndef KVMSTAT_TESTS_FIXTURE_H
 #define KVMSTAT_TESTS_FIXTURE_H
@@ -19,8 +18,8 @@ struct fixture {
 	struct process process;
 	struct vcpu vcpu;
 	struct vm vm;
-	struct tracked_vm tracked, closed;	/* the other one has no statistics */
-	char *text;		/* that was rendered, up to the last flush of the output */
+	struct tracked_vm tracked, closed;	/* closed has no statistics */
+	char *text;		/* the output up to the last flush */
 	size_t size;
 	struct output output;
 };
@@ -31,10 +30,10 @@ void fixture_tear_down(struct fixture *fixture);
 
 void fixture_sample(struct fixture *fixture, uint64_t seconds);
 
-/* Compares what was rendered, see check_golden(), and forgets it. */
+/* Compares the output with check_golden(), and discards it. */
 void fixture_expect(struct fixture *fixture, const char *file, const char *name);
 
-/* Forgets what was rendered. */
+/* Discards the output. */
 void fixture_rewind(struct fixture *fixture);
 
 #endif /* KVMSTAT_TESTS_FIXTURE_H */

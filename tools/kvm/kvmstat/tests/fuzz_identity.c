@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libFuzzer makes up a process' command line, cgroups and name, and systemd-machined's file of
- * it: the user who runs a VM writes the first and the third, and chooses names that others
- * repeat. The sanitizers check memory; this file checks the promises of identity.h.
+ * libFuzzer makes up a process' command line, cgroups and name, and systemd-machined's file about
+ * it. The user of a VM writes the command line and the name, and chooses names that other programs
+ * copy. The sanitizers check memory; this file checks the promises of identity.h.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -18,14 +18,14 @@
 #include "util/util.h"
 
 #define PID 100
-/* Separates the texts; no seed has it in one. */
+/* Separates the texts. No text of a seed contains it. */
 #define BORDER 0xff
 
 #define DIGITS "0123456789"
 #define LOWER_CASE DIGITS "abcdefghijklmnopqrstuvwxyz"
 #define ALPHANUMERIC LOWER_CASE "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* The files of a host with one process, and the text that each is given. */
+/* The files of a host with one process. Each gets one of the texts. */
 enum { CMDLINE, CGROUP, COMM, MACHINE, NUM_FILES };
 
 static const char * const file_names[NUM_FILES] = {
@@ -43,7 +43,7 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-/* The caller that set TMPDIR removes it. */
+/* Makes the files in TMPDIR, which the script removes. */
 static void make_host(void)
 {
 	static const char * const dirs[] = {
@@ -71,7 +71,7 @@ static void make_host(void)
 	promise(fd >= 0 && write(fd, "101\n", 4) == 4 && !close(fd), "another process' pid file");
 }
 
-/* @length: of each. */
+/* Writes the texts to the files. @length: the length of each text. */
 static void write_files(const uint8_t *bytes, size_t size, size_t *length)
 {
 	const uint8_t *border;
@@ -104,14 +104,14 @@ static bool is_uuid(const struct identity *identity, enum identity_field field)
 
 static void check_texts(const struct identity *identity)
 {
-	promise(identity_is_valid(identity), "all of it can be printed and sent");
+	promise(identity_is_valid(identity), "the identity is printable and can be sent");
 	promise(is_uuid(identity, IDENTITY_UUID) && is_uuid(identity, IDENTITY_POD), "UUIDs");
 	promise(consists_of(identity, IDENTITY_MACHINE, ALPHANUMERIC "-._", 64), "a machine");
 	promise(consists_of(identity, IDENTITY_NAMESPACE, LOWER_CASE "-", 63), "a namespace");
 	promise(consists_of(identity, IDENTITY_VMI, LOWER_CASE "-.", 253), "a VMI");
 }
 
-/* No field has a source that cannot know it. */
+/* No field has a source that does not have it. */
 static void check_sources(const struct identity *identity, const size_t *length)
 {
 	size_t i;
@@ -141,7 +141,7 @@ static void check_sources(const struct identity *identity, const size_t *length)
 		(length[MACHINE] && length[CGROUP]), "its own unit");
 }
 
-/* The Makefile gives it the name that libFuzzer calls. */
+/* The Makefile defines this name as the one that libFuzzer calls. */
 int fuzz_one_input(const uint8_t *bytes, size_t size)
 {
 	static char proc[PATH_MAX], run[PATH_MAX];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recordings that libFuzzer makes up: the parser, and what replay makes of those that it
- * accepts. Checksums are not looked at, a fuzzer could not know them. The sanitizers see
- * what it does to memory; here stands what the parser promises.
+ * libFuzzer makes up recordings for the parser, and for replay if the parser accepts them.
+ * Checksums are not checked, because a fuzzer cannot guess them. The sanitizers check memory; this
+ * file checks the promises of the parser.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@
 #include "sources/replay.h"
 #include "util/util.h"
 
-/* More of them have nothing new. */
+/* More samples and files would test nothing new. */
 #define MAX_SAMPLES 16
 #define MAX_FILES 32
-/* One of so many is replayed. */
+/* Replays one in so many inputs. */
 #define REPLAYED 16
 
-/* Controls are none, in UTF-8 neither. */
+/* False for control characters, including those in UTF-8. */
 static bool is_printable(const char *text)
 {
 	const unsigned char *byte;
@@ -35,7 +35,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* So that they are read. */
+/* Reads all values. */
 static uint64_t sum_of(const struct recorded_vm *vm)
 {
 	uint64_t sum = 0;
@@ -76,7 +76,7 @@ static size_t num_files(const struct snapshot *snapshot)
 	return count;
 }
 
-/* Whether it is small enough to be replayed often. */
+/* Returns whether the recording is small enough to be replayed often. */
 static bool check_samples(struct recording *recording)
 {
 	size_t i, count = recording->num_samples;
@@ -88,7 +88,7 @@ static bool check_samples(struct recording *recording)
 		if (recording_seek(recording, i, &error)) {
 			promise(*error.text && !strchr(error.text, '\n') &&
 				*recording->rest.text && recording->num_samples == i,
-				"one line says what is wrong, and it ends there");
+				"an error has one line, and drops the samples from there on");
 			return false;
 		}
 		sum[i] = check_snapshot(&recording->now);
@@ -96,7 +96,8 @@ static bool check_samples(struct recording *recording)
 	}
 	while (i--) {
 		promise(!recording_seek(recording, i, &error), "what was read is read again");
-		promise(check_snapshot(&recording->now) == sum[i], "and is the same");
+		promise(check_snapshot(&recording->now) == sum[i],
+			"a sample is the same when read again");
 	}
 	return small;
 }
@@ -106,7 +107,7 @@ static void no_error(const char *text)
 	promise(*text, "an error has a text");
 }
 
-/* The same bytes as a stream. */
+/* Replays the same bytes as a stream of all VMs. */
 static void check_replay(const uint8_t *bytes, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -132,7 +133,7 @@ static void check_replay(const uint8_t *bytes, size_t size)
 	close(fd);
 }
 
-/* The Makefile gives it the name that libFuzzer calls. */
+/* The Makefile defines this name as the one that libFuzzer calls. */
 int fuzz_one_input(const uint8_t *bytes, size_t size)
 {
 	const struct recording_source source = { .fd = -1, .memory = bytes, .size = size, };
@@ -149,7 +150,7 @@ int fuzz_one_input(const uint8_t *bytes, size_t size)
 		"texts are printable");
 	small = check_samples(&recording);
 	recording_close(&recording);
-	/* That takes many system calls: of some. */
+	/* Replay makes many system calls: use only some inputs. */
 	if (small && bytes[size - 1] % REPLAYED == 0)
 		check_replay(bytes, size);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes well-formed statistics files, recordings and what VMMs say of themselves into three
- * directories: what the fuzzers start from, so that they need not invent the formats.
+ * Writes well-formed statistics files, recordings and identities into three directories. The
+ * fuzzers start from them, so that they need not invent the formats.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void write_seed(const char *name, struct image *image)
 	image_free(image);
 }
 
-/* Right behind each other: smaller, and what the fuzzer changes is all of use. */
+/* Without gaps between blocks: smaller, and every change by the fuzzer has an effect. */
 static struct image build_dense(void)
 {
 	struct image image = image_build("kvm-1", vm_stats);
@@ -89,7 +89,10 @@ static struct image build_vm(unsigned int online_vcpus)
 	return image;
 }
 
-/* The second one comes, the first one grows, both count, and it ends. */
+/*
+ * Samples 0 to 3 of three VMs: the first gets a second vCPU, the second has no statistics, the
+ * third starts in sample 1. The first and the third end in sample 3.
+ */
 static struct snapshot take_snapshot(struct statsfile_schema *vm, struct statsfile_schema *vcpu,
 				     unsigned int at)
 {
@@ -132,7 +135,7 @@ static void write_recordings(void)
 	struct image vm = image_build("-", vm_stats);
 	struct image vcpu = image_build_ext("-", vcpu_stats, NULL, 0);
 	struct statsfile vm_file = image_open(&vm), vcpu_file = image_open(&vcpu);
-	/* A fuzzer could not compress. */
+	/* A fuzzer cannot change compressed data in a useful way. */
 	struct recording_writer writer = { .is_plain = true, };
 	struct snapshot snapshot;
 	size_t i;
@@ -150,7 +153,7 @@ static void write_recordings(void)
 	image_free(&vcpu);
 }
 
-/* Command line, cgroups, program, machined's file: see fuzz_identity.c. */
+/* Each has a command line, cgroups, a program and machined's file: see fuzz_identity.c. */
 static void write_identities(void)
 {
 #define SEED(name, text) { name, text, sizeof(text) - 1, }

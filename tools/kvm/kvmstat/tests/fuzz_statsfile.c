@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parser with what libFuzzer makes up as a statistics file. The sanitizers see
- * what it does to memory; here stands what it promises of whatever it accepts.
+ * libFuzzer makes up statistics files for the parser. The sanitizers check memory; this file checks
+ * the promises for files that the parser accepts.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void check_value_names(const struct statsfile_desc *desc)
 	for (i = 0; i < desc->num_value_names; i++) {
 		promise(is_printable(name[i].name), "names of values are printable");
 		promise(desc->size == 1 || name[i].value < desc->size,
-			"values with names are there");
+			"values with names exist");
 		promise(!i || name[i].value > name[i - 1].value, "values with names are in order");
 		promise(statsfile_value_name(desc, name[i].value) == name[i].name,
 			"names are found");
@@ -78,10 +78,10 @@ static void check_ids(const struct statsfile *file)
 	statsfile_read_vcpu_ids(file, 0, count, ids, &error);
 	statsfile_read_vcpu_ids(file, file->vcpu_max - count, count, ids, &error);
 	promise(statsfile_read_vcpu_ids(file, file->vcpu_max, 1, ids, &error),
-		"no id beyond the last");
+		"no id after the last vCPU");
 }
 
-/* Opened from memory; @known as a file of the same kind would be. */
+/* Checks a file that was opened from memory. */
 static void check_file(const struct statsfile *file)
 {
 	promise(is_printable(file->id), "the id is printable");
@@ -99,7 +99,7 @@ static void check_sharing(const struct statsfile *file)
 	struct statsfile again;
 
 	promise(!statsfile_open(&again, &file->source, &known, &error),
-		"what was accepted is accepted again");
+		"an accepted file is accepted again");
 	promise(again.schema == file->schema, "equal descriptors are shared");
 	statsfile_close(&again);
 }
@@ -124,8 +124,8 @@ static void check_windows(const struct statsfile *file)
 }
 
 /*
- * A file without an end, so that every window exists, as a kernel's do: a mapped file is
- * trusted with that.
+ * A file without an end, so that every window exists. The parser trusts a mapped file in that: the
+ * kernel's windows exist.
  */
 static int endless_file(const uint8_t *bytes, size_t size)
 {
@@ -138,7 +138,7 @@ static int endless_file(const uint8_t *bytes, size_t size)
 	return dup(fd);
 }
 
-/* The same file, mapped where that is possible, has the same values. */
+/* Checks that the same file has the same values if it is mapped. */
 static void check_mapped(const uint8_t *bytes, size_t size, const uint64_t *expected)
 {
 	struct statsfile_source source = {
@@ -163,7 +163,7 @@ static void check_mapped(const uint8_t *bytes, size_t size, const uint64_t *expe
 	statsfile_close(&file);
 }
 
-/* The Makefile gives it the name that libFuzzer calls. */
+/* The Makefile defines this name as the one that libFuzzer calls. */
 int fuzz_one_input(const uint8_t *bytes, size_t size)
 {
 	struct statsfile_source source = { .fd = -1, .memory = bytes, .size = size, };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The host in memory. A VM's file descriptor in its process is its index here.
+ * The host in memory. A VM's file descriptor in its process is its index in guests[].
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 struct guest guests[MAX_GUESTS];
 
-/* As released kernels have it. */
+/* Makes files as in released kernels: one per vCPU. */
 static void start_split(struct guest *guest)
 {
 	char id[64];
@@ -91,7 +91,7 @@ static void add_fds(struct proc_fds *fds, int index)
 	const struct guest *guest = &guests[index];
 
 	proc_fds_add(fds, &fd);
-	/* If the VM's own file is found, no other is asked for. */
+	/* Otherwise kvmstat takes the VM's own file, and asks for no other. */
 	if (!guest->closed && !guest->split)
 		return;
 	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {
@@ -140,7 +140,7 @@ static int list(const struct host *host, struct proc_list *list)
 	return 0;
 }
 
-/* Or NULL. */
+/* Returns NULL if there is none. */
 static const struct guest *find_guest(pid_t pid)
 {
 	const struct guest *guest = guests;
@@ -217,7 +217,7 @@ static bool is_same_file(int fd, const struct stat *wanted)
 	return !fstat(fd, &file) && file.st_ino == wanted->st_ino;
 }
 
-/* The guest whose file it is, whatever its number. */
+/* Finds the guest by its file, as the descriptor may be a copy. */
 static const struct guest *guest_of(int fd)
 {
 	const struct guest *guest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A host in memory: processes that have VMs with vCPUs, whose values the test sets. They
- * are found and read as on a real one.
+ * A host in memory: processes with VMs and vCPUs, whose values the test sets. kvmstat finds and
+ * reads them as on a real host.
  */
 #ifndef KVMSTAT_TESTS_GUESTS_H
 #define KVMSTAT_TESTS_GUESTS_H
@@ -23,14 +23,14 @@ struct guest {
 	const struct image_stat *vcpu_stats;
 	unsigned int vcpus;
 	uint64_t started;		/* in 1/100 s */
-	enum identity_source named_by;	/* IDENTITY_NONE: by the command line */
+	enum identity_source named_by;	/* source of the name; IDENTITY_NONE: the command line */
 	const struct proc_threads *threads;	/* of the process, or NULL */
-	bool denied;			/* the process may not be looked into */
-	int refused;			/* errno with which the statistics file is refused */
+	bool denied;			/* kvmstat may not look into the process */
+	int refused;			/* errno of the request for a statistics file */
 	bool closed;			/* KVM gives no file, and the VMM holds none */
 	bool dead;
-	bool split;			/* each vCPU has a file of its own, no other has it */
-	bool held;			/* and only the VMM, which has those open, may have them */
+	bool split;			/* each vCPU has a file; the VM's file does not show it */
+	bool held;			/* only the VMM gets these files, and holds them */
 	/* private */
 	struct image image;
 	int fd;
@@ -38,13 +38,13 @@ struct guest {
 	int vcpu_fd[MAX_SPLIT_VCPUS];
 };
 
-/* Those that end with one without a name; of a process one after the other, lowest pid first. */
+/* The first one without a name ends the list. Sorted by pid. */
 extern struct guest guests[MAX_GUESTS];
 extern const struct host guests_host;
 
 /*
- * Makes the files of those that have none yet; the ids of the vCPUs are 10, 11, ..., of those
- * with files of their own 0, 1, ...
+ * Makes the files of guests that have none yet. The ids of vCPUs are 10, 11, ...; with split, they
+ * are 0, 1, ...
  */
 void guests_start(void);
 void guests_free(void);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Builds statistics files in memory, as kernels lay them out: the data block starts
- * on a page of its own.
+ * Builds statistics files in memory with the layout of the kernel: the data block begins a page.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #define STRIDE (sizeof(struct kvm_stats_desc) + IMAGE_NAME_SIZE)
 #define VALUE_NAME_SIZE (sizeof(struct kvm_stats_value_name) + IMAGE_NAME_SIZE)
 
-/* It has to be possible to map the image here. */
+/* The page size of this machine, so that it can map the image. */
 static size_t page_size(void)
 {
 	return sysconf(_SC_PAGESIZE);

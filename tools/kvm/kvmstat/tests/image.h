@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Builds statistics files in memory, well-formed ones: tests then break them.
+ * Builds well-formed statistics files in memory. Tests may then break them.
  */
 #ifndef KVMSTAT_TESTS_IMAGE_H
 #define KVMSTAT_TESTS_IMAGE_H
@@ -19,7 +19,7 @@ struct image_stat {
 	int16_t exponent;
 	uint16_t size;		/* 0 means 1 */
 	uint32_t bucket_size;
-	const char * const *value_names;	/* of 0, 1, ...; "" is none; ends with NULL */
+	const char * const *value_names;	/* of 0, 1, ...; "" means no name; ends with NULL */
 };
 
 /* Statistics of the usual kinds, as kernels describe them. */
@@ -38,7 +38,7 @@ struct image_stat {
 		.exponent = -9,						\
 		.size = buckets,					\
 	}
-/* Behind them the names of their values: "" is none. */
+/* With names of values: "" means no name. */
 #define STAT_STATE(text, ...) {						\
 		.name = text,						\
 		.flags = KVM_STATS_TYPE_INSTANT,			\
@@ -66,14 +66,14 @@ struct image {
 };
 
 /*
- * @stats ends with one without a name. As kernels have it that know no extension block,
- * without names of values.
+ * Builds a file without an extension block and names of values, as of Linux 5.14. A statistic
+ * without a name ends @stats.
  */
 struct image image_build(const char *id, const struct image_stat *stats);
 
 /*
- * With an extension block: of a VM that shows its vCPUs, or of a vCPU if
- * @vcpu_stats is NULL. The windows are behind what read() would see, all of them.
+ * Builds a file with an extension block, of a VM that shows its vCPUs, or of a vCPU if @vcpu_stats
+ * is NULL. All windows are after the part of the file that read() returns.
  */
 struct image image_build_ext(const char *id, const struct image_stat *stats,
 			     const struct image_stat *vcpu_stats, unsigned int vcpu_max);
@@ -86,7 +86,7 @@ uint64_t *image_values(const struct image *image);
 
 struct kvm_stats_ext *image_ext(const struct image *image);
 struct kvm_stats_desc *image_vcpu_desc(const struct image *image, unsigned int index);
-/* Names for the VM or vCPU that has the file, and for vCPUs that the VM's file shows. */
+/* Names of the file's own values, and of the vCPU values that a VM's file shows. */
 struct kvm_stats_value_name *image_value_name(const struct image *image, unsigned int index);
 struct kvm_stats_value_name *image_vcpu_value_name(const struct image *image, unsigned int index);
 uint32_t *image_vcpu_ids(const struct image *image);
@@ -95,16 +95,16 @@ uint64_t *image_vcpu_values(const struct image *image, unsigned int window);
 struct statsfile_source image_source(const struct image *image);
 
 /*
- * The source is then a file, which the image is a view of: what is written there
- * is read here. It has windows for @vcpus, and SIGBUS beyond.
+ * Puts the image into a file, and maps it: writing to the image changes the file. The file has
+ * windows for @vcpus vCPUs; a mapping raises SIGBUS after these.
  */
 struct statsfile_source image_to_file(struct image *image, unsigned int vcpus,
 				      enum statsfile_access access);
 
-/* From now on there are that many. */
+/* Changes the number of windows. */
 void image_set_windows(const struct image *image, int fd, unsigned int vcpus);
 
-/* Opens it; ends the test if that fails. */
+/* Open the image or source; end the test on failure. */
 struct statsfile image_open(const struct image *image);
 struct statsfile image_open_source(const struct statsfile_source *source);
 

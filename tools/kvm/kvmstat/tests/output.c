@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Output of commands.
+ * Runs a command and returns its output.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Runs a command as main() would.
+ * Runs a command as main() does.
  */
 #ifndef KVMSTAT_TESTS_OUTPUT_H
 #define KVMSTAT_TESTS_OUTPUT_H
@@ -8,12 +8,12 @@
 typedef int run_command(int argc, char **argv);
 
 /*
- * A command line, words separated by blanks; what it prints, errors as well, and its exit
- * status. The caller frees it.
+ * @line: the command line, with words separated by blanks. Returns the output including errors,
+ * which the caller frees, and the exit status.
  */
 char *output_of(run_command *run, const char *line, int *status);
 
-/* In the place of confine(): what a host of the test's own does takes more than is left then. */
+/* Replaces privilege_drop(): the test's host needs privileges that it would drop. */
 int keep_privileges(unsigned int uses);
 
 #endif /* KVMSTAT_TESTS_OUTPUT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Checks of fuzzers beside the sanitizers': if one fails, the fuzzer ends and libFuzzer keeps
- * the input.
+ * Checks by fuzzers in addition to the sanitizers. If one fails, the fuzzer ends, and libFuzzer
+ * keeps the input.
  */
 #ifndef KVMSTAT_TESTS_PROMISE_H
 #define KVMSTAT_TESTS_PROMISE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recorded_host VMS: writes the recording of a host with so many VMs, twelve samples of it,
- * one per second. Each VM does one kind of work: it is starved of CPU, has many exits, waits
- * for its VMM, or is idle. It is the same whenever it is written.
+ * recorded_host VMS: writes a recording of a host with VMS VMs: twelve samples, one per second.
+ * Each VM does one kind of work: it is starved of CPU, has many exits, waits for its VMM, or is
+ * idle. The output is always the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* Per second: per mille of the time, exits, and in which bucket waits and exits are. */
+/* Per second: shares of time in per mille, exits, and the buckets of waits and exits. */
 static const struct work {
 	unsigned int guest, exit, user, ready, halt;
 	unsigned int exits, reason, ready_bucket, exit_bucket;
@@ -65,7 +65,7 @@ static const struct work {
 	{ 20, 10, 0, 5, 965, 60, 3, 12, 15, },
 };
 
-/* As fleets name them: by a number, by what they are, in another alphabet, at length. */
+/* Names as in fleets: numbers, purposes, other alphabets, long ones. */
 static char *name_of(unsigned int vm)
 {
 	static const char * const names[] = {
@@ -83,13 +83,13 @@ static unsigned int num_vcpus_of(unsigned int vm)
 	return vm % 4 == 1 ? 1 : 2 << vm % 3;
 }
 
-/* Since the VM was started, in the second @second; they are not all as busy. */
+/* Counts from the start of the VM to second @second. VMs differ in how busy they are. */
 static void count(uint64_t *value, const struct work *work, unsigned int vm, unsigned int vcpu,
 		  unsigned int second)
 {
 	uint64_t ms = second * (NSEC_PER_SEC / 1000), i, exits = 0;
 
-	/* In waves, so that there is something to be seen. */
+	/* In waves, so that values change. */
 	for (i = 1; i <= second; i++)
 		exits += work->exits / (1 + vm / 4) * (8 + (i + vm) % 5) / (10 + vcpu);
 	value[EXITS] = exits;
@@ -107,7 +107,7 @@ static void count(uint64_t *value, const struct work *work, unsigned int vm, uns
 	value[EXIT_HIST_AT + work->exit_bucket] = exits;
 }
 
-/* Every ninth ends before the last sample. */
+/* Every ninth VM ends before the last sample. */
 static bool has_ended(unsigned int vm, unsigned int second)
 {
 	return vm % 9 == 8 && second == SAMPLES;

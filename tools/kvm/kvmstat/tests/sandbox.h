@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shows whether a function makes system calls: in a process that would not survive
- * one.
+ * Tells whether a function makes system calls: runs it in a child that the first one kills.
  */
 #ifndef KVMSTAT_TESTS_SANDBOX_H
 #define KVMSTAT_TESTS_SANDBOX_H
@@ -11,7 +10,7 @@
 /* Whether @call returned true in a copy of this process, and made no system call. */
 bool without_system_calls(bool (*call)(void *argument), void *argument);
 
-/* Whether it ended @call by the first one. */
+/* Whether @call made a system call, which ended the copy. */
 bool with_system_calls(bool (*call)(void *argument), void *argument);
 
 #endif /* KVMSTAT_TESTS_SANDBOX_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The host and the time of the tests of recordings.
+ * A host and a clock for tests of recordings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 /* 2009-02-13 23:31:30 UTC */
 #define START_REAL UINT64_C(1234567890)
-/* Where differences of clocks would be seen if they were taken as seconds since then. */
+/* Not a whole number of seconds, so that mixing up the clocks shows. */
 #define START_NS UINT64_C(86400123456789)
 
 static const struct image_stat vm_stats[] = {
@@ -51,7 +51,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* Seconds in which it is there, and from when on it has its second vCPU. */
+/* A VM: the seconds in which it exists, and when it gets its second vCPU. */
 static const struct guest {
 	pid_t pid;
 	const char *name;
@@ -71,7 +71,7 @@ static const struct guest {
 	{ .pid = SCENE_CLOSED_PID, .name = "closed", .last = SCENE_SECONDS, .closed = true, },
 };
 
-/* By the file descriptor of a statistics file. */
+/* Indexed by the file descriptor of a statistics file. */
 static struct open_file {
 	const struct guest *guest;
 	struct image image;
@@ -102,7 +102,7 @@ static unsigned int vcpu_id(unsigned int index)
 	return index * 7;
 }
 
-/* Small and large steps, none at all, and a counter that someone resets. */
+/* Values: small and large steps, no steps, and a counter that is reset. */
 static uint64_t value_at(const struct guest *guest, unsigned int object, unsigned int index,
 			 uint64_t at)
 {
@@ -151,7 +151,7 @@ static void set_values(uint64_t *values, const struct image_stat *stats,
 	}
 }
 
-/* The first one is of this series. */
+/* The first guest has the statistics of this series. */
 static const struct image_stat *vm_stats_of(const struct guest *guest)
 {
 	return !guest->windows && scene_is_newer_kernel ? vm_stats + 1 : vm_stats;
@@ -199,7 +199,7 @@ void scene_start(unsigned int from)
 	set_second(from);
 }
 
-/* The number of the guest times 16, plus 1 for each vCPU. */
+/* A file descriptor is the index of the guest times 16, plus 1 for each vCPU. */
 static int scene_list_fds(const struct host *host, pid_t pid, struct proc_fds *fds)
 {
 	unsigned int i, vcpu;
@@ -262,7 +262,7 @@ static pid_t scene_thread_group(const struct host *host, pid_t pid)
 	return has_pid(pid) ? pid : 0;
 }
 
-/* No files of threads. */
+/* The scene has no threads. */
 static int scene_read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			      struct proc_threads *threads)
 {

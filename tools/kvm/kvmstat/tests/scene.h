@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A host and a time of a test's own on which always the same happens: VMs of all kinds
- * that come, grow, count and end. What is seen there live and what of a recording can
- * so be compared letter by letter.
+ * A host and a clock for tests, on which always the same happens: VMs of all kinds start, get
+ * vCPUs, count and end. Tests can thus compare live output with output from a recording exactly.
  */
 #ifndef KVMSTAT_TESTS_SCENE_H
 #define KVMSTAT_TESTS_SCENE_H
@@ -13,7 +12,7 @@
 /* Seconds in which something happens. */
 #define SCENE_SECONDS 9
 
-/* A VM that shows its vCPUs, one that does not, and one that comes and ends. */
+/* A VM whose file shows its vCPUs, a VM whose file does not, and a VM that starts and ends. */
 #define SCENE_WHOLE_PID 10
 #define SCENE_SPLIT_PID 20
 #define SCENE_SHORT_PID 15
@@ -23,22 +22,22 @@
 extern const struct host scene_host;
 extern const struct time_source scene_time;
 
-/* From the beginning, or from this second on. */
+/* Starts the scene at this second; 0: at the beginning. */
 void scene_start(unsigned int second);
 
 /* "exits" of all vCPUs of the process' first VM at that second. */
 uint64_t scene_exits(pid_t pid, unsigned int second);
 
-/* As if a signal had come then. */
+/* The second at which a signal seems to come. */
 extern unsigned int scene_interrupted_at;
 
 /* The second at which SCENE_CLOSED_PID starts; 0: it is there from the beginning. */
 extern unsigned int scene_closed_since;
 
-/* The VM that does not show its vCPUs has files as newer kernels have them. */
+/* The VM whose file does not show its vCPUs has the files of newer kernels. */
 extern bool scene_is_newer_kernel;
 
-/* Or NULL: called when a second begins. */
+/* Called when a second begins; or NULL. */
 extern void (*scene_on_second)(unsigned int second);
 
 #endif /* KVMSTAT_TESTS_SCENE_H */

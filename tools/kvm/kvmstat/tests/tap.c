@@ -28,7 +28,7 @@ void check(bool passed, const char *name, ...)
 	print_result(passed, name, args);
 	va_end(args);
 	putchar('\n');
-	/* A test that crashes next shows how far it came. */
+	/* If the test crashes later, its results so far are visible. */
 	fflush(stdout);
 }
 

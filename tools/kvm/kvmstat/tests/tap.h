@@ -15,24 +15,24 @@ void check(bool passed, const char *name, ...);
 __printf(2, 3)
 void skip(const char *reason, const char *name, ...);
 
-/* They print what was found when it is not what was expected. */
+/* On failure, these print what they found and what they expected. */
 void check_text(const char *found, const char *expected, const char *name);
 void check_contains(const char *found, const char *expected, const char *name);
 /*
- * Compares with the section "== NAME" of tests/golden/FILE, which a person has read. With UPDATE
- * in the environment the file gets what was found instead.
+ * Compares with the section "== NAME" of tests/golden/FILE. If the environment has UPDATE, writes
+ * @found to the file instead: read the change.
  */
 void check_golden(const char *file, const char *name, const char *found);
 void check_number(uint64_t found, uint64_t expected, const char *name);
 
-/* Of this process. */
+/* The number of open files of this process. */
 unsigned int count_open_files(void);
 
 /* Runs a shell command that sets a test up or cleans up after it. If it fails, the test ends. */
 __printf(1, 2)
 void shell(const char *format, ...);
 
-/* The plan; returns the exit status. */
+/* Prints the plan. Returns the exit status. */
 int tap_end(void);
 
 #endif /* KVMSTAT_TESTS_TAP_H */

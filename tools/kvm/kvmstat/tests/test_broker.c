@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The broker: that it answers as the host would that it stands for, whatever that is;
- * that neither side believes what makes no sense; that neither outlives the other one;
- * what the real one may still do.
+ * The broker gives the answers of its host; neither side accepts invalid messages, and neither
+ * outlives the other one. The privileges of the real broker.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +27,7 @@
 
 #define SECONDS_TO_WAIT 300
 
-/* A host of the test's own. */
+/* The test's host. */
 
 static unsigned int num_fds;		/* of process 10 */
 static bool fds_are_sorted = true;
@@ -141,7 +140,7 @@ static int fake_read_threads(const struct host *host, pid_t pid, unsigned int nu
 	/* More than fit into one message. */
 	for (thread.tid = 1; thread.tid <= 200; thread.tid++, thread.vcpu++)
 		proc_threads_add(threads, &thread);
-	/* The first one of a message. */
+	/* Item 128 is the first one of the second message. */
 	if (!threads_are_sorted)
 		threads->thread[128].tid = 128;
 	return 0;
@@ -168,7 +167,7 @@ static const struct host fake_host = {
 	.is_stats = fake_is_stats,
 };
 
-/* A child that does @run with one end of a socket; returns its pid and the other end. */
+/* Starts a child that runs @run with one end of a socket. Returns its pid and the other end. */
 static pid_t start(void (*run)(int socket), int *socket)
 {
 	int sockets[2];
@@ -201,7 +200,7 @@ static void serve_fake(int socket)
 	_exit(broker_serve(socket, &fake_host) ? STATUS_OK : STATUS_ERROR);
 }
 
-/* The broker of the test's own host. */
+/* The broker of the test's host. */
 static struct broker broker;
 static pid_t server;
 
@@ -264,7 +263,7 @@ static bool same_fds_of(const struct host *host, pid_t pid)
 
 static void test_lists(void)
 {
-	/* Around as many as fit into one message and into two. */
+	/* Counts around the capacity of one and two messages. */
 	static const unsigned int counts[] = { 0, 1, 127, 128, 129, 256, 257, 10000, };
 	size_t i;
 
@@ -302,7 +301,7 @@ static void ask_for_list(const struct host *host)
 	host->list(host, &list);
 }
 
-/* Whether what asks that is content with what the broker of the test's own host answers. */
+/* Whether @ask accepts the answer of the broker of the test's host, instead of ending. */
 static bool believes(void (*ask)(const struct host *host))
 {
 	int socket, status;
@@ -386,7 +385,7 @@ static void test_answers(void)
 	disconnect();
 }
 
-/* The file was sent, and there is no room for it. */
+/* The broker sends the file, but this process has no free file descriptor. */
 static void test_too_many_files(void)
 {
 	struct rlimit limit, files;
@@ -416,7 +415,7 @@ static void test_too_many_files(void)
 	disconnect();
 }
 
-/* A request of kvmstat's, if it were not kvmstat's any more. */
+/* Requests that an attacker who controls kvmstat could send. */
 static const struct {
 	const char *name;
 	pid_t pid;
@@ -430,7 +429,7 @@ static const struct {
 
 static const struct host *asked_host = &fake_host;
 
-/* It does not come back from a broker that refuses it: how it ends, and what it says. */
+/* Asks in a child, which a refused answer ends. Returns its exit status and its message. */
 static int status_of_asking(int socket, pid_t pid, const struct proc_fd *fd, char *text,
 			    size_t size)
 {
@@ -472,7 +471,7 @@ static void test_hostile_requests(void)
 		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
 		      "%s: the client gets an error", hostile[i].name);
 	}
-	/* No question has this number, and only one of these sizes is a request's. */
+	/* No question has the number 0xffffffff; only one of these sizes is a request's. */
 	memset(bytes, 0xff, sizeof(bytes));
 	for (size = 1; size <= sizeof(bytes); size = size < 64 ? size + 1 : size * 2) {
 		child = start(serve_fake, &socket);
@@ -491,7 +490,7 @@ static void test_hostile_requests(void)
 static size_t answer_size;
 static char answer_byte;
 
-/* One by one where there is something to be told apart. */
+/* Steps by 1 around the boundaries, otherwise by more. */
 static size_t next_size(size_t size)
 {
 	bool is_near = size + 104 > ANSWER_SIZE && size < ANSWER_SIZE + 104;
@@ -533,11 +532,11 @@ static void test_hostile_answers(void)
 	check_number(believed, 1, "answer: fields out of range are refused, zeros are accepted");
 }
 
-/* Files that a hijacked broker may have, and kvmstat may not. */
+/* Files that an attacker who controls the broker could send, and that kvmstat must refuse. */
 static int hostile_files[2];
 static unsigned int num_hostile_files;
 
-/* Answers with those, whatever is asked for. */
+/* Answers every request with these files. */
 static void serve_files(int socket)
 {
 	const size_t size = num_hostile_files * sizeof(int);
@@ -564,7 +563,7 @@ static void serve_files(int socket)
 	_exit(STATUS_OK);
 }
 
-/* With the header that a file of statistics has. */
+/* Makes a memfd with the header of a statistics file. */
 static int make_memory(void)
 {
 	const struct kvm_stats_header header = { .name_size = 8, .id_offset = 24, };
@@ -601,7 +600,7 @@ static void test_hostile_files(void)
 		hostile_files[0] = file->fd;
 		child = start(serve_files, &socket);
 		check(status_of_asking(socket, 10, &fd, text, sizeof(text)) == STATUS_ERROR &&
-		      strstr(text, "kvmstat-broker, has ended"), "%s is not taken", file->name);
+		      strstr(text, "kvmstat-broker, has ended"), "%s is refused", file->name);
 		status_of(child);
 		close(file->fd);
 	}
@@ -614,7 +613,7 @@ static void test_hostile_files(void)
 	broker_connect(&broker, socket, &fake_host);
 	before = count_open_files();
 	stats = broker.host.get_stats(&broker.host, 10, &fd, &vm, &error);
-	check(stats >= 0, "two files in one answer: one is taken");
+	check(stats >= 0, "two files in one answer: kvmstat takes one");
 	close(stats);
 	check_number(count_open_files(), before,
 		     "two files in one answer: the other one is closed");
@@ -627,7 +626,7 @@ static void test_hostile_files(void)
 	close(hostile_files[1]);
 }
 
-/* The real one. */
+/* The real broker. */
 
 static bool is_broker_of(const char *pid, pid_t parent)
 {
@@ -657,7 +656,7 @@ static pid_t find_broker(pid_t parent)
 	return found;
 }
 
-/* Sockets, and other files beside standard output and error. */
+/* Counts sockets, and other files except standard output and error. */
 static void count_files(pid_t pid, unsigned int *sockets, unsigned int *others)
 {
 	char *path = xasprintf("/proc/%d/fd", pid);
@@ -818,7 +817,7 @@ static void wait_for_stopped(int socket)
 	sigset_t set;
 	pid_t pid;
 
-	/* It would wait for ever, with all signals blocked. */
+	/* A failure could wait for ever with all signals blocked: end it. */
 	alarm(60);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
@@ -837,7 +836,7 @@ static void wait_for_stopped(int socket)
 static const char does_not_answer[] =
 	"kvmstat: the process that finds VMs, kvmstat-broker, does not answer (Ctrl-C)\n";
 
-/* Then it goes on, or kvmstat is told to end. */
+/* Uses a stopped broker. Then continues it (@goes_on), or sends kvmstat a signal. */
 static int status_of_waiting(void (*use)(void), bool goes_on, char text[256])
 {
 	pid_t child, worker = 0;
@@ -862,13 +861,13 @@ static void test_stopped_at_first(void)
 
 	check_number(status_of_waiting(ask_list, false, text), STATUS_ERROR,
 		     "no first answer: a signal ends kvmstat");
-	check_text(text, does_not_answer, "no first answer: it says what it waits for");
+	check_text(text, does_not_answer, "no first answer: a message says so");
 	check_number(status_of_waiting(ask_list, true, text), STATUS_OK,
 		     "the first answer is late: kvmstat goes on");
 	check_text(text, does_not_answer, "the first answer is late: a message says so");
 }
 
-/* Everything that does not need the broker goes on. */
+/* A broker that is stopped later delays kvmstat only a little. */
 static void test_stopped_later(void)
 {
 	const struct proc_fd fd = { .fd = 7, };
@@ -915,7 +914,7 @@ static void test_stopped_later(void)
 	kill(worker, SIGCONT);
 }
 
-/* The filter lets it read all files that a VM's identity is found in. */
+/* The filter lets the broker read all files that identify a VM. */
 static void test_identity(void)
 {
 	struct identity identity = {};
@@ -956,7 +955,7 @@ static int never_get_stats(const struct host *host, pid_t pid, const struct proc
 
 #define NUM_SILENT 40
 
-/* A pipe in the place of a command line: it is never to be read. */
+/* A pipe instead of a command line: reading it waits for ever. */
 static void test_silent_processes(void)
 {
 	const struct proc_fd fd = { .fd = 5, .link = LINK_VM, };
@@ -973,7 +972,7 @@ static void test_silent_processes(void)
 	host.proc = tree_root;
 	host.run = NULL;
 	host.get_stats = never_get_stats;
-	/* Which kvmstat may have been started with. */
+	/* kvmstat may inherit these settings. */
 	signal(SIGALRM, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
 	if (broker_start(&broker, &host) != STATUS_OK) {
@@ -984,7 +983,7 @@ static void test_silent_processes(void)
 	begin_ns = monotonic_ns();
 	broker.host.identify(&broker.host, 7, &identity);
 	first_ns = monotonic_ns() - begin_ns;
-	check(first_ns < NSEC_PER_SEC, "a silent process: it is not waited for");
+	check(first_ns < NSEC_PER_SEC, "a silent process: the answer takes less than a second");
 	check(identity.without_memory, "a silent process: its identity lacks the command line");
 	check_text(identity.text[IDENTITY_NAME], "silent", "a silent process: it has a name");
 	check(ends(worker) && find_worker(), "a silent process: there is another worker");
@@ -1006,9 +1005,9 @@ static void test_silent_processes(void)
 		if (ns < least_ns)
 			least_ns = ns;
 	}
-	/* Whatever it takes to start another worker, which with sanitizers is long. */
+	/* Starting another worker takes time, too, above all with sanitizers. */
 	check(least_ns + NSEC_PER_SEC / 8 < first_ns,
-	      "a crowd of silent processes: not each is waited for so long: %llu ms, %llu ms",
+	      "many silent processes: later ones get less time: %llu ms, %llu ms",
 	      (unsigned long long)(first_ns / 1000000), (unsigned long long)(least_ns / 1000000));
 	broker_close(&broker);
 	signal(SIGALRM, SIG_DFL);

@@ -29,14 +29,14 @@ static void test_kinds(void)
 	      "a name does not match a longer one");
 	choice = choice_of("4[2]", NULL);
 	check(!choice_is_single(&choice) && choice_has(&choice, 1, "42"),
-	      "a VM that is called by a number: by a pattern");
+	      "a pattern matches a VM that is called 42");
 	choice = choice_of("\\42", NULL);
 	check(choice_is_single(&choice) && !choice_process(&choice) &&
 	      choice_has(&choice, 1, "42") && !choice_has(&choice, 42, "web"),
 	      "a number with a backslash is a single name");
 	choice = choice_of("007", NULL);
 	check(!choice_process(&choice) && choice_has(&choice, 1, "007") &&
-	      !choice_has(&choice, 7, "bond"), "or one that no pid is written like");
+	      !choice_has(&choice, 7, "bond"), "a number with leading zeros is a name");
 	choice = choice_of("db\\*", NULL);
 	check(choice_is_single(&choice) && choice_has(&choice, 1, "db*") &&
 	      !choice_has(&choice, 1, "db-1"), "a star with a backslash is no pattern");
@@ -52,7 +52,7 @@ static void test_kinds(void)
 	check(!choice_process(&choice) && !choice_is_single(&choice),
 	      "two names are not a single VM");
 	check(choice_has(&choice, 42, "web") && choice_has(&choice, 1, "db-") &&
-	      !choice_has(&choice, 43, "web"), "either of them");
+	      !choice_has(&choice, 43, "web"), "several names: either one matches");
 }
 
 static void test_before(void)
@@ -60,9 +60,10 @@ static void test_before(void)
 	struct choice choice = choice_of("42", "43");
 
 	check(choice_may_have(&choice, 43) && !choice_may_have(&choice, 44),
-	      "by pids it is known of a process without its name");
+	      "pids only: a process is ruled out before its name is known");
 	choice = choice_of("42", "db");
-	check(choice_may_have(&choice, 44), "by names it is not");
+	check(choice_may_have(&choice, 44),
+	      "names: a process is not ruled out before its name is known");
 	check(choice_may_have(NULL, 1) && choice_has(NULL, 1, ""), "no choice matches every VM");
 }
 
@@ -89,15 +90,17 @@ static void test_refused(void)
 		   "a pid that is too large");
 	check_text(choice_add(&choice, ""), "is neither a pid nor a name", "nothing");
 	check_text(choice_add(&choice, "-w"), "is neither a pid nor a name", "an option");
-	check(!choice_is_made(&choice), "nothing was chosen");
+	check(!choice_is_made(&choice), "refused texts: nothing was chosen");
 	for (i = 0; i < CHOICE_MAX; i++)
 		choice_add(&choice, "1");
-	check_text(choice_add(&choice, "2"), "is one too many", "too many pids");
+	check_text(choice_add(&choice, "2"), "is one too many: at most 64 pids and 64 names",
+		   "too many pids");
 	check(choice_has(&choice, 1, "") && !choice_has(&choice, 2, ""),
 	      "too many pids: the first ones stay");
 	for (i = 0; i < CHOICE_MAX; i++)
-		check(!choice_add(&choice, "a"), "names are counted by themselves");
-	check_text(choice_add(&choice, "b"), "is one too many", "too many names");
+		check(!choice_add(&choice, "a"), "pids do not count against the limit of names");
+	check_text(choice_add(&choice, "b"), "is one too many: at most 64 pids and 64 names",
+		   "too many names");
 	check(choice_has(&choice, 2, "a") && !choice_has(&choice, 2, "b"),
 	      "too many names: the first ones stay");
 }

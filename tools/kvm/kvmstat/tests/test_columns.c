@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The columns: what counts in each on architectures that count differently.
+ * The columns: which statistics each one uses, on architectures with different statistics.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const struct image_stat x86_stats[] = {
 	{},
 };
 
-/* Where reasons are counted all others are parts of them, or of something else. */
+/* With exit_reasons, the other counters of exits are not used. */
 static const struct image_stat reason_stats[] = {
 	{ .name = "exits", },
 	{ .name = "io_exits", },
@@ -90,14 +90,14 @@ static const struct image_stat duration_stats[] = {
 	{},
 };
 
-/* The names, and not what is meant by them. */
+/* Histograms with the expected names, but other units. */
 static const struct image_stat strange_durations[] = {
 	HIST("ready_hist", 4, -6),
 	STAT_NS("exit_hist"),
 	{},
 };
 
-/* Counts of half a second, so that an expectation of 2 is a count of 1. */
+/* The counts are of half a second, so that a count of 1 is a rate of 2. */
 static const struct {
 	const char *name;
 	const struct image_stat *stats;
@@ -166,12 +166,12 @@ static void test_quantiles(void)
 
 	columns_of(&rates, &file, waits);
 	check(rates.quantile[QUANTILE_READY].bucket == 3, "quantiles: 99 of 100 waits");
-	check(!rates.quantile[QUANTILE_EXIT].known, "quantiles: there was no exit");
+	check(!rates.quantile[QUANTILE_EXIT].known, "quantiles: without exits not known");
 	columns_of(&rates, &file, exits);
-	check(rates.quantile[QUANTILE_EXIT].bucket == 1, "quantiles: of exits");
+	check(rates.quantile[QUANTILE_EXIT].bucket == 1, "quantiles: 99 of 100 exits");
 	columns_of(&rates, &other, waits);
 	check(!rates.quantile[QUANTILE_READY].desc && !rates.quantile[QUANTILE_EXIT].desc,
-	      "quantiles: of nothing else");
+	      "quantiles: histograms with other units are ignored");
 	statsfile_close(&file);
 	statsfile_close(&other);
 	image_free(&image);
@@ -192,6 +192,6 @@ int main(void)
 	check(!rates.known[RATE_EXITS] && !rates.top, "no schema: nothing is known");
 	columns_find(&columns, NULL);
 	columns_rates(&columns, NULL, 0, &rates);
-	check(rates.per_second[RATE_EXITS] == 0, "no time has passed: 0");
+	check(rates.per_second[RATE_EXITS] == 0, "no time has passed: the rate is 0");
 	return tap_end();
 }

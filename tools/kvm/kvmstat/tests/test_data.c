@@ -16,7 +16,7 @@ static const struct image_stat vm_stats[] = {
 	{},
 };
 
-/* The strange one has a type, a unit and a base that no kernel has yet. */
+/* STRANGE has a type, a unit and a base that no kernel has yet. */
 static const struct image_stat vcpu_stats[] = {
 	{ .name = "exits", },
 	{ .name = "halt_exits", },
@@ -35,7 +35,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* Indexes of statistics; the values behind a histogram come later than that. */
+/* Indexes of statistics, then of the values of some of them. */
 enum { EXITS, HALTS, POLL_NS, MEMORY, STRANGE, WAIT_HIST, REASONS, STATE, SINCE, REASON_NS, };
 enum { WAITS_AT = 5, REASONS_AT = 8, STATE_AT = 10, };
 
@@ -56,7 +56,7 @@ static const struct time_source test_time = { .real = moment, };
 static struct fixture fixture;
 static struct group *vcpus = &fixture.tracked.model.group[SCOPE_VCPU];
 
-/* Both formats of what is drawn. */
+/* Compares both formats of the output of @draw. */
 static void both(const char *name, void (*draw)(void))
 {
 	static const struct {
@@ -71,7 +71,7 @@ static void both(const char *name, void (*draw)(void))
 		fixture.output.num_shown = 0;
 		draw();
 		fflush(fixture.output.file);
-		/* Lines of CSV end with CR LF, which no file here has. */
+		/* Lines of CSV end with CR LF; the golden file has no CR. */
 		for (end = fixture.text; (end = strchr(end, '\r'));)
 			memmove(end, end + 1, strlen(end));
 		title = xasprintf("%s: %s", formats[i].name, name);
@@ -234,7 +234,7 @@ int main(void)
 	uint64_t *values;
 
 	time_source = &test_time;
-	/* What has to be quoted. */
+	/* A name with characters that need quoting. */
 	fixture_set_up(&fixture, "a \"b\", \\/", vm_stats, vcpu_stats);
 	fixture.vcpu.number = 7;
 	both("no VM", draw_nothing);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A VMM that dies between any two system calls of a process that looks into it: a child looks,
- * is stopped at its first, second, ... system call, the VMM is killed there, and the child
- * goes on. Once the VMM is then gone and once a zombie. The VMM is a real one that holds
- * statistics files open, too: which way is taken depends on the kernel.
+ * A VMM dies between any two system calls of a scan. A child scans; the test stops it at its first,
+ * second, ... system call, kills the VMM, and lets the child go on. At that time the VMM is once
+ * gone, and once a zombie. The VMM is a real one that also holds statistics files open: the kernel
+ * decides how the child gets files.
  *
- * test_death STEP: only each STEP-th of them, for where VMs take their time.
+ * test_death STEP: only at every STEP-th system call, for hosts on which creating VMs is slow.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "tap.h"
 #include "util/util.h"
 
-/* Far more system calls than a look takes. */
+/* Far more system calls than a scan makes. */
 #define MAX_CALLS 2000
 
 static void run_vmm(int ready)
@@ -58,7 +58,7 @@ static pid_t start_vmm(void)
 	return pid;
 }
 
-/* All that may be wrong with a process that is there: the kernel gives it no files. */
+/* The only expected problem of a living process: the kernel gives files to the VMM only. */
 static bool is_expected(const char *problem)
 {
 	return strstr(problem, ": no such process") || strstr(problem, VMM_ONLY) ||
@@ -81,7 +81,7 @@ static void sample_all(const struct inventory *inventory)
 	}
 }
 
-/* Two looks of kvmstat at a process. */
+/* Scans a process twice. */
 static void look(pid_t pid)
 {
 	struct inventory inventory;
@@ -106,7 +106,7 @@ static void look(pid_t pid)
 		}
 	}
 	inventory_free(&inventory);
-	/* Without what looks for leaks: that cannot be traced. */
+	/* _exit() skips the leak check, which does not work in a traced process. */
 	_exit(0);
 }
 
@@ -131,7 +131,7 @@ static void kill_vmm(pid_t vmm, bool reap)
 		abort();
 }
 
-/* The wait status of its end, or of its @calls-th entry to or exit from a system call. */
+/* Runs the child to its @calls-th entry to or exit from a system call, or to its end. */
 static int run_for(pid_t looker, unsigned int calls)
 {
 	int status;
@@ -146,7 +146,7 @@ static int run_for(pid_t looker, unsigned int calls)
 	return status;
 }
 
-/* False once the VMM lives longer than the look lasts. */
+/* Kills the VMM at that system call. False if the scan ended before. */
 static bool dies_at(unsigned int calls, bool reap, int *status)
 {
 	pid_t vmm = start_vmm();
@@ -177,8 +177,8 @@ static void test_deaths(const char *name, unsigned int step, bool reap)
 		}
 	}
 	printf("# %u moments to die at\n", calls / step);
-	check(calls > 40 && calls < MAX_CALLS, "%s: each system call of a look", name);
-	check(!bad && WIFEXITED(status) && !WEXITSTATUS(status), "%s: no look fails", name);
+	check(calls > 40 && calls < MAX_CALLS, "%s: the scan makes 40 to 2000 system calls", name);
+	check(!bad && WIFEXITED(status) && !WEXITSTATUS(status), "%s: no scan fails", name);
 }
 
 int main(int argc, char **argv)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Discovery, on a host of the test's own: a directory that looks like /proc, and
- * statistics files in memfds, which show the vCPUs of a VM or do not. Processes die,
- * file descriptors are closed and reused, permission is missing, exactly where a test
- * wants it.
+ * Discovery, on the test's host: a directory that looks like /proc, and statistics files in
+ * memfds, with or without the vCPUs of a VM. Each test chooses when processes die, file
+ * descriptors are closed and reused, or permission is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,20 +44,20 @@ struct object {
 	pid_t pid;
 	int fd;
 	int link;
-	bool is_held;		/* it is a statistics file itself */
-	uint64_t count;		/* and that is what its first value is */
+	bool is_held;		/* a statistics file that the VMM holds */
+	uint64_t count;		/* its first value */
 	const char *id;
 	const struct image_stat *stats;
 	uint64_t vm;		/* number in fdinfo; 0: the kernel gives none */
 	int err;		/* of KVM_GET_STATS_FD */
 	bool malformed;
-	unsigned int windows;	/* more than 0: it shows its vCPUs, these of them exist */
+	unsigned int windows;	/* more than 0: it shows its vCPUs; so many exist */
 };
 
 static struct {
 	struct object object[MAX_OBJECTS];
 	size_t num_objects;
-	bool dead[MAX_FDS];		/* by the statistics file */
+	bool dead[MAX_FDS];		/* by file descriptor of a statistics file */
 	unsigned int num_asked;
 	unsigned int num_identified;
 	pid_t thread;			/* of process 100 */
@@ -66,7 +65,7 @@ static struct {
 	pid_t dies_when_answered;
 	pid_t refuses;
 	pid_t is_silent;		/* see struct silence; or ALL_BUT_LAST */
-	unsigned int max_files;		/* 0: as many as there are */
+	unsigned int max_files;		/* 0: no limit */
 	struct proc_pids makers;
 } fake;
 
@@ -114,7 +113,7 @@ static struct object *add_object(pid_t pid, int fd, int link, const char *id, ui
 	});
 }
 
-/* The VMM's own, on a kernel that does not say of which VM it is. */
+/* A file that the VMM holds, on a kernel whose files do not say which VM they belong to. */
 static struct object *add_held(pid_t pid, int fd, int link, const char *id)
 {
 	return add_file((struct object) {
@@ -218,7 +217,7 @@ static int make_stats(const struct object *object)
 	return source.fd;
 }
 
-/* In a kernel's order: window, id and values are there before they are counted. */
+/* In the kernel's order: window, id and values exist before the vCPU is counted. */
 static void add_windows(const struct vm *vm, unsigned int count)
 {
 	uint64_t online_vcpus = vm->num_vcpus + count;
@@ -292,7 +291,7 @@ static int fake_list_makers(const struct host *host, struct proc_pids *makers)
 	return 0;
 }
 
-/* Each is a file of its own here: by what is in them, with the id. */
+/* Each opening makes another file here: compares the content, which includes the id. */
 static bool fake_is_same(int fd, int other)
 {
 	char text[128], other_text[128];
@@ -334,7 +333,7 @@ static void set_up(void)
 	discover_init(&inventory, &fake_host);
 }
 
-/* At all processes. */
+/* Scans all processes. */
 static int look(void)
 {
 	return inventory_look(&inventory, NULL);
@@ -378,7 +377,7 @@ static void test_links(void)
 		      "link '%s'", cases[i].target);
 }
 
-/* See silence: it is not asked at each look, and there once it answers. */
+/* See struct silence: not every scan asks it; once it answers, its VM is found. */
 static void test_silent_process(void)
 {
 	unsigned int i;
@@ -409,7 +408,7 @@ static void test_silent_process(void)
 	tear_down();
 }
 
-/* Each of them makes kvmstat wait: together not for long, and others are not lost. */
+/* Many silent processes together delay a scan only a little, and other VMs are still found. */
 static void test_silent_crowd(void)
 {
 	uint64_t begin_ns;
@@ -467,7 +466,7 @@ static void test_one_vm(void)
 	      "one VM: the vCPUs share their descriptors");
 	check(fake.num_asked == 3, "one VM: nothing but KVM's file descriptors was taken");
 	check(!inventory_look(&inventory, vm->process) && fake.num_asked == 3 &&
-	      vm->num_vcpus == 2, "one VM: a second look takes nothing again");
+	      vm->num_vcpus == 2, "one VM: a second scan takes nothing again");
 	tear_down();
 	check(count_open_files() == fds, "one VM: all file descriptors are closed in the end");
 }
@@ -481,7 +480,7 @@ static void test_duplicates(void)
 	add_object(100, 4, LINK_VM, "kvm-100", 5);
 	add_object(100, 5, 0, "kvm-100/vcpu-0", 5);
 	add_object(100, 6, 0, "kvm-100/vcpu-0", 5);
-	/* A child that inherited them. */
+	/* A child that inherited the file descriptors. */
 	add_vmm(200, "kvm-100", 5);
 	add_object(200, 5, 0, "kvm-100/vcpu-0", 5);
 	look();
@@ -493,7 +492,7 @@ static void test_duplicates(void)
 	check(count_open_files() == fds, "duplicated file descriptors: all closed in the end");
 }
 
-/* Each costs a good deal: a look asks for some of them, and for the identity once. */
+/* Taking a copy is expensive: a scan takes some of them, and asks for the identity once. */
 static void test_many_duplicates(void)
 {
 	const unsigned int num_copies = 2 * PROC_OTHERS_AT_ONCE;
@@ -509,15 +508,15 @@ static void test_many_duplicates(void)
 	check_number(fake.num_asked, PROC_OTHERS_AT_ONCE, "many copies: some are taken");
 	check_number(fake.num_identified, 2, "many copies: identity, at first and once more");
 	check(inventory.num_vms == 1 && inventory.num_problems == 1,
-	      "many copies: what is left is said");
+	      "many copies: a message says that some are left");
 	check_contains(inventory.problem[0], "pid 100 (vmm) has more new KVM file descriptors",
 		       "many copies: names the process");
 	look();
-	check_number(fake.num_asked, num_copies, "many copies: the next look takes the next ones");
+	check_number(fake.num_asked, num_copies, "many copies: the next scan takes the next ones");
 	look();
 	check(inventory.num_vms == 2 && inventory.vm[1]->num_vcpus == 1 &&
 	      fake.num_asked == num_copies + 2 && inventory.num_problems == 1,
-	      "many copies: and one what is behind them, a VM before its vCPU");
+	      "many copies: then a VM after them, before its vCPU");
 	tear_down();
 }
 
@@ -540,7 +539,7 @@ static void test_vms_of_one_thread(void)
 	tear_down();
 }
 
-/* The vCPUs are in the VM's file: nothing else is taken or opened. */
+/* The VM's file shows the vCPUs: nothing else is taken or opened. */
 static void test_whole_vm(void)
 {
 	unsigned int fds = count_open_files();
@@ -556,7 +555,7 @@ static void test_whole_vm(void)
 	look();
 	check(inventory.num_vms == 1 && !inventory.num_problems && fake.num_asked == 1,
 	      "whole VM: only its own file is taken");
-	/* And one that stands for the process. */
+	/* The file of the VM, and the pidfd of its process. */
 	check_number(count_open_files(), fds + 2, "whole VM: one file");
 	vm = inventory.vm[0];
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 10,
@@ -575,7 +574,7 @@ static void test_whole_vm(void)
 	add_windows(vm, 2);
 	check(!inventory_look(&inventory, vm->process) && vm->num_vcpus == 5 &&
 	      vm->vcpu[4].number == 40 && fake.num_asked == 1,
-	      "whole VM: another look finds more in the file");
+	      "whole VM: another scan finds more in the file");
 	remove_process(100);
 	add_windows(vm, 1);
 	check(inventory_look(&inventory, vm->process) == -ESRCH && vm->num_vcpus == 6,
@@ -600,7 +599,7 @@ static void test_whole_and_split_vms(void)
 
 	add_object(200, 5, LINK_VM, "kvm-200", 6);
 	add_object(200, 6, 3, "kvm-200/vcpu-3", 6);
-	/* Its VM's file does not show it yet. */
+	/* The VM's file does not show this vCPU yet. */
 	add_object(200, 7, 10, "kvm-100/vcpu-10", 5);
 	inventory_look(&inventory, inventory.process[1]);
 	check(inventory.num_vms == 2 && !inventory.num_problems, "whole and split VM");
@@ -646,13 +645,13 @@ static void test_unreadable_ids(void)
 	vm->file.vcpu_id_offset = 1 << 30;
 	inventory_update(&inventory, vm);
 	inventory_update(&inventory, vm);
-	check(vm->num_vcpus == 1 && inventory.num_problems == 1, "unreadable ids: said once");
+	check(vm->num_vcpus == 1 && inventory.num_problems == 1, "unreadable ids: one message");
 	check_contains(inventory.problem[0], "pid 100 (vmm): new vCPUs are left out: the file ends",
 		       "unreadable ids: why");
 	tear_down();
 }
 
-/* A file descriptor that was closed is looked at again when there is one once more. */
+/* A file descriptor that was closed and opened again is new. */
 static void test_reused_fd(void)
 {
 	struct process *process;
@@ -665,15 +664,15 @@ static void test_reused_fd(void)
 	add_object(100, 3, LINK_VM, "kvm-100", 5);
 	process = inventory_find(&inventory, 100);
 	inventory_look(&inventory, process);
-	check_number(fake.num_asked, 6, "reused: all were looked at");
-	/* One in front of those that are known, one between, one behind. */
+	check_number(fake.num_asked, 6, "reused: the first scan takes all");
+	/* New ones before, between and after the known ones. */
 	for (fd = 9; fd < 22; fd += 6)
 		add_object(100, fd, fd, "kvm-100/vcpu", 5);
 	inventory_look(&inventory, process);
-	check_number(fake.num_asked, 9, "reused: then those that are new");
+	check_number(fake.num_asked, 9, "reused: the next scan takes the new ones");
 	close_fd(100, 14);
 	inventory_look(&inventory, process);
-	check_number(fake.num_asked, 9, "reused: none is new when one is closed");
+	check_number(fake.num_asked, 9, "reused: closing one makes no other one new");
 	add_object(100, 14, 30, "kvm-100/vcpu", 5);
 	inventory_look(&inventory, process);
 	check(fake.num_asked == 10 && vm_find_vcpu(inventory.vm[0], 30),
@@ -715,11 +714,11 @@ static void test_death(void)
 	      "death: the last values are readable");
 
 	remove_process(100);
-	check(inventory_look(&inventory, process) == -ESRCH, "death: of the process");
+	check(inventory_look(&inventory, process) == -ESRCH, "death of the process: ESRCH");
 	tear_down();
 }
 
-/* VMs come and go while the host is looked at again and again. */
+/* VMs come and go between scans of the host. */
 static void test_host(void)
 {
 	unsigned int fds = count_open_files();
@@ -750,13 +749,13 @@ static void test_host(void)
 	fake.refuses = 500;
 	look();
 	look();
-	check_number(inventory.num_problems, 2, "host: the same problem is said once");
+	check_number(inventory.num_problems, 2, "host: the same problem: one message");
 	remove_process(500);
 	inventory_forget_dead(&inventory);
 	check(inventory.num_vms == 4 && inventory.num_processes == 4,
-	      "host: nothing is forgotten that lives");
+	      "host: living VMs and processes are kept");
 
-	/* The pid is another process' by the next look. */
+	/* By the next scan, another process has the pid. */
 	remove_process(300);
 	remove_process(200);
 	fake.dead[inventory.vm[2]->file.source.fd] = true;
@@ -778,7 +777,7 @@ static void test_host(void)
 	check_number(count_open_files(), fds, "host: all file descriptors are closed in the end");
 }
 
-/* Of a pid that is chosen, that is another process' later. */
+/* Another process gets a chosen pid later. */
 static void test_pid_used_again(void)
 {
 	struct choice choice = { .pid = { 7, 100, }, .num_pids = 2, };
@@ -791,7 +790,7 @@ static void test_pid_used_again(void)
 		add_process(100, "mine\n");
 		add_object(100, 3, LINK_VM, "kvm-100", 5);
 		look();
-		check_number(inventory.num_vms, 1, "pid: it is chosen");
+		check_number(inventory.num_vms, 1, "pid: its process is chosen");
 		fake.dead[inventory.vm[0]->file.source.fd] = true;
 		remove_process(100);
 		if (i) {
@@ -804,11 +803,11 @@ static void test_pid_used_again(void)
 		inventory_forget_dead(&inventory);
 		look();
 		check(!inventory.num_vms && !inventory.num_processes,
-		      "pid: another process' that has it %s is not", when[i]);
+		      "pid: another process that has it %s is not chosen", when[i]);
 		choice.name[0] = "anoth*";
 		choice.num_names = 1;
 		look();
-		check_number(inventory.num_vms, 1, "pid: but by its name it may be");
+		check_number(inventory.num_vms, 1, "pid: a name may choose that process");
 		choice.num_names = 0;
 		tear_down();
 	}
@@ -822,16 +821,16 @@ static void test_races(void)
 	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_asked = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
-	      "race: a process that dies while it is looked at is no problem");
+	      "race: a process that dies during a scan is no problem");
 	tear_down();
 
 	set_up();
 	add_vmm(100, "kvm-100", 5);
 	fake.dies_when_answered = 100;
 	check(!look() && !inventory.num_vms && !inventory.num_problems,
-	      "race: what may be of another process under the same pid is not taken");
+	      "race: a file that may belong to another process with the same pid is not kept");
 	tear_down();
-	check_number(count_open_files(), fds, "race: and is closed");
+	check_number(count_open_files(), fds, "race: and that file is closed");
 
 	set_up();
 	add_process(100, "vmm\n");
@@ -842,7 +841,7 @@ static void test_races(void)
 	close_fd(100, 3);
 	add_object(100, 3, LINK_VM, "kvm-100", 5);
 	inventory_look(&inventory, inventory.process[0]);
-	check(inventory.num_vms == 1, "race: the next look finds what is there then");
+	check(inventory.num_vms == 1, "race: the next scan finds the new VM");
 	tear_down();
 }
 
@@ -875,7 +874,7 @@ static void test_missing_support(void)
 	tear_down();
 }
 
-/* A process whose KVM refuses; its vCPUs have the file descriptors from 10 on. */
+/* A process whose VM KVM refuses. Its vCPUs have the file descriptors from 10 on. */
 static void add_refused(pid_t pid, int vcpus)
 {
 	int i;
@@ -916,12 +915,12 @@ static void test_held(void)
 	check(vm->num_vcpus == 2 && vm->vcpu[0].number == 0 && vm->vcpu[1].number == 1 &&
 	      vm_vcpu_schema(vm)->num_desc == 2, "held: vCPUs, each of them once");
 	check(can_be_sampled(vm), "held: values");
-	check_number(vm->num_vcpus_counted, 0, "held: nothing is counted in two ways");
+	check_number(vm->num_vcpus_counted, 0, "held: vCPUs are not counted twice");
 	check_number(inventory.num_problems, 1, "held: one problem");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has none of 1 vCPU open",
+		   "pid 100 (vmm): this kernel gives statistics files only to the VMM, which has no file open for 1 vCPU",
 		   "held: it says what is missing");
-	check_number(fake.num_asked, 4, "held: of the VM, and of what is held, once");
+	check_number(fake.num_asked, 4, "held: asks for the VM and for each held file once");
 	add_held(100, 24, 2, "kvm-103/vcpu-2");
 	inventory_look(&inventory, vm->process);
 	check(vm->num_vcpus == 3 && fake.num_asked == 6 && inventory.num_problems == 1,
@@ -939,7 +938,7 @@ static void test_held(void)
 	check_number(count_open_files(), fds, "held: all file descriptors are closed in the end");
 }
 
-/* A VMM has another VM, with the same file descriptors, before the next look. */
+/* Before the next scan, the VMM has another VM with the same file descriptors. */
 static void test_held_remade(void)
 {
 	struct object *first, *copy;
@@ -957,26 +956,26 @@ static void test_held_remade(void)
 	copy->id = first->id;
 	look();
 	check(inventory.num_vms == 2 && vm->dead && !inventory.vm[1]->dead,
-	      "remade: other ones are another");
+	      "remade: other files are another VM");
 	check_text(inventory.vm[1]->vcpu[0].file.id, "kvm-102/vcpu-0", "remade: its file");
 	inventory_forget_dead(&inventory);
 	close_fd(100, 20);
 	look();
 	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
-	      "remade: a file that is closed says nothing");
+	      "remade: a closed file is no sign of another VM");
 	copy->id = "kvm-103/vcpu-0";
 	look();
 	check(inventory.num_vms == 2 && inventory.vm[0]->dead,
-	      "remade: nor does it under another number");
+	      "remade: another file under another number is another VM");
 	inventory_forget_dead(&inventory);
 	close_fd(100, 21);
 	look();
 	check(inventory.num_vms == 1 && !inventory.vm[0]->dead,
-	      "remade: without any there is nothing to be compared");
+	      "remade: without held files the VM stays");
 	tear_down();
 }
 
-/* Not at the next look: there may be another VM by then. */
+/* The scan that sees the end marks it: by the next one, there may be another VM. */
 static void test_held_closed(void)
 {
 	struct vm *vm;
@@ -989,11 +988,11 @@ static void test_held_closed(void)
 	close_fd(100, 3);
 	close_fd(100, 20);
 	look();
-	check(vm->dead, "held, closed: ended in the look that sees it");
+	check(vm->dead, "held, closed: ended in the same scan");
 	tear_down();
 }
 
-/* Of a process that is looked at alone: its VM ends when it closes it. */
+/* Scans only one process: its VM ends when the process closes it. */
 static void test_closed_by_process(bool is_held)
 {
 	const char *name = is_held ? "held" : "of /proc alone";
@@ -1011,7 +1010,7 @@ static void test_closed_by_process(bool is_held)
 	close_fd(100, 10);
 	close_fd(100, 20);
 	check(!inventory_look(&inventory, process) && inventory.vm[0]->dead,
-	      "closed, %s: ended at the next look", name);
+	      "closed, %s: ended at the next scan", name);
 	tear_down();
 }
 
@@ -1028,13 +1027,13 @@ static void test_held_partly(void)
 	check(vm_has_statistics(vm) && !vm->file.schema->num_desc && vm->num_vcpus == 1 &&
 	      vm->vcpu[0].number == 9, "held partly: one vCPU, nothing of the VM");
 	check(can_be_sampled(vm), "held partly: values");
-	check_contains(inventory.problem[0], "which has none of 9 vCPUs",
+	check_contains(inventory.problem[0], "which has no file open for 9 vCPUs",
 		       "held partly: many are counted");
 	add_held(100, 31, LINK_VM, "kvm-100");
 	look();
-	check(!vm->file.schema->num_desc, "held partly: what is shown stays the same");
+	check(!vm->file.schema->num_desc, "held partly: the VM stays without its own statistics");
 	remove_process(100);
-	check(inventory_see_end(&inventory, vm), "held partly: the end of the process");
+	check(inventory_see_end(&inventory, vm), "held partly: ends with the process");
 	tear_down();
 	check_number(count_open_files(), fds, "held partly: all is closed in the end");
 
@@ -1043,8 +1042,8 @@ static void test_held_partly(void)
 	add_held(100, 30, 0, "kvm-101/vcpu-0");
 	add_held(100, 31, 1, "kvm-101/vcpu-1");
 	look();
-	check_contains(inventory.problem[0], "which has none of the VM",
-		       "held, all but the VM: said");
+	check_contains(inventory.problem[0], "which has no file open for the VM",
+		       "held, all but the VM: a message says so");
 	tear_down();
 
 	set_up();
@@ -1053,8 +1052,8 @@ static void test_held_partly(void)
 	look();
 	check(inventory.vm[0]->file.schema->num_desc && can_be_sampled(inventory.vm[0]),
 	      "held, only the VM: values");
-	check_contains(inventory.problem[0], "which has none of 2 vCPUs",
-		       "held, only the VM: said");
+	check_contains(inventory.problem[0], "which has no file open for 2 vCPUs",
+		       "held, only the VM: a message says so");
 	tear_down();
 
 	set_up();
@@ -1075,7 +1074,7 @@ static void test_held_partly(void)
 	tear_down();
 }
 
-/* As many lines as there are kinds, not VMs; what is shown all the same is no failure. */
+/* One line per kind of missing files, not per VM. A missing file of the VM is no failure. */
 static void test_held_many(void)
 {
 	int i;
@@ -1088,19 +1087,19 @@ static void test_held_many(void)
 	look();
 	check_number(inventory.num_problems, 1, "held of many: one message");
 	check_text(inventory.problem[0],
-		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has none of the VM open",
+		   "pid 100 (vmm) and 2 more: this kernel gives statistics files only to the VMM, which has no file open for the VM",
 		   "held of many: how many");
-	check(!inventory.incomplete, "held of many: all vCPUs are shown, that is no failure");
+	check(!inventory.incomplete, "held of many: all vCPUs are shown, so it is no failure");
 	for (; i < 6; i++)
 		add_refused(100 + i, 1);
 	look();
 	check_number(inventory.num_problems, 2, "none held of many: one more line");
 	check_contains(inventory.problem[1], "pid 103 (vmm) and 2 more: this kernel ",
 		       "none held of many: how many");
-	check(inventory.incomplete, "none held of many: they are not shown, that is one");
+	check(inventory.incomplete, "none held of many: they are not shown, so it is a failure");
 	add_refused(100 + i, 1);
 	look();
-	check_number(inventory.num_problems, 2, "none held of one more: it was said");
+	check_number(inventory.num_problems, 2, "none held of one more: no further message");
 	tear_down();
 }
 
@@ -1112,7 +1111,7 @@ static void test_held_later(void)
 	add_refused(100, 0);
 	look();
 	check(inventory.num_vms == 1 && !inventory.num_problems,
-	      "held later: nothing is said before there is a vCPU");
+	      "held later: no message before there is a vCPU");
 	vm = inventory.vm[0];
 	add_object(100, 10, 0, "x", 0)->err = EIO;
 	look();
@@ -1123,24 +1122,24 @@ static void test_held_later(void)
 	look();
 	check(inventory.num_vms == 1 && vm_has_statistics(vm) && vm->num_vcpus == 1,
 	      "held later: the same VM then has statistics");
-	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: said");
+	check_contains(inventory.problem[1], "malformed statistics file", "held, malformed: a message says so");
 	add_object(100, 11, 1, "x", 0)->err = EIO;
 	look();
-	check_contains(inventory.problem[2], "which has none of the VM",
+	check_contains(inventory.problem[2], "which has no file open for the VM",
 		       "held later: what is missing");
 	check(inventory.num_problems == 3 && !vm->num_vcpus_counted,
-	      "held: a new vCPU is no other problem");
+	      "held: a new vCPU causes no further message");
 	tear_down();
 }
 
 static void test_held_by_others(void)
 {
 	set_up();
-	/* Such as kvmstat itself. */
+	/* Another reader, such as kvmstat itself. */
 	add_process(100, "reader\n");
 	add_held(100, 3, LINK_VM, "kvm-200");
 	add_held(100, 4, 0, "kvm-200/vcpu-0");
-	/* A kernel that gives files to everybody. */
+	/* A kernel that gives files to every process. */
 	add_vmm(200, "kvm-200", 5);
 	add_object(200, 4, 0, "kvm-200/vcpu-0", 5);
 	add_held(200, 5, LINK_VM, "kvm-200");
@@ -1148,7 +1147,7 @@ static void test_held_by_others(void)
 	look();
 	check(inventory.num_vms == 1 && !inventory.num_problems &&
 	      inventory.vm[0]->num_vcpus == 1 && fake.num_asked == 2,
-	      "held by a reader, held and given: only what is given is taken");
+	      "held by a reader, and given: only given files are taken");
 	tear_down();
 
 	set_up();
@@ -1172,7 +1171,7 @@ static void test_held_by_others(void)
 	      "held of two VMs: one is shown");
 	check(inventory.num_problems == 1, "held of two VMs: one problem");
 	check_contains(inventory.problem[0], "pid 100 (vmm) has 2 file descriptors of VMs, and",
-		       "held of two VMs: said");
+		       "held of two VMs: a message says so");
 	tear_down();
 }
 
@@ -1196,7 +1195,7 @@ static void test_no_permission(void)
 	path = tree_path("100/fd");
 	if (chmod(path, 0))
 		abort();
-	/* Permissions are nothing to root. */
+	/* Permissions do not stop root. */
 	if (!user && seteuid(65534))
 		abort();
 	look();
@@ -1214,12 +1213,12 @@ static void check_denied(const char *expected, const char *what)
 {
 	char *text = inventory_explain_denied(&inventory);
 
-	check(expected ? text && strstr(text, expected) : !text, "%s: it is said", what);
+	check(expected ? text && strstr(text, expected) : !text, "%s: a message says so", what);
 	check(inventory_is_denied(&inventory) == !!expected, "%s: VMs may be hidden", what);
 	free(text);
 }
 
-/* Each file beyond the limit is counted, and opened once there is room. */
+/* Files beyond the limit are counted, and opened once there is room. */
 static void test_too_many_files(void)
 {
 	int vcpu;
@@ -1236,7 +1235,7 @@ static void test_too_many_files(void)
 	add_vmm(100, "kvm-100", 5);
 	for (vcpu = 0; vcpu < 10; vcpu++)
 		add_object(100, 4 + vcpu, vcpu, "kvm-100/vcpu", 5);
-	/* The process and its VM take one each. */
+	/* The process and its VM need one file descriptor each. */
 	fake.max_files = count_open_files() + 2 + 4;
 	look();
 	check_number(inventory.vm[0]->num_vcpus, 4, "a limit: as many vCPUs as there is room for");
@@ -1247,7 +1246,7 @@ static void test_too_many_files(void)
 	fake.max_files = 0;
 	look();
 	check(inventory.vm[0]->num_vcpus == 10 && !inventory.num_missing,
-	      "a limit: once it is raised all are there");
+	      "a limit: once it is raised, all vCPUs are found");
 	check_denied(NULL, "no limit");
 	tear_down();
 }
@@ -1269,12 +1268,12 @@ static void test_unseen_vms(void)
 	look();
 	check_number(inventory.num_unseen, 1, "debugfs has one more, of a process without VMs");
 	check_denied("debugfs shows 1 VM that no visible process has", "a VM more in debugfs");
-	/* That process has given it to another one. */
+	/* That process has passed the VM to another one. */
 	add_vmm(300, "kvm-200", 6);
 	look();
 	check(!inventory.num_unseen && inventory.num_vms == 2,
 	      "a VM of debugfs in another process: not unseen");
-	/* A thread of the first has made it. */
+	/* A thread of the first process has created it. */
 	remove_process(300);
 	makers[1] = 101;
 	fake.thread = 101;
@@ -1305,7 +1304,7 @@ static void test_bad_files(void)
 	tear_down();
 }
 
-/* Processes that each have a vCPU without a VM, and that are gone after a look. */
+/* Processes that each have a vCPU without a VM, and end after a scan. */
 static void look_at_strays(pid_t first, unsigned int count)
 {
 	unsigned int i;
@@ -1327,31 +1326,31 @@ static void test_many_problems(void)
 	set_up();
 	for (i = 1; i <= 4; i++)
 		look_at_strays(1000 * i, 100);
-	check_number(inventory.num_problems, most, "many problems: no more than can be read");
+	check_number(inventory.num_problems, most, "many problems: the number is limited");
 	check_text(inventory.problem[inventory.num_problems - 1],
 		   "there are more problems, which are not listed",
-		   "many problems: that there are more is said");
+		   "many problems: the last message says that there are more");
 	check(inventory.incomplete, "many problems: something is not shown");
 
 	inventory.problems_full_ns = monotonic_ns() - PROBLEMS_NS;
 	look_at_strays(5000, 1);
-	check_number(inventory.num_problems, most, "many problems: what was not printed stays");
+	check_number(inventory.num_problems, most, "many problems: unprinted ones are kept");
 	inventory.num_printed = inventory.num_problems;
 	inventory.problems_full_ns = monotonic_ns();
 	look_at_strays(1000, 1);
 	look_at_strays(5000, 1);
 	check(inventory.num_problems == most && inventory.num_printed == most,
-	      "many problems: nothing is said for a while");
+	      "many problems: no message for an hour");
 	inventory.problems_full_ns = monotonic_ns() - PROBLEMS_NS;
 	for (i = 0; i < 3; i++)
 		look_at_strays(1000, 2);
 	check(inventory.num_problems == 2 && !inventory.num_printed &&
 	      inventory.num_forgotten == most,
-	      "many problems: what there is still is said then, once");
+	      "many problems: then those that still apply, once");
 	tear_down();
 }
 
-/* Only the last schema that was seen is remembered, which is not the first VM's. */
+/* Only the last schema is remembered, which is not the first VM's. */
 static void test_later_vcpu(void)
 {
 	set_up();

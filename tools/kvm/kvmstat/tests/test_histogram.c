@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Histograms: bounds of buckets, percentiles, and how they look.
+ * Histograms: bounds of buckets, percentiles, rows and text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void test_percentiles(void)
 		{ "9 of 10", { 9, 1, }, 10, 0, 0, 0, 1, 1, },
 		{ "99 of 100", { 0, 99, 0, 0, 1, }, 100, 1, 1, 1, 1, 4, },
 		{ "98 of 100", { 0, 98, 0, 0, 2, }, 100, 1, 1, 1, 4, 4, },
-		/* 50 times that does not fit into 64 bits. */
+		/* 50 times the total does not fit into 64 bits. */
 		{ "many", { 0, UINT64_C(1) << 62, 0, UINT64_C(1) << 61, },
 		  UINT64_C(3) << 61, 1, 1, 3, 3, 3, },
 	};
@@ -111,17 +111,17 @@ static void test_rows(void)
 	log = desc;
 	named = log + 3;
 	check(has_named_buckets(named) && !has_named_buckets(log) && !has_named_buckets(log + 1),
-	      "rows: which have names");
-	check_rows(log, nothing, NULL, 0, "none of nothing");
+	      "rows: only one histogram has named buckets");
+	check_rows(log, nothing, NULL, 0, "an empty histogram has none");
 	check_rows(log, hole, (const unsigned int []) { 1, 2, 3, }, 3,
 		   "from the lowest to the highest, empty ones in between");
-	check_rows(named, nothing, NULL, 0, "none of nothing, with names");
+	check_rows(named, nothing, NULL, 0, "an empty histogram with names has none");
 	check_rows(named, reasons, (const unsigned int []) { 5, 2, 4, 0, }, 4,
-		   "with names the fullest first, of the same count the first, no empty ones");
+		   "with names: the fullest first, equal counts by index, no empty ones");
 	check_rows(named, large, (const unsigned int []) { 5, 2, 0, }, 3,
 		   "counts beyond 32 bits");
 	check_rows(&peaks, marks, (const unsigned int []) { 0, 2, 5, }, 3,
-		   "all of an array, with a total that is not the sum");
+		   "an array of peaks: by value, though the total is not the sum");
 }
 
 static void test_names_text(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Identities of VMs in trees of /proc and /run as VMMs, libvirt, systemd and kubelet make them,
- * and as an attacker would make them to pass for another VM.
+ * Identities of VMs from copies of /proc and /run, as VMMs, libvirt, systemd and kubelet make them,
+ * and as an attacker would make them to imitate another VM.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 static char *proc, *run;
 
-/* A host with one process, in a cgroup that says nothing, and no files in /run. */
+/* Makes a host with one process, in a cgroup without a name of a VM, and no files in /run. */
 static void begin(void)
 {
 	tree_remove("proc");
@@ -33,7 +33,7 @@ static void begin(void)
 	tree_make("run/libvirt/qemu/");
 }
 
-/* With a NUL for each '|'. */
+/* Writes the arguments, with a NUL for each '|'. */
 static void set_cmdline(const char *arguments)
 {
 	char *text = xasprintf("%s", arguments), *bar;
@@ -64,7 +64,7 @@ static const char *source_name(unsigned int source)
 	return names[source];
 }
 
-/* LABEL=TEXT (SOURCE), line by line; the caller frees it. */
+/* Lines of LABEL=TEXT (SOURCE). The caller frees them. */
 static char *describe(const struct identity *identity)
 {
 	char *text = xasprintf("%s", ""), *more;
@@ -193,7 +193,7 @@ static void test_libvirt(void)
 	set_cmdline("/usr/bin/qemu-system-x86_64|-name|guest=web-1|-uuid|" OTHER_UUID "|");
 	expect("name=web-1 (run)\nuuid=" UUID " (run)\nlibvirt_domain=web-1 (run)\n"
 	       "machine=qemu-3-web-1 (run)\n",
-	       "libvirt: machined's UUID is the surer one");
+	       "libvirt: machined's UUID is more reliable");
 
 	begin();
 	set_cmdline("qemu|-name|web|");
@@ -205,12 +205,12 @@ static void test_libvirt(void)
 	begin();
 	set_cmdline("qemu|-name|web|-object|secret,file=/var/lib/libvirt/qemu/domain-1-web/key|");
 	expect("name=web (cmdline)\nlibvirt_domain=web (cmdline)\n",
-	       "libvirt: nothing but the command line");
+	       "libvirt: only the command line");
 	tree_text("100", "run/libvirt/qemu/web.pid");
 	expect("name=web (run)\nlibvirt_domain=web (run)\n", "libvirt: and the pid file");
 }
 
-/* Names in cgroups lack characters. */
+/* Names in cgroups lack some characters. */
 static void test_short_names(void)
 {
 	static const char long_name[] =
@@ -226,11 +226,11 @@ static void test_short_names(void)
 	check_text(identity.text[IDENTITY_DOMAIN], "my_web\303\274nchen",
 		   "short name: the whole one");
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_COMMAND_LINE,
-		     "short name: not for sure, as others have the same");
+		     "short name: reliable as the command line, as other names shorten to it");
 	tree_text("100\n", "run/libvirt/qemu/my_web\303\274nchen.pid");
 	identity_read(&identity, proc, run, PID);
 	check_number(identity.source[IDENTITY_DOMAIN], IDENTITY_RUN,
-		     "short name: for sure with a pid file");
+		     "short name: reliable with a pid file");
 	set_cgroup(cgroup);
 	set_cmdline(cmdline);
 	identity_read(&identity, proc, run, PID);
@@ -239,7 +239,7 @@ static void test_short_names(void)
 	free(cgroup);
 }
 
-/* Claims of a VMM that no other file confirms. */
+/* A VMM claims names that contradict its cgroup. */
 static void test_pretenders(void)
 {
 	char *path;
@@ -249,13 +249,13 @@ static void test_pretenders(void)
 	set_cmdline("qemu|-name|bank|");
 	tree_text("99\n", "run/libvirt/qemu/bank.pid");
 	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
-	       "pretender: not the name that the cgroup has");
+	       "pretender: another name than the cgroup's");
 	set_cmdline("qemu|-name|web-1-bank|");
 	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
-	       "pretender: not a longer one either");
+	       "pretender: a longer name");
 	set_cmdline("qemu|-name|web-|");
 	expect("name=web-1 (cgroup)\nlibvirt_domain=web-1 (cgroup)\n" OF_SCOPE,
-	       "pretender: nor a shorter one");
+	       "pretender: a shorter name");
 
 	set_cmdline("qemu|-name|web|");
 	set_cgroup("/user.slice/user-1000.slice/user@1000.service" LIBVIRT_CGROUP);
@@ -330,7 +330,7 @@ static void test_machined(void)
 	       "machined: a link that leads elsewhere");
 	set_cgroup("/machine.slice/machine-a\\x1b\\x00\\xzz.scope");
 	expect("name=vmm (program)\n",
-	       "machined: a scope that is the one of no machine");
+	       "machined: a scope without a machine");
 	set_cgroup("/machine.slice/a/b.scope");
 	expect("name=vmm (program)\n", "machined: a cgroup that is no unit");
 	set_cgroup("/machine.slice");
@@ -363,7 +363,7 @@ static void test_kubevirt(void)
 	       "KubeVirt: no pod");
 	set_cgroup("/system.slice");
 	expect("name=shop_db.1 (cmdline)\nlibvirt_domain=shop_db.1 (cmdline)\n",
-	       "KubeVirt: outside of a pod there is none");
+	       "KubeVirt: outside of a pod no names");
 
 	set_cgroup("/kubepods/pod" UUID "/0123");
 	set_cmdline("qemu|-name|shop_db|");
@@ -402,10 +402,10 @@ static void test_cloud_hypervisor(void)
 	set_cgroup("/machine.slice/machine-ch\\x2d3\\x2dweb.scope");
 	set_cmdline("cloud-hypervisor|--api-socket|/run/libvirt/ch/other-socket|");
 	expect("name=web (cgroup)\nlibvirt_domain=web (cgroup)\nmachine=ch-3-web (cgroup)\n",
-	       "cloud-hypervisor: of libvirt");
+	       "cloud-hypervisor: started by libvirt");
 }
 
-/* Of @size bytes, filled up with @fill, of which an argument is @text at @offset. */
+/* Writes @size bytes: @fill, except an argument @text at @offset. */
 static void set_huge_cmdline(size_t size, char fill, size_t offset, const char *text,
 			     size_t length)
 {
@@ -445,17 +445,17 @@ static void test_huge(void)
 	identity_read(&identity, proc, run, PID);
 	check_number(strlen(identity.text[IDENTITY_NAME]), TEXT_NAME_SIZE - 2,
 		     "huge: a name is cut off between two characters");
-	check(identity_is_valid(&identity), "huge: and is valid");
+	check(identity_is_valid(&identity), "huge: the identity is valid");
 	free(cmdline);
 	memset(name, '\200', 3000);
 	cmdline = xasprintf("qemu|-name|%s|", name);
 	set_cmdline(cmdline);
 	identity_read(&identity, proc, run, PID);
 	check(strspn(identity.text[IDENTITY_NAME], "?") == TEXT_NAME_SIZE - 1,
-	      "huge: what is no text at all");
+	      "huge: bytes that are not text become '?'");
 	free(cmdline);
 
-	/* The line is not whole, so that its path may be another one. */
+	/* The line is cut off: its path may be another one. */
 	memset(name, '/', 3000);
 	cmdline = xasprintf("0::/machine.slice/machine-a.scope%s%s%s%s%s%s", name, name, name,
 			    name, name, name);
@@ -494,20 +494,21 @@ static void test_valid(void)
 	struct identity identity = {};
 
 	identity_of_name(&identity, "w\303\274b\033");
-	check_text(identity.text[IDENTITY_NAME], "w\303\274b?", "by hearsay: the name");
+	check_text(identity.text[IDENTITY_NAME], "w\303\274b?",
+		   "identity_of_name: the name, printable");
 	check(identity_is_valid(&identity), "valid: a name");
 	identity.text[IDENTITY_NAME][1] = '\n';
-	check(!identity_is_valid(&identity), "not valid: what cannot be printed");
+	check(!identity_is_valid(&identity), "not valid: an unprintable character");
 	memset(identity.text[IDENTITY_NAME], 'x', TEXT_NAME_SIZE);
-	check(!identity_is_valid(&identity), "not valid: without an end");
+	check(!identity_is_valid(&identity), "not valid: no NUL at the end");
 	identity_of_name(&identity, "web");
 	identity.source[IDENTITY_NAME] = IDENTITY_RUN + 1;
 	check(!identity_is_valid(&identity), "not valid: an unknown source");
 	identity.source[IDENTITY_NAME] = IDENTITY_NONE;
-	check(!identity_is_valid(&identity), "not valid: text of what is not known");
+	check(!identity_is_valid(&identity), "not valid: a text without a source");
 	identity_of_name(&identity, "");
 	identity.source[IDENTITY_UUID] = IDENTITY_RUN;
-	check(!identity_is_valid(&identity), "not valid: no text");
+	check(!identity_is_valid(&identity), "not valid: a source without a text");
 }
 
 int main(void)

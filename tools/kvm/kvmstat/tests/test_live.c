@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Discovery of real VMs: a child plays a VMM with two VMs that one thread created,
- * vCPUs of other threads and duplicated file descriptors. Its vCPUs are seen in the
- * mapped file of their VM, and once more with a file per vCPU and pread(), and then with
- * the files that the VMM itself has open, as on a kernel that gives out no others. Where
- * that is the kernel of this machine, this is what is tested.
+ * Discovery of real VMs: a child plays a VMM with two VMs that one thread created, vCPUs that
+ * other threads created, and duplicated file descriptors. The test reads its vCPUs from the
+ * mapped file of their VM, then with a file per vCPU and pread(), then from the files that the
+ * VMM holds, as on a kernel that gives no others. If this machine has such a kernel, it tests
+ * only that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ struct memory_region {
 	uint64_t address;
 };
 
-/* Commands for the child; it answers with the same. */
+/* Commands for the child. It answers with the same character. */
 #define CLOSE_FIRST_VM 'c'
 #define ADD_VCPU 'a'
 #define HOLD_FILES 'h'
@@ -52,7 +52,7 @@ struct vmm {
 	int answers;
 };
 
-/* The child's side. */
+/* The child. */
 
 static void answer(int answers, char what)
 {
@@ -60,7 +60,7 @@ static void answer(int answers, char what)
 		exit(1);
 }
 
-/* The id is not an argument of its own. */
+/* The thread has only one argument, so the id is a constant. */
 static void *create_idle_vcpu(void *vm)
 {
 	return (void *)(intptr_t)ioctl(*(int *)vm, KVM_CREATE_VCPU, IDLE_VCPU);
@@ -103,7 +103,7 @@ static void ignore(int signal)
 	(void)signal;
 }
 
-/* Zeros, of the largest page size, where x86 starts; arm64 starts at 0 and finds nothing. */
+/* Adds a page of zeros where an x86 vCPU starts. arm64 starts at 0 and finds no memory. */
 static bool add_memory(int vm)
 {
 	struct memory_region region = { .guest_address = 0xffff0000, .size = 0x10000, };
@@ -123,7 +123,7 @@ static uint64_t value_of(const struct statsfile_schema *schema, const uint64_t *
 	return desc ? values[desc->first] : (uint64_t)-1;
 }
 
-/* Whether its statistics say that it has not been left once. */
+/* Whether the vCPU's statistics have no exit. */
 static bool has_no_exits(int vcpu)
 {
 	struct statsfile_source source = {
@@ -145,8 +145,8 @@ static bool has_no_exits(int vcpu)
 }
 
 /*
- * That goes nowhere, but it counts, which is missed if it fails. The signal ends what
- * does not end itself, and on a slow host also what has not begun.
+ * Runs the vCPU until an exit is counted. The guest does nothing useful. A signal interrupts
+ * KVM_RUN if it does not return; on a slow host it may come before KVM_RUN begins, so try again.
  */
 static void run_vcpu(int vm, int vcpu)
 {
@@ -210,7 +210,7 @@ static void run_vmm(int commands, int answers)
 	exit(0);
 }
 
-/* The test's side. */
+/* The test. */
 
 static bool start_vmm(struct vmm *vmm)
 {
@@ -259,7 +259,7 @@ static const struct proc_fd *find_fd(const struct process *process, int link)
 	abort();
 }
 
-/* A file of its own for the first VM, or for one of its vCPUs. */
+/* Opens another file of the first VM, or of one of its vCPUs. */
 static bool open_again(struct statsfile *file, const struct process *process, int link,
 		       enum statsfile_access access)
 {
@@ -273,7 +273,7 @@ static bool open_again(struct statsfile *file, const struct process *process, in
 	return source.fd >= 0 && !statsfile_open(file, &source, NULL, &error);
 }
 
-/* Whether these are the values that pread() of that file gives. */
+/* Whether pread() of that file returns these values. */
 static bool agree_with(const struct process *process, int link, const uint64_t *values,
 		       const struct statsfile_schema *schema)
 {
@@ -305,7 +305,7 @@ static bool vm_agrees(const struct vm *vm)
 	return agrees;
 }
 
-/* As the file has them, without the running interval; the caller frees them. NULL on error. */
+/* Values as in the file, without the state that has not ended. The caller frees them. */
 static uint64_t *read_vcpu(const struct vm *vm, size_t index)
 {
 	uint64_t *values = xcalloc(vm_vcpu_schema(vm)->num_values, sizeof(*values));
@@ -334,7 +334,7 @@ static bool has_run(const struct vm *vm, const struct vcpu *vcpu)
 	return exits && exits != (uint64_t)-1;
 }
 
-/* Of a vCPU that does not run now. */
+/* Whether exit_reasons add up to exits. The vCPU must not run meanwhile. */
 static bool reasons_add_up(const struct vm *vm, size_t index)
 {
 	const struct statsfile_desc *desc = statsfile_find(vm_vcpu_schema(vm), "exit_reasons");
@@ -363,7 +363,7 @@ static bool take_sample(void *model)
 	return !model_sample(model, 0, true, &error);
 }
 
-/* By the mapped file of the VM. */
+/* Reads the mapped file of the VM. */
 static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 {
 	struct vm *vm = inventory->vm[0];
@@ -406,7 +406,7 @@ static void test_mapping(struct inventory *inventory, const struct vmm *vmm)
 	model_free(&model);
 }
 
-/* The same where nothing can be mapped. */
+/* The same without a mapping. */
 static void test_files(const struct vmm *vmm)
 {
 	unsigned int fds = count_open_files();
@@ -455,7 +455,7 @@ static void test_lives(struct inventory *inventory, const struct vmm *vmm)
 	check(is_readable(first) && is_readable(second), "values");
 
 	check(!inventory_see_end(inventory, first) && !inventory_see_end(inventory, second),
-	      "both live");
+	      "both VMs are alive");
 	tell_vmm(vmm, CLOSE_FIRST_VM);
 	check(inventory_see_end(inventory, first), "the statistics files keep no VM alive");
 	check(!inventory_see_end(inventory, second),
@@ -480,7 +480,7 @@ static bool finds_vm_of(const struct vmm *vmm, const struct host *host)
 	return found;
 }
 
-/* The answer of another kernel. */
+/* Answers as a kernel that gives files to the VMM only. */
 static int give_held_only(const struct host *host, pid_t pid, const struct proc_fd *fd,
 			  uint64_t *vm, struct host_error *error)
 {
@@ -491,8 +491,8 @@ static int give_held_only(const struct host *host, pid_t pid, const struct proc_
 }
 
 /*
- * Files that the VMM holds open of its first VM and a vCPU of it, on a kernel that gives no
- * others. @exits: the vCPU's, if they are known otherwise.
+ * Reads the files that the VMM holds, of its first VM and one of its vCPUs, on a kernel that gives
+ * no others. @exits: the vCPU's exits as read from another file, or NULL.
  */
 static void test_held(const struct vmm *vmm, const uint64_t *exits)
 {
@@ -522,13 +522,14 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	if (exits)
 		check_number(vcpu_value(vm, 0, "exits"), *exits,
 			     "held: the same value as by the VM's file");
-	check_number(inventory.num_problems, 3, "held: what is missing, before and then");
-	/* One of them was added where files are given to all. */
-	check(strstr(inventory.problem[2], "which has none of 2 vCPUs") ||
-	      strstr(inventory.problem[2], "which has none of 3 vCPUs"),
+	check_number(inventory.num_problems, 3,
+		     "held: messages about missing files, before and after");
+	/* test_mapping() has added one, if it ran. */
+	check(strstr(inventory.problem[2], "which has no file open for 2 vCPUs") ||
+	      strstr(inventory.problem[2], "which has no file open for 3 vCPUs"),
 	      "held: other vCPUs are missing");
 	check_contains(inventory.problem[1], "has 3 file descriptors of VMs",
-		       "held: there may be more VMs");
+		       "held: a message says that there are more VMs");
 	model_init(&model, vm);
 	check(take_sample(&model) && with_system_calls(take_sample, &model),
 	      "held: a sample makes system calls");
@@ -536,7 +537,7 @@ static void test_held(const struct vmm *vmm, const uint64_t *exits)
 	inventory_free(&inventory);
 }
 
-/* On a kernel that gives others they are not used. */
+/* On a kernel that gives files to every process, held files are not used. */
 static void test_held_and_given(struct inventory *inventory, const struct vmm *vmm)
 {
 	struct vm *vm = inventory->vm[0];
@@ -561,12 +562,12 @@ static void test_refused(const struct vmm *vmm, int capability)
 	check(inventory.num_vms == 1 && inventory.vm[0]->num_vcpus_counted == 3,
 	      "no statistics files: VM and vCPUs are counted");
 	check_contains(problem, capability > 0 ? "only to the VMM" : "has no statistics files",
-		       "no statistics files: said what is missing");
+		       "no statistics files: a message says what is missing");
 	skip("the kernel gives no statistics files to other processes", "files of any VM");
 	inventory_free(&inventory);
 }
 
-/* Without any privileges, by what another process finds and opens for it. */
+/* Finds the VM without privileges, with the help of the broker. */
 static void find_confined(int vmms, int answers)
 {
 	struct broker broker;
@@ -581,7 +582,7 @@ static void find_confined(int vmms, int answers)
 	_exit(finds_vm_of(&vmm, &broker.host) ? STATUS_OK : STATUS_USAGE);
 }
 
-/* A VM of another user that is not there yet when privileges are given up. */
+/* A VM of another user that starts after kvmstat has given up privileges. */
 static void test_confined(void)
 {
 	int vmms[2], answers[2], status;
@@ -610,7 +611,7 @@ static void test_confined(void)
 	close(answers[1]);
 }
 
-/* Whether this kernel gives statistics files to others than the VMM. */
+/* Whether this kernel gives statistics files to processes other than the VMM. */
 static bool gives_files(const struct inventory *inventory)
 {
 	return inventory->num_vms == 2;

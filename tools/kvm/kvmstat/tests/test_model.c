@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model: what counts as moved, by type; sums over vCPUs; vCPUs that appear
- * while the VM is watched; counters that are reset; samples without a system call.
+ * The model: growth by type of statistic; sums over vCPUs; vCPUs that are added between samples;
+ * counters that are reset; samples without a system call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -121,14 +121,14 @@ static void test_counters(void)
 	image_values(&fixture.vm_image)[0] = 7;
 	sample_at(&fixture, 10, false);
 	check_number(value(&fixture, EXITS), 1500, "first sample: sum over the vCPUs");
-	check_number(delta(&fixture, EXITS), 0, "first sample: what was before is in no delta");
+	check_number(delta(&fixture, EXITS), 0, "first sample: earlier counts are in no delta");
 
 	*vcpu_values(&fixture, 0, EXITS) += 30;
 	*vcpu_values(&fixture, 1, EXITS) += 12;
 	image_values(&fixture.vm_image)[0] = 8;
 	sample_at(&fixture, 12, true);
 	check_number(delta(&fixture, EXITS), 42, "delta: sum over the vCPUs");
-	check_number(fixture.model.group[SCOPE_VM].delta[0], 1, "delta: of the VM");
+	check_number(fixture.model.group[SCOPE_VM].delta[0], 1, "delta: the VM's own statistic");
 	check(rate_per_second(delta(&fixture, EXITS), fixture.model.elapsed_ns) == 21,
 	      "rate: per second of the time between the samples");
 
@@ -213,12 +213,12 @@ static void test_kinds(void)
 		      group_shows(&one, &cases[i].desc) &&
 		      group_shows(&two, &cases[i].desc) == cases[i].quantity,
 		      "kinds: %s", cases[i].desc.name);
-	check_text(enumerated_name(&cases[0].desc, 2), "host", "kinds: what a value stands for");
+	check_text(enumerated_name(&cases[0].desc, 2), "host", "kinds: the name of a value");
 	check(!enumerated_name(&cases[0].desc, 1) && !enumerated_name(&array, 0),
-	      "kinds: or nothing");
+	      "kinds: a value or statistic without names has none");
 	check_number(group_total(&array, values), 12, "kinds: an array's total is its sum");
 	array.flags = KVM_STATS_TYPE_PEAK;
-	check_number(group_total(&array, values), 7, "kinds: of peaks the highest");
+	check_number(group_total(&array, values), 7, "kinds: the total of peaks is the highest");
 }
 
 static void test_histograms(void)
@@ -322,7 +322,7 @@ static void test_whole_vm(void)
 
 	set_up_whole(&fixture, STATSFILE_MMAP);
 	sample_whole(&fixture);
-	check(!vcpus->schema, "whole VM: none of its vCPUs before it was discovered");
+	check(!vcpus->schema, "whole VM: no vCPU before the first is found");
 
 	fixture.vm.num_vcpus = 2;
 	image_vcpu_values(&fixture.image, 0)[EXITS] = 100;
@@ -331,19 +331,19 @@ static void test_whole_vm(void)
 	      "whole VM: sum over the vCPUs");
 	image_vcpu_values(&fixture.image, 1)[EXITS] = 15;
 	check(sample_whole(&fixture) && vcpus->value[EXITS] == 115 && vcpus->delta[EXITS] == 5 &&
-	      vcpus->num_members == 2, "whole VM: what moved");
+	      vcpus->num_members == 2, "whole VM: the growth of the sum");
 	model_focus(&fixture.model, 1);
 	check(fixture.model.focus.value[EXITS] == 15, "whole VM: one vCPU alone");
 	image_vcpu_values(&fixture.image, 1)[EXITS] = 18;
 	check(sample_whole(&fixture) && fixture.model.focus.delta[EXITS] == 3 &&
 	      fixture.model.focus.watched[EXITS] == 3 &&
 	      model_shown(&fixture.model, SCOPE_VCPU) == &fixture.model.focus &&
-	      !model_shown(&fixture.model, SCOPE_VM)->schema, "whole VM: what moved in it");
+	      !model_shown(&fixture.model, SCOPE_VM)->schema, "whole VM: the growth of one vCPU");
 	model_unfocus(&fixture.model);
 	check(without_system_calls(sample_whole, &fixture),
 	      "whole VM: sampled without a system call");
 
-	/* Never done by discovery: the third vCPU does not exist. */
+	/* Discovery never does this: the third vCPU does not exist. */
 	fixture.vm.num_vcpus = 3;
 	check(!sample_whole(&fixture), "whole VM: a vCPU without values is an error");
 	tear_down_whole(&fixture);
@@ -384,7 +384,7 @@ static const struct image_stat time_stats[] = {
 	{},
 };
 
-static uint64_t *time_values;		/* of the only vCPU, as the kernel writes them */
+static uint64_t *time_values;		/* of the only vCPU, written by the test */
 static uint64_t *accounting;
 
 static bool sample_time(struct fixture *fixture, uint64_t now_ns)
@@ -401,7 +401,7 @@ static void set_up_time(struct fixture *fixture)
 	accounting = image_values(&fixture->vm_image);
 }
 
-/* A state that lasts counts while it does: one fault that takes a minute is seen. */
+/* A state counts while it lasts: samples show a fault that takes a minute. */
 static void test_running_state(void)
 {
 	const struct group *group;
@@ -424,7 +424,7 @@ static void test_running_state(void)
 	sample_time(&fixture, 4000);
 	check(group->delta[SLEEP] == 400 && group->delta[GUEST] == 600,
 	      "a state that ends counts its rest once");
-	/* KVM moves time that it had counted as the guest's to a wait for a CPU. */
+	/* KVM moves time from the guest to a wait for a CPU. */
 	time_values[READY] = 500;
 	time_values[GUEST] = 100;
 	time_values[STATE] = 2;
@@ -451,7 +451,7 @@ static bool shows(const struct group *group, const char *name)
 	return group_shows(group, statsfile_find(group->schema, name));
 }
 
-/* Zeros are no measurements. */
+/* While KVM does not measure, zeros are not shown. */
 static void test_not_accounted(void)
 {
 	const struct group *group, *vm;

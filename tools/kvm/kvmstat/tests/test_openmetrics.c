@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scrapes of a monitoring system: names, units, scales, buckets and labels of the values
- * in the files of a host in memory, in both formats; VMs that come, go and fail; the choice
- * of a format; possible addresses.
+ * Scrapes: names, units, scales, buckets and labels of metrics from a host in memory, in both
+ * formats; VMs that start, end and fail; the choice of a format; addresses to listen on.
  */
 #include <errno.h>
 #include <regex.h>
@@ -49,7 +48,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* Where they are among the values. */
+/* Indexes of values. */
 enum { EXITS, FAIL_NS, MEMORY, BLOCKING, WAIT_NS, WAIT, DEPTH = WAIT + 4, REASONS = DEPTH + 3, };
 
 static struct inventory inventory;
@@ -114,7 +113,7 @@ static void set_up(bool per_vcpu)
 	set_up_with(&options);
 }
 
-/* One VM with other statistics in the place of set_up()'s. */
+/* Replaces the VM of set_up() by one with other statistics. */
 static void replace_guest(unsigned int vcpus, const struct image_stat *of_vm,
 			  const struct image_stat *of_vcpu)
 {
@@ -132,7 +131,7 @@ static void tear_down(void)
 	guests_free();
 }
 
-/* All of it, from reads of @size; the caller frees it. */
+/* Returns the page, in reads of @size bytes. The caller frees it. */
 static char *scrape(enum exposition_format format, size_t size)
 {
 	struct exposition *exposition;
@@ -156,7 +155,7 @@ static char *scrape(enum exposition_format format, size_t size)
 	return text;
 }
 
-/* Of the page those lines that begin with @start. */
+/* Compares the lines of the page that begin with @start. */
 static void expect_in(enum exposition_format format, const char *start, const char *name)
 {
 	char *page = scrape(format, 4096), *rest = page, *line, *found;
@@ -179,7 +178,7 @@ static void expect(const char *start, const char *name)
 	expect_in(FORMAT_PROMETHEUS, start, name);
 }
 
-/* KVM's lists may find better words for what they count. */
+/* Compares the page, without the sentences of KVM's lists, which may change. */
 static void check_page(const char *name, const char *page)
 {
 	char *copy = xasprintf("%s", page), *rest = copy, *line, *found;
@@ -208,7 +207,7 @@ static void test_openmetrics(void)
 	check_page("OpenMetrics: all of it", text);
 	collector.num_scrapes = 0;
 	other = scrape(FORMAT_OPENMETRICS, 1);
-	check_text(other, text, "OpenMetrics: the same byte by byte");
+	check_text(other, text, "OpenMetrics: the same if read byte by byte");
 	free(other);
 	free(text);
 	tear_down();
@@ -267,7 +266,7 @@ static void test_coming_and_going(void)
 	tear_down();
 }
 
-/* Those that are chosen, also what comes later, and with a new VM what was called otherwise. */
+/* Chosen VMs, later ones, and a process that gets the name with a new VM. */
 static void test_choice(void)
 {
 	struct choice choice = {};
@@ -290,7 +289,7 @@ static void test_choice(void)
 	guests_start();
 	now_ns += NSEC_PER_SEC;
 	expect("kvmstat_vms ", "a VM with another name is not chosen");
-	/* Of a process one after the other. */
+	/* The second VM of the process. */
 	set_guest(5, 104, "w", 1);
 	guests[4].name = "w";
 	guests_start();
@@ -300,7 +299,7 @@ static void test_choice(void)
 	tear_down();
 }
 
-/* A VM that is started again continues its series; which process it is says the info. */
+/* A restarted VM continues its series; kvm_vm_info has the new pid. */
 static void test_restart(void)
 {
 	set_up(false);
@@ -325,11 +324,11 @@ static void start_exporter_again(void)
 	collector_init(&collector, &inventory, &options);
 }
 
-/* Whatever the order in which they are seen, and whenever the exporter was started. */
+/* Labels do not depend on the order in which VMs are found, or on the start of the exporter. */
 static void test_labels_of_the_same_name(void)
 {
 	set_up(false);
-	/* It was started first, and is seen last. */
+	/* It was started first, and is found last. */
 	guests[0].started = 900;
 	guests[0].name = "db";
 	expect("kvm_vm_info", "the only one called db");
@@ -342,7 +341,7 @@ static void test_labels_of_the_same_name(void)
 	expect("kvm_vm_info", "three called db: told apart by their start");
 	start_exporter_again();
 	expect("kvm_vm_info", "three called db: another exporter gives the same labels");
-	/* As libvirt's pid file says: anybody can start a process before another one. */
+	/* libvirt's pid file has its name. Any user can start a process earlier. */
 	guests[0].named_by = IDENTITY_RUN;
 	start_exporter_again();
 	expect("kvm_vm_info", "three called db: the surest name has it alone");
@@ -372,7 +371,7 @@ static const struct image_stat accounted_vcpu[] = {
 	{},
 };
 
-/* Of two VMs one is: the other one has no samples, not zeros. */
+/* Without accounting, a VM has no samples instead of zeros. */
 static void test_accounting(void)
 {
 	int i;
@@ -407,7 +406,7 @@ static void test_threads(void)
 	set_up(false);
 	guests[0].threads = &list;
 	expect("kvmstat_vm_thread", "threads: what /proc says of a VM whose kernel does not");
-	/* The other one has ended. */
+	/* The other thread has ended. */
 	list.count = 1;
 	threads[0].times.guest_ns += SECONDS(5);
 	threads[0].times.has_ready = false;
@@ -434,7 +433,7 @@ static void test_threads(void)
 	tear_down();
 }
 
-/* Of what a VM can have, all. */
+/* Gives the VM all fields of an identity. */
 static void identify(void)
 {
 	struct identity *identity;
@@ -457,13 +456,13 @@ static void test_identity(void)
 	text = scrape(FORMAT_OPENMETRICS, 1 << 16);
 	check_contains(text,
 		       "kvm_vm_info{vm=\"a\",pid=\"100\",id=\"kvm-100\",name=\"a\",uuid=\"\\\"1\",libvirt_domain=\"\\\"2\",machine=\"\\\"3\",kubevirt_namespace=\"\\\"4\",kubevirt_vmi=\"\\\"5\",pod_uid=\"\\\"6\"} 1\n",
-		       "identity: all that is known");
-	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: on no other metric");
+		       "identity: all fields are labels of kvm_vm_info");
+	check_contains(text, "kvm_vcpu_exits_total{vm=\"a\"} 3\n", "identity: no labels on other metrics");
 	free(text);
 	tear_down();
 }
 
-/* On all that is of a VM, once each, and behind what tells VMs apart. */
+/* Chosen labels are on every series of a VM, once, after the label vm. */
 static void test_chosen_labels(void)
 {
 	const struct scrape_options options = {
@@ -495,7 +494,7 @@ static void expect_of(const char *pattern, const char *name)
 	regfree(&only);
 }
 
-/* By the names of statistics: a metric is called as it is without a choice. */
+/* --stat chooses by names of statistics, and does not change the names of metrics. */
 static void test_chosen_statistics(void)
 {
 	expect_of("^exits$|^online", "chosen statistics: of VM and vCPUs");
@@ -505,7 +504,7 @@ static void test_chosen_statistics(void)
 	expect_of("seconds", "chosen statistics: not by the name of the metric");
 }
 
-/* Fewer, and what each counts is what it counts among all. */
+/* With fewer buckets, each has the same count as among all. */
 static void test_thinned_buckets(void)
 {
 	static const uint64_t numbers[] = { 1, 2, 3, 4, UINT32_MAX, };
@@ -553,7 +552,7 @@ static void test_values_are_fresh(void)
 	tear_down();
 }
 
-/* One that is refused, and one that may not be looked into. */
+/* A VM that is refused, and a process that kvmstat may not look into. */
 static void test_failures(void)
 {
 	set_up(false);
@@ -571,11 +570,11 @@ static void test_failures(void)
 	       "failures: processes that may not be looked into are counted");
 	inventory.is_hidden = true;
 	expect("kvmstat_processes_hidden", "failures: hidden processes are a metric");
-	check_number(inventory.num_problems, 1, "failures: a problem is one, however often met");
+	check_number(inventory.num_problems, 1, "failures: repeated problems count once");
 	tear_down();
 }
 
-/* Two schemas on one host: each has its own samples of what both have. */
+/* Two schemas on one host: both have samples of a common metric. */
 static void test_schemas(void)
 {
 	static const struct image_stat other_vcpu_stats[] = {
@@ -604,7 +603,7 @@ static void test_schemas(void)
 	tear_down();
 }
 
-/* VMs come and go again and again, and their VMM holds their files: none is left open. */
+/* Many short VMs whose VMM holds their files: no file stays open. */
 static void test_many_short_ones(void)
 {
 	size_t num_schemas = 0;
@@ -629,14 +628,14 @@ static void test_many_short_ones(void)
 			num_schemas = collector.metrics.num_schemas;
 	}
 	check_number(collector.metrics.num_schemas, num_schemas,
-		     "many short VMs: what each describes is remembered once");
+		     "many short VMs: equal schemas are kept once");
 	guests[1].dead = false;
 	now_ns += 2 * NSEC_PER_SEC;
 	expect("kvm_vcpu_exits_total", "many short VMs: all have their values");
 	tear_down();
 }
 
-/* Whatever has names; and what has none is no part of that. */
+/* Histograms with named buckets, and histograms without names. */
 static void test_named_buckets(void)
 {
 	static const char * const names[] = { "a\"b\\", "c", NULL, };
@@ -678,7 +677,7 @@ static const struct image_stat time_vm_stats[] = {
 	{},
 };
 
-/* In another order than the kernel's lists, and not all of them. */
+/* Not in the order of the kernel's lists, and not all of them. */
 static const struct image_stat time_vcpu_stats[] = {
 	STAT_NS("time_user_ns"),
 	STAT_HIST_NS("exit_hist", 3),
@@ -691,7 +690,7 @@ static const struct image_stat time_vcpu_stats[] = {
 	{},
 };
 
-/* Where the time goes: six statistics are one metric, and no name is used twice. */
+/* The six times by state are one metric, and no name is used twice. */
 static void test_time(void)
 {
 	static const struct image_stat some_vcpu_stats[] = {
@@ -753,7 +752,7 @@ static const struct image_stat running_stats[] = {
 enum { HALT_NS, SLEEP_NS, STATE, SINCE, };
 enum { IN_HALT, IN_SLEEP, };
 
-/* A fault that takes a minute is seen while it does. What was shown is never taken back. */
+/* Scrapes show a long fault while it lasts, and no counter goes back. */
 static void test_running_states(bool per_vcpu, const char *lasts, const char *ended)
 {
 	uint64_t *values;
@@ -767,7 +766,7 @@ static void test_running_states(bool per_vcpu, const char *lasts, const char *en
 	values[SINCE] = 4 * NSEC_PER_SEC;
 	guest_vm_values(&guests[0])[1] = 1;
 	expect("kvm_vcpu_time_seconds", lasts);
-	/* It was none of its time after all. */
+	/* KVM has moved the time to another state. */
 	now_ns += 2 * NSEC_PER_SEC;
 	values[SLEEP_NS] = 2 * NSEC_PER_SEC;
 	values[STATE] = IN_HALT;
@@ -782,8 +781,8 @@ static void decimal(uint32_t flags, int16_t exponent, uint64_t value, const char
 	char text[FORMAT_SIZE];
 	int length = format_decimal(text, &desc, value);
 
-	check_text(text, expected, "decimal");
-	check_number(length, strlen(expected), "its length");
+	check_text(text, expected, expected);
+	check_number(length, strlen(expected), "length of the number");
 }
 
 static void test_decimals(void)
@@ -874,7 +873,7 @@ static void test_addresses(void)
 		"has no numeric address");
 }
 
-/* One of each list, and of those that only some configurations have. */
+/* An entry of each list, and entries that only some configurations have. */
 static void test_descriptions(void)
 {
 	static const struct {

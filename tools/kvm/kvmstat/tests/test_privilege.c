@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Privileges that are left once they were given up: users and capabilities, as the kernel
- * shows them, and system calls. Each is tried in a child of its own.
+ * The privileges that a process keeps after privilege_drop(): users and capabilities, as the kernel
+ * shows them, and system calls. Each test runs in its own child.
  */
 #include <asm/termbits.h>
 #include <dirent.h>
@@ -34,7 +34,7 @@
 #include "tap.h"
 #include "util/util.h"
 
-/* All that USE_OUTPUT, which is no bit, has as well. */
+/* Calls that are allowed for USE_OUTPUT (0), too. */
 #define ALL_USES (-1u)
 #define USER 12345
 #define NOBODY 65534
@@ -50,7 +50,7 @@ static alignas(4096) char page[4096];
 static pid_t parent;
 static bool has_kcmp;		/* a kernel may have been built without it */
 
-/* How the child ended that gave up all but @uses and made the call. */
+/* The wait status of a child that keeps @uses and makes the call. */
 static int status_after(unsigned int uses, void (*call)(void))
 {
 	pid_t child = fork();
@@ -130,7 +130,7 @@ static void use_memory(void)
 	free(numbers);
 }
 
-/* Calls of every command that prints anything. */
+/* Calls that every command makes. */
 static void work(void)
 {
 	struct pollfd file = { .fd = STDOUT_FILENO, };
@@ -144,7 +144,7 @@ static void work(void)
 	fprintf(stderr, "# it is %02d:%02d: %s\n", local.tm_hour, local.tm_min, strerror(EIO));
 }
 
-/* Calls of the broker. */
+/* Calls that the broker makes. */
 static void look(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -223,7 +223,7 @@ static void test_calls(void)
 		status = status_after(uses[i].use, uses[i].use == USE_BROKER ? look : work);
 		check(WIFEXITED(status) && !WEXITSTATUS(status), "%s: it works", uses[i].name);
 		for (j = 0; j < ARRAY_SIZE(calls); j++) {
-			/* Without this call, a kernel answers as the filter does. */
+			/* A kernel without this call answers as the filter does. */
 			if (calls[j].call == call_compare && !has_kcmp)
 				continue;
 			allowed = uses[i].use ? calls[j].allowed & uses[i].use :
@@ -263,7 +263,7 @@ static bool can_read_memory(pid_t pid)
 {
 	struct iovec here = { page, 1, };
 
-	/* It is a copy of this process. */
+	/* The address is valid there: the process is a copy of this one. */
 	return process_vm_readv(pid, &here, 1, &here, 1, 0) == 1;
 }
 
@@ -308,12 +308,12 @@ static unsigned int try_ways(pid_t pid)
 
 struct dropped {
 	pid_t pid;
-	uid_t owner;			/* of what it has in /proc */
-	unsigned int open_to_nobody;	/* what another process of that user can do to it: ways */
-	char status[4096];		/* of it, there */
+	uid_t owner;			/* of its files in /proc */
+	unsigned int open_to_nobody;	/* see try_ways() */
+	char status[4096];		/* its /proc/PID/status */
 };
 
-/* Reads its own status afterwards, and waits until it was looked at. */
+/* Drops privileges, prints the status, and waits until the parent has examined the process. */
 static void show_status(unsigned int uses, uid_t user, int output, int end)
 {
 	int file = open("/proc/self/status", O_RDONLY);
@@ -322,7 +322,7 @@ static void show_status(unsigned int uses, uid_t user, int output, int end)
 
 	if (user && setresuid(user, user, user))
 		_exit(STATUS_ERROR);
-	/* The broker can write to nothing else. */
+	/* The broker can write only to standard error. */
 	if (dup2(output, STDERR_FILENO) < 0 || privilege_drop(uses) != STATUS_OK)
 		_exit(STATUS_ERROR);
 	length = read(file, status, sizeof(status));
@@ -360,7 +360,7 @@ static struct dropped status_of(unsigned int uses, uid_t user)
 	return dropped;
 }
 
-/* Whether it has a line @key with these words. */
+/* Whether the status has a line @key with these words. */
 static bool has_line(const struct dropped *dropped, const char *key, const char *words)
 {
 	char *line = xasprintf("\n%s:\t%s\n", key, words);
@@ -379,7 +379,7 @@ static bool has_capabilities(const struct dropped *dropped, const char *capabili
 	       has_line(dropped, "CapEff", capabilities);
 }
 
-/* Of itself, without anything that protects it: else nothing could be found. */
+/* Checks that try_ways() finds all ways into an unprotected process. */
 static void test_ways(void)
 {
 	/* A kernel may have been built without process_vm_readv(). */
@@ -424,10 +424,10 @@ static void test_root(void)
 	check(has_line(&dropped, "Uid", "12345\t12345\t12345\t12345"), "a user stays the same");
 	if (privilege_filters) {
 		check(has_line(&dropped, "Seccomp", "2"), "a user: a filter of system calls");
-		check(dropped.owner == USER, "a user: its debugger is as before");
+		check(dropped.owner == USER, "a user: its own processes may debug it as before");
 		dropped = status_of(USE_OUTPUT, 0);
 		check(has_line(&dropped, "Seccomp", "2"), "root: a filter of system calls");
-		check(!dropped.owner, "root: no debugger of nobody's");
+		check(!dropped.owner, "root: processes of nobody cannot debug it");
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listing the file descriptors of processes that have many of them: not all at every
- * look, but all within some looks, and another process at once. The times of threads.
+ * Listing processes with many file descriptors: not all at every scan, but all within some scans;
+ * a new process at once. The times of threads.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -25,15 +25,15 @@
 #define MANY (PROC_FDS_AT_ONCE / 2)
 #define PROCESSES 6
 
-/* So many file descriptors are listed in turns of that many looks. */
+/* So many scans list all file descriptors. */
 #define TURNS (PROCESSES * MANY / PROC_FDS_AT_ONCE + 1)
 
 static struct proc_memory memory;
-static unsigned int num_links;		/* that were read */
+static unsigned int num_links;		/* links read so far */
 
-static void (*before_link)(void);	/* then no link may be read */
+static void (*before_link)(void);	/* if set, reading a link calls it and fails */
 
-/* In the place of the C library's. */
+/* Replaces the C library's. */
 ssize_t readlinkat(int dir, const char *path, char *text, size_t size)
 {
 	num_links++;
@@ -77,7 +77,7 @@ static void remove_process(pid_t pid)
 	tree_remove("%d", pid);
 }
 
-/* How many are listed for the process; 0 without it. */
+/* How many file descriptors a scan lists for the process; 0 without the process. */
 static size_t count_fds(pid_t pid)
 {
 	struct proc_list list;
@@ -93,7 +93,7 @@ static size_t count_fds(pid_t pid)
 	return count;
 }
 
-/* After how many looks the process has so many. */
+/* How many scans it takes until the process has so many file descriptors. */
 static unsigned int looks_until(pid_t pid, size_t fds)
 {
 	unsigned int looks = 1;
@@ -108,7 +108,7 @@ static void test_few(void)
 	add_process(50, PROC_FEW_FDS + 1);
 	check_number(count_fds(50), PROC_FEW_FDS + 1, "few: listed");
 	add_fd(50, 5000);
-	check_number(count_fds(50), PROC_FEW_FDS + 2, "few: looked at each time");
+	check_number(count_fds(50), PROC_FEW_FDS + 2, "few: listed at each scan");
 }
 
 static void test_many(void)
@@ -124,8 +124,8 @@ static void test_many(void)
 		if (looks > most)
 			most = looks;
 	}
-	check(most > 1, "many: not looked at each time");
-	check(most <= TURNS, "many: within %u looks all have been", TURNS);
+	check(most > 1, "many: not listed at each scan");
+	check(most <= TURNS, "many: all are listed within %u scans", TURNS);
 }
 
 static void add_others(pid_t pid, unsigned int count)
@@ -136,7 +136,7 @@ static void add_others(pid_t pid, unsigned int count)
 	tree_make("%d/fd/", pid);
 	if (symlink("/dev/null", first))
 		abort();
-	/* The same one: to make thousands takes a disk seconds. */
+	/* Hard links: creating thousands of files takes seconds on a disk. */
 	for (i = 1; i < count; i++) {
 		path = tree_path("%d/fd/%u", pid, i);
 		if (link(first, path))
@@ -146,7 +146,7 @@ static void add_others(pid_t pid, unsigned int count)
 	free(first);
 }
 
-/* Files that are not KVM's: one that becomes KVM's shows how often they are looked at. */
+/* Files that are not KVM's. One that becomes KVM's shows how often the process is listed. */
 static void test_foreign(void)
 {
 	unsigned int looks, i;
@@ -156,13 +156,13 @@ static void test_foreign(void)
 		count_fds(400);
 	add_fd(400, 5000);
 	looks = looks_until(400, 1);
-	check(looks > 1, "many of no VM: not looked at each time");
-	check(looks <= 1 << PROC_MOST_LOOKS, "many of no VM: but some time");
+	check(looks > 1, "many without a VM: not listed at each scan");
+	check(looks <= 1 << PROC_MOST_LOOKS, "many without a VM: listed within 64 scans");
 	add_fd(400, 5001);
 	check_number(looks_until(400, 2), 1, "a process that gets a VM is listed at each scan");
 }
 
-/* The cost of so many looks, in links that are read. Of 600 it is one in 64, or 128 in each. */
+/* The cost of so many scans, in links that they read. */
 static unsigned int count_links(unsigned int looks)
 {
 	num_links = 0;
@@ -178,19 +178,19 @@ static void test_cost(void)
 	add_others(600, 64 * 128);
 	add_others(601, 33);
 	add_others(602, 32);
-	check_number(count_links(1), 64 * 128 + 33 + 32, "cost: of the first look: all");
+	check_number(count_links(1), 64 * 128 + 33 + 32, "cost: the first scan reads all");
 	count_links(64);
 	check(num_links <= 64 * (128 + 32) + 33 * 7,
-	      "cost: then not more than 128 of each process in a look: %u in 64", num_links);
-	check(num_links >= 64 * (128 + 32) + 33, "cost: all of them within 64 looks");
+	      "cost: then on average at most 128 per process and scan: %u in 64", num_links);
+	check(num_links >= 64 * (128 + 32) + 33, "cost: all are read within 64 scans");
 	count_links(128);
 	check_number(count_links(64), 64 * (128 + 32) + 33,
-		     "cost: later each that has more than a few once in 64 looks");
+		     "cost: later each process with more than a few once in 64 scans");
 	for (pid = 600; pid <= 602; pid++)
 		remove_process(pid);
 }
 
-/* How many processes from 410 on, one after the other, have one of KVM's. */
+/* How many processes from 410 on have a listed file descriptor of KVM. */
 static unsigned int count_found(void)
 {
 	struct proc_list list;
@@ -205,20 +205,20 @@ static unsigned int count_found(void)
 	return count;
 }
 
-/* So many that each look at all of them is too much from the beginning. */
+/* So many that a scan cannot list all of them even at first. */
 static void test_very_many(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 8; i++)
 		add_others(410 + i, 8 * PROC_OTHERS_AT_ONCE);
-	check_number(count_found(), 0, "very many of no VM: none has one");
+	check_number(count_found(), 0, "very many without a VM: none has one");
 	for (i = 0; i < 8; i++)
 		add_fd(410 + i, 5000);
 	for (i = 1; i < 8 && count_found() == i; i++)
 		;
-	check_number(i, 8, "very many of no VM: one process has its turn at each look");
-	check_number(count_found(), 8, "very many of no VM: then all had");
+	check_number(i, 8, "very many without a VM: one process has its turn at each scan");
+	check_number(count_found(), 8, "very many without a VM: then all had their turn");
 }
 
 static void test_others(void)
@@ -233,7 +233,7 @@ static void test_others(void)
 	check_number(count_fds(105), 4, "a new process with the same pid is listed anew");
 }
 
-/* As the kernel writes it, in ticks. */
+/* Writes the files of a thread as the kernel does, with times in ticks. */
 static void add_thread(pid_t pid, pid_t tid, const char *name, const char *times,
 		       const char *guest)
 {
@@ -244,7 +244,7 @@ static void add_thread(pid_t pid, pid_t tid, const char *name, const char *times
 	free(text);
 }
 
-/* Of process 500. */
+/* Reads the threads of process 500. */
 static int read_times(struct proc_threads *threads, struct proc_times *sum)
 {
 	int ret = proc_read_threads(tree_root, 500, 3, threads);
@@ -271,28 +271,28 @@ static void test_times(void)
 	check(!read_times(&threads, &times) && times.num_threads == 1 &&
 	      times.guest_ns == 90 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 20 * tick_ns && times.ready_ns == 345 && times.has_ready,
-	      "times: each is in its place, whatever the name of the thread is");
+	      "times: right whatever the name of the thread is");
 	add_thread(500, 502, "CPU 1/KVM", "49 1", "50");
 	tree_text("1 5 1\n", "500/task/502/schedstat");
 	check(!read_times(&threads, &times) && times.num_threads == 2 &&
 	      times.guest_ns == 140 * tick_ns && times.user_ns == 10 * tick_ns &&
 	      times.kernel_ns == 21 * tick_ns && times.ready_ns == 350 && times.has_ready,
-	      "times: of two they are added; none is less than 0");
+	      "times: two threads are added; none is less than 0");
 	add_thread(500, 503, "CPU 2/KVM", "1 1", "1");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
-	      "times: a kernel that does not say how long it waited");
+	      "times: no ready time from a kernel without schedstat");
 	tree_text("0 0 0\n", "500/task/503/schedstat");
 	check(!read_times(&threads, &times) && times.num_threads == 3 && !times.has_ready,
-	      "times: a scheduler that does not count how long it waited");
+	      "times: no ready time if the scheduler does not count");
 	tree_text("503 (CPU 2/KVM) S 1 2 3\n", "500/task/503/stat");
 	check(!read_times(&threads, &times) && times.num_threads == 2,
-	      "times: a file that is too short");
+	      "times: a thread whose file is too short is left out");
 	tree_text("", "500/task/503/stat");
 	check(!read_times(&threads, &times) && times.num_threads == 2,
-	      "times: a thread that ends");
+	      "times: a thread that ends is left out");
 }
 
-/* Which vCPU it is, -1 of one without a number, -2 of a thread of something else. */
+/* The vCPU of a thread with this name; -1: it has no number, -2: it is not a vCPU thread. */
 static int vcpu_of(const char *name, const char *guest)
 {
 	struct proc_threads threads;
@@ -349,7 +349,7 @@ static int read_700(unsigned int num_vcpus, size_t expected)
 	return threads.count == expected ? 0 : -ENODATA;
 }
 
-/* Which of them run vCPUs cannot be known, and to read them all takes long. */
+/* Reading too many threads takes too long. */
 static void test_too_many_threads(void)
 {
 	int tid;
@@ -358,16 +358,16 @@ static void test_too_many_threads(void)
 	for (tid = 700; tid < 703; tid++)
 		add_thread(700, tid, "vcpu0", "1 1", "0");
 	add_thread(700, 703, "qemu", "1 1", "1");
-	check_number(read_700(3, 4), 0, "too many threads: as many of them as vCPUs");
-	check_number(read_700(2, 4), -E2BIG, "too many threads: one more");
+	check_number(read_700(3, 4), 0, "as many threads named like vCPUs as vCPUs: read");
+	check_number(read_700(2, 4), -E2BIG, "one more of them: refused");
 	for (; tid < 703 + PROC_OTHER_THREADS; tid++) {
 		if (tid > 703)
 			tree_make("700/task/%d/", tid);
 	}
-	check_number(read_700(3, 4), 0, "too many threads: and others");
+	check_number(read_700(3, 4), 0, "1000 other threads: read");
 	tree_make("700/task/9999/");
-	check_number(read_700(3, 4), -E2BIG, "too many threads: too many of those");
-	check_number(read_700(4, 4), 0, "too many threads: more vCPUs have more");
+	check_number(read_700(3, 4), -E2BIG, "one more other thread: refused");
+	check_number(read_700(4, 4), 0, "with one more vCPU: read");
 }
 
 static void test_find(void)
@@ -386,7 +386,7 @@ static void test_find(void)
 	free(threads.thread);
 }
 
-/* Copies of a file descriptor are no more of them. */
+/* Copies of a file descriptor do not count as more vCPUs. */
 static void test_vcpus(void)
 {
 	struct proc_fds fds = {};
@@ -413,7 +413,7 @@ static void clean_up(void)
 	proc_memory_free(&memory);
 }
 
-/* Of this machine, a process that is called as a vCPU's thread and sleeps. */
+/* A real process, which has the name of a vCPU thread and sleeps. */
 static void test_states(void)
 {
 	enum proc_state state = PROC_UNKNOWN;
@@ -453,7 +453,7 @@ static void stay(void)
 {
 }
 
-/* Errors of /proc about the file descriptors of a process that is gone by then. */
+/* Reading links fails: the process may have died meanwhile. */
 static void test_died_meanwhile(void)
 {
 	struct proc_fds fds;
@@ -482,7 +482,7 @@ static void lose_capability(unsigned int capability)
 		abort();
 }
 
-/* As it is in most containers: all are listed, and of none it can be seen what it is. */
+/* As in most containers: kvmstat may list file descriptors, but not read their links. */
 static void test_without_ptrace(void)
 {
 	struct proc_fds fds;
@@ -497,7 +497,7 @@ static void test_without_ptrace(void)
 		abort();
 	other = fork();
 	if (!other) {
-		/* Not dumpable, as a process whose user is another one. */
+		/* A changed user makes it not dumpable: tracing it needs the capability. */
 		if (setresuid(12345, 12345, 12345) || write(ends[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
@@ -512,7 +512,7 @@ static void test_without_ptrace(void)
 	}
 	waitpid(reader, &status, 0);
 	check_number(status, 0, "root without CAP_SYS_PTRACE: it is denied");
-	check_number(proc_list_fds("/proc", other, &fds), 0, "root with it: it may");
+	check_number(proc_list_fds("/proc", other, &fds), 0, "root with CAP_SYS_PTRACE: it may");
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	close(ends[0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Recordings: what is seen in them is what was seen live, letter by letter, with every
- * command, in text and JSON. They are cut off at every byte and every bit of them is
- * turned over: then there is an error, or the samples are the same as before.
+ * Recordings: replaying one prints exactly what each command printed live, in text and JSON. The
+ * tests cut one off at every byte and flip every bit: it causes an error, or the samples stay
+ * the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 
 static char *file;
 
-/* The caller frees it; with a 0 behind. */
+/* Reads a file and adds a NUL. The caller frees the content. */
 static char *read_whole(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY);
@@ -46,7 +46,7 @@ static char *read_whole(const char *path, size_t *size)
 	return content;
 }
 
-/* The command of the line that is replayed. */
+/* The command that replay runs. */
 static int (*replayed)(int argc, char **argv);
 
 static int run_replayed(int argc, char **argv)
@@ -76,7 +76,7 @@ static char *live(run_command *run, const char *line, unsigned int second, int *
 	return output;
 }
 
-/* The pids of the lines of one interval, in their order. */
+/* Checks the order of the pids in the lines of one interval. */
 static void sorted(const char *arguments, const char *expected)
 {
 	char *line = xasprintf("kvmstat %s 1 1", arguments), *found = xasprintf("%s", "");
@@ -117,7 +117,7 @@ static void test_order(void)
 	sorted("-p d* -p closed", "20 30 ");
 }
 
-/* @line and @same print the same. */
+/* Checks that @line and @same print the same. */
 static void check_alike(run_command *run, const char *line, const char *same, unsigned int second)
 {
 	char *name = xasprintf("%s: as %s", line, same);
@@ -132,7 +132,7 @@ static void check_alike(run_command *run, const char *line, const char *same, un
 	free(name);
 }
 
-/* Which of the scene's VMs a command has shown, and whether it complained. */
+/* Checks which of the scene's VMs a command shows, and that it prints no error. */
 static void check_chosen(run_command *run, const char *line, unsigned int second,
 			 const char *expected)
 {
@@ -162,7 +162,7 @@ static int failing_list(const struct host *host, struct proc_list *list)
 	       scene_host.list(host, list) : -EIO;
 }
 
-/* Shows nothing of the interval before. */
+/* A failed sample must not show the last interval again. */
 static void test_failed_sample(void)
 {
 	struct host failing = scene_host;
@@ -192,10 +192,10 @@ static void test_choice(void)
 	check_chosen(command_table, "list -p db", 3, "db ");
 	check_chosen(command_table, "list -p 20 -p 15", 3, "db short ");
 	check_chosen(command_table, "list --sort name --limit 1 -p [wd]*", 3, "db ");
-	/* A VM that ends during the look is neither shown nor counted. */
+	/* A VM that ends during the sample is neither shown nor counted. */
 	check_chosen(command_table, "list --sort exits --limit 1 -p [ds]*", 4, "db ");
 	check_chosen(command_show, "show -p [dw]*", 3, "web db ");
-	/* Those that come later are taken; nothing is said of the others. */
+	/* A chosen VM that starts later is shown; there is no message about other VMs. */
 	check_chosen(command_stream, "kvmstat -p [ws]* 1", 2, "web short ");
 	check_chosen(command_stream, "kvmstat -p w* 1", 0, "web ");
 	check_chosen(command_stream, "kvmstat -w -p s* 1", 0, "short ");
@@ -203,7 +203,7 @@ static void test_choice(void)
 	check_chosen(command_stream, "kvmstat -w -p [ds]* 1", 0, "db short ");
 }
 
-/* Of one process it is not known what it has. */
+/* kvmstat may not look into one of the processes. */
 static int denied_list(const struct host *host, struct proc_list *list)
 {
 	int ret = scene_host.list(host, list);
@@ -222,7 +222,7 @@ static int list_without_vms(const struct host *host, struct proc_list *list)
 	return ret;
 }
 
-/* Its VMM made the first VM to see what KVM can do, and is done with it. */
+/* The VMM created the first VM only to probe KVM, and has closed it. */
 static bool first_is_dead(int stats)
 {
 	static int first = -1;
@@ -237,13 +237,13 @@ static bool is_later(void)
 	return time_source->now_ns() % (1000 * NSEC_PER_SEC) / NSEC_PER_SEC > 400;
 }
 
-/* The same a moment later. */
+/* It closes the VM a moment later. */
 static bool first_dies(int stats)
 {
 	return is_later() && first_is_dead(stats);
 }
 
-/* Of any process, and of its VMs. */
+/* Every process and VM has ended. */
 static bool all_end(int fd)
 {
 	(void)fd;
@@ -271,8 +271,8 @@ static void test_waiting_for_nothing(void)
 	scene_interrupted_at = 3;
 	output = wait_on_host(&host, "kvmstat -w -p none 1", 0, &status);
 	check_text(output, "kvmstat: 1 process may not be looked into; "
-		   NEEDED_PERMISSION "\n", "-w: it may be what cannot be looked into");
-	check_number(status, STATUS_ERROR, "-w: so it is not known, status");
+		   NEEDED_PERMISSION "\n", "-w: a message about processes that are denied");
+	check_number(status, STATUS_ERROR, "-w: processes are denied: status");
 	free(output);
 	scene_interrupted_at = SCENE_SECONDS;
 	host.list = list_without_vms;
@@ -285,27 +285,27 @@ static void test_waiting_for_nothing(void)
 	host.is_dead = first_is_dead;
 	output = wait_on_host(&host, "kvmstat -w -p w* 1 1", 0, &status);
 	check(!strstr(output, " 23:31:35") && strstr(output, " 23:31:36"),
-	      "-w: a VM of a moment is none");
+	      "-w: a VM that has already ended does not count");
 	free(output);
 	host.is_dead = first_dies;
 	output = wait_on_host(&host, "kvmstat -w -p w* 1 1", 0, &status);
 	check(!strstr(output, " 23:31:35") && strstr(output, " 23:31:36"),
-	      "-w: nor one that is seen");
+	      "-w: a VM that ends soon does not count");
 	free(output);
 	output = wait_on_host(&host, "kvmstat -w -p 10 1 1", 0, &status);
-	check_contains(output, " web", "-w: nor the first one of a process");
-	check(!strstr(output, "ended"), "-w: which has not ended");
+	check_contains(output, " web", "-w: a process with a short first VM: the next VM is shown");
+	check(!strstr(output, "ended"), "-w: a process with a short first VM: no VM that ended");
 	free(output);
 	host.is_dead = all_end;
 	host.is_gone = all_end;
 	output = wait_on_host(&host, "kvmstat -w -p 10 60", 0, &status);
 	check_text(output, "kvmstat: pid 10 ended without a VM\n",
-		   "-w: nor one that ends with its process");
+		   "-w: a VM that ends with its process does not count");
 	check_number(status, STATUS_ERROR, "-w: one that ends with its process, status");
 	free(output);
 }
 
-/* Seconds without the VM that is waited for are no intervals. */
+/* The time before the awaited VM exists counts as no interval. */
 static void test_waiting(void)
 {
 	char *output;
@@ -315,11 +315,11 @@ static void test_waiting(void)
 	output = live(command_stream, "kvmstat -w -p s* 1 2", 0, &status);
 	check(!strstr(output, " 23:31:33") && strstr(output, " 23:31:34") &&
 	      strstr(output, " 23:31:35") && !strstr(output, " 23:31:36"),
-	      "-w: as many intervals as were asked for, from then on");
+	      "-w: COUNT intervals from the start of the VM on");
 	free(output);
 	scene_interrupted_at = 1;
 	output = live(command_stream, "kvmstat -w -p s* 1 1", 0, &status);
-	check_text(output, "", "-w: a signal ends it before");
+	check_text(output, "", "-w: a signal ends the wait");
 	check_number(status, STATUS_OK, "-w: a signal, status");
 	free(output);
 	scene_interrupted_at = SCENE_SECONDS;
@@ -346,7 +346,7 @@ static char *output_of_replay(run_command *run, const char *arguments, int *stat
 	return output;
 }
 
-/* Of why a VM has no statistics the recording does not know. */
+/* Removes the reason why a VM has no statistics: the recording does not have it. */
 static void remove_reason(char *output)
 {
 	char *start = strstr(output, "pid 30 (closed): "), *end;
@@ -360,7 +360,7 @@ static void remove_reason(char *output)
 }
 
 /*
- * @line live from @second on is what @arguments are of the recording.
+ * Checks that @line, live from @second on, prints the same as @arguments on the recording.
  */
 static void check_same(run_command *run, const char *line, unsigned int second,
 		       const char *arguments)
@@ -405,7 +405,7 @@ static void check_commands(void)
 			free(arguments);
 		}
 	}
-	/* Live a look begins then; in a recording it ends with that sample. */
+	/* Live, a command begins its sample at that time; in a recording it ends there. */
 	for (second = 1; second < SCENE_SECONDS; second++) {
 		arguments = xasprintf("--at +%u list", second);
 		check_same(command_table, "list", second - 1, arguments);
@@ -422,7 +422,7 @@ static void check_commands(void)
 	check_same(command_show, "show -p w* -p d* --stat .", 8, "show -p w* -p d* --stat .");
 	check_same(command_show, "show -p 20 -c 7", 4, "--at +5 show -p 20 -c 7");
 	check_same(command_show, "show -p 15", 3, "--at 23:31:34 show -p 15");
-	/* The minute in which it begins. */
+	/* The recording begins within that minute. */
 	check_same(command_show, "show -p 10 --stat .", 0, "--at 23:31 show -p 10 --stat .");
 	check_same(command_show, "show -p 10 --stat .", 0,
 		   "--at 2009-02-13T23:31 show -p 10 --stat .");
@@ -432,7 +432,7 @@ static void check_commands(void)
 #define LINE_OF_CLOSED \
 	" 23:31:38     30 -     2 -              - proc   closed\n"
 
-/* A single one that has no statistics is shown as among others; that it has none is wrong. */
+/* A single VM without statistics has the same line as among others, and it is an error. */
 static void test_closed(void)
 {
 	static const struct {
@@ -440,7 +440,7 @@ static void test_closed(void)
 		unsigned int second;
 	} cases[] = {
 		{ "kvmstat -p 30 1", 7, }, { "kvmstat -p closed 1", 7, },
-		/* Whether it stays is known a second later. */
+		/* A second later, --wait knows that the VM stays. */
 		{ "kvmstat -w -p 30 1", 6, },
 	};
 	char *output;
@@ -450,14 +450,14 @@ static void test_closed(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		output = live(command_stream, cases[i].line, cases[i].second, &status);
 		check_contains(output, LINE_OF_CLOSED, cases[i].line);
-		check_contains(output, "2 ended          - proc   closed\n", "and its end");
+		check_contains(output, "2 ended          - proc   closed\n", "a VM without statistics: its end is shown");
 		check(status == STATUS_ERROR && !strstr(output, "23:31:40"), "%s: ends with it",
 		      cases[i].line);
 		free(output);
 	}
 }
 
-/* The process ends before the interval does, and its line is there all the same. */
+/* The process ends within the interval: its line is still printed. */
 static void test_closed_within(void)
 {
 	static const struct {
@@ -484,7 +484,7 @@ static void test_closed_within(void)
 	render = &text_renderer;
 }
 
-/* The VM is not in the sample before, so nothing is known of an interval. */
+/* The last sample does not have the VM, so it has no interval. */
 static void check_new(run_command *run, const char *arguments, const char *expected)
 {
 	int status;
@@ -505,7 +505,7 @@ static const struct image_stat few_vcpu_stats[] = {
 	{},
 };
 
-/* A name that is a number. */
+/* VMs whose names are numbers. */
 static void test_numbers(void)
 {
 	char *output;
@@ -520,7 +520,7 @@ static void test_numbers(void)
 	record_scene("1 2");
 	output = live(command_stream, "kvmstat -p \\42 1 2", 0, &status);
 	check_contains(output, " 500 kvm-500    1 ",
-		       "a name: it is that VM alone");
+		       "a number as a name: only that VM");
 	check_number(status, STATUS_OK, "a name: status");
 	free(output);
 	output = output_of_replay(command_show, "show -p \\42 -p 501", &status);
@@ -546,7 +546,7 @@ static char *lines_of_ended(char *output)
 	return lines;
 }
 
-/* Its rates are those up to then, and so is its interval, in a recording as well. */
+/* A VM ends within an interval: its rates cover the time up to its end, live and replayed. */
 static void test_ended_within(void)
 {
 	static const struct {
@@ -572,7 +572,7 @@ static void test_ended_within(void)
 		found = output_of_replay(command_stream, "", &status);
 		live_lines = lines_of_ended(seen);
 		lines = lines_of_ended(found);
-		check_contains(live_lines, cases[i].expected, "ended within an interval: of what");
+		check_contains(live_lines, cases[i].expected, "ended within an interval: its rates");
 		check_text(lines, live_lines, "ended within an interval: replayed as seen live");
 		free(seen);
 		free(found);
@@ -599,7 +599,7 @@ static void test_round_trip(void)
 	error_printer = text_printer;
 }
 
-/* Of all that is in it. */
+/* A checksum of all fields. */
 static uint64_t digest(const struct snapshot *snapshot)
 {
 	const struct recorded_vm *vm;
@@ -623,12 +623,12 @@ static uint64_t digest(const struct snapshot *snapshot)
 
 #define MAX_SAMPLES 1024
 
-/* A recording in memory, and what is in it. */
+/* A recording in memory, and digests of its samples. */
 struct content {
 	unsigned char *data;
 	size_t size;
 	uint64_t digest[MAX_SAMPLES];
-	uint64_t end[MAX_SAMPLES];	/* of each sample, 0 behind the last */
+	uint64_t end[MAX_SAMPLES];	/* of each sample; 0 after the last one */
 	size_t num_samples;
 };
 
@@ -662,7 +662,7 @@ static void read_content(struct content *content)
 	recording_close(&recording);
 }
 
-/* Whether these bytes are a recording with the first @expected samples and no other. */
+/* Whether these bytes are a recording with exactly the first @expected samples. */
 static bool has_samples(const struct content *content, const void *data, size_t size,
 			size_t expected)
 {
@@ -696,7 +696,7 @@ static void test_truncated(void)
 	memcpy(&host, content.data + sizeof(struct recording_magic), sizeof(host));
 	host_size = sizeof(struct recording_magic) + sizeof(host) + host.size;
 	for (size = 0; size < content.size; size++) {
-		/* Behind its end the sanitizers watch. */
+		/* A copy of this size, so that the sanitizers notice reads beyond its end. */
 		copy = memcpy(xcalloc(size, 1), content.data, size);
 		while (content.end[samples] && content.end[samples] <= size)
 			samples++;
@@ -714,10 +714,10 @@ static void test_truncated(void)
 		free(copy);
 	}
 	check_number(seen_refused, host_size, "cut off in the header: an error");
-	check_number(wrong, 0, "cut off at every byte: all samples but the last");
-	/* At the ends of blocks there is nothing to be seen: samples but the last, schemas. */
+	check_number(wrong, 0, "cut off at every byte: the complete samples remain");
+	/* A cut at the end of a block is not visible. */
 	check(lost >= content.size - host_size - content.num_samples - 3,
-	      "cut off within a block: said");
+	      "cut off within a block: a message says so");
 	free(content.data);
 }
 
@@ -744,10 +744,10 @@ static void test_flipped(void)
 			content.data[i] ^= 1 << bit;
 		}
 	}
-	check_number(wrong, 0, "every bit turned over: the samples before it are the same");
-	check_number(silent, 0, "every bit turned over: an error");
+	check_number(wrong, 0, "every bit flipped: the samples before it are the same");
+	check_number(silent, 0, "every bit flipped: an error");
 	check(has_samples(&content, content.data, content.size, content.num_samples),
-	      "and without that all is well");
+	      "no bit flipped: all samples");
 	free(content.data);
 }
 
@@ -780,7 +780,7 @@ static struct statsfile_schema *make_schema(const char *name, uint16_t size)
 	return schema;
 }
 
-/* Of pid 100. Takes over nothing. */
+/* Makes a VM of pid 100. The caller keeps the arguments. */
 static struct recorded_vm make_vm(uint64_t serial, const char *name,
 				  struct statsfile_schema *schema,
 				  struct statsfile_schema *vcpu_schema, size_t num_vcpus)
@@ -803,7 +803,7 @@ static struct recorded_vm make_vm(uint64_t serial, const char *name,
 	return vm;
 }
 
-/* Takes over the VMs, of which those without a pid are left out. */
+/* Adds a sample of the VMs that have a pid. Takes over the VMs. */
 static void make_sample(unsigned int second, struct recorded_vm first, struct recorded_vm other)
 {
 	struct snapshot snapshot = {
@@ -828,7 +828,7 @@ static void append(const void *data, size_t size)
 	made.block.room = made.block.size += size;
 }
 
-/* Whatever its content, the checksums are right. */
+/* Adds a block with any content and right checksums. */
 static void make_block(struct recording_block block, const void *content)
 {
 	if (!block.whole_size)
@@ -864,7 +864,7 @@ static void check_refused(const char *expected)
 	check_contains(error.text, expected, expected);
 }
 
-/* Of a recording whose only sample is that block. */
+/* Checks a recording whose only sample is that block. */
 static void check_sample(struct recording_block block, const void *content, const char *expected)
 {
 	struct statsfile_error error = {};
@@ -882,7 +882,7 @@ static void check_sample(struct recording_block block, const void *content, cons
 	recording_close(&recording);
 }
 
-/* Of one VM with a schema and room for a value, a thread and a number. */
+/* A sample of one VM with a schema, a value, a thread and vCPU numbers. */
 struct packed {
 	struct packed_vm vm;
 	uint64_t value;
@@ -930,22 +930,22 @@ static void test_hostile_vms(void)
 	CHECK_VM(vm.serial, 0, "VMs are not in order");
 	CHECK_VM(vm.pid, 0, "a VM without a pid");
 	CHECK_VM(vm.pid, UINT32_MAX, "a VM without a pid");
-	CHECK_VM(vm.early_ns, 2, "a VM ended before there was any time");
+	CHECK_VM(vm.early_ns, 2, "a VM ended before time 0");
 	CHECK_VM(vm.id[0], '\0', "a VM without an id");
 	CHECK_VM(vm.id[1], ' ', "a VM without an id");
-	CHECK_VM(vm.schema, 2, "a schema that is not there");
-	CHECK_VM(vm.vcpu_schema, 2, "a schema that is not there");
+	CHECK_VM(vm.schema, 2, "a schema that does not exist");
+	CHECK_VM(vm.vcpu_schema, 2, "a schema that does not exist");
 	CHECK_VM(vm.num_vcpus, 1, "it is too short");
 	CHECK_VM(vm.num_vcpus, UINT32_MAX, "it is too short");
 	CHECK_VM(vm.num_vcpus_counted, UINT32_MAX, "there are too many vCPUs");
 	CHECK_VM(vm.num_threads, UINT32_MAX, "it is too short");
 	CHECK_VM(vm.num_numbers, UINT32_MAX, "it is too short");
-	CHECK_VM(thread.tid, 0, "its threads make no sense");
-	CHECK_VM(thread.vcpu, -2, "its threads make no sense");
-	CHECK_VM(thread.times.has_ready, 2, "its threads make no sense");
-	CHECK_VM(thread.times.num_threads, 0, "its threads make no sense");
-	CHECK_VM(number[0], -1, "the numbers of its vCPUs make no sense");
-	CHECK_VM(number[1], 0, "the numbers of its vCPUs make no sense");
+	CHECK_VM(thread.tid, 0, "its threads are invalid");
+	CHECK_VM(thread.vcpu, -2, "its threads are invalid");
+	CHECK_VM(thread.times.has_ready, 2, "its threads are invalid");
+	CHECK_VM(thread.times.num_threads, 0, "its threads are invalid");
+	CHECK_VM(number[0], -1, "the numbers of its vCPUs are invalid");
+	CHECK_VM(number[1], 0, "the numbers of its vCPUs are invalid");
 }
 
 static void test_host_name(void)
@@ -984,7 +984,7 @@ static void test_made(void)
 	make_magic("\x8bkvmrex\n", 3);
 	check_refused("it is not a recording of kvmstat");
 	make_magic("\x8bkvmrec\n", 3);
-	check_refused("it says nothing about the host");
+	check_refused("it has no description of the host");
 	make_block(block, text);
 	check_refused("the description of the host: it is too short");
 	make();
@@ -992,10 +992,10 @@ static void test_made(void)
 	make_sample(1, NO_VM, NO_VM);
 	check(!open_made(&recording, &error) && recording.num_samples == 1 &&
 	      !*recording.rest.text && !recording_seek(&recording, 0, &error),
-	      "what is not known is left out");
+	      "unknown block types are skipped");
 	recording_close(&recording);
 	make();
-	/* More than a statistics file could have: each is a file descriptor. */
+	/* More vCPUs than a statistics file can have: they are counted by file descriptors. */
 	many.num_vcpus_counted = 65537;
 	make_sample(1, many, NO_VM);
 	check(!open_made(&recording, &error) && !recording_seek(&recording, 0, &error) &&
@@ -1021,13 +1021,14 @@ static void test_made(void)
 	block = (struct recording_block) { .type = RECORDING_SCHEMA, .size = 4, };
 	make_block(block, text);
 	check(!open_made(&recording, &error) && strstr(recording.rest.text, ": a schema: "),
-	      "a schema that is none");
+	      "a malformed schema: an error");
 	recording_close(&recording);
 	make();
 	make_sample(2, NO_VM, NO_VM);
 	make_sample(2, NO_VM, NO_VM);
 	check(!open_made(&recording, &error) && recording.num_samples == 1 &&
-	      strstr(recording.rest.text, "older than the one before"), "time goes on");
+	      strstr(recording.rest.text, "older than the one before"),
+	      "a sample that is older than the last one: an error");
 	recording_close(&recording);
 }
 
@@ -1056,7 +1057,7 @@ static void end_replay(struct inventory *inventory, struct tracker *tracker)
 	replay_close();
 }
 
-/* The second sample has another VM by the serial of the first one. */
+/* The second sample has another VM with the serial of the first one. */
 static void test_serial_used_again(void)
 {
 	struct recorded_vm other = make_vm(1, "n", schema_y, NULL, 0);
@@ -1068,14 +1069,15 @@ static void test_serial_used_again(void)
 	make_sample(1, make_vm(1, "n", schema_x, schema_y, 3), NO_VM);
 	make_sample(10, other, NO_VM);
 	replay_made(&inventory, &tracker);
-	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3, "a serial: the first VM");
+	check(tracker.num_vms == 1 && tracker.vm[0]->num_vcpus == 3,
+	      "serial used again: the first VM");
 	check(replay_step() && !tracker_sample(&tracker) &&
 	      tracker.num_vms == 2 && tracker.vm[0]->ended && !tracker.vm[1]->ended &&
-	      !tracker.vm[1]->num_vcpus, "used again: another VM");
+	      !tracker.vm[1]->num_vcpus, "serial used again: another VM");
 	end_replay(&inventory, &tracker);
 }
 
-/* The same VM without vCPUs at first, and then with other statistics of vCPUs. */
+/* A VM whose vCPUs have other statistics in the second sample. */
 static void test_other_vcpus(void)
 {
 	struct recorded_vm before = make_vm(1, "n", schema_x, schema_x, 0);
@@ -1090,9 +1092,10 @@ static void test_other_vcpus(void)
 	replay_made(&inventory, &tracker);
 	check(replay_step() && !tracker_sample(&tracker) && tracker.num_vms == 2 &&
 	      tracker.vm[0]->ended && tracker.vm[1]->num_vcpus == 1,
-	      "with other statistics of vCPUs it is another VM");
+	      "other vCPU statistics: another VM");
 	check(tracker.vm[1]->model.group[SCOPE_VCPU].schema->num_values == 1 &&
-	      *tracker.vm[1]->model.vcpu_last[0] == 7, "and its vCPU has its own");
+	      *tracker.vm[1]->model.vcpu_last[0] == 7,
+	      "other vCPU statistics: its vCPU has its own values");
 	end_replay(&inventory, &tracker);
 }
 
@@ -1114,7 +1117,7 @@ static struct recorded_vm busy_vm(unsigned int second)
 	return vm;
 }
 
-/* Times of threads are replayed: the VM's shares, and each vCPU's. */
+/* A recording has the times of threads: shares of the VM, and of each vCPU. */
 static void test_threads(void)
 {
 	struct inventory inventory;
@@ -1138,7 +1141,7 @@ static void test_threads(void)
 	end_replay(&inventory, &tracker);
 }
 
-/* A schema that is too large for readers is not written, and all others are. */
+/* A VM that is too large for readers is not written; all others are. */
 static void test_too_much(void)
 {
 	struct statsfile_schema *schema = make_schema("x", 60000);
@@ -1156,15 +1159,15 @@ static void test_too_much(void)
 	check_number(recording_add(&made, &snapshot), 1, "too much: one VM is left out");
 	check(!open_made(&recording, &error) &&
 	      recording.num_samples == 1 && !recording_seek(&recording, 0, &error),
-	      "too much: what is written can be read");
+	      "too much: the recording can be read");
 	check(recording.now.num_vms == 3 && !snapshot_find(&recording.now, 2) &&
 	      recording.now.vm[2].values[59999] == UINT64_C(1) << 63,
-	      "too much: the other VMs are in it");
+	      "too much: it has the other VMs");
 	recording_close(&recording);
 	statsfile_schema_put(schema);
 }
 
-/* With one vCPU each; one that is missing: NULL. */
+/* Adds a sample of VMs with one vCPU each. @other may be NULL. */
 static void make_vms(unsigned int second, const char *first, bool ended, const char *other)
 {
 	struct recorded_vm one = {}, two = {};
@@ -1182,7 +1185,7 @@ static void write_made(void)
 	tree_write(made.block.data, made.block.size, "recording");
 }
 
-/* Its only VM ends when one begins that is of the same pid and called @name. */
+/* Replays a recording whose only VM ends as a VM of the same pid called @name starts. */
 static char *replay_successor(const char *arguments, const char *name, int *status)
 {
 	make();
@@ -1194,7 +1197,7 @@ static char *replay_successor(const char *arguments, const char *name, int *stat
 	return output_of_replay(command_stream, arguments, status);
 }
 
-/* A new process may have the pid of one that ended in the same sample. */
+/* In one sample, a process ends and a new one gets its pid. */
 static void test_pid_used_again(void)
 {
 	static const char * const chosen[] = { "-p on*", "-p one", "-p 100", };
@@ -1217,11 +1220,11 @@ static void test_pid_used_again(void)
 	free(output);
 	output = replay_successor("-p 100", "one", &status);
 	check_contains(output, "00:00:03    100 i     1 -              - vmm    one\n",
-		       "the same process has another VM");
+		       "the same pid and name: the process has another VM");
 	free(output);
 }
 
-/* Seconds 1 to 5, of which one cannot be read: the checksums are right. */
+/* Makes samples of seconds 1 to 5. One cannot be read, though its checksums are right. */
 static void make_broken(unsigned int broken)
 {
 	struct recording_block block = {
@@ -1241,7 +1244,7 @@ static void make_broken(unsigned int broken)
 	}
 }
 
-/* From the sample @from to @to, of which those from @broken on cannot be had. */
+/* Seeks from sample @from to @to. The samples from @broken on are lost. */
 static void check_broken(size_t from, size_t to, size_t broken, const char *name)
 {
 	struct statsfile_error error = {};
@@ -1256,15 +1259,15 @@ static void check_broken(size_t from, size_t to, size_t broken, const char *name
 	check_number(recording.num_samples, broken, name);
 	check(recording.position < broken && now->num_vms == 1 && !strcmp(now->vm->name, "one") &&
 	      now->monotonic_ns == (recording.position + 1) * NSEC_PER_SEC,
-	      "%s: it is at one before that", name);
+	      "%s: it is at an earlier sample", name);
 	check(!recording_seek(&recording, broken - 1, &error) &&
 	      now->monotonic_ns == broken * NSEC_PER_SEC &&
 	      !recording_seek(&recording, 0, &error) &&
-	      now->monotonic_ns == NSEC_PER_SEC, "%s: and these can be read", name);
+	      now->monotonic_ns == NSEC_PER_SEC, "%s: earlier samples can be read", name);
 	recording_close(&recording);
 }
 
-/* Nothing that is left of a recording is lost with what cannot be read. */
+/* An unreadable sample does not affect the samples before it. */
 static void test_broken(void)
 {
 	struct statsfile_error error;
@@ -1275,25 +1278,26 @@ static void test_broken(void)
 	make_broken(4);
 	check_broken(2, 3, 3, "a broken sample, from the one before");
 	check_broken(0, 3, 3, "a broken sample, from the first one");
-	check_broken(5, 3, 3, "a broken sample, from nowhere");
+	check_broken(5, 3, 3, "a broken sample, before any seek");
 	make_broken(1);
 	if (open_made(&recording, &error))
 		abort();
 	check(recording_seek(&recording, 0, &error) && !recording.num_samples &&
-	      !recording.position && !recording.now.num_vms, "the first one is broken: nothing");
+	      !recording.position && !recording.now.num_vms,
+	      "the first sample is broken: no sample is left");
 	recording_close(&recording);
 
 	make_broken(4);
 	write_made();
 	output = output_of_replay(command_stream, "-p 100", &status);
-	check_contains(output, "a sample: it is too short\n", "a broken sample: it is said");
-	check_contains(output, "00:00:03    100 ", "a broken sample: the time before that");
+	check_contains(output, "a sample: it is too short\n", "a broken sample: a message says so");
+	check_contains(output, "00:00:03    100 ", "a broken sample: earlier samples are shown");
 	check_number(status, STATUS_ERROR, "a broken sample: exit status");
 	free(output);
 	make_broken(5);
 	write_made();
 	output = output_of_replay(command_table, "list", &status);
-	check_contains(output, "a sample: it is too short\n", "the last one is broken: it is said");
+	check_contains(output, "a sample: it is too short\n", "the last one is broken: a message says so");
 	check_contains(output, " one\n", "the last one is broken: the one before is shown");
 	check_number(status, STATUS_ERROR, "the last one is broken: exit status");
 	free(output);
@@ -1303,7 +1307,7 @@ static void test_broken(void)
 	free(output);
 }
 
-/* By samples of the same size: their places are known, and they are whole. */
+/* Another recording with samples of the same size replaces the file. */
 static void test_written_anew(void)
 {
 	struct recording_source source = { .fd = -1, };
@@ -1321,7 +1325,7 @@ static void test_written_anew(void)
 	make();
 	for (second = 11; second <= 15; second++)
 		make_vms(second, "two", false, NULL);
-	check_number(made.block.size, source.size, "written anew: by samples of the same size");
+	check_number(made.block.size, source.size, "written anew: the size is the same");
 	memcpy(file_bytes, made.block.data, source.size);
 	check(recording_seek(&recording, 3, &error) && recording.num_samples == 3 &&
 	      recording.position == 2 && recording.now.monotonic_ns == 3 * NSEC_PER_SEC &&
@@ -1344,20 +1348,20 @@ static void test_interrupted(void)
 	scene_interrupted_at = SCENE_SECONDS;
 	check_contains(output, "recording: 4 samples in 3.0 s, ", "interrupted: what was recorded");
 	read_content(&content);
-	check_number(content.num_samples, 4, "interrupted: all is there");
+	check_number(content.num_samples, 4, "interrupted: all samples are there");
 	again = live(command_record, line, 0, &status);
 	check(status == STATUS_ERROR && strstr(again, "recording exists; --force overwrites it\n"),
-	      "what exists is not overwritten");
+	      "an existing file is not overwritten");
 	free(again);
 	free(content.data);
 	read_content(&content);
-	check_number(content.num_samples, 4, "and nothing of it is lost");
+	check_number(content.num_samples, 4, "an existing file: its samples are kept");
 	free(content.data);
 	free(output);
 	free(line);
 }
 
-/* A problem between the last sample and the end counts for the exit status, too. */
+/* A problem after the last sample counts for the exit status, too. */
 static void test_problem_before_the_end(void)
 {
 	char *line = xasprintf("record %s --force 5", file), *output;
@@ -1369,14 +1373,14 @@ static void test_problem_before_the_end(void)
 	scene_interrupted_at = SCENE_SECONDS;
 	scene_closed_since = 0;
 	check_number(status, STATUS_ERROR, "a problem after the last sample: exit status");
-	check_contains(output, "pid 30 (closed): ", "a problem after the last sample: is said");
+	check_contains(output, "pid 30 (closed): ", "a problem after the last sample: a message says so");
 	free(output);
 	free(line);
 }
 
 static rlim_t file_limit;
 
-/* The host's statistics files are files, too: from then on it makes none. */
+/* Sets the limit late, because the host's statistics files are subject to it, too. */
 static void set_limit(unsigned int second)
 {
 	struct rlimit limit;
@@ -1408,7 +1412,8 @@ static void test_full(void)
 	      "full: an error");
 	read_content(&content);
 	check(content.size == full.end[4] &&
-	      has_samples(&full, content.data, content.size, 5), "full: what fits is there");
+	      has_samples(&full, content.data, content.size, 5),
+	      "full: the samples that fit are there");
 	free(output);
 	free(line);
 	free(content.data);
@@ -1428,7 +1433,7 @@ static void test_process(void)
 	    recording_seek(&recording, 6, &error))
 		abort();
 	check(recording.now.num_vms == 1 && recording.now.vm[0].pid == 20 &&
-	      recording.now.vm[0].ended, "-p: its VM only, up to its end");
+	      recording.now.vm[0].ended, "-p: only its VM, up to its end");
 	check_number(recording.host.pid, 20, "-p: the pid");
 	recording_close(&recording);
 	free(content.data);
@@ -1444,7 +1449,7 @@ static void test_process(void)
 	recording_close(&recording);
 	free(content.data);
 	record_scene("-p 20 -p 15 1");
-	check(access(file, F_OK), "-p -p: one that is not there, no file");
+	check(access(file, F_OK), "-p -p: one does not exist: no file");
 }
 
 static void test_damaged(void)
@@ -1457,7 +1462,7 @@ static void test_damaged(void)
 	read_content(&content);
 	tree_write(content.data, content.size - 1, "recording");
 	output = output_of_replay(command_stream, "", &status);
-	expected = xasprintf("it is cut off, after byte %llu nothing is complete; %s",
+	expected = xasprintf("it is cut off after byte %llu; %s",
 			     (unsigned long long)content.end[4],
 			     "there are 5 samples before that\n");
 	check_contains(output, expected, "replay: cut off");
@@ -1470,7 +1475,7 @@ static void test_damaged(void)
 			     (unsigned long long)content.end[2],
 			     "there are 3 samples before that\n");
 	check_contains(output, expected, "replay: damaged");
-	check_contains(output, " 23:31:32 ", "replay: what is in front of that is shown");
+	check_contains(output, " 23:31:32 ", "replay: damaged: earlier samples are shown");
 	check_number(status, STATUS_ERROR, "replay: damaged: exit status");
 	free(expected);
 	free(output);

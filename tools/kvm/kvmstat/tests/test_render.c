@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text output, line by line as a person sees it, and the numbers in it.
+ * Text output, line by line, and the format of its numbers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,7 +226,7 @@ static void test_names(void)
 	fixture_sample(&fixture, 2);
 	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	fixture_expect(&fixture, "text.txt", "an array moves in its unit, what moved by its name");
-	/* As if there were two. */
+	/* As if the sum had two vCPUs. */
 	group->num_members = 2;
 	text_renderer.movement(&fixture.output, &fixture.tracked, NULL);
 	fixture_expect(&fixture, "text.txt", "what has no sum does not move");
@@ -240,7 +240,7 @@ static void test_names(void)
 	text_renderer.group(&fixture.output, &subject, group);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, "\nlevels ") && !strstr(fixture.text, "\nstate"),
-	      "of several vCPUs there is no sum of what they say");
+	      "several vCPUs: no sum of states");
 	fixture_tear_down(&fixture);
 }
 
@@ -253,7 +253,7 @@ static const struct statsfile_desc ready_hist = {
 
 #define KNOWN { true, true, true, true, true, true, }
 
-/* One that is starved, one that ended, and one of which nothing is known. */
+/* A starved VM, a VM that has ended, and a VM of which nothing is known. */
 static struct tracked_vm vms[] = {
 	{
 		.pid = 312, .name = "guest", .id = "kvm-312", .num_vcpus = 1, .source = "series",
@@ -281,7 +281,7 @@ static struct overviews overviews = {
 	.sorted_by = NUM_COLUMNS,
 };
 
-/* In a table of its own: the columns of the one before are forgotten. */
+/* Starts a new table, which forgets the columns of the last one. */
 static void expect_lines(struct fixture *fixture, unsigned int width, const char *name)
 {
 	struct output output = { .file = fixture->output.file, .width = width, };
@@ -300,7 +300,7 @@ static void test_overviews(void)
 	expect_lines(&fixture, 80, "lines: 80 columns");
 	strcpy(vms[0].name, "shop-production_checkout-frontend-7f9c8");
 	expect_lines(&fixture, 80,
-		     "lines: of a long name the middle goes, and no share, pid or state");
+		     "lines: a long name is shortened in the middle; shares, pid and state stay");
 	expect_lines(&fixture, 40, "lines: 40 columns");
 	overviews.sorted_by = COLUMN_TOP;
 	expect_lines(&fixture, 40, "lines: what they are sorted by is seen");
@@ -329,24 +329,24 @@ static void test_stable(void)
 	fixture.output.width = 80;
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "\n02:03:04      312 starved     60 ", "stable: all is known");
+	check_contains(fixture.text, "\n02:03:04      312 starved     60 ", "stable: all values are known");
 	fixture_rewind(&fixture);
 	vms[0].rates.shares = (struct shares) {};
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
 	check(!strncmp(fixture.text, "02:03:04      312 -            -    -    -      - ", 49),
-	      "stable: a column stays when nothing is known for once");
+	      "stable: a column stays while its value is unknown");
 	fixture_rewind(&fixture);
 	strcpy(vms[0].name, "instance-0000002a");
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
-	check_contains(fixture.text, "   PID STATE ", "stable: for a longer name some go");
+	check_contains(fixture.text, "   PID STATE ", "stable: a longer name removes columns");
 	fixture_rewind(&fixture);
 	strcpy(vms[0].name, "guest");
 	text_renderer.overviews(&fixture.output, &overviews);
 	fflush(fixture.output.file);
 	check(!strstr(fixture.text, "PID") && !strstr(fixture.text, "READY99"),
-	      "stable: and do not come back with each interval in which it is not there");
+	      "stable: they do not come back in an interval without that name");
 	fixture_rewind(&fixture);
 	fixture.output.width = 120;
 	text_renderer.overviews(&fixture.output, &overviews);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The screen of kvmstat top, without a terminal: what is drawn where, what keys change,
- * screens of every size.
+ * The screen of kvmstat top, without a terminal: its content, the effect of keys, screens of every
+ * size.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void draw(unsigned int lines, unsigned int columns)
 	render_screen(&screen, &view);
 }
 
-/* Without the blanks at the end; Unicode is off. */
+/* A line without trailing blanks. Unicode is off. */
 static const char *line_of(unsigned int line)
 {
 	static char text[256];
@@ -81,7 +81,7 @@ static void test_list(void)
 	set_up();
 	draw(10, 80);
 	check_contains(line_of(0), "kvmstat: 3 VMs, 7 vCPUs, 1000 exits/s of 2 VMs  ",
-		       "title: what has ended is not counted, and of how many exits are");
+		       "title: VMs that have ended do not count; exits of 2 VMs are known");
 	check_text(line_of(0) + 80 - strlen("every 1 s"), "every 1 s", "state, on the right");
 	check_text(line_of(1), "   PID VM     VCPU STATEv   EXITS/s  HALTS/s TOP REASON   SOURCE NAME",
 		   "header");
@@ -96,7 +96,7 @@ static void test_list(void)
 	check(screen.cell[2 * 80].style == STYLE_SELECTED, "the first line is selected");
 	press("j");
 	draw(10, 80);
-	check(screen.cell[2 * 80].style == STYLE_FAINT, "what has ended is faint");
+	check(screen.cell[2 * 80].style == STYLE_FAINT, "a VM that has ended is faint");
 	check_contains(line_of(9), "q quit", "keys in the last line");
 	vms[0].rates.per_second[RATE_EXITS] = 0;
 	vms[1].rates.per_second[RATE_EXITS] = 0;
@@ -107,7 +107,7 @@ static void test_list(void)
 		       "title: exits that are not counted are not 0");
 	vms[0].rates.known[RATE_EXITS] = true;
 	draw(10, 80);
-	check_contains(line_of(0), ", 0 exits/s of 1 VM  ", "title: what is known to be 0 is that");
+	check_contains(line_of(0), ", 0 exits/s of 1 VM  ", "title: a known 0 is shown as 0");
 	draw(10, 40);
 	check_contains(line_of(0), "3 VMs, 0 exits/s of 1 VM", "title: 40 columns");
 	draw(10, 22);
@@ -133,7 +133,7 @@ static void test_keys(void)
 	draw(10, 80);
 	check(view.sort == COLUMN_NAME && view.selected == &vms[0] &&
 	      view_selected_line(&view) == 3,
-	      "what is selected stays selected when the order changes");
+	      "the selected VM stays selected when the order changes");
 	press("/WEb\r");
 	check(view.list[VIEW_HOST].count == 1 && view.vm[0] == &vms[0], "filter by name");
 	view_press(&view, PRESS_ESCAPE);
@@ -178,11 +178,11 @@ static void test_sizes(void)
 	draw(5, 80);
 	view_press(&view, PRESS_END);
 	draw(5, 80);
-	check_contains(line_of(3), "closed", "the last one is scrolled to");
-	check_contains(line_of(2), "web", "after the one before");
+	check_contains(line_of(3), "closed", "scrolling: the last VM is visible");
+	check_contains(line_of(2), "web", "scrolling: after the VM before it");
 }
 
-/* Names that differ at their end, and what has to go for them. */
+/* Names that differ at their end, and the columns that are left out for them. */
 static void test_names(void)
 {
 	struct tracked_vm saved = vms[0];
@@ -192,7 +192,7 @@ static void test_names(void)
 	strcpy(vms[0].name, "instance-0000002a");
 	strcpy(vms[1].name, "instance-0000002b");
 	draw(12, 40);
-	check_text(line_of(1), "   PID STATEv   EXITS/s NAME", "40 columns: what is left");
+	check_text(line_of(1), "   PID STATEv   EXITS/s NAME", "40 columns: the columns that remain");
 	strcpy(vms[0].name, "B\303\274cher");
 	screen.unicode = true;
 	draw(12, 80);
@@ -202,7 +202,7 @@ static void test_names(void)
 	      "UTF-8: a character is a cell");
 	screen.unicode = false;
 	draw(12, 80);
-	check_contains(line_of(4), "B?cher", "UTF-8: where the terminal has none");
+	check_contains(line_of(4), "B?cher", "UTF-8: '?' if the terminal has none");
 	strcpy(vms[0].name, saved.name);
 	strcpy(vms[1].name, "db");
 }
@@ -225,7 +225,7 @@ static void test_shares(void)
 	set_up();
 	press(">>>>>>");
 	draw(12, 40);
-	check_contains(line_of(1), " IDLE%v ", "sorted by the time that is idle: seen");
+	check_contains(line_of(1), " IDLE%v ", "sorted by IDLE%: the column is shown");
 	press("?");
 	draw(24, 80);
 	check_text(line_of(0), "kvmstat top: keys and columns", "the help fits");
@@ -243,20 +243,20 @@ static void test_shares(void)
 	press("j");
 	draw(12, 40);
 	check(view.level == VIEW_HOST && view.help_top > 10,
-	      "k, j, Page Up: of the help, not of what is behind it");
+	      "k, j, Page Up: scroll the help, not the list behind it");
 	view_press(&view, PRESS_HOME);
 	view_press(&view, PRESS_UP);
 	draw(12, 40);
-	check_contains(line_of(2), "Enter", "Home: its begin");
+	check_contains(line_of(2), "Enter", "Home: the beginning of the help");
 	vms[0] = without[0];
 	vms[1] = without[1];
 	set_up();
 	press(">");
 	check(view.sort == COLUMN_RATES + RATE_EXITS,
-	      "where shares are not known there is nothing to be sorted by");
+	      "unknown shares: cannot be sorted by");
 }
 
-/* None is taken away that was not seen. */
+/* No message disappears before it was drawn. */
 static void test_many_messages(struct inventory *inventory)
 {
 	static const char * const texts[] = { "one", "two", "three", "four", };
@@ -280,10 +280,10 @@ static void test_many_messages(struct inventory *inventory)
 		press("j");
 	}
 	draw(8, 80);
-	check_contains(line_of(5), "3 processes may not", "several: those processes are the last");
+	check_contains(line_of(5), "3 processes may not", "several: denied processes come last");
 	press("j");
 	draw(8, 80);
-	check_text(line_of(6), "", "several: until all were seen");
+	check_text(line_of(6), "", "several: none is left after the last one");
 	inventory->num_problems = 1;
 	draw(8, 80);
 	check_text(line_of(6), "", "fewer problems than before: none is unread");
@@ -306,7 +306,7 @@ static void test_messages(void)
 	check_contains(line_of(9), "q quit", "a message: the keys stay below it");
 	press("j");
 	draw(10, 80);
-	check_text(line_of(8), "", "once a key was pressed it is gone");
+	check_text(line_of(8), "", "a message: a key removes it");
 	inventory.num_denied = 3;
 	draw(10, 80);
 	check_contains(line_of(7), "3 processes may not be looked into",
@@ -317,14 +317,15 @@ static void test_messages(void)
 	tracker.num_vms = 0;
 	view_update(&view);
 	draw(10, 80);
-	check_text(line_of(2), "No process that may be looked into has a VM.", "others may");
+	check_text(line_of(2), "No process that kvmstat may look into has a VM.",
+		   "no VM, some processes are denied: it says so");
 	inventory.is_hidden = true;
 	set_up();
 	draw(10, 80);
 	press("j");
 	draw(10, 80);
 	check_contains(line_of(7), "/proc hides the processes of other users",
-		       "where all are hidden");
+		       "hidepid: a message says so");
 	inventory.is_hidden = false;
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	inventory.num_denied = 0;
@@ -336,8 +337,8 @@ static void test_messages(void)
 	draw(16, 40);
 	check_text(line_of(12), "pid 7 (db): something that is wrong,",
 		   "a long message has three lines");
-	check_text(line_of(13), "and that is said in more words than are", "broken between words");
-	check_text(line_of(14), "in one line", "to its end");
+	check_text(line_of(13), "and that is said in more words than are", "a long message is broken between words");
+	check_text(line_of(14), "in one line", "a long message: its last line");
 	check_contains(line_of(15), "q quit", "a long message: keys below it");
 	draw(5, 40);
 	check_contains(line_of(2), "something that is wrong,",
@@ -363,7 +364,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* One second in which the vCPU has done that. */
+/* Samples a second in which the vCPU has counted. */
 static void sample(struct model *model, const struct image *image, uint64_t second)
 {
 	static const uint64_t step[] = {
@@ -404,7 +405,7 @@ static void test_vcpu(void)
 	};
 	draw(12, 80);
 	check_text(line_of(1),
-		   "web (pid 10) is starved of CPU: its vCPUs wait 70% of the time for one.",
+		   "web (pid 10) is starved of CPU: its vCPUs wait for a CPU 70% of the time.",
 		   "VM: why it is slow");
 	check_contains(line_of(2), "  VCPU STATE", "VM: then its vCPUs");
 	check(screen.cell[2 * 80].style == STYLE_HEADER, "VM: below their header");
@@ -418,9 +419,9 @@ static void test_vcpu(void)
 	check_contains(line_of(0), "web, pid 10, kvm-10, vCPU 3  ", "vCPU: title");
 	check_text(line_of(2),
 		   "vcpu  exits           200/s   io_exits         50/s   halt_wait_hist    4/s",
-		   "vCPU: what moves in it, most of it first");
+		   "vCPU: what moves in it, the largest first");
 	view_press(&view, PRESS_ENTER);
-	check(view.level == VIEW_VCPU, "vCPU: there is nothing to look into");
+	check(view.level == VIEW_VCPU, "vCPU: Enter does nothing");
 	web->ended = true;
 	draw(12, 80);
 	check_contains(line_of(0), "vCPU 3, ended ", "vCPU: the VM has ended");
@@ -438,14 +439,14 @@ static void test_vcpu(void)
 	view_update(&view);
 	draw(12, 80);
 	check_text(line_of(2), "No process has a VM.",
-		   "a VM that is forgotten while it is looked into");
+		   "a VM that is forgotten while it is shown: back to the list");
 	tracker.num_vms = ARRAY_SIZE(tracked);
 	model_free(&web->model);
 	fixture_tear_down(&fixture);
 	*web = saved;
 }
 
-/* Threads of which only /proc tells: there is nothing to be looked into. */
+/* Threads that only /proc shows: they cannot be entered. */
 static void test_threads(void)
 {
 	struct tracked_vcpu threads[] = {
@@ -463,8 +464,8 @@ static void test_threads(void)
 	draw(12, 80);
 	check(view.level == VIEW_VM && strstr(line_of(2), "t311"), "threads: they have lines");
 	view_press(&view, PRESS_ENTER);
-	check(view.level == VIEW_VM, "threads: Enter is for vCPUs");
-	/* As when they were vCPUs with statistics before. */
+	check(view.level == VIEW_VM, "threads: Enter does nothing");
+	/* As if they had been vCPUs with statistics before. */
 	web->num_tracked_vcpus = 1;
 	web->num_tracked_threads = 1;
 	view_update(&view);
@@ -473,7 +474,7 @@ static void test_threads(void)
 	web->vcpu = NULL;
 	view_update(&view);
 	draw(12, 80);
-	check(view.level == VIEW_VM, "threads: they are gone");
+	check(view.level == VIEW_VM, "threads: back to the VM when they are gone");
 	set_up();
 	*web = saved;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shares of vCPUs' time: states that were counted, that have not ended, and that are not
- * accounted for.
+ * Shares of the vCPUs' time: of states that have ended, of states that have not, and without
+ * accounting.
  */
 #include <signal.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static const struct image_stat vm_stats[] = {
 	{},
 };
 
-/* Other units, a histogram, and nothing of the rest. */
+/* Statistics with these names, but other units or types. */
 static const struct image_stat strange_stats[] = {
 	{ .name = "ready_ns", .flags = KVM_STATS_UNIT_SECONDS, .exponent = -6, },
 	STAT_LEVEL("time_guest_ns"),
@@ -69,7 +69,7 @@ static void test_counted(void)
 	check(has_ns(&times, 2, 12, 64, 1, 32, 16), "each statistic counts once");
 }
 
-/* More values than a page has, whatever its size is: the last one is on another page. */
+/* More values than a page of any size: the last one is on another page. */
 static const struct image_stat far_stats[] = {
 	STAT_LEVEL("state"),
 	STAT_SINCE("state_since_ns"),
@@ -80,11 +80,11 @@ static const struct image_stat far_stats[] = {
 
 enum { FAR_STATE, FAR_SINCE, FAR_HALT = 2 + 8192, NUM_FAR_VALUES, };
 
-static uint64_t *far_values;		/* as the kernel writes them */
-static char *far_page;			/* of the last one, as it is read */
+static uint64_t *far_values;		/* written by the test */
+static char *far_page;			/* the page of the last value, in the mapping */
 static uint64_t next_since_ns;
 
-/* Once all others have been read a halt ends. */
+/* Called when the last value is read, after all others: a halt ends. */
 static void end_halt(int number)
 {
 	(void)number;
@@ -116,7 +116,7 @@ static void test_change_while_read(void)
 	next_since_ns = 0;
 	mprotect(far_page, sysconf(_SC_PAGESIZE), PROT_NONE);
 	check(!vm_read_vcpu(&vm, 0, values, &error) && values[FAR_HALT] == 700,
-	      "a vCPU that does nothing but change its state is read all the same");
+	      "a vCPU that changes its state all the time can be read");
 	signal(SIGSEGV, SIG_DFL);
 	statsfile_close(&vcpu.file);
 	image_free(&far);
@@ -136,8 +136,8 @@ static void test_passed(void)
 }
 
 /*
- * In the guest up to 100, halted up to 200, waits for a CPU up to 2100, then in the guest again:
- * that it waits KVM counts when it runs, and until then it was taken for halted.
+ * The vCPU is in the guest up to 100, is halted up to 200, waits for a CPU up to 2100, then is in
+ * the guest again. KVM counts the wait when it ends; until then, it counts as halted.
  */
 static void test_long_wait(void)
 {
@@ -169,7 +169,7 @@ static void test_long_wait(void)
 	}
 }
 
-/* Of what is below 0 nothing is known. */
+/* An expected share below 0 means unknown. */
 static bool has_shares(const struct shares *shares, const double part[NUM_SHARES])
 {
 	enum share share;
@@ -190,10 +190,10 @@ static void test_shares(void)
 	struct shares shares;
 
 	check(!accounting_is_off(accounting.time, on) && !accounting_is_off(NULL, on),
-	      "accounting: is not off");
+	      "accounting: not off if it is on, or has no switch");
 	shares = shares_of(&accounting, on, &passed, 999);
 	check(has_shares(&shares, (const double[]) { 0.4, 0.2, 0.1, 0.2, 0.05, 0.05, -1, }),
-	      "all is accounted for: they add up to 1, whatever the samples' clock says");
+	      "all accounting: shares add up to 1, whatever the clock of samples says");
 	shares = shares_of(&accounting, on, &nothing, 1000);
 	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
 	      "no vCPU ever ran: nothing is known");
@@ -201,20 +201,20 @@ static void test_shares(void)
 	shares = shares_of(&accounting, on, &passed, 1000);
 	check(!shares.known[SHARE_GUEST] && !shares.known[SHARE_IDLE] &&
 	      shares.known[SHARE_READY] && shares.part[SHARE_READY] == 0.2,
-	      "only waits are: their part in the time");
+	      "only ready accounting: its share of the elapsed time");
 	check(accounting_is_off(accounting.time, on) && !accounting_is_off(accounting.ready, on),
-	      "accounting: one of them is off");
+	      "accounting: time is off, ready is on");
 	shares = shares_of(&accounting, on, &passed, 100);
 	check(shares.part[SHARE_READY] == 1, "more ready time than elapsed time: 1");
 	shares = shares_of(&accounting, on, &nothing, 0);
 	check(!shares.known[SHARE_READY], "no time has passed");
 	on[0] = 0;
 	shares = shares_of(&accounting, on, &passed, 1000);
-	check(!shares.known[SHARE_READY], "nothing is accounted for");
+	check(!shares.known[SHARE_READY], "no accounting: nothing is known");
 	on[1] = 1;
 	shares = shares_of(&accounting, on, &passed, 1000);
 	check(shares.known[SHARE_GUEST] && !shares.known[SHARE_READY],
-	      "the scheduler counts no waits");
+	      "the scheduler counts no waits: READY%% is unknown");
 	shares = shares_of(&accounting, on, &passed, 4000);
 	check(has_shares(&shares, (const double[]) { 0.1, 0.05, 0.025, -1, 0.0125, 0.0125, -1, }),
 	      "no ready accounting: shares are of elapsed time");
@@ -233,27 +233,27 @@ static void test_threads(void)
 	struct shares shares = shares_of_threads(&last, &now, 500);
 
 	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0.01, 0.19, -1, -1, 0.3, }) &&
-	      shares.by_cpu, "threads: what is left is idle, or waits");
+	      shares.by_cpu, "threads: the rest is OFF%%");
 	now.user_ns = 280;
 	shares = shares_of_threads(&last, &now, 500);
 	check(has_shares(&shares, (const double[]) { 0.4, 0.1, 0, 0.19, -1, -1, 0.31, }),
-	      "threads: what became less is nothing, and no less waits for that");
+	      "threads: a time that decreased counts as 0");
 	shares = shares_of_threads(&last, &now, 100);
 	check(shares.part[SHARE_OFF] == 0 && shares.part[SHARE_GUEST] < 1,
-	      "threads: with ticks of the interval before there is no less than 0");
+	      "threads: ticks from the last interval do not make OFF%% negative");
 	now.has_ready = false;
 	shares = shares_of_threads(&last, &now, 500);
 	check(shares.known[SHARE_GUEST] && shares.known[SHARE_VMM] &&
 	      !shares.known[SHARE_READY] && !shares.known[SHARE_OFF],
-	      "threads: without waits it is not known what is idle");
+	      "threads: without ready time OFF%% is unknown");
 	shares = shares_of_threads(&last, &now, 0);
-	check(!shares.known[SHARE_GUEST], "threads: no time has passed");
+	check(!shares.known[SHARE_GUEST], "threads: no time has passed: nothing is known");
 	now.num_threads = 3;
 	shares = shares_of_threads(&last, &now, 500);
-	check(!shares.known[SHARE_GUEST], "threads: a new one has a time before");
+	check(!shares.known[SHARE_GUEST], "threads: a new thread: nothing is known");
 	now.num_threads = 0;
 	shares = shares_of_threads(&now, &now, 500);
-	check(!shares.known[SHARE_GUEST], "threads: none ran a guest yet");
+	check(!shares.known[SHARE_GUEST], "threads: no thread has run a guest: nothing is known");
 }
 
 static void test_others(void)
@@ -268,7 +268,7 @@ static void test_others(void)
 
 	shares_find(&none, strange.schema);
 	times = times_of(&none, values);
-	check(has_ns(&times, 0, 0, 0, 0, 0, 0), "other units and types are other statistics");
+	check(has_ns(&times, 0, 0, 0, 0, 0, 0), "statistics with other units or types are ignored");
 	shares_find(&none, NULL);
 	times = times_of(&none, NULL);
 	check(has_ns(&times, 0, 0, 0, 0, 0, 0), "no schema");

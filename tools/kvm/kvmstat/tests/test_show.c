@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat show: what the time is spent with of all vCPUs of a VM, and of one of them, where
- * KVM accounts for it and where only /proc tells.
+ * kvmstat show: shares of time of all vCPUs of a VM, and of one vCPU, from KVM's accounting and
+ * from /proc.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static struct timespec test_real(void)
 	return (struct timespec) { .tv_sec = 1234567890, };
 }
 
-/* The first vCPU is busy, the second one is not. */
+/* The first vCPU is busy, the second one is idle. */
 static void spend(uint64_t ns)
 {
 	uint64_t *busy = guest_vcpu_values(&guests[0], 0);
@@ -125,7 +125,7 @@ static void set_up(void)
 
 static int status;
 
-/* Whether it has that line, and has looked at them or not. */
+/* Checks for a line, and whether the command took time for a sample. */
 static void check_show(const char *line, const char *expected, bool looks)
 {
 	char *output;
@@ -133,7 +133,7 @@ static void check_show(const char *line, const char *expected, bool looks)
 	num_looks = 0;
 	output = output_of(command_show, line, &status);
 	check_contains(output, expected, line);
-	check(!!num_looks == looks, "%s: takes %s", line, looks ? "a look" : "no time");
+	check(!!num_looks == looks, "%s: takes %s", line, looks ? "a sample" : "no time");
 	free(output);
 }
 
@@ -146,13 +146,14 @@ static void test_shares(void)
 		   "statistic ", true);
 	check_show("show -p 10 -c 11", "web, pid 10, VM kvm-10, vCPU 11:\n  of 0.25 s: " IDLE
 		   "statistic ", true);
-	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait 19% of the time "
-		   "for one: other tasks have the CPUs.\n   PID VM     VCPU STATE   GUEST% ", true);
+	check_show("show -p 10", "web (pid 10) is starved of CPU: its vCPUs wait for a CPU 19% "
+		   "of the time, because other tasks use the CPUs.\n"
+		   "   PID VM     VCPU STATE   GUEST% ", true);
 	check_show("show -p 10",
 		   "\n    10 kvm-10    2 starved     25   12    6     19     0    38 ", true);
 	check_show("show -p 10", "\n\nweb, pid 10, sum of 2 vCPUs:\nstatistic ", true);
 	check_show("show -p 10", "web, pid 10, VM kvm-10:\nstatistic ", true);
-	/* A vCPU or statistic that is asked for is shown without the shares. */
+	/* With --stat, there are no shares. */
 	check_show("show -p 10 -c 10 --stat ^exits", "vCPU 10:\nstatistic ", false);
 	free(output_of(command_show, "hist -p 10 -c 10", &status));
 	check(!num_looks && status == STATUS_OK, "hist: takes no time");
@@ -166,7 +167,7 @@ static void test_shares(void)
 	guest_vm_values(&guests[0])[2] = 1;
 }
 
-/* With an interval, too, it is that vCPU alone. */
+/* -c also selects the vCPU with an interval. */
 static void test_vcpu_moves(void)
 {
 	char *output;
@@ -176,9 +177,9 @@ static void test_vcpu_moves(void)
 	check_show("show web -c 11 1 1", "web, pid 10, kvm-10, vCPU 11: still runs, ", true);
 	output = output_of(command_show, "show web -c 11 1 2", &status);
 	check(!strstr(output, "exits") && !strstr(output, "\nvm "),
-	      "of no other vCPU, nor of the VM");
+	      "show -c with an interval: no other vCPU, and not the VM");
 	free(output);
-	check_show("show web -c 7 1", "no VM that was chosen has a vCPU 7", false);
+	check_show("show web -c 7 1", "no chosen VM has a vCPU 7", false);
 }
 
 /* Shares of a VM that has no statistics come from /proc. */
@@ -189,15 +190,15 @@ static void test_threads(void)
 	check_show("show -p 20", missing, true);
 	check_number(status, STATUS_ERROR, "no statistics: status");
 	check_show("show -p db",
-		   "db (pid 20) is busy with exits: KVM spends 50% of the time on them.\n"
+		   "db (pid 20) is busy with exits: KVM spends 50% of the vCPUs' time on them.\n"
 		   "   PID VM VCPU STATE   GUEST% KVM% VMM% READY% OFF% ", true);
 	check_show("show -p db -c 0", "db, pid 20, VM -, vCPU 0:\n"
 		   "  of 0.25 s: GUEST% ~20, KVM% ~0, VMM% ~0, READY% ~0, OFF% ~80\n", true);
 	check_show("show -p 20 -c 1", "of 0.25 s: GUEST% ~0, KVM% ~100,", true);
-	check_show("show -p db -c 7", "has a vCPU 7 of which anything", true);
+	check_show("show -p db -c 7", "has a vCPU 7 that kvmstat knows", true);
 	check_show("show -p 20 --stat x", missing, false);
 	check_show("show -p db -p web", "web, pid 10, sum of 2 vCPUs:\nstatistic ", true);
-	check_number(status, STATUS_ERROR, "no statistics, beside what there is: status");
+	check_number(status, STATUS_ERROR, "no statistics of one of two VMs: status");
 	free(output_of(command_show, "hist -p db -p web", &status));
 	check_number(status, STATUS_ERROR, "no statistics, histograms: status");
 }
@@ -207,11 +208,11 @@ static void check_hist(const char *line, const char *expected, int expected_stat
 	char *output = output_of(command_show, line, &status);
 
 	check_contains(output, expected, line);
-	check_number(status, expected_status, "its status");
+	check_number(status, expected_status, line);
 	free(output);
 }
 
-/* Of windows, and of a file for each vCPU. */
+/* Names, for a VM with windows and for one with a file per vCPU. */
 static void test_names(void)
 {
 	static const char * const names[] = { "web", "held", };
@@ -222,10 +223,10 @@ static void test_names(void)
 		{ "", ": halt_wait_hist, 0 values\n", STATUS_OK, },
 		{ " halt_wait_hist 1 1", ": halt_wait_hist, 0 values in 1.0 s\n", STATUS_OK, },
 		{ " exits", "there is no histogram 'exits'\n", STATUS_ERROR, },
-		{ " --stat ^exits$", "there is no histogram whose name fits --stat\n",
+		{ " --stat ^exits$", "there is no histogram whose name matches --stat\n",
 		  STATUS_ERROR, },
 		{ " --stat ^exits$ halt_wait_hist 1",
-		  "there is no histogram whose name fits --stat\n", STATUS_ERROR, },
+		  "there is no histogram whose name matches --stat\n", STATUS_ERROR, },
 	};
 	char *line;
 	size_t i, k;
@@ -245,13 +246,13 @@ static void test_names(void)
 		check_hist(line, "kvmstat: nothing was counted in these histograms\n", STATUS_OK);
 		free(line);
 		line = xasprintf("show -p %s --stat ^exit$", names[i]);
-		check_show(line, "there is no statistic whose name fits --stat\n", false);
+		check_show(line, "there is no statistic whose name matches --stat\n", false);
 		check_number(status, STATUS_ERROR, "show --stat of nothing: status");
 		free(line);
 	}
 }
 
-/* Of the VM there is none that fits: no header. */
+/* The VM has no statistic that matches: no header. */
 static void test_empty(void)
 {
 	check_show("show -p web --stat ^exits$", "web, pid 10, VM kvm-10:\n\nweb, pid 10, sum of ",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parser: well-formed files, mapped and not, what it has to ignore, and each way in which a
- * file can be malformed. Run with sanitizers this also shows that nothing is read beyond the end.
- * Random damage is for the fuzzer.
+ * The parser: well-formed files, mapped and not; content that it has to ignore; and each way in
+ * which a file can be malformed. The sanitizers find reads beyond the end. The fuzzer tests random
+ * damage.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "tap.h"
 #include "util/util.h"
 
-/* Of VMs, where an extension block is tested. */
+/* Statistics of a VM, for tests of the extension block. */
 static const struct image_stat vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
 	STAT_LEVEL("online_vcpus"),
@@ -42,7 +42,7 @@ static const struct image_stat stats[] = {
 	{},
 };
 
-/* With names: of both, so that neither is taken for the other. */
+/* Statistics with names of values. VM and vCPU have different ones. */
 static const struct image_stat named_vm_stats[] = {
 	{ .name = "remote_tlb_flush", .flags = KVM_STATS_TYPE_CUMULATIVE, },
 	STAT_LEVEL("online_vcpus"),
@@ -57,7 +57,7 @@ static const struct image_stat named_stats[] = {
 	{},
 };
 
-/* Where the names of values stand in the file of a vCPU. */
+/* Indexes of the names of values in the file of a vCPU. */
 enum { INTERRUPT, IO, OTHER, GUEST, IN_HOST, NUM_VALUE_NAMES, };
 
 static int open_image(const struct image *image, struct statsfile *file,
@@ -125,12 +125,12 @@ static void test_fd(void)
 	check_file(&file, "fd");
 	statsfile_close(&file);
 	check(close(source.fd) && errno == EBADF, "fd: closed with the file");
-	check(statsfile_open(&file, &source, NULL, &error) == -EBADF, "fd: pread's errno returned");
+	check(statsfile_open(&file, &source, NULL, &error) == -EBADF, "fd: returns pread's -errno");
 	check_contains(error.text, "cannot read the header", "fd: pread's error named");
 	image_free(&image);
 }
 
-/* Of the files without a type some are not KVM's, which a look may do something to. */
+/* Some files without a type are not KVM's, and reading those may have side effects. */
 static void test_may_be_kvms(void)
 {
 	int epoll = epoll_create1(0), inotify = inotify_init();
@@ -138,7 +138,7 @@ static void test_may_be_kvms(void)
 
 	check(!statsfile_may_be_kvms(epoll), "a file without a type, for writing, is not KVM's");
 	check(statsfile_may_be_kvms(inotify), "a read-only file without a type may be KVM's");
-	check(!statsfile_may_be_kvms(fileno(file)), "an ordinary file is not");
+	check(!statsfile_may_be_kvms(fileno(file)), "an ordinary file is not KVM's");
 	check(!statsfile_may_be_kvms(-1), "a closed descriptor is not KVM's");
 	close(epoll);
 	close(inotify);
@@ -160,7 +160,7 @@ static void test_sharing(void)
 	      "equal descriptors are shared");
 	source = image_source(&other);
 	check(!statsfile_open(&third, &source, &known, &error) &&
-	      third.schema != first.schema, "other descriptors are not");
+	      third.schema != first.schema, "different descriptors are not shared");
 	statsfile_close(&first);
 	check(!strcmp(second.schema->desc[0].name, "exits"),
 	      "shared descriptors outlive the file that they came from");
@@ -236,13 +236,14 @@ static void test_value_names(void)
 	statsfile_close(&shared);
 	image_value_name(&image, IO)->name[0] = 'x';
 	check(!statsfile_open(&shared, &source, &known, &error) &&
-	      shared.schema != vm.vcpu_schema, "with another name they are not");
-	check_value_name(&shared.schema->desc[1], 1, "xo", "with another name they are not");
+	      shared.schema != vm.vcpu_schema, "descriptors with another name are not shared");
+	check_value_name(&shared.schema->desc[1], 1, "xo",
+			 "descriptors with another name have that name");
 	statsfile_close(&shared);
 	image_value_name(&image, IO)->name[0] = 'i';
 	image_ext(&image)->value_name_num = 0;
 	check(!statsfile_open(&shared, &source, &known, &error) &&
-	      shared.schema != vm.vcpu_schema, "without names they are not");
+	      shared.schema != vm.vcpu_schema, "descriptors without names are not shared");
 	statsfile_close(&shared);
 
 	statsfile_close(&file);
@@ -278,11 +279,11 @@ static void test_arrays(void)
 
 	check(file.schema->num_values == 8 && desc[1].first == 1 && desc[1].size == 3 &&
 	      desc[2].first == 4 && desc[2].size == 2 && desc[3].first == 6 && desc[3].size == 2,
-	      "array: of every type, where it is");
+	      "array: of every type, with the right indexes");
 	check_value_name(&desc[1], 0, "io", "array: names");
 	check_value_name(&desc[1], 1, "none", "array: names");
 	check_value_name(&desc[1], 2, "other", "array: names");
-	check_value_name(&desc[2], 0, "none", "array: none has names of another");
+	check_value_name(&desc[2], 0, "none", "array: no statistic has the names of another");
 	image_values(&image)[3] = 33;
 	image_values(&image)[7] = 77;
 	check(!statsfile_read(&file, values, &error) && values[3] == 33 && values[7] == 77,
@@ -297,7 +298,7 @@ static void test_arrays(void)
 	image_free(&image);
 }
 
-/* A VM with room for VCPU_MAX vCPUs and none yet. */
+/* A VM with room for VCPU_MAX vCPUs, without a vCPU. */
 static struct image build_vm(void)
 {
 	struct image image = image_build_ext("kvm-1", vm_stats, stats, VCPU_MAX);
@@ -306,7 +307,7 @@ static struct image build_vm(void)
 	return image;
 }
 
-/* Makes it in the order in which a kernel does. */
+/* Adds a vCPU in the same order as the kernel. */
 static void add_vcpu(const struct image *image, int fd, uint32_t id, uint64_t value)
 {
 	uint64_t *online_vcpus = &image_values(image)[ONLINE_VCPUS];
@@ -355,7 +356,7 @@ static void test_windows(void)
 	check(!statsfile_read(&file, values, &error) && values[0] == 7,
 	      "windows: values of the VM");
 	check_number(statsfile_online_vcpus(&file), 0, "windows: no vCPU yet");
-	check(!read_vcpu(&read), "windows: none of them is touched");
+	check(!read_vcpu(&read), "windows: no window is touched");
 
 	add_vcpu(&image, source.fd, 5, 100);
 	check_number(statsfile_online_vcpus(&file), 1, "windows: a vCPU appears in the mapping");
@@ -363,7 +364,7 @@ static void test_windows(void)
 	image_vcpu_values(&image, 0)[0] = 101;
 	image_vcpu_values(&image, 0)[37] = 38;
 	check(read_vcpu(&read) && values[0] == 101 && values[37] == 38,
-	      "windows: its values, as they are now");
+	      "windows: its current values");
 
 	add_vcpu(&image, source.fd, 2, 200);
 	read.index = 1;
@@ -371,21 +372,23 @@ static void test_windows(void)
 	check(!statsfile_read_vcpu_ids(&file, 0, 2, ids, &error) && ids[0] == 5 && ids[1] == 2,
 	      "windows: ids");
 	check(!statsfile_read_vcpu_ids(&file, 1, 1, ids, &error) && ids[0] == 2,
-	      "windows: id of a new one");
+	      "windows: id of a new vCPU");
 	check(statsfile_read_vcpu_ids(&file, 3, 2, ids, &error) == -EINVAL &&
 	      statsfile_read_vcpu_ids(&file, UINT32_MAX, 2, ids, &error) == -EINVAL,
 	      "windows: no ids beyond the last window");
 	check_text(error.text, "ids of vCPUs 4294967295 to 4294967297, of 4",
-		   "windows: no ids beyond the last window, said");
+		   "windows: no ids beyond the last window: the error says so");
 
 	read.index = 2;
 	check(statsfile_read_vcpu(&file, 2, values, &error) == -EINVAL,
-	      "windows: one without a vCPU is not touched");
-	check_text(error.text, "vCPU 2 of 2", "windows: one without a vCPU, said");
+	      "windows: a window without a vCPU is not touched");
+	check_text(error.text, "vCPU 2 of 2",
+		   "windows: a window without a vCPU: the error says so");
 	image_values(&image)[ONLINE_VCPUS] = UINT64_MAX;
-	check_number(statsfile_online_vcpus(&file), VCPU_MAX, "windows: never more than there are");
+	check_number(statsfile_online_vcpus(&file), VCPU_MAX,
+		     "windows: online_vcpus is limited to the windows");
 	read.index = VCPU_MAX;
-	check(!read_vcpu(&read), "windows: nothing behind the last is touched");
+	check(!read_vcpu(&read), "windows: nothing after the last one is touched");
 
 	image_values(&image)[ONLINE_VCPUS] = 2;
 	read.index = 1;
@@ -414,7 +417,7 @@ static void test_mapped_vcpu(void)
 	image_free(&image);
 }
 
-/* A file that cannot be mapped is read, and then shows no vCPUs. */
+/* A file that cannot be mapped is read with pread(), and shows no vCPUs. */
 static void check_not_mapped(const struct statsfile *file, const char *name)
 {
 	struct statsfile_error error;
@@ -470,7 +473,7 @@ static void test_not_mapped(void)
 	image_free(&image);
 }
 
-/* No address space is that large. */
+/* The windows are larger than any address space. */
 static void test_windows_refused(void)
 {
 	struct image image = build_vm();
@@ -486,7 +489,8 @@ static void test_windows_refused(void)
 	image_values(&image)[ONLINE_VCPUS] = 1;
 	source = image_to_file(&image, 0, STATSFILE_MMAP);
 	file = image_open_source(&source);
-	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file), "windows too large");
+	check(statsfile_is_mapped(&file) && !statsfile_has_windows(&file),
+	      "windows too large: not mapped");
 	check(without_system_calls(read_vm, &read) && !read_vcpu(&read),
 	      "windows too large: the VM is still mapped");
 	statsfile_close(&file);
@@ -496,7 +500,7 @@ static void test_windows_refused(void)
 /* A function that changes an image. */
 #define CHANGE(name, ...) static void name(struct image *image) { __VA_ARGS__; }
 
-/* All of these are well-formed: made for readers to ignore, or rare. */
+/* These changes leave the file well-formed. Readers ignore them, or they are rare. */
 
 CHANGE(set_header_flags, image_header(image)->flags = ~KVM_STATS_HEADER_EXT)
 CHANGE(set_desc_flags, image_desc(image, 0)->flags |= 0xfffff000)
@@ -546,7 +550,7 @@ static void test_tolerance(void)
 	}
 }
 
-/* As a newer kernel might have it: what is behind moves. */
+/* A newer kernel may have a larger block: moves everything after it. */
 static void grow_ext(struct image *image)
 {
 	struct kvm_stats_header *header = image_header(image);
@@ -570,14 +574,14 @@ CHANGE(cut_last_field,
 	image_ext(image)->vcpu_id_offset = 1)
 CHANGE(cut_within_field,
 	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset) - 1)
-/* As it was before values had names, and what followed was no part of it. */
+/* A block from before values had names. The bytes after it are not part of it. */
 CHANGE(cut_names,
 	image_ext(image)->size = offsetof(struct kvm_stats_ext, value_name_offset);
 	memset(&image_ext(image)->value_name_offset, 0xff, 20))
 CHANGE(cut_within_names,
 	image_ext(image)->size = sizeof(struct kvm_stats_ext) - 1;
 	memset(&image_ext(image)->value_name_offset, 0xff, 20))
-/* Where there are none nothing else is said of them. */
+/* Without names, the other fields about them mean nothing. */
 static void leave_no_name(struct image *image)
 {
 	memset(&image_ext(image)->value_name_offset, 0xff, 20);
@@ -628,7 +632,7 @@ static void test_ext_tolerance(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		image = build_vm();
 		cases[i].change(&image);
-		/* Not what the image says, for that may be wrong. */
+		/* Do not use the size in the image, which may be wrong. */
 		source = image_to_file(&image, VCPU_MAX, STATSFILE_MMAP);
 		if (ftruncate(source.fd, image.size))
 			abort();
@@ -646,7 +650,7 @@ static void test_ext_tolerance(void)
 	}
 }
 
-/* A vCPU's window is there with names, and without those that the block does not say. */
+/* The windows are mapped with names, and also if the block lacks the fields of names. */
 static void test_names_tolerance(void)
 {
 	static const struct {
@@ -674,7 +678,7 @@ static void test_names_tolerance(void)
 	}
 }
 
-/* As a newer kernel might have them, with more behind each name. */
+/* A newer kernel may have more bytes after each name. */
 static void test_wider_names(void)
 {
 	struct image image = build_named();
@@ -689,12 +693,12 @@ static void test_wider_names(void)
 	}
 	image_ext(&image)->value_name_size = wider;
 	file = image_open(&image);
-	check_vcpu_names(file.schema, "names with more behind each");
+	check_vcpu_names(file.schema, "names with more bytes after each");
 	statsfile_close(&file);
 	image_free(&image);
 }
 
-/* A block that is shorter than what is known of it, and nothing behind. */
+/* A block that is shorter than struct kvm_stats_ext, at the end of the file. */
 static void test_short_ext_at_end(void)
 {
 	const struct kvm_stats_ext ext = {
@@ -729,7 +733,7 @@ CHANGE(move_desc_to_end, image_header(image)->desc_offset = 0xfffffff8)
 CHANGE(move_data_onto_header, image_header(image)->data_offset = 16)
 CHANGE(move_data_onto_desc,
 	image_header(image)->data_offset = image_header(image)->desc_offset + 64)
-/* The id is then what stands in desc_offset: 72, a letter and an end. */
+/* Then desc_offset is the id: 72, which is a letter and NULs. */
 CHANGE(move_id_onto_header, image_header(image)->id_offset = 16)
 CHANGE(misalign_data, image_header(image)->data_offset += 4)
 CHANGE(misalign_value, image_desc(image, 1)->offset = 12)
@@ -828,7 +832,7 @@ static void set_field(const struct image *image, size_t field, uint64_t value)
 		*(uint32_t *)((char *)image_ext(image) + field) = value;
 }
 
-/* A field of the extension block: what is set, and what is said. */
+/* A field of the extension block, its value, and the expected error. */
 struct malformed_field {
 	const char *field;
 	size_t offset;
@@ -921,7 +925,7 @@ static void test_malformed_fields(void)
 	image_free(&image);
 }
 
-/* Of a VM with names. */
+/* The file of a VM with names. */
 static void test_malformed_name_fields(void)
 {
 	struct image image = build_named_vm();
@@ -965,7 +969,7 @@ CHANGE(name_no_statistic, image_value_name(image, GUEST)->desc = 3)
 CHANGE(name_far_statistic, image_value_name(image, GUEST)->desc = UINT32_MAX)
 CHANGE(name_no_bucket, image_value_name(image, OTHER)->value = 4)
 CHANGE(name_far_bucket, image_value_name(image, OTHER)->value = UINT32_MAX)
-/* A histogram of one bucket has no bucket 3, other than what says one thing at a time. */
+/* A histogram of one bucket has no bucket 1; a scalar can have any value. */
 CHANGE(name_second_of_one_bucket, image_desc(image, 1)->size = 1)
 CHANGE(clear_value_name, image_value_name(image, IO)->name[0] = '\0')
 CHANGE(unterminate_value_name, memset(image_value_name(image, IO)->name, 'x', IMAGE_NAME_SIZE))
@@ -989,7 +993,7 @@ static void move_names_into_data(struct image *image)
 
 static void move_names_into_desc(struct image *image)
 {
-	/* The end of a statistic's name, and the flags of the next one, which are a letter. */
+	/* The end of a statistic's name, and then the next one's flags, which are a letter. */
 	image_ext(image)->value_name_offset = image_header(image)->desc_offset + 16 + 40;
 	image_ext(image)->value_name_num = 1;
 	image_desc(image, 1)->flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BOOLEAN;
@@ -1002,7 +1006,7 @@ static void test_malformed_names(void)
 		  "a value of statistic 3 has a name, there are 3", },
 		{ "name of a statistic far away", name_far_statistic,
 		  "a value of statistic 4294967295 has a name", },
-		{ "name of no bucket", name_no_bucket,
+		{ "name of a bucket that does not exist", name_no_bucket,
 		  "exit_reasons: value 4 has a name, there are 4", },
 		{ "name of a bucket far away", name_far_bucket,
 		  "exit_reasons: value 4294967295 has a name", },
@@ -1020,13 +1024,13 @@ static void test_malformed_names(void)
 		  "exit_reasons: values 0 and 3 are both called interrupt", },
 		{ "two names of a bucket", repeat_value,
 		  "exit_reasons: the names of values 0 and 0 are not in order", },
-		{ "two names of what a scalar says", repeat_said_value,
+		{ "two names of a scalar's value", repeat_said_value,
 		  "state: the names of values 0 and 0 are not in order", },
 		{ "names of values not in order", swap_values,
 		  "exit_reasons: the names of values 3 and 1 are not in order", },
 		{ "names of statistics not in order", swap_statistics,
 		  "the names of values of state and exit_reasons are not in order", },
-		{ "names of a statistic not together", split_statistic,
+		{ "names of a statistic in two places", split_statistic,
 		  "the names of values of state and exit_reasons are not in order", },
 		{ "names in the data", move_names_into_data,
 		  "the data block and the block of value names overlap", },
@@ -1039,7 +1043,7 @@ static void test_malformed_names(void)
 		check_malformed(build_named, &cases[i]);
 }
 
-/* As many as there may be are taken in no time, though each is compared with each. */
+/* The largest number of names takes little time, though each is compared with each. */
 static void test_many_names(void)
 {
 	const char *names[STATSFILE_MAX_VALUE_NAMES + 1] = {};
@@ -1074,7 +1078,7 @@ static void test_malformed_ext(void)
 	static const struct malformed cases[] = {
 		{ "vcpu_desc_offset not aligned", misalign_vcpu_desc,
 		  "the vCPU descriptor block is at", },
-		{ "data_offset not a page's", misalign_data_page,
+		{ "data_offset not at a page", misalign_data_page,
 		  "the offset of the data block is", },
 		{ "vCPU statistic without a name", clear_vcpu_name,
 		  "name of statistic 2 in the vCPU descriptor block", },
@@ -1090,19 +1094,19 @@ static void test_malformed_ext(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		check_malformed(build_vm, &cases[i]);
 
-	/* It is not read before there are vCPUs. */
+	/* The ids are not read before there are vCPUs. */
 	image = build_vm();
 	image_ext(&image)->vcpu_id_offset = UINT32_MAX - 7;
 	file = image_open(&image);
 	check(statsfile_read_vcpu_ids(&file, 0, 1, &id, &error) == -EINVAL,
 	      "refused: vcpu_id_offset past the end, when ids are read");
 	check_contains(error.text, "ends inside of the vCPU id block",
-		       "refused: vcpu_id_offset past the end, said");
+		       "refused: vcpu_id_offset past the end: the error says so");
 	statsfile_close(&file);
 	image_free(&image);
 }
 
-/* A file that ends anywhere before the data is refused, and later the data is missing. */
+/* A file that ends before the data is refused; if it ends later, reading values fails. */
 static void test_truncated(void)
 {
 	struct image image = build(), part;
@@ -1114,7 +1118,7 @@ static void test_truncated(void)
 	size_t end = image_header(&image)->desc_offset + 4 * (16 + IMAGE_NAME_SIZE);
 
 	for (part.size = 0; part.size < image.size; part.size++) {
-		/* A block of exactly this size: the sanitizer sees what is read beyond. */
+		/* Memory of exactly this size: the sanitizer notices reads beyond it. */
 		part.bytes = malloc(part.size);
 		memcpy(part.bytes, image.bytes, part.size);
 		if (part.size < end) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names in UTF-8, and what fits into a line.
+ * Names in UTF-8, and texts that are fitted into a line.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ static void test_printable(void)
 		{ "\346\227\245\346\234\254", "\346\227\245\346\234\254", },
 		{ "\360\237\220\247", "\360\237\220\247", },
 		{ "a\033[2Jb\n\177", "a?[2Jb??", },
-		/* Not UTF-8: a lone byte, one cut off, a slash in two bytes, a surrogate. */
+		/* Not UTF-8: a lone byte, a cut off character, a slash in two bytes, surrogates. */
 		{ "\377", "?", }, { "a\303", "a?", }, { "\300\257", "??", },
 		{ "\355\240\200", "???", }, { "\364\220\200\200", "????", },
-		/* C1, zero width, right to left, a private one. */
+		/* Unprintable: C1, zero width, right to left, private use. */
 		{ "\302\23331m", "?31m", }, { "a\342\200\213b", "a?b", },
 		{ "\342\200\256gpj", "?gpj", }, { "\363\260\200\200", "?", },
 		{ "", "", },
@@ -54,7 +54,7 @@ static void test_fit(void)
 		  "\346\227\245\346\234\254\346\227\245", },
 		{ "\346\227\245\346\234\254\346\227\245", 5,
 		  "\346\227\245~\346\227\245", },
-		/* Half of a wide character is none. */
+		/* Half of a wide character is not possible. */
 		{ "\346\227\245\346\234\254\346\227\245", 4, "~\346\227\245 ", },
 	};
 	char *text;
@@ -63,7 +63,7 @@ static void test_fit(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		text = text_fit(cases[i].text, cases[i].width);
 		check_text(text, cases[i].fitted, cases[i].fitted);
-		check_number(text_width(text), cases[i].width, "columns that it takes");
+		check_number(text_width(text), cases[i].width, "its width in columns");
 		free(text);
 	}
 }
@@ -75,7 +75,7 @@ static void test_columns(void)
 		{ .least = 7, .most = 9, },
 	};
 	static const unsigned int widths[][ARRAY_SIZE(all) + 1] = {
-		/* the line, the columns */
+		/* The width of the line, then the widths of the columns. */
 		{ 100, 4, 10, 6, 9, }, { 28, 4, 8, 6, 7, }, { 25, 4, 5, 6, 7, },
 		{ 24, 4, 10, 0, 8, }, { 17, 0, 9, 0, 7, }, { 13, 0, 5, 0, 7, }, { 9, 0, 4, 0, 4, },
 		{ 1, 0, 1, 0, 1, }, { 0, 4, 10, 6, 9, },
@@ -104,7 +104,7 @@ static void check_wrapped(const char *text, const char *expected)
 	free(wrapped);
 }
 
-/* Names have what lengths they like: nothing that stands behind one is lost. */
+/* Names can be longer than a line: the text after them is not lost. */
 static void test_wrapped(void)
 {
 	check_wrapped("pid 4711 (a): no VM", "pid 4711\n(a): no VM");
@@ -112,7 +112,7 @@ static void test_wrapped(void)
 		      "pid 4711\n(a-name-that-is-long):\nno VM");
 	check_wrapped("a-name-that-is-long", "a-name-that-is-long");
 	check_wrapped("one, two, three", "one, two,\nthree");
-	/* Columns are counted, not bytes. */
+	/* The width is in columns, not in bytes. */
 	check_wrapped("\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc \u00e4\u00f6\u00fc \u00e4\u00f6",
 		      "\u00e4\u00f6\u00fc\u00e4\u00f6\u00fc \u00e4\u00f6\u00fc\n\u00e4\u00f6");
 }
@@ -128,7 +128,7 @@ static void test_ends(void)
 
 int main(void)
 {
-	/* Where there is none, wide characters are not known. */
+	/* Without this locale, the widths of characters are not known. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		skip("no locale C.UTF-8", "text in columns");
 	else

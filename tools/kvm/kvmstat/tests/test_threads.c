@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which thread runs which vCPU: where what VMMs call them says it, and where it is not known.
+ * Matches threads and vCPUs by the names that VMMs give to threads, and cases without a match.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define MAX 4
 
-/* Numbers end with -1, threads without one have -2. */
+/* vCPU numbers end with -1. A thread without a number in its name has -2. */
 struct match_case {
 	const char *name;
 	int kvm[2 * MAX];

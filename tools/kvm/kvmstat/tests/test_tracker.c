@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tracker: which VMs it has, when they have rates and of what, and when they go.
+ * The tracker: the VMs that it has, their rates, and when it forgets them.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct inventory inventory;
 static const struct source *discovery;
 static struct tracker tracker;
 
-/* The scene's, in which something took long that nothing happened in. */
+/* Added to the scene's clock: a slow scan, during which nothing happens. */
 static uint64_t late_ns;
 
 static uint64_t late_now_ns(void)
@@ -25,7 +25,7 @@ static uint64_t late_now_ns(void)
 	return scene_time.now_ns() + late_ns;
 }
 
-/* The n-th VM of the process. */
+/* Finds the n-th VM of the process. */
 static const struct tracked_vm *find(pid_t pid, unsigned int n)
 {
 	size_t i;
@@ -43,7 +43,7 @@ static void sample(void)
 		check(false, "there are processes");
 }
 
-/* The scene's next second. */
+/* Samples the scene's next second. */
 static void next(void)
 {
 	scene_time.pause_until(-1, -1, scene_time.now_ns() + NSEC_PER_SEC);
@@ -71,7 +71,7 @@ static bool has_rates(const struct tracked_vm *vm)
 	return vm && vm->has_rates && vm->rates.known[RATE_EXITS];
 }
 
-/* Counts from before the first sample are in no rate. */
+/* Rates do not include counts from before the first sample. */
 static void test_first_samples(void)
 {
 	const struct tracked_vm *vm;
@@ -94,7 +94,7 @@ static void test_first_samples(void)
 	tear_down();
 }
 
-/* It came since the last sample, so all that it has counted is new. */
+/* The vCPU was added since the last sample, so all its counts are new. */
 static void test_new_vcpu(void)
 {
 	const struct tracked_vm *vm;
@@ -103,14 +103,14 @@ static void test_new_vcpu(void)
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->num_vcpus, 1, "one vCPU");
 	next();
-	check_number(vm->num_vcpus, 2, "a new vCPU: counted among its VM's");
+	check_number(vm->num_vcpus, 2, "a new vCPU: the VM has one more");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_WHOLE_PID, 3) - scene_exits(SCENE_WHOLE_PID, 2),
-		     "a new vCPU: all that it has counted is in the rates");
+		     "a new vCPU: all its counts are in the rates");
 	tear_down();
 }
 
-/* There it may have been for long: a VMM opens its file, or it is found, whenever that is. */
+/* On newer kernels, the vCPU may be old: the VMM opens its file at any time. */
 static void test_late_vcpu(void)
 {
 	const struct tracked_vm *vm;
@@ -122,16 +122,16 @@ static void test_late_vcpu(void)
 	check_number(vm->num_vcpus, 2, "newer kernel: a second vCPU");
 	check(vm->vcpu[1].rates.per_second[RATE_EXITS] == 0 &&
 	      vm->rates.per_second[RATE_EXITS] == vm->vcpu[0].rates.per_second[RATE_EXITS],
-	      "newer kernel: what it has counted by then is in no rate");
+	      "newer kernel: its earlier counts are in no rate");
 	next();
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_SPLIT_PID, 3) - scene_exits(SCENE_SPLIT_PID, 2),
-		     "newer kernel: what it counts then is");
+		     "newer kernel: its later counts are in the rates");
 	tear_down();
 	scene_is_newer_kernel = false;
 }
 
-/* In one sample dead, then on the list for a while. */
+/* A VM that ends stays for a while after the sample that shows its end. */
 static void test_ended(void)
 {
 	const struct tracked_vm *vm;
@@ -160,7 +160,7 @@ static void test_ended(void)
 	tear_down();
 }
 
-/* Paused for long: then it is seen to have ended, and from then on for a while. */
+/* After a long pause, a VM that ended meanwhile is shown, and stays for a while. */
 static void test_ended_long_ago(void)
 {
 	const struct tracked_vm *vm;
@@ -172,34 +172,34 @@ static void test_ended_long_ago(void)
 	late_ns = 2 * TRACKER_KEEPS_NS;
 	sample();
 	vm = find(SCENE_SHORT_PID, 0);
-	check(vm && vm->ended && tracker_shows(&tracker, vm), "paused: what ended is seen");
+	check(vm && vm->ended && tracker_shows(&tracker, vm), "paused: a VM that ended is shown");
 	late_ns += TRACKER_KEEPS_NS / 2;
 	sample();
-	check(find(SCENE_SHORT_PID, 0) == vm, "paused: for a while");
+	check(find(SCENE_SHORT_PID, 0) == vm, "paused: it stays for a while");
 	late_ns += TRACKER_KEEPS_NS / 2;
 	sample();
-	check(!find(SCENE_SHORT_PID, 0), "paused: and then no more");
+	check(!find(SCENE_SHORT_PID, 0), "paused: then it is forgotten");
 	tear_down();
 }
 
-/* It comes and ends between two samples. */
+/* A VM starts and ends between two samples. */
 static void test_between(void)
 {
 	const struct tracked_vm *vm;
 
 	set_up(1);
-	check(!find(SCENE_SHORT_PID, 0), "long interval: a VM is not there in the beginning");
+	check(!find(SCENE_SHORT_PID, 0), "long interval: the VM does not exist at first");
 	tracker_wait(&tracker, -1, scene_time.now_ns() + 8 * NSEC_PER_SEC);
 	sample();
 	vm = find(SCENE_SHORT_PID, 0);
 	check(vm && vm->ended && tracker_shows(&tracker, vm),
-	      "long interval: a VM that came and ended was seen");
+	      "long interval: a VM that started and ended is shown");
 	check(has_rates(vm), "long interval: that VM has rates");
 	vm = find(SCENE_SPLIT_PID, 1);
-	check(has_rates(vm), "long interval: a VM that came meanwhile has rates at its end");
+	check(has_rates(vm), "long interval: a VM that started meanwhile has rates at the end");
 	vm = find(SCENE_WHOLE_PID, 0);
 	check_number(vm->model.elapsed_ns, 8 * NSEC_PER_SEC,
-		     "rates of one that is there throughout are of all of it");
+		     "long interval: rates of an older VM cover all of it");
 	next();
 	check(!tracker_shows(&tracker, find(SCENE_SHORT_PID, 0)),
 	      "long interval: a VM that ended is shown once");
@@ -216,7 +216,7 @@ static int slow_list(const struct host *host, struct proc_list *list)
 	return scene_host.list(host, list);
 }
 
-/* Values are of when they were read, not of when it was begun to look for them. */
+/* The time of a sample is the time of reading, not the start of the scan before it. */
 static void test_slow_look(void)
 {
 	struct host host = scene_host;
@@ -230,14 +230,17 @@ static void test_slow_look(void)
 	sample();
 	next();
 	vm = find(SCENE_WHOLE_PID, 0);
-	check_number(vm->model.elapsed_ns, NSEC_PER_SEC, "slow look: not in the first interval");
-	check_number(tracker.elapsed_ns, NSEC_PER_SEC, "slow look: nor in the interval of all VMs");
+	check_number(vm->model.elapsed_ns, NSEC_PER_SEC,
+		     "slow scan: does not extend the first interval");
+	check_number(tracker.elapsed_ns, NSEC_PER_SEC,
+		     "slow scan: does not extend the interval of all VMs");
 	check_number(vm->rates.per_second[RATE_EXITS],
 		     scene_exits(SCENE_WHOLE_PID, 2) - scene_exits(SCENE_WHOLE_PID, 1),
-		     "slow look: rates are right");
+		     "slow scan: rates are right");
 	is_slow = true;
 	next();
-	check_number(vm->model.elapsed_ns, 3 * NSEC_PER_SEC / 2, "slow look: it counts later");
+	check_number(vm->model.elapsed_ns, 3 * NSEC_PER_SEC / 2,
+		     "slow scan: extends the next interval");
 	tear_down();
 }
 
@@ -254,7 +257,7 @@ static void see_nothing(struct inventory *looked_at)
 	(void)looked_at;
 }
 
-/* There is always one more event. */
+/* An event is always pending. */
 static void test_many_events(void)
 {
 	const struct time_source *before = time_source;
@@ -271,8 +274,8 @@ static void test_many_events(void)
 	tracker.tried_ns = monotonic_ns();
 	tracker.scanned_ns = tracker.tried_ns;
 	check(tracker_wait(&tracker, -1, monotonic_ns() + NSEC_PER_SEC / 10) == EVENT_TIME,
-	      "many events: it is time for a sample all the same");
-	check_number(num_looks, 0, "many events: not for each of them all processes are looked at");
+	      "many events: the interval ends in time");
+	check_number(num_looks, 0, "many events: no event causes a scan");
 	time_source = before;
 	tear_down();
 }
@@ -289,10 +292,10 @@ static void test_process(void)
 	sample();
 	check(tracker.num_vms == 1 && find(SCENE_SPLIT_PID, 0), "one process: its VMs only");
 	next();
-	check(!tracker_has_ended(&tracker), "it lives");
+	check(!tracker_has_ended(&tracker), "one process: it lives");
 	next();
 	next();
-	check(tracker_has_ended(&tracker), "one process: its end is seen");
+	check(tracker_has_ended(&tracker), "one process: its end is noticed");
 	next();
 	check_number(tracker.num_vms, 1, "one process has ended: no more scans");
 	tear_down();
@@ -302,9 +305,9 @@ static uint64_t idle_from_ns;
 static unsigned int num_threads = 1, next_tid = 1;
 static enum proc_state thread_state;
 static struct proc_whole whole;
-static unsigned int num_vcpus_of[100];	/* by pid: that were said to be there */
+static unsigned int num_vcpus_of[100];	/* by pid: the last argument of read_threads() */
 
-/* In each second the threads of each process are half of it in the guest, until then. */
+/* The threads of each process spend half of the time in the guest. */
 static int read_threads(const struct host *host, pid_t pid, unsigned int num_vcpus,
 			struct proc_threads *threads)
 {
@@ -361,23 +364,23 @@ static void test_threads(void)
 	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: not read unless asked for");
 	tracker.reads_threads = true;
 	next();
-	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: nothing is known of one sample");
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: one sample has no shares");
 	next();
-	check_number(num_vcpus_of[SCENE_SPLIT_PID], 2, "threads: of so many vCPUs");
+	check_number(num_vcpus_of[SCENE_SPLIT_PID], 2, "threads: read with the number of vCPUs");
 	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: a VM without statistics");
 	check(is_half(find(SCENE_SHORT_PID, 0)), "threads: a VM whose files have no times");
-	check(!is_known(find(SCENE_SPLIT_PID, 0)), "threads: which cannot be read");
+	check(!is_known(find(SCENE_SPLIT_PID, 0)), "threads: unreadable threads have no shares");
 	check(!is_known(find(SCENE_WHOLE_PID, 0)) && !is_known(find(SCENE_WHOLE_PID, 1)),
-	      "threads: of two VMs in one process nothing is known");
+	      "threads: two VMs in one process have no shares");
 	idle_from_ns = scene_time.now_ns() + 2 * NSEC_PER_SEC;
 	tracker_wait(&tracker, -1, scene_time.now_ns() + 4 * NSEC_PER_SEC);
 	sample();
 	check(find(SCENE_CLOSED_PID, 0)->rates.shares.part[SHARE_GUEST] == 0.25,
-	      "threads: of all of an interval, with looks in between");
+	      "threads: shares cover the whole interval, with scans in between");
 	vm = find(SCENE_CLOSED_PID, 0);
 	next();
 	check(vm->ended && !is_known(vm) && !vm->elapsed_ns,
-	      "threads: what they did before they ended is not known");
+	      "threads: a VM that has ended has no shares");
 	tear_down();
 }
 
@@ -395,20 +398,20 @@ static void test_other_threads(void)
 	num_threads = 3;
 	next();
 	check(is_half(find(SCENE_CLOSED_PID, 0)),
-	      "threads: of those that were there when some come");
+	      "threads: new threads are left out at first");
 	next();
-	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: and then of all");
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: then shares include them");
 	next_tid = 7;
 	next();
-	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: of those that stay when others go");
+	check(is_half(find(SCENE_CLOSED_PID, 0)), "threads: threads that ended are left out");
 	num_threads = 0;
 	next();
-	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: all have gone");
+	check(!is_known(find(SCENE_CLOSED_PID, 0)), "threads: all have ended: no shares");
 	num_threads = 1;
 	tear_down();
 }
 
-/* The activity of a VM without shares, and of the other threads of its process. */
+/* The activity of a VM, and the CPU time of the other threads of its process. */
 static void test_activity(void)
 {
 	struct host host = scene_host;
@@ -429,29 +432,30 @@ static void test_activity(void)
 	check(vm->has_other && !vm->other, "activity: no thread has run for a tick");
 	whole.run_ns = NSEC_PER_SEC;
 	next();
-	check(!vm->has_other, "activity: it is not known which threads are the vCPUs'");
+	check(!vm->has_other, "activity: vCPU threads are unknown, so others are, too");
 	num_threads = 1;
 	next();
 	whole.run_ns += NSEC_PER_SEC / 2;
 	whole.cgroup.throttled_ns = NSEC_PER_SEC / 4;
 	next();
 	check(vm->activity == ACTIVITY_RUNS && vm->rates.shares.part[SHARE_OFF] == 1,
-	      "activity: one that is halted runs");
-	check(vm->has_other && vm->other == 0.5, "activity: what other threads take");
+	      "activity: a halted VM runs");
+	check(vm->has_other && vm->other == 0.5, "activity: CPU time of other threads");
 	check(vm->throttled == 0.25, "activity: its quota of CPU time was used up");
 	thread_state = PROC_OUTSIDE;
 	next();
-	check(vm->activity == ACTIVITY_RUNS, "activity: for once outside of KVM is not paused");
+	check(vm->activity == ACTIVITY_RUNS,
+	      "activity: outside of KVM in one sample only: not paused");
 	next();
 	check(vm->activity == ACTIVITY_PAUSED && !vm->rates.shares.known[SHARE_OFF],
-	      "activity: one that has not run since is paused, and has no shares");
+	      "activity: outside of KVM in two samples: paused, without shares");
 	thread_state = PROC_STOPPED;
 	next();
 	check(vm->activity == ACTIVITY_STOPPED, "activity: stopped by a signal");
 	thread_state = PROC_IN_KVM;
 	whole.cgroup.is_frozen = true;
 	next();
-	check(vm->activity == ACTIVITY_STOPPED, "activity: in a cgroup that is frozen");
+	check(vm->activity == ACTIVITY_STOPPED, "activity: stopped by a frozen cgroup");
 	thread_state = PROC_UNKNOWN;
 	whole = (struct proc_whole) {};
 	tear_down();

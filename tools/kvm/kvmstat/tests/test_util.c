@@ -106,11 +106,11 @@ static void test_links(void)
 	tree_link("abc", "short");
 	tree_link("abcd", "long");
 	dir = open(tree_root, O_RDONLY | O_DIRECTORY);
-	check(!read_link(dir, "none", text, sizeof(text)) && !*text, "link: there is none");
+	check(!read_link(dir, "none", text, sizeof(text)) && !*text, "link: it does not exist");
 	check(read_link(dir, "short", text, sizeof(text)) && !strcmp(text, "abc"),
 	      "link: it just fits");
 	check(!read_link(dir, "long", text, sizeof(text)) && !*text,
-	      "link: one that does not fit is not cut off");
+	      "link: too long: refused, not cut off");
 	close(dir);
 	tree_end();
 }
@@ -127,11 +127,11 @@ static void test_files(void)
 	check(read_file(AT_FDCWD, path, text, sizeof(text)) == 3 && !strcmp(text, "abc"),
 	      "file: as much as fits");
 	check(!read_file(AT_FDCWD, "/proc/self/none", text, sizeof(text)) && !*text,
-	      "file: there is none");
+	      "file: it does not exist");
 	close(file);
 }
 
-/* Signals must not be held back while no process can read their fd. */
+/* Signals must not stay blocked if there is no signalfd to read them. */
 static void test_signals(void)
 {
 	struct rlimit before, none;
@@ -145,10 +145,10 @@ static void test_signals(void)
 	setrlimit(RLIMIT_NOFILE, &before);
 	sigprocmask(SIG_BLOCK, NULL, &blocked);
 	check(!sigismember(&blocked, SIGINT) && !sigismember(&blocked, SIGTERM),
-	      "they end the process then");
+	      "signals cannot be read: they are not blocked");
 }
 
-/* In a time namespace whose clock is 1000 s ahead; false without a kernel that has them. */
+/* Reads both clocks in a time namespace that is 1000 s ahead. False if the kernel has none. */
 static bool look_from_namespace(const char *program, unsigned long long *namespace_ns,
 				unsigned long long *kernel_ns)
 {
@@ -178,14 +178,15 @@ static void test_namespace(const char *program)
 
 	use_kernels_clock();
 	after = monotonic_ns();
-	check(after - before < 100 * NSEC_PER_SEC, "clock: without a namespace as it is");
+	check(after - before < 100 * NSEC_PER_SEC, "clock: without a namespace: CLOCK_MONOTONIC");
 	if (!look_from_namespace(program, &namespace_ns, &kernel_ns)) {
-		skip("no time namespaces", "clock: in a namespace the kernel's");
+		skip("no time namespaces", "clock: in a namespace: the kernel's");
 		return;
 	}
 	after = monotonic_ns();
-	check(namespace_ns >= before + 1000 * NSEC_PER_SEC, "clock: in a namespace another one");
-	check(kernel_ns >= before && kernel_ns <= after, "clock: in a namespace the kernel's");
+	check(namespace_ns >= before + 1000 * NSEC_PER_SEC,
+	      "clock: in a namespace: CLOCK_MONOTONIC is ahead");
+	check(kernel_ns >= before && kernel_ns <= after, "clock: in a namespace: the kernel's");
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kvmstat watch: what is asked for and what that is in a file; that it happens when the
- * threshold is reached, and not one below, once in a window; VMs and vCPUs that come and go.
+ * kvmstat watch: parsing of rules; events at the threshold, not one below it, and once per window;
+ * VMs and vCPUs that come and go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void test_quantities(void)
 		      number == cases[i].expected, "quantity %s", cases[i].text);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		check(parse_quantity(wrong[i].text, wrong[i].kind, &nanoseconds, &number),
-		      "'%s' is none", wrong[i].text);
+		      "'%s' is not a quantity", wrong[i].text);
 }
 
 /* Rules */
@@ -124,7 +124,7 @@ static void test_find(void)
 		{ "exit_reasons:hlt", "5", 0, 1, 5, NULL, },
 		{ "exit_reasons:other", "5", 3, 1, 5, NULL, },
 		{ "exit_reasons:2", "5", 2, 1, 5, NULL, },
-		/* 2^23 ns are 8.4 ms, 2^22 are 4.2: the nearest bound is taken. */
+		/* Bounds are 2^23 ns (8.4 ms) and 2^22 ns (4.2 ms): the nearest one counts. */
 		{ "wait_hist:8ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:8.4ms-", "5", 24, 8, 5, NULL, },
 		{ "wait_hist:6.2ms-", "5", 23, 9, 5, NULL, },
@@ -136,20 +136,20 @@ static void test_find(void)
 		{ "size_hist:64-", "5", 1, 3, 5, NULL, },
 		{ "size_hist:64B-128B", "5", 1, 1, 5, NULL, },
 		{ "wait_hist:10s-", "5", 0, 0, 0,
-		  "wait_hist has no buckets 10s-: kvmstat hist shows those that it has", },
+		  "wait_hist has no buckets 10s-: kvmstat hist shows its buckets", },
 		{ "wait_hist:8ms-8ms", "5", 0, 0, 0,
-		  "wait_hist has no buckets 8ms-8ms: kvmstat hist shows those that it has", },
+		  "wait_hist has no buckets 8ms-8ms: kvmstat hist shows its buckets", },
 		{ "wait_hist:8ms-1ms", "5", 0, 0, 0,
-		  "wait_hist has no buckets 8ms-1ms: kvmstat hist shows those that it has", },
+		  "wait_hist has no buckets 8ms-1ms: kvmstat hist shows its buckets", },
 		{ "wait_hist:x-", "5", 0, 0, 0, "'x' needs a unit: ns, us, ms or s", },
 		{ "exit_reasons:4", "5", 0, 0, 0,
-		  "exit_reasons has no part '4': kvmstat show has those that it has", },
+		  "exit_reasons has no part '4': kvmstat show lists its parts", },
 		{ "exit_reasons:", "5", 0, 0, 0,
-		  "exit_reasons has no part '': kvmstat show has those that it has", },
+		  "exit_reasons has no part '': kvmstat show lists its parts", },
 		{ "exits:1", "5", 0, 0, 0, "exits has no parts", },
-		{ "state", "1", 0, 0, 0, "state is no quantity", },
+		{ "state", "1", 0, 0, 0, "state is not a quantity", },
 		{ "exit", "1", 0, 0, 0, "there is no statistic 'exit'", },
-		{ "exits", "0", 0, 0, 0, "everything is '>=' 0", },
+		{ "exits", "0", 0, 0, 0, "'>=' 0 is always true", },
 	};
 	struct watch_target target;
 	char *error;
@@ -165,12 +165,12 @@ static void test_find(void)
 		free(error);
 	}
 	free(find("exits", "5", false, &target));
-	check_number(target.threshold, 6, "more than 5 are 6");
+	check_number(target.threshold, 6, "more than 5 is at least 6");
 	free(find("exits", "0", false, &target));
-	check_number(target.threshold, 1, "more than 0 are 1");
+	check_number(target.threshold, 1, "more than 0 is at least 1");
 }
 
-/* When it has happened */
+/* When a rule triggers */
 
 #define WINDOW_NS NSEC_PER_SEC
 
@@ -196,23 +196,24 @@ static void test_growth(void)
 	unsigned int ms, events = 0;
 
 	watch_for("exits", "10");
-	check(!look(0, 1000), "growth: the first value counts for nothing");
+	check(!look(0, 1000), "growth: the first value is no growth");
 	check(!look(100, 1009), "growth: one below the threshold is no event");
 	check(look(200, 1010) && growth == 10, "growth: the threshold is an event");
 	check(!look(300, 1030), "growth: one event per window");
-	check(!look(1100, 1030), "until it is over");
+	check(!look(1100, 1030), "growth: no event at the end of the window");
 	check(look(1200, 1030) && growth == 20,
 	      "growth: the next window counts growth since the event");
-	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039), "nothing for long");
-	check(!look(3400, 1040), "within more than a window");
-	check(look(3500, 1049) && growth == 10, "within the last one");
+	check(!look(2200, 1030) && !look(2300, 1039) && !look(3299, 1039),
+	      "growth: one below the threshold for long");
+	check(!look(3400, 1040), "growth: threshold reached in more than a window: no event");
+	check(look(3500, 1049) && growth == 10, "growth: threshold reached within the last window");
 	watch_for("exits", "10");
 	check(!look(0, 50) && !look(100, 3) && !look(200, 12),
 	      "growth: a smaller value is no growth");
 	check(look(300, 13) && growth == 10, "growth: counts from the smaller value on");
 	watch_for("exits", "10");
 	look(0, 0);
-	check(!look(5000, 45), "late by four windows: not in any of them for sure");
+	check(!look(5000, 45), "late samples: an average window below the threshold");
 	check(look(10000, 91) && growth == 10,
 	      "late samples: an average window that reaches the threshold");
 	watch_for("exits", "1");
@@ -220,11 +221,11 @@ static void test_growth(void)
 	watch_for("exits", "10");
 	for (ms = 0; ms <= 10000; ms += 100)
 		events += look(ms, ms / 10);
-	check_number(events, 10, "ten in each look: one event in each window");
+	check_number(events, 10, "growth: ten per sample: one event per window");
 	watch_for("exits", "10");
 	for (ms = 0, events = 0; ms <= 10000; ms += 100)
 		events += look(ms, ms / 112);
-	check_number(events, 0, "nine in a window at most: none");
+	check_number(events, 0, "growth: at most nine per window: no event");
 	watched_begin(&watched, 20 * NSEC_PER_SEC, 0);
 	check(look(20500, 10), "a new vCPU: counts from 0");
 }
@@ -232,16 +233,16 @@ static void test_growth(void)
 static void test_level(void)
 {
 	watch_for("level", "5");
-	check(look(0, 5) && growth == 5, "level: reached at the first look");
-	check(!look(2000, 9), "it stays");
+	check(look(0, 5) && growth == 5, "level: reached in the first sample");
+	check(!look(2000, 9), "level: it stays: no event");
 	check(!look(2100, 4) && look(2200, 6) && growth == 6, "level: reached again");
-	check(!look(2300, 1) && !look(2400, 8), "too early for another one");
-	check(look(3200, 7) && growth == 7, "then, as it is still there");
+	check(!look(2300, 1) && !look(2400, 8), "level: reached again within the window: no event");
+	check(look(3200, 7) && growth == 7, "level: still reached after the window");
 	check(!look(3300, 0) && !look(3400, 9) && !look(3500, 0) && !look(5000, 0),
 	      "level: no longer reached after the quiet time");
 }
 
-/* All of it, with a host and a time of the test's own */
+/* The command, with the test's host and clock */
 
 static unsigned int tick;	/* tenths of a second */
 static unsigned int last_tick;
@@ -278,7 +279,7 @@ static const struct time_source test_time = {
 	.interval.ns = NSEC_PER_SEC,
 };
 
-/* Without the header lines, and blanks that are more than one. */
+/* The output with single blanks. The caller frees it. */
 static char *lines_of(const char *output)
 {
 	char *lines = xasprintf("%s", output), *to = lines;
@@ -352,7 +353,7 @@ static void test_polling(void)
 	guests[0].dead = false;
 	check_events(&guests_host, "watch exits >= 9 per 3s -n 1 -p 20",
 		     "exits of each vCPU: at least 9 within 3 s\n" HEADER
-		     AT "0 20 10 9 3 s $(reboot)\n", "so many events");
+		     AT "0 20 10 9 3 s $(reboot)\n", "-n: ends after COUNT events");
 	guests[0].dead = false;
 	check_events(&guests_host, "watch online_vcpus >= 2",
 		     "online_vcpus of the VM: at least 2, once in 1 s\n"
@@ -362,11 +363,12 @@ static void test_polling(void)
 	last_tick = 1000;
 	check_events(&guests_host, "watch exits > 1000 -p 10",
 		     "exits of each vCPU: more than 1000 within 1 s\n" HEADER
-		     AT "2 10 - ended - web\n", "until the VM has ended");
+		     AT "2 10 - ended - web\n", "no event: ends with the VM");
 	check(tick < 40, "level: still reached, no second event");
 	check_events(&guests_host, "watch nothing > 1",
-		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n", "no such");
-	check_number(status, STATUS_USAGE, "no such: status");
+		     "kvmstat: there is no statistic 'nothing' (try kvmstat --help)\n",
+		     "an unknown statistic");
+	check_number(status, STATUS_USAGE, "an unknown statistic: status");
 	guests_free();
 }
 
@@ -382,7 +384,7 @@ static void bring_up(void)
 
 #define NONE_OPEN "kvmstat: pid 20 (closed): this kernel has no statistics files"
 
-/* VMs of which nothing can be watched, that are there or come. */
+/* VMs without the statistic, at the start or later. */
 static void test_no_statistics(void)
 {
 	static const char * const lines[] = { "watch exits > 1 -p closed", "watch exits > 1 -p 20",
@@ -403,13 +405,13 @@ static void test_no_statistics(void)
 		tick = 0;
 		output = output_of(command_watch, lines[i], &status);
 		check_contains(output, NONE_OPEN, lines[i]);
-		check(!tick && status == STATUS_ERROR, "%s: is not waited for", lines[i]);
+		check(!tick && status == STATUS_ERROR, "%s: does not wait", lines[i]);
 		free(output);
 	}
 	check_events(&guests_host, "watch exits > 1",
 		     "kvmstat: '1' needs a unit: ns, us, ms or s (try kvmstat --help)\n",
 		     "a wrong rule: one error line");
-	check_number(status, STATUS_USAGE, "what was asked for is wrong: status");
+	check_number(status, STATUS_USAGE, "a wrong rule: status");
 	guests[0].dead = true;
 	guests[1].closed = false;
 	on_tick = bring_up;
@@ -423,12 +425,13 @@ static void test_no_statistics(void)
 	check_events(&guests_host, "watch exits > 4",
 		     "kvmstat: no process has a VM\n"
 		     "kvmstat: pid 10 (web): '4' needs a unit: ns, us, ms or s\n",
-		     "the first one that comes cannot be watched");
-	check_number(tick, last_tick, "the first one cannot be watched: it goes on");
+		     "the first VM comes later, without the statistic: a message");
+	check_number(tick, last_tick,
+		     "the first VM comes later, without the statistic: watch goes on");
 	guests_free();
 }
 
-/* As with "| head -1". */
+/* Closes the output, as "| head -1" does. */
 static void close_output(void)
 {
 	int ends[2];
@@ -477,10 +480,10 @@ static void test_full(void)
 	on_tick = fill_output;
 	check_events(&guests_host, "watch exits >= 10 -p 10",
 		     TITLE "kvmstat: cannot write the output: No space left on device\n",
-		     "the output is full");
+		     "full output: an error");
 	__fpurge(stdout);
 	clearerr(stdout);
-	check_number(status, STATUS_ERROR, "the output is full: status");
+	check_number(status, STATUS_ERROR, "full output: status");
 	guests_free();
 }
 

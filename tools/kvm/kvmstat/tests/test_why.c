@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a VM in a word and in a sentence, and its exits.
+ * kvmstat why and exits: the state of a VM in a word and in a sentence, and its exits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +43,14 @@ static void test_words(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		check_text(why_names[why_of_shares(&cases[i].shares)], why_names[cases[i].why],
 			   why_names[cases[i].why]);
-	check(why_of_vm(&vm) == WHY_PAUSED, "a VM that is paused, whatever its shares are");
+	check(why_of_vm(&vm) == WHY_PAUSED, "a paused VM is paused, whatever its shares are");
 	vm.activity = ACTIVITY_STOPPED;
-	check(why_of_vm(&vm) == WHY_STOPPED, "a VM that is stopped");
+	check(why_of_vm(&vm) == WHY_STOPPED, "a stopped VM is stopped");
 	vm.ended = true;
-	check(why_of_vm(&vm) == WHY_ENDED, "a VM that has ended");
+	check(why_of_vm(&vm) == WHY_ENDED, "a VM that has ended is ended, even if it was stopped");
 	check(why_rank(WHY_STARVED, &cases[11].shares) < why_rank(WHY_STARVED, &cases[0].shares) &&
 	      why_rank(WHY_WAITS, &cases[3].shares) < why_rank(WHY_STARVED, &cases[11].shares),
-	      "the worst first, and of these the one that it takes most time of");
+	      "the worst state ranks highest; in one state, the largest share");
 }
 
 static const struct image_stat vm_stats[] = {
@@ -108,14 +108,14 @@ static void test_exits(void)
 	fixture.tracked.rates.shares = vmm;
 	render_exits(&fixture.output, &fixture.tracked);
 	fixture_expect(&fixture, "why.txt",
-		       "exits: by the time that they take, without those that were none");
+		       "exits: the most expensive first, none without a count");
 	fixture_tear_down(&fixture);
 	set_up(&fixture, false);
 	render_exits(&fixture.output, &fixture.tracked);
 	fflush(fixture.output.file);
 	check(strstr(fixture.text, "\ncpuid                      1500       75.0\nio   ") &&
 	      !strstr(fixture.text, "KVM TIME"),
-	      "exits: by their number where no time is measured");
+	      "exits: the most frequent first if no time is measured");
 	check_contains(fixture.text, "98.0\nmmio                         10        2.0\n"
 		       "KVM does not time these by reason\n",
 		       "exits to the VMM: no time by reason");
@@ -207,12 +207,14 @@ static void test_cgroup(void)
 	write_file("cgroup/machine/db/cgroup.events", "populated 1\nfrozen 1\n");
 	state = cgroup_read(proc, root, 7, 8);
 	check(state.is_frozen && state.throttled_ns == 70000,
-	      "cgroup: frozen, and the quota of one above it");
+	      "cgroup: frozen, and throttled by the quota of its parent");
 	write_file("proc/7/task/8/cgroup", "0::/../machine/db\n");
 	state = cgroup_read(proc, root, 7, 8);
-	check(!state.is_frozen && !state.throttled_ns, "cgroup: one outside of the namespace");
+	check(!state.is_frozen && !state.throttled_ns,
+	      "cgroup outside of the cgroup namespace: nothing is known");
 	state = cgroup_read(proc, root, 7, 9);
-	check(!state.is_frozen && !state.throttled_ns, "cgroup: no such thread");
+	check(!state.is_frozen && !state.throttled_ns,
+	      "cgroup of a thread that is gone: nothing is known");
 	command = xasprintf("rm -r %s", directory);
 	if (system(command))
 		abort();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * top_host DIRECTORY [INTERVAL]: kvmstat top on a host of the test's own, whose /proc is
- * this directory. A process there is a directory with its comm, fd/3, which is a link to
- * anon_inode:kvm-vm, and a file "rates": number of vCPUs and, of each of them, exits,
- * halts and injections per second; the n-th vCPU does n times that. They are
- * counted by the clock until the directory is removed. Other than in real ones everything
- * that the screen shows is thus known.
+ * top_host DIRECTORY [INTERVAL]: kvmstat top on a host for tests, whose /proc is DIRECTORY. A
+ * process is a directory with comm, fd/3 (a link to anon_inode:kvm-vm) and a file "rates": the
+ * number of vCPUs, and exits, halts and injections per second. The n-th vCPU has n times these
+ * rates. The counters grow with the clock until the directory is removed. The test thus knows
+ * all figures on the screen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +43,7 @@ static const struct image_stat vcpu_stats[] = {
 	{},
 };
 
-/* The VM of a statistics file, by the file's number; one that has ended is not reused. */
+/* VMs, indexed by the number in a statistics file. An entry is never reused. */
 static struct guest {
 	pid_t pid;
 	struct image image;
@@ -150,7 +149,7 @@ static void count(const struct guest *guest, double seconds)
 		value[INJECTIONS] = guest->injections * (i + 1) * seconds;
 		value[IO] = value[EXITS] - value[HALTS];
 		value[WAIT_NS] = value[HALTS] * 1000;
-		/* From 512 to 1024 ns; so many that no other statistic has more. */
+		/* Bucket 10: 512 to 1024 ns. The count is the largest of all statistics. */
 		value[WAIT_HIST + 10] = value[HALTS] * 3;
 	}
 }
@@ -175,7 +174,7 @@ static void *run_guests(void *unused)
 	return NULL;
 }
 
-/* Signals are for the main thread. */
+/* Starts the threads, with signals blocked: the main thread handles them. */
 static void start_guests(void)
 {
 	sigset_t all, before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A directory of a test.
+ * A directory for a test.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ void tree_end(void)
 	shell("rm -r %s", tree_root);
 }
 
-/* With all directories above it. */
+/* Makes the path, with all directories above it. */
 static char *place(const char *format, va_list args)
 {
 	char *path = xvasprintf(format, args), *full = xasprintf("%s/%s", tree_root, path), *slash;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A directory of a test in /tmp, such as its own /proc. Paths are relative to it; directories
- * above a file are made.
+ * A directory for a test in /tmp, such as its own /proc. Paths are relative to it. Makes missing
+ * directories above a file.
  */
 #ifndef KVMSTAT_TESTS_TREE_H
 #define KVMSTAT_TESTS_TREE_H
@@ -19,7 +19,7 @@ void tree_end(void);
 __printf(1, 2)
 char *tree_path(const char *format, ...);
 
-/* A path that ends with '/' is a directory. */
+/* Makes an empty file, or a directory if the path ends with '/'. */
 __printf(1, 2)
 void tree_make(const char *format, ...);
 __printf(3, 4)
@@ -28,7 +28,7 @@ __printf(2, 3)
 void tree_text(const char *text, const char *format, ...);
 __printf(2, 3)
 void tree_link(const char *target, const char *format, ...);
-/* With everything below it. */
+/* Removes it with everything below it. */
 __printf(1, 2)
 void tree_remove(const char *format, ...);
 

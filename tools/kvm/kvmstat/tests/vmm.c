@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vmm VMS VCPUS HELD FDS [-name NAME]: a VMM for tests, which has so many VMs, each with
- * so many vCPUs that never run, and then waits to be killed. HELD is "none", or which
- * statistics files it holds open itself, as some VMMs do: its "vcpus" ones, or "all".
- * FDS more file descriptors are open, half of them before KVM's. It prints "ready" when it is.
+ * vmm VMS VCPUS HELD FDS [-name NAME]: a VMM for tests. It creates VMS VMs with VCPUS vCPUs each,
+ * which never run, prints "ready", and waits to be killed. HELD names the statistics files that it
+ * holds open, as some VMMs do: "none", "vcpus" or "all". It has FDS more open file descriptors,
+ * half of them before KVM's.
  *
  * vmm nobody COMMAND...: runs the command without any privileges.
  *
- * vmm capable COMMAND...: the same by another user, with the two capabilities that kvmstat
+ * vmm capable COMMAND...: runs the command as another user, with the two capabilities that kvmstat
  * needs.
  *
- * vmm no-ptrace COMMAND...: as root without CAP_SYS_PTRACE, as in a container.
+ * vmm no-ptrace COMMAND...: runs the command as root without CAP_SYS_PTRACE, as in a container.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #include "util/util.h"
 
-/* See host.c on why linux/kvm.h is not included. */
+/* linux/kvm.h of older systems lacks the last one. */
 #define KVM_CREATE_VM _IO(0xae, 0x01)
 #define KVM_CREATE_VCPU _IO(0xae, 0x41)
 #define KVM_GET_STATS_FD _IO(0xae, 0xce)
@@ -94,7 +94,7 @@ static int run_without_ptrace(char **command)
 	return checked(execvp(command[0], command), command[0]);
 }
 
-/* As systemd's AmbientCapabilities= has it. */
+/* Runs the command as systemd does with AmbientCapabilities=. */
 static int run_capable(char **command)
 {
 	static const unsigned int needed[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, };

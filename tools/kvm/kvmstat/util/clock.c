@@ -16,7 +16,7 @@ int catch_signals(void)
 	sigset_t set;
 	int signals = open_signals(ends, ARRAY_SIZE(ends), &set);
 
-	/* Without it they end the process. */
+	/* Without a file descriptor, the signals end the process. */
 	if (signals >= 0)
 		sigprocmask(SIG_BLOCK, &set, NULL);
 	return signals;

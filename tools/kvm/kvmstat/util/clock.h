@@ -13,16 +13,16 @@
 
 struct interval {
 	uint64_t ns;
-	uint64_t count;			/* how many; 0: without end */
+	uint64_t count;			/* number of intervals; 0: no end */
 };
 
-/* Blocks SIGINT and SIGTERM. Returns a file descriptor that is readable after one, or -1. */
+/* Blocks SIGINT and SIGTERM. Returns a signalfd that is readable after either, or -1. */
 int catch_signals(void);
 
 enum event {
 	EVENT_TIME,
 	EVENT_READABLE,			/* the other file descriptor is readable */
-	EVENT_INTERRUPTED,		/* by a signal, or nothing more comes */
+	EVENT_INTERRUPTED,		/* a signal came, or the recording ended */
 };
 
 /* The clock of samples: this machine's, or a recording's. */
@@ -31,19 +31,18 @@ struct time_source {
 	struct timespec (*real)(void);	/* CLOCK_REALTIME */
 	/* See pause_until(). */
 	enum event (*pause_until)(int signals, int other, uint64_t end_ns);
-	/* The default. */
-	struct interval interval;
+	struct interval interval;	/* the default */
 };
 
 extern const struct time_source machine_time;
 
-/* The one to use. */
+/* The time source in use. */
 extern const struct time_source *time_source;
 
-/* @other: a file descriptor to wait for, too; or -1. */
+/* @other: another file descriptor to wait for, or -1. */
 enum event pause_until(int signals, int other, uint64_t end_ns);
 
-/* The end of the next interval, without intervals that were slept through. */
+/* The end of the next interval. Skips intervals that have already passed. */
 uint64_t next_end(uint64_t end_ns, uint64_t interval_ns);
 
 #endif /* KVMSTAT_CLOCK_H */

@@ -18,7 +18,7 @@ size_t read_file(int dir, const char *path, char *text, size_t size);
 /* Reads a link. False, and an empty text, if there is none or it does not fit. */
 bool read_link(int dir, const char *path, char *text, size_t size);
 
-/* The number behind the key in a file of such lines, or 0. */
+/* The number after the key, in a file with lines KEY NUMBER; 0 without that key. */
 uint64_t read_number(const char *path, const char *key);
 
 #endif /* KVMSTAT_FILE_H */

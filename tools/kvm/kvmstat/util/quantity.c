@@ -46,7 +46,7 @@ static long double scale_by(long double number, unsigned int base, int exponent)
 	long double factor = 1;
 	int i;
 
-	/* More make no difference in 64 bits. */
+	/* Larger exponents make no difference in 64 bits. */
 	for (i = 0; i < abs(exponent) && i < 64; i++)
 		factor *= base;
 	return exponent < 0 ? number / factor : number * factor;
@@ -68,7 +68,7 @@ const char *parse_quantity(const char *text, enum quantity_kind kind,
 		unit++;
 	if (!unit->name)
 		return kinds[kind].error;
-	/* Units of one base are one step: whole numbers stay whole. */
+	/* With equal bases scale once, so that whole numbers stay whole. */
 	value = strtold(text, NULL);
 	if (unit->base == scale->base) {
 		value = scale_by(value, unit->base, unit->exponent - scale->exponent);
@@ -77,7 +77,7 @@ const char *parse_quantity(const char *text, enum quantity_kind kind,
 		value = scale_by(value, scale->base, -scale->exponent);
 	}
 	if (value >= 0x1p64L)
-		return "is too much";
+		return "is too large";
 	/* Adding a half to a large number would change it. */
 	*number = value;
 	*number += value - *number >= 0.5L;

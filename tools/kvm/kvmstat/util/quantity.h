@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum quantity_kind {
-	QUANTITY_COUNT,			/* whole */
+	QUANTITY_COUNT,			/* whole numbers */
 	QUANTITY_BYTES,
 	QUANTITY_TIME,			/* needs a unit */
 };
@@ -19,7 +19,7 @@ struct quantity_scale {
 	int exponent;
 };
 
-/* Parses the whole string and rounds. Returns NULL, or what is wrong, to be said after it. */
+/* Parses the whole string and rounds. Returns NULL, or an error to print after the string. */
 const char *parse_quantity(const char *text, enum quantity_kind kind,
 			   const struct quantity_scale *scale, uint64_t *number);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text in UTF-8. What may be printed does not depend on the locale: the broker has none, and names
- * are written into files.
+ * Text in UTF-8. Which characters are printable does not depend on the locale: the broker has none,
+ * and files keep names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 unsigned int text_decode(const char *text, wchar_t *character)
 {
-	/* The smallest character of so many bytes: others would have two encodings. */
+	/* The smallest character per number of bytes: a smaller one would have two encodings. */
 	static const wchar_t least[] = { 0, 0, 0x80, 0x800, 0x10000, };
 	unsigned char lead = *text;
 	unsigned int length, i;
@@ -32,7 +32,7 @@ unsigned int text_decode(const char *text, wchar_t *character)
 	return 1;
 }
 
-/* Not control characters, invisible ones, and ones that change the order of others. */
+/* False for control characters, invisible ones, and ones that change the order of others. */
 static bool is_printable(wchar_t character)
 {
 	static const struct {
@@ -80,7 +80,7 @@ unsigned int text_character_width(wchar_t character)
 {
 	int width = wcwidth(character);
 
-	/* A locale that does not know it shows a replacement. */
+	/* If the locale does not know the character, the terminal shows a replacement. */
 	return width < 0 ? 1 : width;
 }
 
@@ -94,7 +94,7 @@ unsigned int text_width(const char *text)
 	return width;
 }
 
-/* Returns the bytes of the longest beginning that fits, and in *@width the columns left. */
+/* Returns the bytes of the longest prefix that fits, and the remaining columns in *@width. */
 static int beginning(const char *text, unsigned int *width)
 {
 	unsigned int length, needed;
@@ -125,11 +125,11 @@ char *text_fit(const char *text, unsigned int width)
 		end += text_decode(end, &character);
 	width -= 1 + text_width(end);
 	length = beginning(text, &width);
-	/* A wide character may leave one column. */
+	/* A wide character may leave one column unused. */
 	return xasprintf("%.*s~%s%*s", length, text, end, (int)width, "");
 }
 
-/* How much of the text fits if it is broken after @gap: 0 if there is none. */
+/* The bytes that fit if the line breaks after @gap; 0 if no @gap fits. */
 static size_t break_at(const char *text, const char *gap, size_t room)
 {
 	const char *next = text;
@@ -163,7 +163,7 @@ static size_t first_line(const char *text, unsigned int width)
 	return end;
 }
 
-/* Replaces other characters in an ASCII locale. */
+/* Prints text. In a locale without UTF-8, replaces characters beyond ASCII. */
 static void print_text(FILE *out, const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -202,7 +202,7 @@ size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned i
 
 static void (*print_line)(const char *text);
 
-/* Not in a file or a log; and without allocating, as memory may be what is missing. */
+/* Wraps only on a terminal, not in a log. Allocates nothing: the error may be lack of memory. */
 static void print_complaint(const char *text)
 {
 	const unsigned int indent = strlen(PREFIX);

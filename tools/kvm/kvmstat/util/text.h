@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Text in UTF-8, such as names of VMs: what may be printed, and how much fits.
+ * Text in UTF-8, such as names of VMs: makes it printable, measures and fits it.
  */
 #ifndef KVMSTAT_TEXT_H
 #define KVMSTAT_TEXT_H
@@ -19,25 +19,25 @@
  */
 unsigned int text_decode(const char *text, wchar_t *character);
 
-/* Replaces what could control a terminal or be invisible by '?'. */
+/* Replaces characters that could control a terminal or are invisible by '?'. */
 void text_make_printable(char *text);
 
 /* Whether it ends in @end, and is longer. */
 bool text_ends_in(const char *text, const char *end);
 
-/* In columns of a terminal. */
+/* The width in columns of a terminal. */
 unsigned int text_width(const char *text);
 unsigned int text_character_width(wchar_t character);
 
 /*
- * Returns the text in exactly @width columns: padded, or with a ~ for its middle, as names often
- * differ at their end. The caller frees it.
+ * Returns the text in exactly @width columns: padded, or with a ~ instead of its middle, because
+ * names often differ at their end. The caller frees it.
  */
 char *text_fit(const char *text, unsigned int width);
 
 /*
- * Prints lines of @width characters, broken after commas, otherwise at blanks. All but the first
- * are indented, in addition. Returns how many blanks at the end it left out.
+ * Prints lines of at most @width characters, broken after commas, otherwise at blanks. Indents all
+ * lines but the first, in addition to @width. Returns how many blanks at the end it left out.
  */
 size_t print_wrapped(FILE *out, const char *text, unsigned int width, unsigned int indent);
 

@@ -85,7 +85,7 @@ char *xasprintf(const char *format, ...)
 
 static int64_t namespace_offset_ns;
 
-/* 0 without it. */
+/* The number of a namespace of this process; 0 if the kernel has no such namespaces. */
 static ino_t namespace_of(const char *kind)
 {
 	struct stat status;
@@ -100,7 +100,7 @@ void use_kernels_clock(void)
 	long long seconds, ns;
 	FILE *offsets;
 
-	/* The file shows the offsets of future children. */
+	/* The file below shows the offsets of future children: only use them if these are ours. */
 	if (namespace_of("time") != namespace_of("time_for_children"))
 		return;
 	offsets = fopen("/proc/self/timens_offsets", "re");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Errors on stderr, memory or the end of the program, numbers from a command line.
+ * Error lines, memory that is allocated or ends the program, clocks, numbers from a command line.
  */
 #ifndef KVMSTAT_UTIL_H
 #define KVMSTAT_UTIL_H
@@ -24,7 +24,7 @@ enum exit_status {
 
 #define __printf(text, first) __attribute__((__format__(__printf__, text, first)))
 
-/* Prints an error line, without the program's name in @text; may be replaced. */
+/* Prints an error line. @text does not include the program's name. May be replaced. */
 extern void (*error_printer)(const char *text);
 
 /* Prints one line on stderr, after the program's name. */
@@ -45,18 +45,18 @@ char *xvasprintf(const char *format, va_list args);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);
 /*
- * In a time namespace, state_since_ns has another clock: makes monotonic_ns() the kernel's. Call it
- * while files can be opened.
+ * Makes monotonic_ns() the clock of state_since_ns, which a time namespace does not change. Call it
+ * while kvmstat may still open files.
  */
 void use_kernels_clock(void);
 
 /* Returns a signalfd, and the signals as *@set; or -1. */
 int open_signals(const int *signals, size_t count, sigset_t *set);
 
-/* By /proc: without it they stay open. */
+/* Uses /proc: without it, the files stay open. */
 void close_files_above_stderr(void);
 
-/* Without waiting. False for -1. */
+/* Does not wait. Returns false for -1. */
 bool fd_is_readable(int fd);
 
 /*

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_file.h"

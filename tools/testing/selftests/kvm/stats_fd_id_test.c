@@ -103,22 +103,6 @@ TEST_F(machine, names_are_unique_over_vm_and_vcpu_statistics)
 	}
 }
 
-TEST_F(machine, ids_contain_the_creating_thread_and_the_vcpu_id)
-{
-	char id[STATS_NAME_SIZE];
-	int i;
-
-	if (!stats_in_initial_pid_ns())
-		SKIP(return, "ids have tids of the initial pid namespace");
-
-	snprintf(id, sizeof(id), "kvm-%d", stats_tid());
-	EXPECT_STREQ(id, stats_id(&self->vm_file));
-	for (i = 0; i < STATS_MAX_VCPUS; i++) {
-		snprintf(id, sizeof(id), "kvm-%d/vcpu-%d", stats_tid(), STATS_MAX_VCPUS - 1 - i);
-		EXPECT_STREQ(id, stats_id(&self->vcpu_file[i]));
-	}
-}
-
 TEST_F(machine, fdinfo_of_vm_and_vcpus_has_the_same_number)
 {
 	int other_vm = stats_create_vm(_metadata);

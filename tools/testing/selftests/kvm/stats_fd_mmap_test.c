@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/personality.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 
 #include "../kselftest_harness.h"
@@ -202,10 +201,9 @@ TEST_F(data, private_writable_executable_or_misaligned_mapping_is_refused)
 		off_t within;
 	} calls[] = {
 		{ -EINVAL, MAP_PRIVATE, PROT_NONE }, { -EINVAL, MAP_PRIVATE, PROT_READ },
-		{ -EINVAL, MAP_PRIVATE, PROT_WRITE }, { -EINVAL, MAP_PRIVATE, all },
-		{ -EINVAL, MAP_PRIVATE, PROT_READ | PROT_EXEC },
-		{ -EACCES, MAP_SHARED, PROT_WRITE }, { -EACCES, MAP_SHARED, write_exec },
-		{ -EACCES, MAP_SHARED, PROT_READ | PROT_WRITE }, { -EACCES, MAP_SHARED, all },
+		{ -EINVAL, MAP_PRIVATE, PROT_WRITE }, { -EACCES, MAP_SHARED, PROT_WRITE },
+		{ -EACCES, MAP_SHARED, write_exec }, { -EACCES, MAP_SHARED, all },
+		{ -EACCES, MAP_SHARED, PROT_READ | PROT_WRITE },
 		{ -EACCES, MAP_SHARED_VALIDATE, PROT_READ | PROT_WRITE },
 		{ -EPERM, MAP_SHARED, PROT_EXEC }, { -EPERM, MAP_SHARED, PROT_READ | PROT_EXEC },
 		/* A mapping that grows downwards would leave the file. */
@@ -338,20 +336,6 @@ TEST_F(data, mremap_to_a_larger_size_fails_with_EFAULT)
 	expect_alive(_metadata, self, self->map);
 }
 
-TEST_F(data, moved_mapping_shows_current_values)
-{
-	const long page = self->m.page;
-	char *room = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *map = (void *)self->map;
-
-	ASSERT_NE(MAP_FAILED, room);
-	ASSERT_EQ((void *)room, mremap(map, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, room));
-	EXPECT_EQ(SIGSEGV, stats_signal_of_load(self->map));
-	self->map = room;
-	expect_alive(_metadata, self, room);
-	EXPECT_EQ(-EACCES, result(mprotect(room, page, PROT_WRITE)));
-}
-
 TEST_F(data, store_raises_SIGSEGV_and_system_calls_cannot_write)
 {
 	const char *addr = self->map + self->counter->offset;
@@ -369,21 +353,6 @@ TEST_F(data, store_raises_SIGSEGV_and_system_calls_cannot_write)
 	EXPECT_EQ(8, pread(mem, &value, sizeof(value), (unsigned long)addr));
 	EXPECT_EQ(before, value);
 	expect_alive(_metadata, self, self->map);
-}
-
-static int read_in_child(void *arg)
-{
-	const FIXTURE_DATA(data) *self = arg;
-	__u64 value = 0;
-
-	pread(self->f->fd, &value, sizeof(value), self->offset + self->counter->offset);
-	return value && counter_of(self, self->map) == value ? 0 : -ESTALE;
-}
-
-TEST_F(data, fork_inherits_the_mapping)
-{
-	move_counter(_metadata, self);
-	EXPECT_EQ(0, stats_in_child(_metadata, read_in_child, self));
 }
 
 TEST_F(data, mapping_survives_vm_and_file_with_final_values)
@@ -477,12 +446,6 @@ static const char *window(const FIXTURE_DATA(windows) *self, unsigned int i)
 	return stats_window(self->f, self->map, i);
 }
 
-static void expect_window(struct __test_metadata *_metadata,
-			  const FIXTURE_DATA(windows) *self, unsigned int i)
-{
-	expect_page(_metadata, &self->m.guest.vcpu[i].file, window(self, i));
-}
-
 TEST_F(windows, any_range_of_whole_pages_can_be_mapped)
 {
 	const size_t page = self->m.page;
@@ -569,22 +532,6 @@ TEST_F(windows, windows_of_existing_vcpus_can_be_locked_and_populated)
 		    stats_window(self->f, (char *)map, VCPUS));
 	EXPECT_EQ(0, result(munlock((void *)self->map, self->size)));
 	EXPECT_EQ(0, result(munmap((void *)map, self->size)));
-}
-
-TEST_F(windows, one_window_can_be_unmapped)
-{
-	void *middle = (void *)window(self, 1);
-
-	EXPECT_EQ(0, result(munmap(middle, self->f->ext.vcpu_stride)));
-	EXPECT_EQ(SIGSEGV, stats_signal_of_load(middle));
-	expect_page(_metadata, self->f, self->map);
-	expect_window(_metadata, self, 0);
-	expect_window(_metadata, self, 2);
-	/* The parts are still protected. */
-	EXPECT_EQ(-EACCES, result(mprotect((void *)window(self, 2), self->m.page,
-					   PROT_WRITE)));
-	EXPECT_EQ(-EFAULT, result((long)mremap((void *)window(self, 0), self->m.page,
-					       2 * self->m.page, MREMAP_MAYMOVE)));
 }
 
 TEST_F(windows, windows_survive_vm_and_file_with_final_values)

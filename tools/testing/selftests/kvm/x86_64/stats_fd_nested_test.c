@@ -134,7 +134,7 @@ TEST_F(nested, run_that_kvm_refuses_does_not_count)
 	if (n->vmcb) {
 		n->vmcb->control.asid = 0;
 		run_l1(_metadata, n, RUNS);
-		EXPECT_EQ((u32)SVM_EXIT_ERR, n->vmcb->control.exit_code);
+		EXPECT_EQ((u32)SVM_EXIT_ERR, (u32)n->vmcb->control.exit_code);
 	} else {
 		write_field(_metadata, n->vcpu, CR3_TARGET_COUNT, 256);
 		start_l1(_metadata, n, RUNS);

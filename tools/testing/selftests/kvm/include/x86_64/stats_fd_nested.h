@@ -473,7 +473,7 @@ static inline void expect_exit_of_l2(struct __test_metadata *_metadata,
 {
 	__u32 expected = n->vmcb ? svm : vmx;
 
-	ASSERT_EQ(expected, n->vmcb ? n->vmcb->control.exit_code :
+	ASSERT_EQ(expected, n->vmcb ? (__u32)n->vmcb->control.exit_code :
 		  (__u32)read_field(_metadata, n->vcpu, VM_EXIT_REASON));
 }
 
