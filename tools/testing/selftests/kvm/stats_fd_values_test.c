@@ -401,6 +401,8 @@ static void halt_until_signal(struct __test_metadata *_metadata, struct guest_vc
 	struct runner runner;
 
 	runner_sleep(_metadata, &runner, v);
+	/* It falls asleep a moment after it has said so. An earlier signal ends no wait. */
+	usleep(1000);
 	runner_stop(_metadata, &runner);
 }
 
