@@ -510,13 +510,18 @@ LONG_MODE_LOOP(write_apic, "movl %eax, 0xe0(%rdi)");
 TEST_F(long_mode, each_write_to_the_apic_counts_for_apic_access)
 {
 	struct guest_vcpu *v = self->vcpu;
+	__u64 accesses;
 
 	lm_map(self->tables, 0, APIC_BASE);
 	lm_start_loop(_metadata, &self->guest, write_apic, write_apic_end,
 		      &(struct kvm_regs){ .rsi = TIMES, .rdi = LM_GVA });
 	vcpu_run(_metadata, v, KVM_EXIT_IO);
-	EXPECT_EQ(cpu_virtualizes_apic() ? (__u64)TIMES : 0UL,
-		  exits_by(_metadata, v, "apic_access"));
+	accesses = exits_by(_metadata, v, "apic_access");
+	/* Newer kernels map the page of the APIC only with APICv. Its writes then are faults. */
+	if (!accesses && stats_parameter_is_off("kvm_intel", "enable_apicv"))
+		EXPECT_LE((__u64)TIMES, exits_by(_metadata, v, "nested_page_fault"));
+	else
+		EXPECT_EQ(cpu_virtualizes_apic() ? (__u64)TIMES : 0UL, accesses);
 }
 
 /* Without interrupts: raise the task priority, exit to user space, and lower it again. */
