@@ -219,14 +219,14 @@ bochs_needs() {
 # Kernel arguments that Bochs needs:
 #   reboot=triple   Bochs has no -no-reboot, but an option to panic at a triple fault
 #   tsc_early_khz   its CPUs report the model's frequency, but count one cycle per instruction
-#   clearcpuid=323  XSAVES: CPUID reports the wrong size of its area (noxsaves would become an
-#                   argument of init)
+#   clearcpuid=     XSAVEC, XSAVES: CPUID reports the wrong size of their area (noxsaves would
+#                   become an argument of init)
 #   notscdeadline   the local APIC's deadline timer does not work
 #   idle=halt       events do not wake a CPU from MWAIT
 #   share_irqs      four serial ports have two interrupt lines
 # shellcheck disable=SC2154 # the profile sets ips and cpus
 bochs_command() {
-	local quirks="reboot=triple tsc_early_khz=$((ips / 1000)) clearcpuid=323 lapic=notscdeadline idle=halt 8250.share_irqs=1"
+	local quirks="reboot=triple tsc_early_khz=$((ips / 1000)) clearcpuid=321,323 lapic=notscdeadline idle=halt 8250.share_irqs=1"
 	cat >"$dir/isolinux.cfg" <<-EOF
 	default linux
 	label linux
