@@ -219,7 +219,7 @@ bochs_needs() {
 # Kernel arguments that Bochs needs:
 #   reboot=triple   Bochs has no -no-reboot, but an option to panic at a triple fault
 #   tsc_early_khz   its CPUs report the model's frequency, but count one cycle per instruction
-#   clearcpuid=...  XSAVEC, XSAVES: CPUID reports the wrong size of their area (noxsaves would
+#   clearcpuid=     XSAVEC, XSAVES: CPUID reports the wrong size of their area (noxsaves would
 #                   become an argument of init)
 #   notscdeadline   the local APIC's deadline timer does not work
 #   idle=halt       events do not wake a CPU from MWAIT
