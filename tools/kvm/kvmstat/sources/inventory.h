@@ -193,9 +193,8 @@ struct process *inventory_find_process(const struct inventory *inventory, pid_t 
 pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid);
 
 /*
- * Users can cause any number of problems. The inventory keeps PROBLEMS_MAX of them, to print each
- * once, and a last one that says that there are more. After PROBLEMS_NS it forgets them, so that
- * kvmstat prints those that still apply once more.
+ * Users can cause any number of problems. The inventory keeps PROBLEMS_MAX and a note that there
+ * are more. kvmstat prints each once, and again if it still applies after PROBLEMS_NS.
  */
 #define PROBLEMS_MAX 256
 #define PROBLEMS_NS (3600 * NSEC_PER_SEC)
