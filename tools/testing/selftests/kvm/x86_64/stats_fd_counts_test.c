@@ -510,6 +510,7 @@ LONG_MODE_LOOP(write_apic, "movl %eax, 0xe0(%rdi)");
 TEST_F(long_mode, each_write_to_the_apic_counts_for_apic_access)
 {
 	struct guest_vcpu *v = self->vcpu;
+	__u64 accesses;
 
 	lm_map(self->tables, 0, APIC_BASE);
 	lm_start_loop(_metadata, &self->guest, write_apic, write_apic_end,
