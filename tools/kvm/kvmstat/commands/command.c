@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that commands share: usage errors, pids, output that may be a closed pipe.
+ * Functions that commands share: inventories, chosen VMs, output that may be a closed pipe.
  */
 #include <errno.h>
 #include <limits.h>

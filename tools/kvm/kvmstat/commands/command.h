@@ -88,9 +88,9 @@ void print_denied(const struct inventory *inventory);
 void print_missing(struct inventory *inventory);
 
 /*
- * Finds the chosen VMs. A recording goes on to the first sample that has one of them. A pid or name
- * without a VM is an error. With @may_come only a pid without a process is one, and no file is
- * opened. find_chosen() leaves the error lines to print_problems().
+ * Finds the chosen VMs. In a recording, goes to a sample with one: see replay_go_to_chosen(). A pid
+ * or name without a VM is an error. With @may_come, only a pid without a process is an error, and
+ * no file is opened. find_chosen() leaves the error lines to print_problems().
  */
 int look_for_chosen(struct inventory *inventory, bool may_come);
 int find_chosen(struct inventory *inventory, bool may_come);

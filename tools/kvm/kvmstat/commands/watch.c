@@ -180,7 +180,7 @@ static struct watched_vm *watched_of(struct watch *watch, const struct tracked_v
 	return &watch->vm[watch->num_vms++];
 }
 
-/* Checks a VM that has ended once more: its values are final. */
+/* Checks a VM once more after it has ended: then its values are final. */
 static void look_at_vm(struct watch *watch, const struct tracked_vm *vm)
 {
 	struct watched_vm *watched = watched_of(watch, vm);
@@ -228,7 +228,7 @@ static void look(struct watch *watch)
 		end_watch(watch, STATUS_OK);
 }
 
-/* True if a VM may still get the vCPU. */
+/* True if a VM has the vCPU, or if that is not known yet. */
 static bool knows_vcpu(const struct watch *watch)
 {
 	const struct tracked_vm *vm;

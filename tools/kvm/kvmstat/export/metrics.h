@@ -60,7 +60,7 @@ struct metric_schema {
 	enum scope scope;
 	struct running running;
 	struct metric_source *source;	/* by metric */
-	size_t num_sources;		/* it has no metric that was added later */
+	size_t num_sources;		/* none for metrics that were added later */
 };
 
 struct metrics {

@@ -313,8 +313,8 @@ static void append_histogram(struct exposition *exposition, const struct sample 
 }
 
 /*
- * All parts, or the only value. Includes zeros: a counter that appears only once it counts loses
- * its first step.
+ * All parts, or the only value. Includes zeros: a counter that is absent until it counts loses its
+ * first step.
  */
 static void append_values(struct exposition *exposition, const struct sample *sample,
 			  const struct metric_source *source, const uint64_t *values)

@@ -87,7 +87,7 @@ static char *name_other(const struct vm *vm, bool is_tie)
 }
 
 /*
- * A VM's label is its name alone if that is unique, so that a restarted VM continues its series.
+ * The first VM with a name gets the bare name, so that a restarted VM continues its series.
  * Labels depend only on the VMs that exist, so that a restarted exporter gives the same ones.
  */
 static void name_all(struct collector *collector)
@@ -229,7 +229,7 @@ static void add_values(const struct statsfile_schema *schema, uint64_t *sums,
 	}
 }
 
-/* Adds the state that has not ended, so that a scrape sees a fault of a minute while it lasts. */
+/* Adds the time in the current state, so that a scrape sees a page fault while it lasts. */
 static int read_vcpu(const struct collector *collector, const struct vm *vm, size_t index,
 		     const struct running *running, uint64_t *values, struct statsfile_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The values of all VMs of the host: of vCPUs the sum per VM, or each vCPU's. */
+/* The values of all VMs of the host. vCPU values are summed per VM, or kept per vCPU. */
 #ifndef KVMSTAT_SCRAPE_H
 #define KVMSTAT_SCRAPE_H
 

@@ -29,8 +29,8 @@ struct listen_address {
 };
 
 /*
- * "[ADDR]:PORT". ADDR is numeric, IPv6 in brackets, by default 127.0.0.1. Returns NULL, or what is
- * wrong with it.
+ * "[ADDR]:PORT". ADDR is localhost or numeric (IPv6 in brackets), by default 127.0.0.1. Returns
+ * NULL, or what is wrong with it.
  */
 const char *listen_parse(const char *text, struct listen_address *address);
 

@@ -12,13 +12,13 @@
 #include "util/util.h"
 
 #define TOTAL 0x01		/* all exits */
-#define PART 0x02		/* exits of one kind; without a total the sum of these is it */
+#define PART 0x02		/* exits of one kind; without a TOTAL, their sum is the total */
 #define REASON 0x04		/* may be the top reason */
 #define HALTS 0x08
 #define ANY_HALTS 0x10		/* for architectures without a counter of halts */
 #define INJECTIONS 0x20
 #define AGAIN 0x40		/* exits that another reason counts, too */
-#define PAGE_FAULTS 0x80	/* where both are counted, these include MMIO */
+#define PAGE_FAULTS 0x80	/* if MMIO is counted too, these include it */
 #define MMIO 0x100
 
 /*

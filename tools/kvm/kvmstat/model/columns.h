@@ -22,7 +22,7 @@ enum rate {
 	NUM_RATES,
 };
 
-/* 99 of 100 durations were below the upper bound of this bucket. */
+/* Durations. 99 of 100 were below the upper bound of the bucket in struct quantile_of. */
 enum quantile {
 	QUANTILE_READY,			/* waits for a CPU */
 	QUANTILE_EXIT,			/* exits, until the guest goes on */

@@ -22,7 +22,7 @@ enum scope {
 /* Room for all states. */
 #define RUNNING_STATES 32
 
-/* The statistics of the current state, since when, and the time in each state; or NULL. */
+/* The statistics that hold the current state, its start, and the time in each state; or NULL. */
 struct running {
 	const struct statsfile_desc *state, *since, *time[RUNNING_STATES];
 };
@@ -58,7 +58,7 @@ struct model {
 	/* Called for each vCPU that was read, with its part of the group's delta; or NULL. */
 	void (*on_vcpu)(const struct model *model, size_t index, const uint64_t *delta);
 	void *context;			/* for on_vcpu() */
-	/* The values at the last sample; NULL: it could not be read. */
+	/* The values at the last sample; NULL before the first one. */
 	uint64_t *vm_last, **vcpu_last;
 	size_t num_vcpus;
 };
@@ -90,7 +90,7 @@ void running_find(struct running *running, const struct statsfile_schema *schema
 /* Adds the state that has not ended: each second of a long halt counts in that second. */
 void running_complete(const struct running *running, uint64_t *values, uint64_t now_ns);
 
-/* Whether it counts only while KVM measures time by state, or waits for a CPU. */
+/* Whether it counts only with time_accounting (is_time) or ready_accounting (is_wait) on. */
 bool is_time(const struct statsfile_desc *desc);
 bool is_wait(const struct statsfile_desc *desc);
 

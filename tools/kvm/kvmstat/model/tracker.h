@@ -60,7 +60,7 @@ struct tracked_vm {
 	enum activity activity;
 	bool has_other;			/* other is known */
 	double other;			/* CPUs that its process' other threads used */
-	double throttled;		/* part of the time in which its cgroup had no quota */
+	double throttled;		/* part of the time that its CPU quota was used up */
 	struct proc_threads threads;	/* of its process */
 	uint64_t threads_ns;		/* when they were read; 0: not yet */
 	struct rates rates;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A VM by the threads of its process. */
+/* Shares and activity of a VM, from the threads of its process. */
 #ifndef KVMSTAT_TRACKER_THREADS_H
 #define KVMSTAT_TRACKER_THREADS_H
 

@@ -38,7 +38,7 @@ static bool wait_for(struct pollfd *fds, size_t count, int timeout_ms)
 	return ret > 0;
 }
 
-/* Returns whether there is an answer. A blocked signal ends the program before the first one. */
+/* Returns whether there is an answer. Before the first answer, a signal ends the program. */
 static bool wait_for_answer(const struct broker *broker, int timeout_ms)
 {
 	struct pollfd fds[] = {

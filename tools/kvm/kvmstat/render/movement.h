@@ -28,7 +28,7 @@ struct rows {
 
 /*
  * The statistics of the group whose @delta is not 0; with @ever also those that moved before the
- * first sample. Skips statistics that have no sum, such as states. The order is counts, largest
+ * first sample. Skips moments, and states of more than one vCPU. The order is counts, largest
  * first; then times, bytes and cycles; then statistics without a rate.
  */
 struct rows moved_rows(const struct group *group, const uint64_t *delta, bool ever);

@@ -97,7 +97,7 @@ struct renderer {
 	/* One event. */
 	void (*event)(struct output *output, const struct watch_event *event);
 
-	/* A recording's times, samples and VMs. */
+	/* A recording's host, times and number of samples. */
 	void (*recording)(struct output *output, const struct recording *recording);
 
 	/* An error line; NULL: as text, see error_printer. */

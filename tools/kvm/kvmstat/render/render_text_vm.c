@@ -166,7 +166,7 @@ void render_text_movement(struct output *output, const struct tracked_vm *vm, co
 		render_sample(output, vm);
 }
 
-/* The values that are not 0, as "INDEX:VALUE" or "NAME:VALUE"; with units separated by commas. */
+/* Values that are not 0: "INDEX:VALUE" or "NAME:VALUE"; commas separate values with units. */
 static char *format_values(const struct statsfile_desc *desc, const uint64_t *value)
 {
 	char number[BUCKET_SIZE], text[FORMAT_SIZE];

@@ -35,7 +35,7 @@ static bool is_chosen(const struct inventory *inventory, struct process *process
 	return process->chosen;
 }
 
-/* Copies seen of file descriptors that are the same. Returns whether there is a new VM. */
+/* Keeps .seen of file descriptors that are still the same. Returns whether there is a new VM. */
 static bool keep_seen(const struct proc_fds *last, struct proc_fds *fds)
 {
 	const struct proc_fd *before;
@@ -134,8 +134,8 @@ static int look_again(struct inventory *inventory, struct process *process)
 }
 
 /*
- * Takes over the list of file descriptors. Another process may have had the pid when it was made:
- * then its file descriptors are gone.
+ * Takes over the list of file descriptors. If another process had the pid when the list was made,
+ * these file descriptors are gone.
  */
 static void look_at_listed(struct inventory *inventory, struct proc_process *listed)
 {

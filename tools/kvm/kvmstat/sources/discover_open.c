@@ -160,7 +160,7 @@ static void open_statistics(struct inventory *inventory, struct process *process
 
 /*
  * Any number of processes may make kvmstat wait, each for as long as the broker allows. After this
- * time, a scan asks no more questions that can wait.
+ * time, a scan asks no more questions whose answers may block.
  */
 #define WAIT_NS (NSEC_PER_SEC / 4)
 

@@ -194,7 +194,7 @@ pid_t inventory_pid_of_choice(const struct inventory *inventory, pid_t pid);
 
 /*
  * Users can cause any number of problems. The inventory keeps PROBLEMS_MAX and a note that there
- * are more. kvmstat prints each once, and again if it still applies after PROBLEMS_NS.
+ * are more; if it is full, it forgets them after PROBLEMS_NS. kvmstat prints each once until then.
  */
 #define PROBLEMS_MAX 256
 #define PROBLEMS_NS (3600 * NSEC_PER_SEC)

@@ -55,7 +55,7 @@ int *proc_vcpus(const struct proc_fds *fds, size_t *count);
 /* Counts VMs (@vms) or vCPUs, without their statistics files. */
 unsigned int proc_count_fds(const struct proc_fds *fds, bool vms);
 
-/* Counts the vCPUs of one VM by their numbers. The vCPUs of several VMs share numbers. */
+/* Counts the vCPUs of one VM by number; of several VMs, whose numbers overlap, by descriptor. */
 unsigned int proc_count_vcpus(const struct proc_fds *fds);
 
 /* 0 or -errno; the caller frees fds->entry. */

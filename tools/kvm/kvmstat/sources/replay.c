@@ -220,7 +220,7 @@ bool replay_may_have(const struct choice *choice)
 	return !replay.is_latest || has_chosen(choice);
 }
 
-/* Goes to the last sample if the file can no longer be read up to @position. */
+/* Goes to @position, or to the last sample if the file can no longer be read that far. */
 static bool go_back(size_t position)
 {
 	size_t count = replay.recording.num_samples;
@@ -245,7 +245,7 @@ bool replay_jump_to_latest(void)
 	/* To the last sample in which the process had a VM. */
 	if (recording->host.pid && replay_go_to_chosen(&recorded))
 		return true;
-	/* If the last sample cannot be read, the one before is. */
+	/* If the last sample cannot be read, try the one before. */
 	while (recording->num_samples) {
 		if (jump(recording->num_samples - 1))
 			return true;

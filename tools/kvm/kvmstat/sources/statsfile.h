@@ -27,7 +27,7 @@
  *
  * Refused: blocks that overlap, are not aligned to 8 bytes or end after the file; names and ids
  * that are empty, not terminated or not printable; linear histograms without a bucket size; names
- * of values that do not exist, repeated or not in order; sizes beyond STATSFILE_MAX_*; data
+ * of values that do not exist; repeated or unsorted value names; sizes beyond STATSFILE_MAX_*; data
  * blocks that are too small; mapped blocks that do not begin with a page; vCPU windows without
  * online_vcpus.
  *

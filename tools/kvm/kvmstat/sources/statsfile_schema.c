@@ -76,7 +76,7 @@ static int parse_desc(struct statsfile_schema *schema, unsigned int index,
 	return 0;
 }
 
-/* Whether names belong to indexes; otherwise they belong to what the only value can be. */
+/* Whether names belong to indexes. A scalar's names belong to the values that it can have. */
 static bool is_indexed(const struct statsfile_desc *desc)
 {
 	return desc->size > 1 || statsfile_type(desc) == KVM_STATS_TYPE_LINEAR_HIST ||

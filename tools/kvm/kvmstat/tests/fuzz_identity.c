@@ -111,7 +111,7 @@ static void check_texts(const struct identity *identity)
 	promise(consists_of(identity, IDENTITY_VMI, LOWER_CASE "-.", 253), "a VMI");
 }
 
-/* No field has a source that does not have it. */
+/* The source of each field is not empty, and can have that field. */
 static void check_sources(const struct identity *identity, const size_t *length)
 {
 	size_t i;

@@ -124,8 +124,8 @@ static void check_windows(const struct statsfile *file)
 }
 
 /*
- * A file without an end, so that every window exists. The parser trusts a mapped file in that: the
- * kernel's windows exist.
+ * A file so large that every window exists. The parser does not check this, because the kernel's
+ * windows always exist.
  */
 static int endless_file(const uint8_t *bytes, size_t size)
 {
@@ -149,7 +149,7 @@ static void check_mapped(const uint8_t *bytes, size_t size, const uint64_t *expe
 	struct statsfile file;
 	uint64_t *values;
 
-	/* Only a mapping needs page boundaries. */
+	/* A mapping may be refused: only a mapping needs windows at page boundaries. */
 	if (statsfile_open(&file, &source, NULL, &error)) {
 		close(source.fd);
 		return;

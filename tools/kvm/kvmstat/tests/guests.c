@@ -91,7 +91,7 @@ static void add_fds(struct proc_fds *fds, int index)
 	const struct guest *guest = &guests[index];
 
 	proc_fds_add(fds, &fd);
-	/* Otherwise kvmstat takes the VM's own file, and asks for no other. */
+	/* The VM's own file shows its vCPUs: kvmstat asks for no other file. */
 	if (!guest->closed && !guest->split)
 		return;
 	for (fd.link = 0; fd.link < (int)guest->vcpus; fd.link++) {
@@ -200,7 +200,7 @@ static int get_stats(const struct host *host, pid_t pid, const struct proc_fd *f
 	return dup(fd->link == LINK_VM ? guest->fd : guest->vcpu_fd[fd->link]);
 }
 
-/* Each has to be a file of its own. */
+/* Each process needs a file descriptor of its own. */
 static int open_process(const struct host *host, pid_t pid, struct host_error *error)
 {
 	const struct guest *guest = find_guest(pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tells whether a function makes system calls: runs it in a child that the first one kills.
+ * Tells whether a function makes system calls: its first one kills the child that runs it.
  */
 #ifndef KVMSTAT_TESTS_SANDBOX_H
 #define KVMSTAT_TESTS_SANDBOX_H

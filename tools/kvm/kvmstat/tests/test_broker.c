@@ -110,7 +110,7 @@ static int fake_get_stats(const struct host *host, pid_t pid, const struct proc_
 	return stats;
 }
 
-/* As the real one has no type, this one has nothing that others have. */
+/* Recognizes the files of the test, which are no statistics files, by their content. */
 static bool fake_is_stats(int fd)
 {
 	char text[64] = "";
@@ -471,7 +471,7 @@ static void test_hostile_requests(void)
 		check(status == STATUS_ERROR && strstr(text, "kvmstat-broker, has ended"),
 		      "%s: the client gets an error", hostile[i].name);
 	}
-	/* No question has the number 0xffffffff; only one of these sizes is a request's. */
+	/* A request number of 0xffffffff is refused, even in a request of the right size. */
 	memset(bytes, 0xff, sizeof(bytes));
 	for (size = 1; size <= sizeof(bytes); size = size < 64 ? size + 1 : size * 2) {
 		child = start(serve_fake, &socket);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A VMM dies between any two system calls of a scan. A child scans; the test stops it at its first,
- * second, ... system call, kills the VMM, and lets the child go on. At that time the VMM is once
- * gone, and once a zombie. The VMM is a real one that also holds statistics files open: the kernel
+ * second, ... system call, kills the VMM, and lets the child go on. In one pass the VMM is then
+ * gone, in one a zombie. The VMM is a real one that also holds statistics files open: the kernel
  * decides how the child gets files.
  *
  * test_death STEP: only at every STEP-th system call, for hosts on which creating VMs is slow.

@@ -975,7 +975,7 @@ static void test_held_remade(void)
 	tear_down();
 }
 
-/* The scan that sees the end marks it: by the next one, there may be another VM. */
+/* The scan that finds the VM closed marks it as ended: the next may find another VM. */
 static void test_held_closed(void)
 {
 	struct vm *vm;
@@ -1350,7 +1350,7 @@ static void test_many_problems(void)
 	tear_down();
 }
 
-/* Only the last schema is remembered, which is not the first VM's. */
+/* kvmstat remembers only the last vCPU schema, here the second VM's. */
 static void test_later_vcpu(void)
 {
 	set_up();

@@ -305,7 +305,7 @@ static bool vm_agrees(const struct vm *vm)
 	return agrees;
 }
 
-/* Values as in the file, without the state that has not ended. The caller frees them. */
+/* Values as in the file: no time of the current state is added. The caller frees them. */
 static uint64_t *read_vcpu(const struct vm *vm, size_t index)
 {
 	uint64_t *values = xcalloc(vm_vcpu_schema(vm)->num_values, sizeof(*values));

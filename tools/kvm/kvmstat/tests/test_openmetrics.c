@@ -266,7 +266,7 @@ static void test_coming_and_going(void)
 	tear_down();
 }
 
-/* Chosen VMs, later ones, and a process that gets the name with a new VM. */
+/* Chosen VMs, VMs that start later, and a process that gets a chosen name and a second VM. */
 static void test_choice(void)
 {
 	struct choice choice = {};
@@ -328,12 +328,12 @@ static void start_exporter_again(void)
 static void test_labels_of_the_same_name(void)
 {
 	set_up(false);
-	/* It was started first, and is found last. */
 	guests[0].started = 900;
 	guests[0].name = "db";
 	expect("kvm_vm_info", "the only one called db");
 	set_guest(1, 101, "db", 1);
 	guests[1].started = 4711;
+	/* This VM started first, and is found last. */
 	set_guest(2, 102, "db", 1);
 	guests[2].started = 800;
 	guests_start();
@@ -341,7 +341,7 @@ static void test_labels_of_the_same_name(void)
 	expect("kvm_vm_info", "three called db: told apart by their start");
 	start_exporter_again();
 	expect("kvm_vm_info", "three called db: another exporter gives the same labels");
-	/* libvirt's pid file has its name. Any user can start a process earlier. */
+	/* A name in libvirt's pid file beats an earlier start, which any user can arrange. */
 	guests[0].named_by = IDENTITY_RUN;
 	start_exporter_again();
 	expect("kvm_vm_info", "three called db: the surest name has it alone");

@@ -93,7 +93,7 @@ static size_t count_fds(pid_t pid)
 	return count;
 }
 
-/* How many scans it takes until the process has so many file descriptors. */
+/* How many scans it takes until one lists @fds file descriptors of the process. */
 static unsigned int looks_until(pid_t pid, size_t fds)
 {
 	unsigned int looks = 1;

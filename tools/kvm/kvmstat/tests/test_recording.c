@@ -405,7 +405,7 @@ static void check_commands(void)
 			free(arguments);
 		}
 	}
-	/* Live, a command begins its sample at that time; in a recording it ends there. */
+	/* Live, a sample begins at the given second; with --at, it ends there. */
 	for (second = 1; second < SCENE_SECONDS; second++) {
 		arguments = xasprintf("--at +%u list", second);
 		check_same(command_table, "list", second - 1, arguments);
@@ -1185,7 +1185,7 @@ static void write_made(void)
 	tree_write(made.block.data, made.block.size, "recording");
 }
 
-/* Replays a recording whose only VM ends as a VM of the same pid called @name starts. */
+/* Replays a recording whose VM ends in second 3, when VM @name starts with the same pid. */
 static char *replay_successor(const char *arguments, const char *name, int *status)
 {
 	make();

@@ -733,7 +733,7 @@ CHANGE(move_desc_to_end, image_header(image)->desc_offset = 0xfffffff8)
 CHANGE(move_data_onto_header, image_header(image)->data_offset = 16)
 CHANGE(move_data_onto_desc,
 	image_header(image)->data_offset = image_header(image)->desc_offset + 64)
-/* Then desc_offset is the id: 72, which is a letter and NULs. */
+/* The id then begins at desc_offset, whose value 72 is a valid text: "H". */
 CHANGE(move_id_onto_header, image_header(image)->id_offset = 16)
 CHANGE(misalign_data, image_header(image)->data_offset += 4)
 CHANGE(misalign_value, image_desc(image, 1)->offset = 12)
@@ -993,7 +993,7 @@ static void move_names_into_data(struct image *image)
 
 static void move_names_into_desc(struct image *image)
 {
-	/* The end of a statistic's name, and then the next one's flags, which are a letter. */
+	/* The entry is the end of a name and the next flags, which read as a letter. */
 	image_ext(image)->value_name_offset = image_header(image)->desc_offset + 16 + 40;
 	image_ext(image)->value_name_num = 1;
 	image_desc(image, 1)->flags = KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_BOOLEAN;
@@ -1106,7 +1106,7 @@ static void test_malformed_ext(void)
 	image_free(&image);
 }
 
-/* A file that ends before the data is refused; if it ends later, reading values fails. */
+/* A file that ends within the descriptors is refused; if it ends later, reading values fails. */
 static void test_truncated(void)
 {
 	struct image image = build(), part;

@@ -19,7 +19,7 @@
  */
 unsigned int text_decode(const char *text, wchar_t *character);
 
-/* Replaces characters that could control a terminal or are invisible by '?'. */
+/* Replaces characters that are invisible or could control a terminal with '?'. */
 void text_make_printable(char *text);
 
 /* Whether it ends in @end, and is longer. */
