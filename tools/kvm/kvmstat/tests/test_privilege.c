@@ -288,7 +288,7 @@ static bool become_nobody(void)
 	       !setresuid(NOBODY, NOBODY, NOBODY);
 }
 
-/* How another process of the user "nobody" can affect this process, as bits. */
+/* Returns, as bits, the ways in which a process of user 65534 (NOBODY) can affect @pid. */
 static unsigned int try_ways(pid_t pid)
 {
 	unsigned int found = 0, i;
@@ -427,7 +427,7 @@ static void test_root(void)
 		check(dropped.owner == USER, "a user: its own processes may debug it as before");
 		dropped = status_of(USE_OUTPUT, 0);
 		check(has_line(&dropped, "Seccomp", "2"), "root: a filter of system calls");
-		check(!dropped.owner, "root: processes of nobody cannot debug it");
+		check(!dropped.owner, "root: processes of user 65534 cannot debug it");
 	}
 }
 
