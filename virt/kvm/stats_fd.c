@@ -149,14 +149,12 @@ static size_t copy_values(char __user *buf, size_t count, const u64 *values,
 static const void *get_ids(const struct kvm_stats *stats, size_t at,
 			   u32 ids[IDS_AT_ONCE], size_t *size)
 {
-	size_t skip = at % sizeof(u32);
-	const struct kvm_stats *vcpu;
-	int i;
+	u64 online_vcpus = kvm_stats_online_vcpus(stats);
+	size_t skip = at % sizeof(u32), i = at / sizeof(u32);
+	u32 *id;
 
-	for (i = 0; i < IDS_AT_ONCE; i++) {
-		vcpu = kvm_stats_vcpu(stats, at / sizeof(u32) + i);
-		ids[i] = vcpu ? vcpu->vcpu_id : 0;
-	}
+	for (id = ids; id < ids + IDS_AT_ONCE; id++, i++)
+		*id = i < online_vcpus ? kvm_stats_vcpu(stats, i)->vcpu_id : 0;
 	*size = min(*size, IDS_AT_ONCE * sizeof(u32) - skip);
 	return (char *)ids + skip;
 }

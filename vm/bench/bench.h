@@ -236,6 +236,15 @@ static inline size_t find_stat(const struct descs *d, const char *name, size_t *
 	return found;
 }
 
+/* Linux 5.14 and later have statistics files, too, but these cannot be mapped. */
+static inline int is_extended(int fd)
+{
+	struct kvm_stats_header header;
+
+	read_bytes(fd, &header, sizeof(header), 0);
+	return header.flags & KVM_STATS_HEADER_EXT;
+}
+
 /* A mapping of a whole statistics file. */
 struct mapping {
 	const char *data;

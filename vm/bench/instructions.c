@@ -614,8 +614,10 @@ int main(int argc, char **argv)
 	has_stats = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD) > 0;
 	if (has_stats && !only_exits) {
 		measure_stats(&g, &all);
-		measure_mapping(all.fd, &values);
-		measure_readers(&g, &all, &values);
+		if (is_extended(all.fd)) {
+			measure_mapping(all.fd, &values);
+			measure_readers(&g, &all, &values);
+		}
 	}
 	measure_halt("halt", NULL);
 	if (has_stats && !access("/sys/module/kvm/parameters/stats_time", F_OK)) {

@@ -58,6 +58,22 @@ static void find_places(int fd, const struct mapping *m)
 	place.exits = find_stat(&vcpu, "exits", &place.vcpu_size);
 }
 
+/* Has the kernel statistics files that can be mapped? */
+static bool can_map(void)
+{
+	int vm, fd;
+	bool can;
+
+	if (ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD) <= 0)
+		return false;
+	vm = create_vm();
+	fd = sure(ioctl(vm, KVM_GET_STATS_FD, 0), "KVM_GET_STATS_FD");
+	can = is_extended(fd);
+	close(fd);
+	close(vm);
+	return can;
+}
+
 /* The mapping needs no file descriptor. */
 static void map_vm(struct vm *vm)
 {
@@ -281,7 +297,7 @@ int main(void)
 	check_clock();
 	sure(setrlimit(RLIMIT_NOFILE, &files), "setrlimit");
 	kvm = sure(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
-	has_stats = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_BINARY_STATS_FD) > 0;
+	has_stats = can_map();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		while (num_vcpus < sizes[i])
 			add_vcpu(has_stats);

@@ -71,6 +71,12 @@ function compare_plain(key, limit,    more) {
 		limit, more, "%.2f %%")
 }
 
+# The smaller one of a limit and of what the base needs, if the base has the file.
+function limit_by_base(key, limit,    base) {
+	base = cost["base", key]
+	return base != "" && base < limit ? base : limit
+}
+
 function count(key) {
 	if (values["base", key] == "" || values["base", key] == values["series", key])
 		return values["series", key]
@@ -111,7 +117,7 @@ function instructions(    x86) {
 	compare("signal to a blocked vCPU, a dummy event", "halt-nothing", "", "halt")
 	compare("... an event counts exits", "halt-counted", "", "halt")
 	compare("... a sampling event, no sample taken", "halt-sampled", "", "halt")
-	show("one statistic by pread()", "pread-one", 400)
+	show("one statistic by pread()", "pread-one", limit_by_base("pread-one", 400))
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.5 * values["series", "pread-vcpu"]))
 	show("all " count("pread-vm") " values of a VM by pread()", "pread-vm")

@@ -211,6 +211,25 @@ static void load(struct table *table, const char *path)
 	fclose(stream);
 }
 
+static struct stat_desc *statistic(const char *name)
+{
+	for (int i = 0; i < stats_count; i++)
+		if (!strcmp(stats[i].name, name))
+			return &stats[i];
+	return NULL;
+}
+
+/*
+ * Newer bases have a file for each histogram, which shows its first bucket and says nothing of
+ * the others. The series has no such file.
+ */
+static bool is_histogram(const char *name)
+{
+	struct stat_desc *stat = statistic(name);
+
+	return stat && stat->type > KVM_STATS_TYPE_PEAK;
+}
+
 static bool every_base_file_exists(void)
 {
 	bool ok = true;
@@ -218,7 +237,8 @@ static bool every_base_file_exists(void)
 	for (int i = 0; i < base.count; i++) {
 		struct file *file = &base.files[i];
 
-		if (find(&found, file->column[WHERE], file->column[NAME]))
+		if (find(&found, file->column[WHERE], file->column[NAME]) ||
+		    is_histogram(file->column[NAME]))
 			continue;
 		printf("# missing: %s %s\n", file->column[WHERE], file->column[NAME]);
 		ok = false;
@@ -292,14 +312,6 @@ static void describe(int fd)
 	}
 }
 
-static struct stat_desc *statistic(const char *name)
-{
-	for (int i = 0; i < stats_count; i++)
-		if (!strcmp(stats[i].name, name))
-			return &stats[i];
-	return NULL;
-}
-
 static long long value_of(const struct stat_desc *stat)
 {
 	long long value;
@@ -359,8 +371,8 @@ static bool new_files_are_cleared_by_0_unless_instant(void)
 }
 
 /*
- * There are as many files as scalars, except state and state_since_ns, which cannot be added
- * up. Only the numbers are compared, because some files have older names.
+ * There are as many files with a number as scalars, except state and state_since_ns, which
+ * cannot be added up. Only the counts are compared, because some files have older names.
  */
 static bool every_scalar_has_a_file(const char *where)
 {
@@ -370,7 +382,8 @@ static bool every_scalar_has_a_file(const char *where)
 		scalars += stats[i].size == 1 && strncmp(stats[i].name, "state", 5);
 	for (int i = 0; i < found.count; i++)
 		files += !strcmp(found.files[i].column[WHERE], where) &&
-			 strcmp(found.files[i].column[FRESH], "-");
+			 strcmp(found.files[i].column[FRESH], "-") &&
+			 strcmp(found.files[i].column[FRESH], "?");
 	printf("# %d scalars, %d files of %s\n", scalars, files, where);
 	return scalars == files;
 }
@@ -494,7 +507,8 @@ int main(int argc, char **argv)
 	}
 	printf("# %ld preemptions while the VM was made\n", preemptions);
 	load(&base, argv[1]);
-	if (argc > 2)
+	/* Not every base has differences. */
+	if (argc > 2 && !access(argv[2], F_OK))
 		load(&differences, argv[2]);
 	compare(&vm);
 	return 0;

@@ -68,18 +68,26 @@ static inline int guest_get_dirty_log(const struct guest *g, __u32 slot, __u64 *
 	return result(ioctl(g->vm, KVM_GET_DIRTY_LOG, &log));
 }
 
-/* Add touched memory of small pages in a slot of its own. */
-static inline void *guest_add_memory(struct __test_metadata *_metadata,
-				     struct guest *g, __u32 slot, __u32 flags,
-				     __u64 addr, size_t size)
+/* Add untouched memory of small pages in a slot of its own. */
+static inline void *guest_add_untouched(struct __test_metadata *_metadata,
+					struct guest *g, __u32 slot, __u32 flags,
+					__u64 addr, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	ASSERT_NE(MAP_FAILED, memory);
-	memset(memory, 0, size);
 	guest_set_slot(_metadata, g, slot, flags, addr, memory, size);
 	return memory;
+}
+
+static inline void *guest_add_memory(struct __test_metadata *_metadata,
+				     struct guest *g, __u32 slot, __u32 flags,
+				     __u64 addr, size_t size)
+{
+	void *memory = guest_add_untouched(_metadata, g, slot, flags, addr, size);
+
+	return memset(memory, 0, size);
 }
 
 static inline void guest_create_memory(struct __test_metadata *_metadata, struct guest *g)

@@ -271,6 +271,14 @@ static __u64 shadow_pages(struct __test_metadata *_metadata, const struct machin
 	       vm_read(_metadata, m, "mmu_shadow_zapped");
 }
 
+/* Some kernels do not have the statistic. */
+static void expect_mmu_shadow_pages(struct __test_metadata *_metadata,
+				    const struct machine *m, __u64 pages)
+{
+	if (stats_find(&m->file, "mmu_shadow_pages"))
+		EXPECT_EQ(pages, vm_read(_metadata, m, "mmu_shadow_pages"));
+}
+
 /* Shadow pages of a guest that ran only its code. The TDP MMU has no shadow pages. */
 static __u64 base_shadow_pages(const struct machine *m)
 {
@@ -376,21 +384,28 @@ TEST_F(mmu, pages_that_the_host_unmaps_no_longer_count)
 
 TEST_F(mmu, pages_of_a_deleted_slot_no_longer_count)
 {
+	const __u64 roots = self->m.mmu == SHADOW ? 4 : self->m.mmu == NESTED;
+	__u64 created;
+
 	add_area(_metadata, &self->m, AREA_PAGES * PAGE, 0);
 	write_pages(_metadata, &self->m, AREA, TOUCHED);
 	expect_pages(_metadata, &self->m, 1 + TOUCHED, 0, 0);
+	created = vm_read(_metadata, &self->m, "mmu_cache_miss");
 
 	set_area_slot(_metadata, &self->m, 0, 0);
 	expect_pages(_metadata, &self->m, 0, 0, 0);
-	/* The vCPU keeps its roots until it runs or its MMU is reset. */
-	EXPECT_EQ(self->m.mmu == SHADOW ? 4UL : self->m.mmu == NESTED,
-		  shadow_pages(_metadata, &self->m));
+	EXPECT_EQ(created, vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
+	/* The vCPU keeps its roots until it runs or its MMU is reset, which zaps them again. */
+	expect_mmu_shadow_pages(_metadata, &self->m, roots);
 	reset_mmu(_metadata, self->m.vcpu);
-	EXPECT_EQ(0UL, shadow_pages(_metadata, &self->m));
+	expect_mmu_shadow_pages(_metadata, &self->m, 0);
+	EXPECT_EQ(created + roots, vm_read(_metadata, &self->m, "mmu_shadow_zapped"));
 
 	warm_up(_metadata, &self->m);
 	expect_pages(_metadata, &self->m, 1, 0, 0);
-	EXPECT_EQ(base_shadow_pages(&self->m), shadow_pages(_metadata, &self->m));
+	expect_mmu_shadow_pages(_metadata, &self->m, base_shadow_pages(&self->m));
+	EXPECT_EQ(created + base_shadow_pages(&self->m),
+		  vm_read(_metadata, &self->m, "mmu_cache_miss"));
 }
 
 TEST_F(mmu, huge_pages_count_as_huge_pages)
@@ -423,19 +438,22 @@ static bool has_new_tdp_mmu(const struct machine *m)
 
 TEST_F(mmu, executed_huge_page_counts_as_split)
 {
-	__u64 pages = has_new_tdp_mmu(&self->m) ? HUGE / PAGE : 1;
+	/* The page of the code, the last one that KVM maps at once. */
+	const __u64 page = PREFETCH_PAGES - 1;
+	__u64 pages = self->m.mmu != TDP ? PREFETCH_PAGES :
+		      has_new_tdp_mmu(&self->m) ? HUGE / PAGE : 1;
 	struct guest_vcpu *v = self->m.vcpu;
 
 	ASSERT_TRUE(set_parameter("nx_huge_pages", true));
 	add_huge_area(_metadata, &self->m, HUGE, 1);
-	memcpy(self->m.area, touch_code, touch_code_end - touch_code);
+	memcpy(self->m.area + page * PAGE, touch_code, touch_code_end - touch_code);
 	warm_up(_metadata, &self->m);
-	write_pages(_metadata, &self->m, AREA + PAGE, 1);
+	write_pages(_metadata, &self->m, AREA, 1);
 	expect_pages(_metadata, &self->m, 1, 1, 0);
 	EXPECT_EQ(0UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
 
 	/* Run the code in the area, which writes to the page of the other code. */
-	start_at(_metadata, v, AREA, WRITE, GUEST_MEMORY, 1, 0);
+	start_at(_metadata, v, AREA + page * PAGE, WRITE, GUEST_MEMORY, 1, 0);
 	run_to_the_end(_metadata, v);
 	expect_pages(_metadata, &self->m, 1 + pages, 0, 0);
 	EXPECT_EQ(1UL, vm_read(_metadata, &self->m, "nx_lpage_splits"));
