@@ -105,4 +105,4 @@ static struct kunit_suite kvm_stats_test_suite = {
 
 kunit_test_suite(kvm_stats_test_suite);
 
-MODULE_LICENSE("GPL v2");
+MODULE_LICENSE("GPL");
