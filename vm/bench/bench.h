@@ -297,6 +297,17 @@ struct debugfs {
 	char *name[MAX_FILES];
 };
 
+/* Not all files of a VM are statistics. */
+static inline int has_number(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY);
+	char digit = 0;
+	ssize_t size = read(fd, &digit, 1);
+
+	close(fd);
+	return size == 1 && digit >= '0' && digit <= '9';
+}
+
 static inline void list_debugfs(struct debugfs *d, int vm)
 {
 	struct dirent *entry;
@@ -309,7 +320,7 @@ static inline void list_debugfs(struct debugfs *d, int vm)
 		fail("%s", path);
 	d->dir = dirfd(dir);
 	while ((entry = readdir(dir))) {
-		if (entry->d_type != DT_REG)
+		if (entry->d_type != DT_REG || !has_number(d->dir, entry->d_name))
 			continue;
 		if (d->files == MAX_FILES)
 			fail("more files than expected in %s", path);
