@@ -26,6 +26,7 @@ cross() {
 	powerpc) prefix=powerpc64le-linux-gnu- ;;
 	s390) prefix=s390x-linux-gnu- ;;
 	riscv) prefix=riscv64-linux-gnu- ;;
+	loongarch) prefix=loongarch64-linux-gnu- ;;
 	*) die "unknown architecture $1" ;;
 	esac
 	echo "$prefix"

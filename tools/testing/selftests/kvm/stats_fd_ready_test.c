@@ -188,11 +188,14 @@ TEST_F(ready, ready_hist_has_the_waits_in_buckets_of_their_time)
 		EXPECT_GE(most, ready);
 }
 
-/* A cgroup has a CPU for 20 ms in 100 ms. The kernel may allow it a little more. */
+/*
+ * A cgroup has a CPU for 20 ms in 100 ms. If a tick is late, a vCPU runs longer and then waits
+ * longer: the share of a long time is right.
+ */
 #define CGROUPS			"/sys/fs/cgroup"
 #define QUOTA			"20000 100000"
 #define QUOTA_TIME		(2000 * MS)
-#define QUOTA_WAITED		(QUOTA_TIME / 10 * 7)
+#define QUOTA_LIMIT		(10000 * MS)
 
 static __u64 now_ns(void)
 {
@@ -224,15 +227,17 @@ TEST_F(ready, a_vcpu_throttled_by_the_quota_of_its_cgroup_waits_for_a_cpu)
 	waiter_start(_metadata, &w, v);
 	begin = now_ns();
 	from = vcpu_read(_metadata, v, "ready_ns");
-	usleep(QUOTA_TIME / 1000);
-	ready = vcpu_read(_metadata, v, "ready_ns") - from;
-	elapsed = now_ns() - begin;
+	do {
+		usleep(QUOTA_TIME / 1000);
+		ready = vcpu_read(_metadata, v, "ready_ns") - from;
+		elapsed = now_ns() - begin;
+	} while (ready < elapsed / 10 * 7 && elapsed < QUOTA_LIMIT);
 	waiter_stop(_metadata, &w);
 
 	EXPECT_EQ(0, stats_write_file(CGROUPS, "cgroup.procs", "0"));
 	EXPECT_EQ(0, rmdir(cgroup));
 	expect_waited(_metadata, &w.first, &w.last);
-	EXPECT_LE(QUOTA_WAITED, ready);
+	EXPECT_LE(elapsed / 10 * 7, ready);
 	EXPECT_GE(elapsed, ready);
 	TH_LOG("%llu of %llu ms", ready / MS, elapsed / MS);
 }
