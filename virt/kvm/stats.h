@@ -78,16 +78,15 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 {
 	u32 reason = READ_ONCE(vcpu->run->exit_reason);
 
-	/* At a memory fault, KVM_RUN fails and has a reason. */
-	if ((r == -EFAULT || r == -EHWPOISON) && reason == KVM_EXIT_MEMORY_FAULT)
-		r = 0;
-	if (r == -EINTR)
-		reason = KVM_EXIT_INTR;
-	else if (r < 0)
-		return;
+	if (r < 0) {
+		if (r == -EINTR)
+			reason = KVM_EXIT_INTR;
+		/* At a memory fault, KVM_RUN fails and has a reason. */
+		else if (reason != KVM_EXIT_MEMORY_FAULT || (r != -EFAULT && r != -EHWPOISON))
+			return;
+	}
 
-	if (reason >= KVM_USER_EXITS)
-		reason = KVM_EXIT_UNKNOWN;
+	/* An unknown number becomes 0, which is KVM_EXIT_UNKNOWN. */
 	++vcpu->stat->user_exits[array_index_nospec(reason, KVM_USER_EXITS)];
 }
 

@@ -41,6 +41,10 @@ static const struct kvm_stats_debugfs_item items[] = {
 	ITEM(kvm_vcpu_stat, stat, type, true, ##__VA_ARGS__)
 #define KVM_VCPU_HIST(...)
 #include <linux/kvm_stats_list.h>
+	/* Except these, which since Linux 5.14 have a file with their first bucket. */
+	ITEM(kvm_vcpu_stat, halt_poll_success_hist, CUMULATIVE, true)
+	ITEM(kvm_vcpu_stat, halt_poll_fail_hist, CUMULATIVE, true)
+	ITEM(kvm_vcpu_stat, halt_wait_hist, CUMULATIVE, true)
 };
 
 /* Counters can be cleared; gauges cannot, they would be wrong. */
