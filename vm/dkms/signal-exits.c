@@ -5,8 +5,6 @@
  * moved the fields, that write damages the neighbouring vCPU, and the host soon crashes. The
  * threads share a CPU, so that the scheduler uses the preempt notifiers that would be damaged.
  * A prototype with moved fields crashed about once in 1800 such exits; the test makes 18000.
- *
- * signal-exits hold: keeps a VM until it is killed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -115,15 +113,11 @@ static void one_process(void)
 	_exit(0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	struct sigaction action = { .sa_handler = ignore };
 	int vcpus = 0, failed = 0;
 
-	if (argc > 1 && !strcmp(argv[1], "hold")) {
-		tiny_vm_create();
-		pause();
-	}
 	all_exits = mmap(NULL, sizeof(*all_exits), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (all_exits == MAP_FAILED)
