@@ -314,7 +314,7 @@ static bool halt_and_wake(struct __test_metadata *_metadata, struct guest *g,
 	runner_wake(_metadata, &runner, g->vm);
 	EXPECT_EQ(0UL, vcpu_read(_metadata, v, "blocking"));
 
-	/* If the vCPU loses its CPU just before it sleeps, it finds the wake-up and does not wait. */
+	/* A vCPU that loses its CPU just before it sleeps finds the wake-up and does not wait. */
 	waited = vcpu_read(_metadata, v, "halt_wait_ns") != before.wait_ns;
 
 	/* KVM itself may have woken the vCPU just before. It counts a wake-up afterwards. */

@@ -363,34 +363,51 @@ TEST_F(long_mode, each_load_of_cr3_counts_as_tlb_flush_if_kvm_shadows)
 
 #define HV_MSR_GUEST_OS_ID	0x40000000
 #define HV_FLUSH_SPACE		0x0002
+#define HV_FLUSH_LIST		(0x0003 | 2UL << 32)	/* of two addresses */
 #define HV_POST_MESSAGE		0x005c
 #define HV_FLUSH_ALL		1
 
-/* The argument of HV_FLUSH_SPACE. */
+/* The argument of a flush. */
 struct hv_flush {
 	__u64 address_space;
 	__u64 flags;
 	__u64 processors;
+	__u64 addresses[2];
 };
 
 static void start_hypercalls(struct __test_metadata *_metadata,
-			     struct guest *g, __u16 code, __u64 input)
+			     struct guest *g, __u64 code, __u64 input)
 {
 	set_msr(_metadata, &g->vcpu[0], HV_MSR_GUEST_OS_ID, 1);
 	lm_start_loop(_metadata, g, hypercall, hypercall_end,
 		      &(struct kvm_regs){ .rsi = TIMES, .rbx = code, .rdx = input });
 }
 
-TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
+static __u64 flushes_by(__u64 code, struct __test_metadata *_metadata, FIXTURE_DATA(long_mode) *self)
 {
 	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
 	__u64 before = flushes_of(_metadata, self->vcpu);
 
 	flush->flags = HV_FLUSH_ALL;
-	start_hypercalls(_metadata, &self->guest, HV_FLUSH_SPACE, lm_gpa(LM_FREE));
+	flush->addresses[0] = LM_GVA;
+	flush->addresses[1] = LM_GVA + LM_PAGE;
+	start_hypercalls(_metadata, &self->guest, code, lm_gpa(LM_FREE));
 	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
+	return vcpu_read(_metadata, self->vcpu, "tlb_flush") - before;
+}
+
+TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
+{
+	EXPECT_EQ((__u64)TIMES, flushes_by(HV_FLUSH_SPACE, _metadata, self));
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
-	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "tlb_flush") - before);
+}
+
+/* With shadow pages, KVM flushes all addresses at once. */
+TEST_F(long_mode, each_hyper_v_flush_of_a_list_counts_as_tlb_flush_of_each_address_or_all)
+{
+	__u64 each = stats_arch_shadows() ? 1 : 2;
+
+	EXPECT_EQ(each * TIMES, flushes_by(HV_FLUSH_LIST, _metadata, self));
 }
 
 TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
