@@ -383,8 +383,7 @@ static void start_hypercalls(struct __test_metadata *_metadata,
 		      &(struct kvm_regs){ .rsi = TIMES, .rbx = code, .rdx = input });
 }
 
-static __u64 hyper_v_flushes(struct __test_metadata *_metadata,
-			     FIXTURE_DATA(long_mode) *self, __u64 code)
+static __u64 flushes_by(__u64 code, struct __test_metadata *_metadata, FIXTURE_DATA(long_mode) *self)
 {
 	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
 	__u64 before = flushes_of(_metadata, self->vcpu);
@@ -399,7 +398,7 @@ static __u64 hyper_v_flushes(struct __test_metadata *_metadata,
 
 TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
 {
-	EXPECT_EQ((__u64)TIMES, hyper_v_flushes(_metadata, self, HV_FLUSH_SPACE));
+	EXPECT_EQ((__u64)TIMES, flushes_by(HV_FLUSH_SPACE, _metadata, self));
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
 }
 
@@ -408,7 +407,7 @@ TEST_F(long_mode, each_hyper_v_flush_of_a_list_counts_as_tlb_flush_of_each_addre
 {
 	__u64 each = stats_arch_shadows() ? 1 : 2;
 
-	EXPECT_EQ(each * TIMES, hyper_v_flushes(_metadata, self, HV_FLUSH_LIST));
+	EXPECT_EQ(each * TIMES, flushes_by(HV_FLUSH_LIST, _metadata, self));
 }
 
 TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
