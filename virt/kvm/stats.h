@@ -86,7 +86,7 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 			return;
 	}
 
-	/* An unknown number becomes 0, which is KVM_EXIT_UNKNOWN. */
+	/* array_index_nospec() is the bounds check: out of range it returns 0, KVM_EXIT_UNKNOWN. */
 	++vcpu->stat->user_exits[array_index_nospec(reason, KVM_USER_EXITS)];
 }
 
