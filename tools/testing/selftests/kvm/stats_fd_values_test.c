@@ -101,6 +101,22 @@ static void expect_exits(struct __test_metadata *_metadata,
 #endif
 }
 
+/*
+ * If KVM cannot emulate an instruction, it also queues #UD, which the next KVM_RUN injects.
+ * Newer kernels leave this out on request.
+ */
+static void let_no_failure_queue_ud(const struct guest *g)
+{
+#ifdef KVM_CAP_EXIT_ON_EMULATION_FAILURE
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_EXIT_ON_EMULATION_FAILURE,
+		.args = { 1 },
+	};
+
+	ioctl(g->vm, KVM_ENABLE_CAP, &cap);
+#endif
+}
+
 static void expect_activity(struct __test_metadata *_metadata, const struct stats_activity *a)
 {
 	__u64 exact[MAX_NAMES], moves[MAX_NAMES], exits;
@@ -108,6 +124,7 @@ static void expect_activity(struct __test_metadata *_metadata, const struct stat
 	struct guest_vcpu *v;
 
 	guest_create(_metadata, &guest, 1);
+	let_no_failure_queue_ud(&guest);
 #ifdef STATS_IOEVENTFD_ADDR
 	guest_add_ioeventfd(_metadata, &guest, STATS_IOEVENTFD_ADDR, 0, 0);
 #endif

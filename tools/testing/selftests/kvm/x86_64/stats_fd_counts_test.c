@@ -383,31 +383,36 @@ static void start_hypercalls(struct __test_metadata *_metadata,
 		      &(struct kvm_regs){ .rsi = TIMES, .rbx = code, .rdx = input });
 }
 
-static __u64 flushes_by(__u64 code, struct __test_metadata *_metadata, FIXTURE_DATA(long_mode) *self)
+static __u64 hyper_v_flushes(struct __test_metadata *_metadata, struct guest *g,
+			     struct hv_flush *flush, __u64 code)
 {
-	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
-	__u64 before = flushes_of(_metadata, self->vcpu);
+	struct guest_vcpu *v = &g->vcpu[0];
+	__u64 before = flushes_of(_metadata, v);
 
 	flush->flags = HV_FLUSH_ALL;
 	flush->addresses[0] = LM_GVA;
 	flush->addresses[1] = LM_GVA + LM_PAGE;
-	start_hypercalls(_metadata, &self->guest, code, lm_gpa(LM_FREE));
-	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
-	return vcpu_read(_metadata, self->vcpu, "tlb_flush") - before;
+	start_hypercalls(_metadata, g, code, lm_gpa(LM_FREE));
+	vcpu_run(_metadata, v, KVM_EXIT_IO);
+	return vcpu_read(_metadata, v, "tlb_flush") - before;
 }
 
 TEST_F(long_mode, each_hyper_v_flush_counts_as_tlb_flush_and_hypercall)
 {
-	EXPECT_EQ((__u64)TIMES, flushes_by(HV_FLUSH_SPACE, _metadata, self));
+	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
+
+	EXPECT_EQ((__u64)TIMES, hyper_v_flushes(_metadata, &self->guest, flush, HV_FLUSH_SPACE));
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
 }
 
 /* With shadow pages, KVM flushes all addresses at once. */
 TEST_F(long_mode, each_hyper_v_flush_of_a_list_counts_as_tlb_flush_of_each_address_or_all)
 {
+	struct hv_flush *flush = lm_hva(self->tables, LM_FREE);
 	__u64 each = stats_arch_shadows() ? 1 : 2;
+	__u64 flushes = hyper_v_flushes(_metadata, &self->guest, flush, HV_FLUSH_LIST);
 
-	EXPECT_EQ(each * TIMES, flushes_by(HV_FLUSH_LIST, _metadata, self));
+	EXPECT_EQ(each * TIMES, flushes);
 }
 
 TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
