@@ -27,8 +27,8 @@ run_cases() {
 			echo "ok $number - $case"
 		else
 			failed=$((failed + 1))
-			sed 's/^/# /' "$scratch/case.log"
 			echo "not ok $number - $case"
+			sed 's/^/# /' "$scratch/case.log"
 		fi
 	done
 	echo "1..$number"
