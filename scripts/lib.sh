@@ -36,6 +36,11 @@ base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
+# newest_release SUFFIX: prints the newest kernel in dkms/kernels whose version ends with SUFFIX
+newest_release() {
+	grep -o "^[^#	 ]*$1[-.][^	 ]*" dkms/kernels | sort -V | tail -n 1
+}
+
 # base_names [-R]: prints a script for sed and tar, which gives the selftests' directories, in
 # paths and as words of a command, the names that this base has: SELFTESTS of base/$BASE.mk, as
 # OURS=THEIRS. -R: the reverse.
