@@ -63,8 +63,10 @@ load_profile() {
 		cc=gcc
 		image=arch/x86/boot/bzImage
 		# The kernel tests its timer for a few ms. While this machine is busy, an
-		# emulated timer may not tick at all in that time.
-		kernel_arguments="no_timer_check $kernel_arguments"
+		# emulated timer may not tick at all in that time. The kernel's watchdog of
+		# clocks then also rejects the TSC, and the scheduler's clock, which measures
+		# waits, jumps by tens of milliseconds.
+		kernel_arguments="no_timer_check tsc=nowatchdog $kernel_arguments"
 		;;
 	arm64)
 		cc=aarch64-linux-gnu-gcc
