@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hold: runs a VM until SIGTERM. The exit status is 0 if the guest did not fail.
+ * hold vm: runs a VM until SIGTERM. The exit status is 0 if the guest did not fail.
  * hold mapping: keeps only a mapping of a VM's statistics, until it is killed.
+ * Both print a line when they are ready.
  */
 #include <linux/types.h>
 #include <signal.h>
@@ -32,12 +33,16 @@ static void keep_mapping(struct tiny_vm *vm)
 int main(int argc, char **argv)
 {
 	struct tiny_vm vm = tiny_vm_create();
+	bool mapping = argc == 2 && !strcmp(argv[1], "mapping");
 
-	if (argc > 1 && !strcmp(argv[1], "mapping")) {
+	if (mapping)
 		keep_mapping(&vm);
+	else
+		signal(SIGTERM, end);
+	puts("ready");
+	fflush(stdout);
+	if (mapping)
 		pause();
-	}
-	signal(SIGTERM, end);
 	while (!stop) {
 		if (!tiny_vm_run(&vm) && !stop)
 			return 1;
