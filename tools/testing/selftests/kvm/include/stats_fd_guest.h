@@ -81,6 +81,7 @@ static inline void *guest_add_untouched(struct __test_metadata *_metadata,
 	return memory;
 }
 
+/* Like guest_add_untouched(), and touch all pages: fill them with zeros. */
 static inline void *guest_add_memory(struct __test_metadata *_metadata,
 				     struct guest *g, __u32 slot, __u32 flags,
 				     __u64 addr, size_t size)
