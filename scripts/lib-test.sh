@@ -12,9 +12,15 @@ none() {
 }
 
 # run_cases FUNCTION...: runs each in its own shell, which stops at the first error. If a case
-# passes, prints only the comments in its output.
+# passes, prints only the comments in its output. Never call it in a condition: there bash ignores
+# errors, and a case fails only if its last command does.
 run_cases() {
 	local case number=0 failed=0 status
+	set +e
+	(set -e; false; true)
+	status=$?
+	set -e
+	[ "$status" -ne 0 ] || die "run_cases is called in a condition"
 	for case in "$@"; do
 		number=$((number + 1))
 		set +e
@@ -23,8 +29,8 @@ run_cases() {
 		status=$?
 		set -e
 		if [ "$status" -eq 0 ]; then
-			grep -a '^#' "$scratch/case.log" || :
 			echo "ok $number - $case"
+			grep -a '^#' "$scratch/case.log" || :
 		else
 			failed=$((failed + 1))
 			echo "not ok $number - $case"
