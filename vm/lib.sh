@@ -63,9 +63,9 @@ load_profile() {
 		cc=gcc
 		image=arch/x86/boot/bzImage
 		# The kernel tests its timer for a few ms. While this machine is busy, an
-		# emulated timer may not tick at all in that time. The kernel's watchdog of
-		# clocks then also rejects the TSC, and the scheduler's clock, which measures
-		# waits, jumps by tens of milliseconds.
+		# emulated timer may not tick at all in that time. At any time the clocksource
+		# watchdog may find that clocks disagree. It then rejects the TSC, and the
+		# scheduler's clock, which measures waits, jumps by tens of milliseconds.
 		kernel_arguments="no_timer_check tsc=nowatchdog $kernel_arguments"
 		;;
 	arm64)
