@@ -63,7 +63,7 @@ deps-%:
 ##@ Checking
 
 .PHONY: check
-check: deps ## test the tree, an x86 and an arm64 boot, an x86 boot of the newest base, kvmstat, style
+check: deps ## test the tree, an x86 and an arm64 boot, an x86 boot of the newest base, the package, kvmstat, style
 	scripts/check
 
 .PHONY: check-all
