@@ -41,9 +41,10 @@ run_cases() {
 	[ "$failed" -eq 0 ]
 }
 
-# inside COMMAND...: runs it in the Debian whose directory is $root
+# inside COMMAND...: runs it in the Debian whose directory is $root, with /proc, which dkms needs
 inside() {
-	# shellcheck disable=SC2154 # set by the script
-	chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+	# shellcheck disable=SC2016,SC2154 # the inner shell's variable; set by the script
+	unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" \
+		/usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
 		DEBIAN_FRONTEND=noninteractive "$@"
 }
