@@ -228,7 +228,9 @@ static inline int stats_cgroup_open(struct __test_metadata *_metadata,
 
 /*
  * The kernel uncharges freed objects in whole pages, and keeps the rest until the cgroup
- * allocates or frees another object: let it create and remove a mapping.
+ * allocates or frees another object: let it create and remove a mapping. On newer
+ * kernels, pages of a process that has exited also stay charged, while the CPU has not put them
+ * on an LRU list: let madvise() do this.
  */
 static inline void stats_settle_objects(struct __test_metadata *_metadata, const char *cgroup)
 {
@@ -243,6 +245,7 @@ static inline void stats_settle_objects(struct __test_metadata *_metadata, const
 	ASSERT_EQ(1, write(enter, "0", 1));
 	map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_EQ(0, madvise(map, size, MADV_COLD));
 	ASSERT_EQ(0, munmap(map, size));
 	ASSERT_EQ(1, write(leave, "0", 1));
 	close(enter);
