@@ -58,10 +58,13 @@ static vm_fault_t kvm_stats_fault(struct vm_fault *vmf)
 	if (!num)
 		return VM_FAULT_SIGBUS;
 
-	/* vm_insert_pages() stops at a page that a concurrent fault has mapped. */
+	/*
+	 * vm_insert_pages() stops at a page that a concurrent fault has mapped, and fails with
+	 * EFAULT if a concurrent madvise() has freed the page table: fault again.
+	 */
 	left = num;
 	r = vm_insert_pages(vmf->vma, vmf->address, pages, &left);
-	if (left < num || r == -EBUSY)
+	if (left < num || r == -EBUSY || r == -EFAULT)
 		return VM_FAULT_NOPAGE;
 	return r == -ENOMEM ? VM_FAULT_OOM : VM_FAULT_SIGBUS;
 }

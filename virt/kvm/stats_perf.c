@@ -634,7 +634,8 @@ static int kvm_event_init(struct perf_event *event)
 	if (has_branch_stack(event) || event->attr.precise_ip || event->attr.aux_output)
 		return -EOPNOTSUPP;
 
-	if (event->attr.config1 || event->attr.config2)
+	if (event->attr.config1 || event->attr.config2 ||
+	    event->attr.config3 || event->attr.config4)
 		return -EINVAL;
 
 	/*

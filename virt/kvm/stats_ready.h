@@ -26,7 +26,7 @@ static inline u64 kvm_run_delay(struct task_struct *task)
 
 /*
  * The vCPU gets a new thread, whose earlier waits do not count. Call this before
- * vcpu->pid changes: a grace period may follow, which takes long.
+ * vcpu->pid changes, which may take long.
  */
 static inline void kvm_stats_ready_new_thread(struct kvm_vcpu *vcpu)
 {
