@@ -49,9 +49,8 @@ static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 /* Copy @num values. Returns the bytes copied: only whole values. */
 #ifdef __KVM_COPY_TO_USER_LOADS_U64
 /*
- * The loop below also works here. But before arm64 had user_access_begin(), each
- * store checked and opened the access, which takes four times the instructions.
- * A copy on the stack takes almost twice as many.
+ * The loop below also works here. But arm64 checks the address of each store, which takes
+ * three times the instructions. A copy on the stack takes almost twice as many.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
