@@ -228,9 +228,9 @@ static inline int stats_cgroup_open(struct __test_metadata *_metadata,
 
 /*
  * The kernel uncharges freed objects in whole pages, and keeps the rest until the cgroup
- * allocates or frees another object: let it create and remove a mapping. On newer
- * kernels, pages of a process that has exited also stay charged, while the CPU has not put them
- * on an LRU list: let madvise() do this.
+ * allocates or frees another object: let it create and remove a mapping. On newer kernels,
+ * pages of a process that has exited also stay charged while the CPU has not put them on an
+ * LRU list: let madvise() do this.
  */
 static inline void stats_settle_objects(struct __test_metadata *_metadata, const char *cgroup)
 {
