@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
@@ -323,15 +322,13 @@ static void run_on_cpus(struct __test_metadata *_metadata, struct guest_vcpu *v)
 /* Compete for the CPU until the thread was preempted often. A debug kernel takes longer. */
 static void run_until_preempted(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
+	long before = thread_preemptions();
 	struct busy_thread rival;
-	struct rusage before, now;
 
 	busy_start(_metadata, &rival);
-	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &before));
 	do {
 		run_to_user(_metadata, v, MOVE_EVERY);
-		ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &now));
-	} while (now.ru_nivcsw - before.ru_nivcsw < PREEMPTIONS);
+	} while (thread_preemptions() - before < PREEMPTIONS);
 	busy_end(_metadata, &rival);
 }
 

@@ -286,16 +286,24 @@ static inline void runner_kick(int sig)
 	runner_kicked->immediate_exit = sig != 0;
 }
 
+/* How often was the calling thread preempted? */
+static inline long thread_preemptions(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
 static inline void *runner_thread(void *arg)
 {
-	struct rusage before, after;
 	struct runner *r = arg;
+	long before;
 
 	runner_kicked = r->vcpu->run;
-	getrusage(RUSAGE_THREAD, &before);
+	before = thread_preemptions();
 	r->result = result(ioctl(r->vcpu->fd, KVM_RUN, 0));
-	getrusage(RUSAGE_THREAD, &after);
-	r->switches = after.ru_nivcsw - before.ru_nivcsw;
+	r->switches = thread_preemptions() - before;
 	__atomic_store_n(&r->returned, true, __ATOMIC_RELEASE);
 	return NULL;
 }

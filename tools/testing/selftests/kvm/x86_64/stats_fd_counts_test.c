@@ -91,23 +91,25 @@ static __u64 preemptions(struct __test_metadata *_metadata, const struct guest_v
 
 /*
  * Return how often @v reloads the host's state during ROUNDS calls of @action. A preemption can
- * cause another reload; in one of several attempts there is none.
+ * cause another reload, and KVM counts it only in KVM_RUN; in one of several attempts there is
+ * none.
  */
 #define RELOAD_ATTEMPTS		20
 
 static __u64 reloads(struct __test_metadata *_metadata, struct guest_vcpu *v,
 		     void (*action)(struct __test_metadata *_metadata, struct guest_vcpu *v))
 {
-	__u64 preempted, before, moved = 0, all = 0;
+	__u64 before, moved = 0, all = 0;
 	int i, attempt;
+	long preempted;
 
 	for (i = 0; i < ROUNDS; i++) {
 		for (attempt = 0; attempt < RELOAD_ATTEMPTS; attempt++) {
-			preempted = preemptions(_metadata, v);
+			preempted = thread_preemptions();
 			before = vcpu_read(_metadata, v, "host_state_reload");
 			action(_metadata, v);
 			moved = vcpu_read(_metadata, v, "host_state_reload") - before;
-			if (preemptions(_metadata, v) == preempted)
+			if (thread_preemptions() == preempted)
 				break;
 		}
 		all += moved;
