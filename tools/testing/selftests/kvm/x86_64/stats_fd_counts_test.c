@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statistics of x86: exits, interrupts of the host, preemptions, TLB flushes, Hyper-V's
- * hypercalls. Each case notices an event that does not count, and one that counts twice.
+ * Statistics of x86: exits, interrupts of the host, preemptions, TLB flushes, hypercalls of
+ * Hyper-V and KVM. Each case notices an event that does not count, and one that counts twice.
  */
 #define _GNU_SOURCE
 #include <linux/kvm_para.h>
@@ -433,6 +433,25 @@ TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
 	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
 	EXPECT_EQ((__u64)TIMES + 1, own_exits(_metadata, self->vcpu));
 }
+
+#ifdef KVM_CAP_EXIT_HYPERCALL
+LONG_MODE_LOOP(map_gpa_range, "mov %rdi, %rax; vmmcall");
+
+TEST_F(long_mode, each_kvm_hypercall_that_user_space_completes_counts)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_EXIT_HYPERCALL,
+		.args = { 1 << KVM_HC_MAP_GPA_RANGE },
+	};
+
+	ASSERT_EQ(0, ioctl(self->guest.vm, KVM_ENABLE_CAP, &cap));
+	lm_start_loop(_metadata, &self->guest, map_gpa_range, map_gpa_range_end,
+		      &(struct kvm_regs){ .rsi = TIMES, .rdi = KVM_HC_MAP_GPA_RANGE, .rcx = 1 });
+	vcpu_run_times(_metadata, self->vcpu, KVM_EXIT_HYPERCALL, TIMES);
+	vcpu_run(_metadata, self->vcpu, KVM_EXIT_IO);
+	EXPECT_EQ((__u64)TIMES, vcpu_read(_metadata, self->vcpu, "hypercalls"));
+}
+#endif
 
 /* KVM has a fast path for these. On Intel, it enters the guest again. */
 TEST_F(long_mode, each_timer_deadline_and_each_ipi_counts_as_one_exit)
