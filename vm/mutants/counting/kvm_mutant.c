@@ -13,6 +13,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/version.h>
 
 unsigned int kvm_mutant;
 EXPORT_SYMBOL_GPL(kvm_mutant);
@@ -51,20 +52,36 @@ static const struct file_operations reached_fops = {
 	.release = single_release,
 };
 
+/* The kernel's table of suites has lists of suites in older kernels, suites in newer ones. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 0, 0)
+typedef struct kunit_suite **table_entry;
+
+static void run_entry(table_entry suite)
+{
+	for (; *suite; suite++)
+		kunit_run_tests(*suite);
+}
+#else
+typedef struct kunit_suite *table_entry;
+
+static void run_entry(table_entry suite)
+{
+	kunit_run_tests(suite);
+}
+#endif
+
 /* A write runs KUnit's suites again. Keep their table, which is freed with init memory. */
-extern struct kunit_suite **__kunit_suites_start[], **__kunit_suites_end[];
-static struct kunit_suite ***suites;
+extern table_entry __kunit_suites_start[], __kunit_suites_end[];
+static table_entry *suites;
 static size_t num_suites;
 
 static ssize_t kunit_write(struct file *file, const char __user *text, size_t size,
 			   loff_t *pos)
 {
-	struct kunit_suite **suite;
 	size_t i;
 
 	for (i = 0; i < num_suites; i++)
-		for (suite = suites[i]; *suite; suite++)
-			kunit_run_tests(*suite);
+		run_entry(suites[i]);
 	return size;
 }
 
