@@ -52,7 +52,7 @@ static const struct file_operations reached_fops = {
 	.release = single_release,
 };
 
-/* The kernel's table of suites has lists of suites in older kernels, suites in newer ones. */
+/* Before Linux 6.0, each entry of the table is a list of suites; later, it is a suite. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 0, 0)
 typedef struct kunit_suite **table_entry;
 
@@ -70,7 +70,10 @@ static void run_entry(table_entry suite)
 }
 #endif
 
-/* A write runs KUnit's suites again. Keep their table, which is freed with init memory. */
+/*
+ * A write runs KUnit's suites again; suites with parameters would need more. Keep their table,
+ * which older kernels free with init memory.
+ */
 extern table_entry __kunit_suites_start[], __kunit_suites_end[];
 static table_entry *suites;
 static size_t num_suites;

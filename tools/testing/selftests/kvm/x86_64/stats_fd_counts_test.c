@@ -91,8 +91,8 @@ static __u64 preemptions(struct __test_metadata *_metadata, const struct guest_v
 
 /*
  * Return how often @v reloads the host's state during ROUNDS calls of @action. A preemption can
- * cause another reload, and KVM counts it only in KVM_RUN; in one of several attempts there is
- * none.
+ * cause another reload: try again. Ask the scheduler, because since Linux 6.11 KVM counts only
+ * preemptions in KVM_RUN.
  */
 #define RELOAD_ATTEMPTS		20
 
@@ -437,6 +437,7 @@ TEST_F(long_mode, hyper_v_hypercall_of_user_space_counts_when_it_is_completed)
 #ifdef KVM_CAP_EXIT_HYPERCALL
 LONG_MODE_LOOP(map_gpa_range, "mov %rdi, %rax; vmmcall");
 
+/* Some kernels count it before user space completes it, others after. */
 TEST_F(long_mode, each_kvm_hypercall_that_user_space_completes_counts)
 {
 	struct kvm_enable_cap cap = {
