@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "../kselftest_harness.h"
 #include "stats_fd_guest.h"
@@ -322,10 +323,12 @@ static void run_on_cpus(struct __test_metadata *_metadata, struct guest_vcpu *v)
 /* Compete for the CPU until the thread was preempted often. A debug kernel takes longer. */
 static void run_until_preempted(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
-	long before = thread_preemptions();
 	struct busy_thread rival;
+	long before;
 
 	busy_start(_metadata, &rival);
+	before = thread_preemptions();
+	ASSERT_LE(0, before);
 	do {
 		run_to_user(_metadata, v, MOVE_EVERY);
 	} while (thread_preemptions() - before < PREEMPTIONS);

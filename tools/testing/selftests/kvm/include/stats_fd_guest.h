@@ -286,13 +286,12 @@ static inline void runner_kick(int sig)
 	runner_kicked->immediate_exit = sig != 0;
 }
 
-/* How often was the calling thread preempted? */
+/* How often was the calling thread preempted? Returns -1 if the kernel does not tell. */
 static inline long thread_preemptions(void)
 {
 	struct rusage usage;
 
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nivcsw;
+	return getrusage(RUSAGE_THREAD, &usage) ? -1 : usage.ru_nivcsw;
 }
 
 static inline void *runner_thread(void *arg)
