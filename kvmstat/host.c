@@ -292,6 +292,7 @@ static void take_vm(struct vm *vm, const struct frame *frame)
 	make_printable(vm->name);
 	vm->source = file || vcpu_file ? "vmm" : "proc";
 	vm->mono_ns = frame->mono_ns;
+	vm->real_ns = frame->real_ns;
 	vm->elapsed_ns = last_ns ? frame->mono_ns - last_ns : 0;
 	vm->schema = layout.schema;
 	snprintf(vm->id, sizeof(vm->id), "%s", file ? layout.id : "-");
