@@ -7,7 +7,6 @@
 #include <linux/gfp.h>
 #include <linux/kvm_host.h>
 #include <linux/mm.h>
-#include <linux/poll.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
@@ -254,47 +253,6 @@ static u64 *alloc_values(void)
 	return page ? page_address(page) : NULL;
 }
 
-static struct workqueue_struct *wake_queue;
-
-int kvm_stats_init(void)
-{
-	wake_queue = alloc_workqueue("kvm-stats", WQ_UNBOUND, 0);
-	return wake_queue ? 0 : -ENOMEM;
-}
-
-/* The last VM is gone, so no wake-up will be queued. Waits for pending ones. */
-void kvm_stats_exit(void)
-{
-	destroy_workqueue(wake_queue);
-}
-
-static void wake_waiters(struct work_struct *work)
-{
-	struct kvm_stats *stats = container_of(work, struct kvm_stats, wake);
-
-	/* If the VM is gone, wake all waiters, also with EPOLLEXCLUSIVE. */
-	if (READ_ONCE(stats->dead))
-		wake_up_all(&stats->wait);
-	else
-		wake_up_poll(&stats->wait, EPOLLPRI);
-	kvm_stats_put(stats);
-}
-
-/*
- * Wake waiters in a worker: holders of files decide how many waiters there are, and
- * must not delay the VM.
- */
-static void kvm_stats_wake(struct kvm_stats *stats)
-{
-	/* Pairs with kvm_stats_poll(): it sees the event, or this sees the waiter. */
-	if (!wq_has_sleeper(&stats->wait))
-		return;
-
-	refcount_inc(&stats->refs);
-	if (!queue_work(wake_queue, &stats->wake))
-		kvm_stats_put(stats);
-}
-
 static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 {
 	struct kvm_stats *stats;
@@ -311,7 +269,6 @@ static struct kvm_stats *kvm_stats_alloc(const struct kvm_stats_format *format)
 
 	stats->format = format;
 	init_waitqueue_head(&stats->wait);
-	INIT_WORK(&stats->wake, wake_waiters);
 	xa_init_flags(&stats->vcpus, XA_FLAGS_ACCOUNT);
 	refcount_set(&stats->refs, 1);
 	return stats;
@@ -390,8 +347,6 @@ void kvm_vcpu_stats_publish(struct kvm_vcpu *vcpu)
 	/* Pairs with kvm_stats_online_vcpus() and with readers in user space. */
 	smp_wmb();
 	WRITE_ONCE(kvm->stat->online_vcpus, vcpu->vcpu_idx + 1);
-
-	kvm_stats_wake(kvm->stats_obj);
 }
 
 /* The number of vCPUs that a VM's file shows; 0 for a vCPU's file. */
@@ -429,6 +384,7 @@ void kvm_stats_destroy(struct kvm_stats *stats)
 {
 	/* A reader that sees this also sees the final values. */
 	smp_store_release(&stats->dead, true);
-	kvm_stats_wake(stats);
+	/* Also waiters with EPOLLEXCLUSIVE. */
+	wake_up_all(&stats->wait);
 	kvm_stats_put(stats);
 }

@@ -12,7 +12,6 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 /* Size of a statistic's name and of an id in bytes, including the NUL. ABI. */
@@ -56,8 +55,7 @@ struct kvm_stats {
 	u64 *values;			/* the page that kvm->stat points to */
 	struct xarray vcpus;		/* VM: objects by vCPU index */
 	u32 vcpu_id;			/* vCPU only */
-	wait_queue_head_t wait;		/* of poll(): VM destroyed, vCPU added */
-	struct work_struct wake;	/* holds a reference while pending */
+	wait_queue_head_t wait;		/* of poll(), for the end of VM or vCPU */
 	char id[KVM_STATS_NAME_SIZE];
 };
 
@@ -90,8 +88,6 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 	++vcpu->stat->user_exits[array_index_nospec(reason, KVM_USER_EXITS)];
 }
 
-int kvm_stats_init(void);
-void kvm_stats_exit(void);
 int kvm_vm_stats_create(struct kvm *kvm);
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu);
 int kvm_vcpu_stats_reserve(struct kvm_vcpu *vcpu);

@@ -10,7 +10,6 @@
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "stats.h"
@@ -223,40 +222,10 @@ static noinline size_t copy_description(char __user *buf, size_t count,
 	return done;
 }
 
-/* An open file: the object that it shows, and how many vCPUs its reader has seen. */
-struct kvm_stats_file {
-	struct kvm_stats *stats;
-	u64 vcpus_seen;
-};
-
-/* A reader has seen new vCPUs if it has read any byte of the header or of the vCPU ids. */
-static bool tells_vcpus(const struct kvm_stats_format *format, size_t pos,
-			size_t end)
-{
-	size_t ids = format->ext.vcpu_id_offset;
-	size_t ids_end = ids + format->ext.vcpu_max * sizeof(u32);
-
-	return pos < sizeof(format->header) || (pos < ids_end && end > ids);
-}
-
-static size_t read_description(struct kvm_stats_file *open, char __user *buf,
-			       size_t count, size_t pos)
-{
-	const struct kvm_stats *stats = open->stats;
-	/* Load it before copying the ids: a vCPU that is added meanwhile stays unseen. */
-	u64 online_vcpus = kvm_stats_online_vcpus(stats);
-	size_t done = copy_description(buf, count, stats, pos);
-
-	if (done && tells_vcpus(stats->format, pos, pos + done))
-		WRITE_ONCE(open->vcpus_seen, online_vcpus);
-	return done;
-}
-
 static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
 			      loff_t *ppos)
 {
-	struct kvm_stats_file *open = file->private_data;
-	const struct kvm_stats *stats = open->stats;
+	const struct kvm_stats *stats = file->private_data;
 	const struct kvm_stats_format *format = stats->format;
 	size_t data_offset = format->header.data_offset;
 	size_t pos = *ppos;
@@ -270,7 +239,7 @@ static ssize_t kvm_stats_read(struct file *file, char __user *buf, size_t count,
 	if (unlikely(pos < data_offset)) {
 		size_t n = min(count, data_offset - pos);
 
-		done = read_description(open, buf, n, pos);
+		done = copy_description(buf, n, stats, pos);
 		if (done < n || done == count)
 			goto out;
 	}
@@ -284,42 +253,38 @@ out:
 
 static __poll_t kvm_stats_poll(struct file *file, poll_table *wait)
 {
-	struct kvm_stats_file *open = file->private_data;
-	struct kvm_stats *stats = open->stats;
+	struct kvm_stats *stats = file->private_data;
 	__poll_t events = EPOLLIN | EPOLLRDNORM;
 
+	/*
+	 * Takes the lock of the wait queue: kvm_stats_destroy() either finds the waiter
+	 * there, or has already set ->dead.
+	 */
 	poll_wait(file, &stats->wait, wait);
-	/* Pairs with kvm_stats_wake(). */
-	smp_mb();
 
 	/* Pairs with kvm_stats_destroy(). */
 	if (smp_load_acquire(&stats->dead))
 		events |= EPOLLHUP;
-	if (kvm_stats_online_vcpus(stats) > READ_ONCE(open->vcpus_seen))
-		events |= EPOLLPRI;
 	return events;
 }
 
 static int kvm_stats_file_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct kvm_stats_file *open = file->private_data;
-
-	return kvm_stats_mmap(open->stats, vma);
+	return kvm_stats_mmap(file->private_data, vma);
 }
 
 static loff_t kvm_stats_llseek(struct file *file, loff_t offset, int whence)
 {
-	const struct kvm_stats_file *open = file->private_data;
+	const struct kvm_stats *stats = file->private_data;
 
 	return generic_file_llseek_size(file, offset, whence, MAX_LFS_FILESIZE,
-					open->stats->format->file_size);
+					stats->format->file_size);
 }
 
 #ifdef CONFIG_PROC_FS
 static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 {
-	const struct kvm_stats_file *open = file->private_data;
-	const struct kvm_stats *stats = open->stats;
+	const struct kvm_stats *stats = file->private_data;
 	/* Pairs with kvm_stats_destroy(). */
 	bool dead = smp_load_acquire(&stats->dead);
 
@@ -332,10 +297,7 @@ static void kvm_stats_show_fdinfo(struct seq_file *m, struct file *file)
 
 static int kvm_stats_release(struct inode *inode, struct file *file)
 {
-	struct kvm_stats_file *open = file->private_data;
-
-	kvm_stats_put(open->stats);
-	kfree(open);
+	kvm_stats_put(file->private_data);
 	return 0;
 }
 
@@ -354,27 +316,17 @@ static const struct file_operations kvm_stats_fops = {
 
 static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 {
-	struct kvm_stats_file *open;
 	struct file *file;
-	int fd, r;
+	int fd;
 
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 
-	open = kmalloc(sizeof(*open), GFP_KERNEL_ACCOUNT);
-	if (!open) {
-		r = -ENOMEM;
-		goto put_fd;
-	}
-
-	open->stats = stats;
-	open->vcpus_seen = kvm_stats_online_vcpus(stats);
-
-	file = anon_inode_getfile(name, &kvm_stats_fops, open, O_RDONLY);
+	file = anon_inode_getfile(name, &kvm_stats_fops, stats, O_RDONLY);
 	if (IS_ERR(file)) {
-		r = PTR_ERR(file);
-		goto free_open;
+		put_unused_fd(fd);
+		return PTR_ERR(file);
 	}
 
 	refcount_inc(&stats->refs);
@@ -383,12 +335,6 @@ static int kvm_stats_get_fd(struct kvm_stats *stats, const char *name)
 	file->f_mode |= FMODE_LSEEK | FMODE_PREAD;
 	fd_install(fd, file);
 	return fd;
-
-free_open:
-	kfree(open);
-put_fd:
-	put_unused_fd(fd);
-	return r;
 }
 
 int kvm_vm_stats_get_fd(struct kvm *kvm)
