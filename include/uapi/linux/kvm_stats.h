@@ -16,6 +16,12 @@
 /* kvm_stats_ext.magic. If the number differs, the flag means something else. */
 #define KVM_STATS_EXT_MAGIC		0x7473766b
 
+/*
+ * kvm_stats_desc.flags: only a read returns the values of this statistic, a mapping has no
+ * current ones. A reader of mappings must check it. No statistic has it yet.
+ */
+#define KVM_STATS_DESC_NOT_MAPPED	(1U << 31)
+
 /**
  * struct kvm_stats_ext - the extension block of a statistics file
  * @size: bytes of this block. The block grows at its end and never shrinks. Ignore

@@ -26,6 +26,7 @@ FIELD_AT(kvm_stats_header, desc_offset, 16);
 FIELD_AT(kvm_stats_header, data_offset, 20);
 
 _Static_assert(KVM_STATS_HEADER_EXT == 1, "header flags");
+_Static_assert(KVM_STATS_DESC_NOT_MAPPED == 0x80000000, "descriptor flags");
 
 /* The block may grow. */
 _Static_assert(sizeof(struct kvm_stats_ext) >= 48, "extension block");
