@@ -14,7 +14,7 @@ KVM_VM_STAT(u64, mmu_pde_zapped, CUMULATIVE, COUNT,
 KVM_VM_STAT(u64, mmu_flooded, CUMULATIVE, COUNT,
 	    "Shadow pages zapped because guest writes to them were frequent or misaligned")
 KVM_VM_STAT(u64, mmu_recycled, CUMULATIVE, COUNT,
-	    "Shadow pages zapped to reclaim memory for the VM or the host, except by the TDP MMU")
+	    "Oldest shadow pages zapped to lower their number, except by the TDP MMU")
 KVM_VM_STAT(u64, mmu_cache_miss, CUMULATIVE, COUNT,
 	    "Shadow pages created because none could be reused, except by the TDP MMU")
 KVM_VM_STAT(u64, mmu_unsync, INSTANT, COUNT,
