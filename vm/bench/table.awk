@@ -94,6 +94,17 @@ function beside(text, key,    more) {
 # compare, a table and an increment; time by state takes two reads of the cycle counter and a
 # log2. An exit to user space also counts its KVM_EXIT_*. On arm64 an exit has fewer
 # instructions to begin with, so percentages are higher.
+#
+# The 17 instructions of an exit on arm64's 6.12 with the options off, in an HVC:
+#
+#	cmp, b.ne			is it a trap, or an interrupt or SError?
+#	ldr, lsr			the exception class
+#	cmp, b.eq			WFI and WFE share a class
+#	adrp, add, ldrb			the reason of the class
+#	ldr, add, ldr, add, str		vcpu->stat, the address of the bucket, increment it
+#	ldr				vcpu->stat again, to increment exits
+#	ldr				vcpu->stat, to increment hvc_exit_stat
+#	nop				aligns the loop
 function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
