@@ -1,14 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the files of a frame mean: VMs, their values and growth, and how they spend their time. */
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi.h"
 #include "kvmstat.h"
 
 #define TICK (SEC / 100)		/* USER_HZ is ABI */
 
+static const char **choice;
+static size_t num_choices;
+
+void choose(const char *text)
+{
+	choice = xgrow(choice, num_choices, sizeof(*choice));
+	choice[num_choices++] = text;
+}
+
+size_t num_chosen(void)
+{
+	return num_choices;
+}
+
+static bool matches(const char *text, pid_t pid, const char *name)
+{
+	uint64_t number;
+
+	if (*text != '0' && parse_u64(text, &number))
+		return number == (uint64_t)pid;
+	return !strcmp(text, name) || !fnmatch(text, name, 0);
+}
+
+bool is_chosen(pid_t pid, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < num_choices; i++) {
+		if (matches(choice[i], pid, name))
+			return true;
+	}
+	return !num_choices;
+}
+
+const char *find_unmatched(const struct host *host)
+{
+	size_t i, k;
+
+	for (i = 0; i < num_choices; i++) {
+		for (k = 0; k < host->count; k++) {
+			if (matches(choice[i], host->vm[k].pid, host->vm[k].name))
+				break;
+		}
+		if (k == host->count)
+			return choice[i];
+	}
+	return NULL;
+}
+
+/* The value of the line "KEY..." in a text. */
 static bool field_of(const struct entry *entry, const char *key, char *to, size_t size)
 {
 	const char *line = entry ? (const char *)entry->data : NULL;
@@ -31,78 +81,75 @@ static uint64_t number_of(const struct entry *entry, const char *key)
 	return field_of(entry, key, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
 }
 
+/* The files of one VM in a frame. */
+struct files {
+	const struct entry *who, *header, *vcpu_header, *data, *ids, *vcpu_data;
+};
+
+enum stat_field { USER_TIME = 11, KERNEL_TIME = 12, PROCESSOR = 36, GUEST_TIME = 40, NUM_FIELDS, };
+
 /* Parses /proc/PID/stat after the name, which may contain anything. */
-static bool parse_stat(const struct entry *entry, uint64_t field[41], char *state)
+static bool parse_stat(const char *text, uint64_t field[NUM_FIELDS], char *state)
 {
-	const char *at = entry ? strrchr((const char *)entry->data, ')') : NULL;
+	const char *at = strrchr(text, ')');
 	int i;
 
 	*state = at && at[1] == ' ' ? at[2] : '?';
-	for (i = 0; at && i < 41; i++) {
-		at = strchr(at + 1, ' ');
-		field[i] = at ? strtoull(at + 1, NULL, 10) : 0;
+	at = at && at[1] && at[2] ? at + 2 : NULL;
+	for (i = 0; at && i < NUM_FIELDS; i++) {
+		field[i] = i ? strtoull(at, NULL, 10) : 0;
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+		if (!at)
+			memset(&field[i + 1], 0, (NUM_FIELDS - i - 1) * sizeof(*field));
 	}
-	return at;
+	return *state != '?';
 }
 
-static void take_thread(struct vm *vm, const struct frame *frame, pid_t tid)
+/* The number in the name that a VMM gives to the thread of a vCPU, or -1. */
+static int vcpu_of_name(const char *stat)
 {
-	const struct entry *sched = frame_get(frame, "vm/%s/task/%d/schedstat", vm->key, tid);
-	const struct entry *call = frame_get(frame, "vm/%s/task/%d/syscall", vm->key, tid);
-	struct thread thread = { .tid = tid, };
-	unsigned long long run = 0, ready = 0, number, fd, request;
-	uint64_t field[41];
+	static const char * const patterns[] = {
+		"CPU %d/KVM)%n", "fc_vcpu %d)%n", "crosvm_vcpu%d)%n", "vcpu%d)%n",
+	};
+	const char *name = strchr(stat, '(');
+	int number, end;
+	size_t i;
 
-	if (!parse_stat(frame_get(frame, "vm/%s/task/%d/stat", vm->key, tid), field, &thread.state))
-		return;
-	thread.guest = field[40] * TICK;
-	thread.kernel = field[12] * TICK;
-	thread.user = field[11] > field[40] ? (field[11] - field[40]) * TICK : 0;
-	if (sched && sscanf((char *)sched->data, "%llu %llu", &run, &ready) != 2)
-		run = ready = 0;
-	thread.run = run ?: (field[11] + field[12]) * TICK;
-	thread.ready = ready;
-	thread.in_kvm = call && (!strncmp((char *)call->data, "running", 7) ||
-		(sscanf((char *)call->data, "%llu %llx %llx", &number, &fd, &request) == 3 &&
-		 request == STATS_KVM_RUN));
-	vm->threads.thread = xgrow(vm->threads.thread, vm->threads.count, sizeof(thread));
-	vm->threads.thread[vm->threads.count++] = thread;
+	for (i = 0; name && i < ARRAY_SIZE(patterns); i++) {
+		end = 0;
+		if (sscanf(name + 1, patterns[i], &number, &end) == 1 && end && number >= 0)
+			return number;
+	}
+	return -1;
 }
 
-static void take_threads(struct vm *vm, const struct frame *frame)
+static cpu_set_t *parse_cpus(const struct entry *status)
 {
-	const struct entry *entry = NULL;
-	char prefix[64], state;
-	uint64_t field[41], usec;
-	int end, tid;
+	cpu_set_t *set = xcalloc(1, sizeof(*set));
+	unsigned int from, to;
+	char text[1024], *at = text;
+	int end;
 
-	free(vm->before.thread);
-	vm->before = vm->threads;
-	vm->threads = (struct threads) { .mono_ns = frame->mono_ns, };
-	snprintf(prefix, sizeof(prefix), "vm/%s/task/", vm->key);
-	while ((entry = frame_next(frame, entry, prefix))) {
-		if (sscanf(entry->name + strlen(prefix), "%d/stat%n", &tid, &end) == 1 &&
-		    !strcmp(strrchr(entry->name, '/'), "/stat"))
-			take_thread(vm, frame, tid);
+	if (!field_of(status, "Cpus_allowed_list:\t", text, sizeof(text)))
+		text[0] = '\0';
+	for (; sscanf(at, "%u%n", &from, &end) == 1; at += *at == ',') {
+		at += end;
+		to = from;
+		if (sscanf(at, "-%u%n", &to, &end) == 1)
+			at += end;
+		for (; from <= to && from < CPU_SETSIZE; from++)
+			CPU_SET(from, set);
 	}
-	if (parse_stat(frame_get(frame, "vm/%s/stat", vm->key), field, &state))
-		vm->threads.whole = (field[11] + field[12]) * TICK;
-	vm->threads.known = vm->threads.whole;
-	vm->threads.frozen = number_of(frame_get(frame, "vm/%s/cgroup.events", vm->key), "frozen ");
-	/* Each cgroup of a vCPU, and those above, has an entry: any of them may have a quota. */
-	snprintf(prefix, sizeof(prefix), "vm/%s/cpu.stat/", vm->key);
-	for (entry = NULL; (entry = frame_next(frame, entry, prefix)); ) {
-		usec = number_of(entry, "throttled_usec ");
-		if (!usec)
-			usec = number_of(entry, "throttled_time ") / 1000;
-		vm->threads.throttled += usec * 1000;
-	}
+	return set;
 }
 
-static const struct thread *find_thread(const struct threads *threads, pid_t tid)
+static struct thread *find_thread(const struct threads *threads, pid_t tid, size_t guess)
 {
 	size_t i;
 
+	if (guess < threads->count && threads->thread[guess].tid == tid)
+		return &threads->thread[guess];
 	for (i = 0; i < threads->count; i++) {
 		if (threads->thread[i].tid == tid)
 			return &threads->thread[i];
@@ -110,105 +157,391 @@ static const struct thread *find_thread(const struct threads *threads, pid_t tid
 	return NULL;
 }
 
+static void take_stat(struct thread *thread, const char *text)
+{
+	uint64_t field[NUM_FIELDS] = {};
+
+	parse_stat(text, field, &thread->state);
+	thread->vcpu = vcpu_of_name(text);
+	thread->cpu = field[PROCESSOR];
+	thread->guest = field[GUEST_TIME] * TICK;
+	thread->runs_guest = thread->guest || thread->vcpu >= 0;
+	thread->kernel = field[KERNEL_TIME] * TICK;
+	thread->user = field[USER_TIME] > field[GUEST_TIME] ?
+		       (field[USER_TIME] - field[GUEST_TIME]) * TICK : 0;
+	if (!thread->run)
+		thread->run = (field[USER_TIME] + field[KERNEL_TIME]) * TICK;
+}
+
+static void take_task(struct threads *threads, pid_t tid, const char *file,
+		      const struct entry *entry)
+{
+	struct thread *thread = find_thread(threads, tid, threads->count - 1);
+	const char *text = (const char *)entry->data;
+	unsigned long long run, ready, number, fd, request;
+
+	if (!thread) {
+		threads->thread = xgrow(threads->thread, threads->count, sizeof(*thread));
+		thread = &threads->thread[threads->count++];
+		*thread = (struct thread) { .tid = tid, .vcpu = -1, .state = '?', };
+	}
+	if (!strcmp(file, "stat")) {
+		take_stat(thread, text);
+	} else if (!strcmp(file, "schedstat")) {
+		if (sscanf(text, "%llu %llu", &run, &ready) == 2 && run) {
+			thread->run = run;
+			thread->ready = ready;
+		}
+	} else if (!strcmp(file, "syscall")) {
+		thread->in_kvm = !strncmp(text, "running", 7) ||
+			(sscanf(text, "%llu %llx %llx", &number, &fd, &request) == 3 &&
+			 request == STATS_KVM_RUN);
+	} else if (!strcmp(file, "status") && !thread->allowed) {
+		thread->allowed = parse_cpus(entry);
+	} else if (!strcmp(file, "cgroup")) {
+		thread->cgroup = entry;
+	}
+}
+
+static void take_group(struct threads *threads, const char *name, const struct entry *entry)
+{
+	const char *end = strstr(name, "/cpu.stat");
+	struct group group = { .throttled = number_of(entry, "throttled_usec ") * 1000, };
+
+	if (!end || end[strlen("/cpu.stat")])
+		return;
+	if (!group.throttled)
+		group.throttled = number_of(entry, "throttled_time ");
+	group.path = xasprintf("%.*s", (int)(end - name), name);
+	threads->group = xgrow(threads->group, threads->num_groups, sizeof(group));
+	threads->group[threads->num_groups++] = group;
+}
+
+static void free_threads(struct threads *threads)
+{
+	size_t i;
+
+	for (i = 0; i < threads->count; i++)
+		free(threads->thread[i].allowed);
+	for (i = 0; i < threads->num_groups; i++)
+		free(threads->group[i].path);
+	free(threads->thread);
+	free(threads->group);
+	*threads = (struct threads) {};
+}
+
+/* Whether the group is one of those in a /proc/PID/cgroup, or above one. */
+static bool is_in_group(const struct thread *thread, const char *path)
+{
+	const char *line = thread->cgroup ? (const char *)thread->cgroup->data : NULL, *found;
+	size_t length = strlen(path);
+
+	for (; line && *line; line += *line == '\n') {
+		found = strchr(line, ':');
+		found = found ? strchr(found + 1, ':') : NULL;
+		if (!found)
+			return false;
+		if (!strncmp(found + 1, path, length) && strchr("/\n", found[1 + length]))
+			return true;
+		line = found + strcspn(found, "\n");
+	}
+	return false;
+}
+
 static uint64_t growth(uint64_t last, uint64_t now)
 {
 	return now > last ? now - last : 0;
 }
 
-/* From /proc: only time on a CPU, and waits for one. */
-static void share_threads(struct vm *vm, struct shares *shares)
+static uint64_t *line_of(uint64_t *values, const struct vm *vm, size_t line)
 {
-	uint64_t ns[4] = {}, total_ns = 0, sum = 0, vcpus_ns = 0;
-	uint64_t elapsed_ns = vm->threads.mono_ns - vm->before.mono_ns;
-	bool all_out = vm->threads.count, all_stopped = vm->threads.count;
-	const struct thread *now, *last;
-	size_t i;
-
-	for (now = vm->threads.thread; now < vm->threads.thread + vm->threads.count; now++) {
-		all_stopped &= now->state == 'T' || now->state == 't';
-		all_out &= now->state == 'S' && !now->in_kvm;
-		last = find_thread(&vm->before, now->tid);
-		if (!last)
-			continue;
-		ns[GUEST] += growth(last->guest, now->guest);
-		ns[KVM] += growth(last->kernel, now->kernel);
-		ns[VMM] += growth(last->user, now->user);
-		ns[READY] += growth(last->ready, now->ready);
-		vcpus_ns += growth(last->run, now->run);
-		total_ns += elapsed_ns;
-	}
-	vm->stopped = vm->threads.frozen || all_stopped;
-	vm->paused = all_out && !vcpus_ns && !vm->stopped;
-	if (!vm->before.mono_ns || !total_ns)
-		return;
-	vm->has_other = vm->threads.known && vm->before.known &&
-			vm->threads.count == vm->before.count;
-	vm->other = (double)growth(vcpus_ns, growth(vm->before.whole, vm->threads.whole)) /
-		    elapsed_ns;
-	vm->throttled = (double)growth(vm->before.throttled, vm->threads.throttled) / elapsed_ns;
-	if (shares->known[GUEST])
-		return;
-	for (i = 0; i < 4; i++)
-		sum += ns[i];
-	if (total_ns < sum)
-		total_ns = sum;
-	*shares = (struct shares) { .from_proc = true, };
-	for (i = 0; i < 4; i++) {
-		shares->known[i] = true;
-		shares->part[i] = (double)ns[i] / total_ns;
-	}
-	shares->known[OFF] = true;
-	shares->part[OFF] = (double)(total_ns - sum) / total_ns;
-	vm->elapsed_ns = elapsed_ns;
+	return values + line * vm->vcpu_schema->num_values;
 }
 
-/* From KVM's time by state. */
-static void share_states(const struct vm *vm, size_t line, struct shares *shares)
+/* A thread runs the vCPU that its name says: by id, otherwise in the order of their creation. */
+static void match_threads(struct vm *vm)
+{
+	struct thread *thread, *only = NULL;
+	size_t count = 0, i;
+	bool by_id = true;
+
+	for (thread = vm->threads.thread; thread < vm->threads.thread + vm->threads.count; thread++) {
+		if (!thread->runs_guest)
+			continue;
+		count++;
+		only = thread;
+		if (thread->vcpu < 0)
+			continue;
+		for (i = 0; i < vm->num_vcpus && vm->vcpu[i].id != (uint32_t)thread->vcpu; i++)
+			;
+		by_id &= i < vm->num_vcpus;
+	}
+	if (count == 1 && vm->num_vcpus == 1 && only->vcpu < 0)
+		only->vcpu = vm->vcpu[0].id;
+	for (thread = vm->threads.thread; thread < vm->threads.thread + vm->threads.count; thread++) {
+		if (thread->vcpu < 0)
+			continue;
+		i = thread->vcpu;
+		if (by_id && (i >= vm->num_vcpus || vm->vcpu[i].id != i)) {
+			for (i = 0; i < vm->num_vcpus && vm->vcpu[i].id != (uint32_t)thread->vcpu; i++)
+				;
+		}
+		thread->vcpu = i < vm->num_vcpus ? (int)i : -1;
+		if (i < vm->num_vcpus)
+			vm->vcpu[i].thread = thread;
+	}
+}
+
+/* How much a cgroup's throttled time explains of the waits of the vCPUs in it. */
+static void find_quota(struct vm *vm, const struct group *group)
+{
+	const struct thread *thread, *last;
+	uint64_t throttled = 0, waited = 0;
+	double part;
+	size_t i;
+
+	for (i = 0; i < vm->before.num_groups; i++) {
+		if (!strcmp(vm->before.group[i].path, group->path))
+			throttled = growth(vm->before.group[i].throttled, group->throttled);
+	}
+	for (i = 0; throttled && i < vm->threads.count; i++) {
+		thread = &vm->threads.thread[i];
+		last = find_thread(&vm->before, thread->tid, i);
+		if (last && thread->runs_guest && is_in_group(thread, group->path))
+			waited += growth(last->ready, thread->ready);
+	}
+	if (!waited)
+		return;
+	part = throttled < waited ? (double)throttled / waited : 1;
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (vm->vcpu[i].thread && is_in_group(vm->vcpu[i].thread, group->path) &&
+		    vm->vcpu[i].quota < part)
+			vm->vcpu[i].quota = part;
+	}
+}
+
+/* The part of the CPU time that the vCPU did not get which other threads of its VMM used. */
+static double find_own(const struct vm *vm, const struct vcpu *vcpu)
+{
+	uint64_t elapsed_ns = vm->threads.mono_ns - vm->before.mono_ns, used = 0, all, ran = 0;
+	uint64_t waited = 0;
+	const struct thread *thread, *last;
+	size_t i;
+
+	for (i = 0; i < vm->threads.count; i++) {
+		thread = &vm->threads.thread[i];
+		last = find_thread(&vm->before, thread->tid, i);
+		if (!last)
+			continue;
+		if (thread->allowed && CPU_ISSET(thread->cpu, vcpu->thread->allowed))
+			waited += growth(last->ready, thread->ready);
+		if (thread == vcpu->thread)
+			ran = growth(last->run, thread->run);
+		else if (thread->cpu >= 0 && thread->cpu < CPU_SETSIZE &&
+			 CPU_ISSET(thread->cpu, vcpu->thread->allowed))
+			used += growth(last->run, thread->run);
+	}
+	all = CPU_COUNT(vcpu->thread->allowed) * elapsed_ns;
+	/* Its own threads alone need no more CPUs than these: others take them. */
+	if (ran + used + waited <= all + all / 50)
+		return 0;
+	if (all <= ran || used >= all - ran)
+		return used ? 1 : 0;
+	return (double)used / (all - ran);
+}
+
+static void find_causes(struct vm *vm)
+{
+	size_t i;
+
+	match_threads(vm);
+	if (!vm->before.mono_ns)
+		return;
+	for (i = 0; i < vm->threads.num_groups; i++)
+		find_quota(vm, &vm->threads.group[i]);
+	for (i = 0; i < vm->num_vcpus; i++) {
+		if (!vm->vcpu[i].thread || !vm->vcpu[i].thread->allowed ||
+		    !vm->vcpu[i].thread->cgroup)
+			continue;
+		vm->vcpu[i].has_causes = true;
+		vm->vcpu[i].own = find_own(vm, &vm->vcpu[i]);
+	}
+}
+
+struct times {
+	uint64_t ns[4], total;
+	bool has_guest;		/* the kernel counts guest time */
+};
+
+/* From /proc: only time on a CPU, and waits for one. */
+static void set_proc_shares(struct shares *shares, const struct times *times)
+{
+	uint64_t sum = times->ns[GUEST] + times->ns[KVM] + times->ns[VMM] + times->ns[READY];
+	uint64_t total = times->total > sum ? times->total : sum;
+	size_t i;
+
+	*shares = (struct shares) { .from_proc = true, };
+	if (!total)
+		return;
+	for (i = 0; i < 4; i++) {
+		/* Without guest time, time of the guest is in that of the kernel. */
+		if (!times->has_guest && (i == GUEST || i == KVM))
+			continue;
+		shares->known[i] = true;
+		shares->part[i] = (double)times->ns[i] / total;
+	}
+	shares->known[OFF] = true;
+	shares->part[OFF] = (double)(total - sum) / total;
+}
+
+static void add_times(struct times *times, const struct thread *last, const struct thread *now,
+		      uint64_t elapsed_ns)
+{
+	times->ns[GUEST] += growth(last->guest, now->guest);
+	times->ns[KVM] += growth(last->kernel, now->kernel);
+	times->ns[VMM] += growth(last->user, now->user);
+	times->ns[READY] += growth(last->ready, now->ready);
+	times->total += elapsed_ns;
+}
+
+static void share_threads(struct vm *vm)
+{
+	uint64_t elapsed_ns = vm->threads.mono_ns - vm->before.mono_ns, others_ns = 0, run_ns = 0;
+	bool all_out = true, all_stopped = vm->threads.count, has_guest = false;
+	struct times all = {}, one;
+	const struct thread *now, *last;
+	size_t i, guests = 0;
+
+	for (i = 0; i < vm->threads.count; i++)
+		has_guest |= vm->threads.thread[i].guest || !vm->threads.thread[i].kernel;
+	all.has_guest = has_guest;
+	for (i = 0; i < vm->threads.count; i++) {
+		now = &vm->threads.thread[i];
+		last = vm->before.mono_ns ? find_thread(&vm->before, now->tid, i) : NULL;
+		all_stopped &= now->state == 'T' || now->state == 't';
+		if (!now->runs_guest) {
+			others_ns += last ? growth(last->run, now->run) : 0;
+			continue;
+		}
+		guests++;
+		all_out &= now->state == 'S' && !now->in_kvm;
+		if (!last)
+			continue;
+		run_ns += growth(last->run, now->run);
+		one = (struct times) { .has_guest = has_guest, };
+		add_times(&one, last, now, elapsed_ns);
+		add_times(&all, last, now, elapsed_ns);
+		if (now->vcpu >= 0 && !vm->shares[1 + now->vcpu].known[GUEST])
+			set_proc_shares(&vm->shares[1 + now->vcpu], &one);
+	}
+	vm->stopped = vm->threads.frozen || all_stopped;
+	if (!vm->vcpu_schema || !vm->vcpu_schema->last_exit || vm->time_is_off)
+		vm->paused = guests && all_out && !run_ns && !vm->stopped && vm->before.mono_ns;
+	vm->has_other = guests && vm->before.mono_ns && elapsed_ns;
+	vm->other = vm->has_other ? (double)others_ns / elapsed_ns : 0;
+	if (vm->shares[0].known[GUEST] || !all.total)
+		return;
+	set_proc_shares(&vm->shares[0], &all);
+	if (!vm->elapsed_ns)
+		vm->elapsed_ns = elapsed_ns;
+}
+
+static void add_states(const struct vm *vm, size_t line, uint64_t ns[OFF])
 {
 	static const char * const names[][2] = {
 		[GUEST] = { "time_guest_ns", }, [KVM] = { "time_exit_ns", "time_poll_ns", },
 		[VMM] = { "time_user_ns", }, [READY] = { "ready_ns", },
 		[WAIT] = { "time_sleep_ns", }, [IDLE] = { "time_halt_ns", },
 	};
-	const uint64_t *delta = vm->delta + line * vm->vcpu_schema->num_values;
-	uint64_t ns[OFF] = {}, sum = 0;
-	const struct desc *desc;
+	static const struct schema *known;
+	static const struct desc *time[OFF][2];
 	size_t i, k;
 
-	for (i = 0; i < OFF; i++) {
-		for (k = 0; k < 2 && names[i][k]; k++) {
-			desc = find_desc(vm->vcpu_schema, names[i][k]);
-			if (desc)
-				ns[i] += delta[desc->first];
-		}
-		sum += ns[i];
+	for (i = 0; i < OFF && known != vm->vcpu_schema; i++) {
+		for (k = 0; k < 2; k++)
+			time[i][k] = names[i][k] ? find_desc(vm->vcpu_schema, names[i][k]) : NULL;
 	}
+	known = vm->vcpu_schema;
+	for (i = 0; i < OFF; i++) {
+		for (k = 0; k < 2; k++)
+			ns[i] += time[i][k] ? line_of(vm->delta, vm, line)[time[i][k]->first] : 0;
+	}
+}
+
+/* From KVM's time by state. Time that a vCPU was off is no part of it. */
+static void set_kvm_shares(struct shares *shares, const uint64_t ns[OFF])
+{
+	uint64_t sum = 0;
+	size_t i;
+
 	*shares = (struct shares) {};
+	for (i = 0; i < OFF; i++)
+		sum += ns[i];
 	for (i = 0; sum && i < OFF; i++) {
 		shares->known[i] = true;
 		shares->part[i] = (double)ns[i] / sum;
 	}
 }
 
-static bool is_time(const struct desc *desc)
+static void share_states(struct vm *vm)
 {
-	return desc->unit == SECONDS && desc->type == CUMULATIVE;
+	uint64_t all[OFF] = {}, ns[OFF];
+	size_t i, k;
+
+	for (i = 0; i < vm->num_vcpus; i++) {
+		memset(ns, 0, sizeof(ns));
+		add_states(vm, 1 + i, ns);
+		set_kvm_shares(&vm->shares[1 + i], ns);
+		for (k = 0; k < OFF && !vm->vcpu[i].not_run && !vm->vcpu[i].not_started; k++)
+			all[k] += ns[k];
+	}
+	set_kvm_shares(&vm->shares[0], all);
 }
 
-/* Adds the running state, which KVM counts only when it ends. */
-static void complete(const struct schema *schema, uint64_t *value, uint64_t now_ns)
+/* Takes a vCPU's state, and adds the time in it, which KVM counts only when it ends. */
+static void take_state(struct vm *vm, struct vcpu *vcpu, uint64_t *value)
 {
-	const struct desc *state = find_desc(schema, "state"), *time;
-	const struct desc *since = find_desc(schema, "state_since_ns");
-	const char *name = state && since ? value_name(state, value[state->first]) : NULL;
-	char text[80];
+	const struct schema *schema = vm->vcpu_schema;
+	const struct desc *time;
+	uint64_t state, since;
 
-	if (!name || !value[since->first] || value[since->first] >= now_ns)
+	if (schema->last_exit && value[schema->last_exit->first] != STATS_NO_EXIT)
+		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]);
+	if (!schema->state || !schema->since || vm->time_is_off)
 		return;
-	snprintf(text, sizeof(text), strcmp(name, "ready") ? "time_%s_ns" : "%s_ns", name);
-	time = find_desc(schema, text);
-	if (time)
-		value[time->first] += now_ns - value[since->first];
+	state = value[schema->state->first];
+	since = value[schema->since->first];
+	if (!since)
+		return;
+	vcpu->state = value_name(schema->state, state);
+	vcpu->since_ns = since;
+	vcpu->not_started = vcpu->state && !strcmp(vcpu->state, "off");
+	time = state < ARRAY_SIZE(schema->state_time) ? schema->state_time[state] : NULL;
+	if (time && since < vm->mono_ns)
+		value[time->first] += vm->mono_ns - since;
+}
+
+/* A VMM that left KVM after a signal, and has not come back, does not want the vCPU to run. */
+static bool was_left(const struct vm *vm, const struct vcpu *vcpu)
+{
+	return vcpu->state && !strcmp(vcpu->state, "user") && vcpu->last_exit &&
+	       !strcmp(vcpu->last_exit, "intr") && vm->elapsed_ns &&
+	       vcpu->since_ns <= vm->mono_ns - vm->elapsed_ns;
+}
+
+static void find_those_not_run(struct vm *vm)
+{
+	size_t i, left = 0;
+
+	vm->num_not_started = vm->num_not_run = 0;
+	for (i = 0; i < vm->num_vcpus; i++) {
+		vm->num_not_started += vm->vcpu[i].not_started;
+		left += was_left(vm, &vm->vcpu[i]);
+	}
+	vm->paused = left && left + vm->num_not_started == vm->num_vcpus;
+	for (i = 0; i < vm->num_vcpus && left && !vm->paused; i++)
+		vm->vcpu[i].not_run = was_left(vm, &vm->vcpu[i]);
+	vm->num_not_run = vm->paused ? 0 : left;
 }
 
 /* Adds @now to the sum, and its growth since @last to the deltas. */
@@ -216,9 +549,11 @@ static void add_values(const struct schema *schema, const uint64_t *now, const u
 		       uint64_t *sum, uint64_t *sum_delta, uint64_t *delta)
 {
 	const struct desc *desc;
+	bool is_time;
 	unsigned int i;
 
 	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
+		is_time = desc->unit == SECONDS && desc->type == CUMULATIVE;
 		for (i = desc->first; i < desc->first + desc->size; i++) {
 			if (desc->type != PEAK)
 				sum[i] += now[i];
@@ -231,93 +566,140 @@ static void add_values(const struct schema *schema, const uint64_t *now, const u
 			else if (now[i] >= last[i])
 				delta[i] = now[i] - last[i];
 			else	/* A reset; or KVM moved time to another state. */
-				delta[i] = is_time(desc) ? 0 : now[i];
+				delta[i] = is_time ? 0 : now[i];
 			if (sum_delta)
 				sum_delta[i] += delta[i];
 		}
 	}
 }
 
-static void take_vcpus(struct vm *vm, const struct entry *ids, const struct entry *data)
+static void take_vcpus(struct vm *vm, const struct files *files, const struct schema *last_schema)
 {
-	size_t n = vm->vcpu_schema->num_values, i;
-	bool is_off = vm->time_is_off;
-	uint64_t *now;
+	size_t n = vm->vcpu_schema->num_values, i, k, num_last = vm->num_vcpus;
+	struct vcpu *last_vcpu = vm->vcpu;
+	uint64_t *last = vm->value, *now;
 
-	vm->num_vcpus = ids->size / 4;
-	if (data->size / 8 / (n ?: 1) < vm->num_vcpus)
-		vm->num_vcpus = data->size / 8 / (n ?: 1);
-	free(vm->vcpu);
-	free(vm->value);
+	vm->num_vcpus = files->ids->size / 4;
+	if (!n || files->vcpu_data->size / 8 / n < vm->num_vcpus)
+		vm->num_vcpus = n ? files->vcpu_data->size / 8 / n : 0;
+	if (last_schema != vm->vcpu_schema)
+		num_last = 0;
 	free(vm->delta);
-	free(vm->shares);
-	vm->vcpu = xcalloc(vm->num_vcpus, 4);
-	memcpy(vm->vcpu, ids->data, vm->num_vcpus * 4);
+	vm->vcpu = xcalloc(vm->num_vcpus, sizeof(*vm->vcpu));
 	vm->value = xcalloc(1 + vm->num_vcpus, n * 8);
 	vm->delta = xcalloc(1 + vm->num_vcpus, n * 8);
-	vm->shares = xcalloc(1 + vm->num_vcpus, sizeof(*vm->shares));
-	memcpy(vm->value + n, data->data, vm->num_vcpus * n * 8);
+	memcpy(vm->value + n, files->vcpu_data->data, vm->num_vcpus * n * 8);
 	for (i = 0; i < vm->num_vcpus; i++) {
-		now = vm->value + (1 + i) * n;
-		if (!is_off)
-			complete(vm->vcpu_schema, now, vm->mono_ns);
-		add_values(vm->vcpu_schema, now, i < vm->num_last ? vm->last + i * n : NULL,
-			   vm->value, vm->delta, vm->delta + (1 + i) * n);
+		memcpy(&vm->vcpu[i].id, files->ids->data + 4 * i, 4);
+		now = line_of(vm->value, vm, 1 + i);
+		take_state(vm, &vm->vcpu[i], now);
+		k = i;
+		if (k >= num_last || last_vcpu[k].id != vm->vcpu[i].id) {
+			for (k = 0; k < num_last && last_vcpu[k].id != vm->vcpu[i].id; k++)
+				;
+		}
+		add_values(vm->vcpu_schema, now, k < num_last ? last + (1 + k) * n : NULL,
+			   vm->value, vm->delta, line_of(vm->delta, vm, 1 + i));
 	}
-	vm->has_rates = vm->num_last;
-	vm->last = realloc(vm->last, vm->num_vcpus * n * 8 ?: 1);
-	memcpy(vm->last, vm->value + n, vm->num_vcpus * n * 8);
-	vm->num_last = vm->num_vcpus;
-	for (i = 0; !is_off && i <= vm->num_vcpus; i++)
-		share_states(vm, i, &vm->shares[i]);
+	vm->has_rates = num_last;
+	free(last_vcpu);
+	free(last);
 }
 
-static void take_vm(struct vm *vm, const struct frame *frame)
+/* Without files of the vCPUs, a vCPU is a thread that runs a guest. */
+static void take_vcpu_threads(struct vm *vm)
 {
-	const struct entry *who = frame_get(frame, "vm/%s/who", vm->key);
-	const struct entry *file = frame_get(frame, "vm/%s/header", vm->key);
-	const struct entry *vcpu_file = frame_get(frame, "vm/%s/vcpu-header", vm->key);
-	const struct entry *own = frame_get(frame, "vm/%s/data", vm->key);
-	const struct entry *ids = frame_get(frame, "vm/%s/vcpu-ids", vm->key);
-	const struct entry *data = frame_get(frame, "vm/%s/vcpu-data", vm->key);
-	struct layout layout = {}, vcpu = {};
-	uint64_t *sum, last_ns = vm->mono_ns;
-	const struct desc *desc;
-	const char *wrong = file ? parse_file(file->data, file->size, &layout) : NULL;
+	size_t i, count = 0;
 
-	if (!wrong && vcpu_file)
-		wrong = parse_file(vcpu_file->data, vcpu_file->size, &vcpu);
-	vm->pid = number_of(who, "pid=");
-	field_of(who, "name=", vm->name, sizeof(vm->name));
-	make_printable(vm->name);
-	vm->source = file || vcpu_file ? "vmm" : "proc";
-	vm->mono_ns = frame->mono_ns;
-	vm->real_ns = frame->real_ns;
-	vm->elapsed_ns = last_ns ? frame->mono_ns - last_ns : 0;
-	vm->schema = layout.schema;
-	snprintf(vm->id, sizeof(vm->id), "%s", file ? layout.id : "-");
-	vm->time_is_off = true;
-	if (!wrong && own && layout.schema && own->size / 8 >= layout.schema->num_values) {
-		sum = xcalloc(layout.schema->num_values, 8);
-		free(vm->own_delta);
-		vm->own_delta = xcalloc(layout.schema->num_values, 8);
-		add_values(layout.schema, (uint64_t *)own->data, vm->own, sum, NULL, vm->own_delta);
-		free(vm->own);
-		vm->own = sum;
-		desc = find_desc(layout.schema, "time_accounting");
-		vm->time_is_off = !desc || !vm->own[desc->first];
-		if (find_desc(layout.schema, "online_vcpus"))
-			vm->source = "series";
+	free(vm->vcpu);
+	vm->vcpu = NULL;
+	for (i = 0; i < vm->threads.count; i++) {
+		if (!vm->threads.thread[i].runs_guest)
+			continue;
+		if (vm->threads.thread[i].vcpu < 0)
+			vm->threads.thread[i].vcpu = count;
+		vm->vcpu = xgrow(vm->vcpu, count, sizeof(*vm->vcpu));
+		vm->vcpu[count++] = (struct vcpu) { .id = vm->threads.thread[i].vcpu, };
 	}
-	vm->vcpu_schema = layout.vcpu_schema ?: vcpu.schema;
+	vm->num_vcpus = count;
+	vm->vcpu_schema = NULL;
+	vm->has_rates = false;
+}
+
+static void take_own(struct vm *vm, const struct entry *data)
+{
+	const struct schema *schema = vm->schema;
+	uint64_t *now = xcalloc(schema->num_values, 8), *sum = xcalloc(schema->num_values, 8);
+	const struct desc *desc;
+
+	memcpy(now, data->data, schema->num_values * 8);
+	free(vm->own_delta);
+	vm->own_delta = xcalloc(schema->num_values, 8);
+	add_values(schema, now, vm->own, sum, NULL, vm->own_delta);
+	free(vm->own);
+	free(now);
+	vm->own = sum;
+	desc = find_desc(schema, "time_accounting");
+	vm->time_is_off = !desc || !vm->own[desc->first];
+	vm->source = find_desc(schema, "online_vcpus") ? "series" : "vmm";
+}
+
+static void take_who(struct vm *vm, const struct entry *who)
+{
+	char key[32], text[256];
+	size_t i;
+
+	vm->pid = number_of(who, "pid=");
+	identity_free(&vm->identity);
+	vm->identity.started = number_of(who, "started=");
+	for (i = 0; i < NUM_IDS; i++) {
+		snprintf(key, sizeof(key), "%s=", identity_labels[i]);
+		if (!field_of(who, key, text, sizeof(text)) || !*text)
+			continue;
+		make_printable(text);
+		vm->identity.text[i] = xasprintf("%s", text);
+		snprintf(key, sizeof(key), "%s.trust=", identity_labels[i]);
+		vm->identity.trust[i] = number_of(who, key);
+	}
+	snprintf(vm->name, sizeof(vm->name), "%s", vm->identity.text[ID_NAME] ?: "?");
+}
+
+static void take_vm(struct vm *vm, const struct files *files)
+{
+	const struct schema *last_schema = vm->schema, *last_vcpu_schema = vm->vcpu_schema;
+	struct layout layout = {}, vcpu = {};
+	const char *wrong = NULL;
+
+	if (files->header)
+		wrong = parse_file(files->header->data, files->header->size, &layout);
+	if (!wrong && files->vcpu_header)
+		wrong = parse_file(files->vcpu_header->data, files->vcpu_header->size, &vcpu);
+	vm->source = files->vcpu_header ? "vmm" : "proc";
+	vm->schema = layout.schema;
+	snprintf(vm->id, sizeof(vm->id), "%s", files->header && !wrong ? layout.id : "-");
+	vm->time_is_off = true;
+	if (last_schema != vm->schema) {
+		free(vm->own);
+		vm->own = NULL;
+	}
 	if (wrong)
 		complain("pid %d (%s): malformed statistics file: %s", vm->pid, vm->name, wrong);
-	else if (vm->vcpu_schema && ids && data)
-		take_vcpus(vm, ids, data);
-	if (!vm->shares)
-		vm->shares = xcalloc(1, sizeof(*vm->shares));
-	take_threads(vm, frame);
-	share_threads(vm, &vm->shares[0]);
+	else if (files->data && vm->schema && files->data->size / 8 >= vm->schema->num_values)
+		take_own(vm, files->data);
+	vm->vcpu_schema = wrong ? NULL : layout.vcpu_schema ?: vcpu.schema;
+	vm->paused = false;
+	if (vm->vcpu_schema && files->ids && files->vcpu_data) {
+		take_vcpus(vm, files, last_vcpu_schema);
+	} else {
+		take_vcpu_threads(vm);
+	}
+	find_those_not_run(vm);
+	free(vm->shares);
+	vm->shares = xcalloc(1 + vm->num_vcpus, sizeof(*vm->shares));
+	if (vm->vcpu_schema && vm->has_rates && !vm->time_is_off)
+		share_states(vm);
+	find_causes(vm);
+	share_threads(vm);
 }
 
 static void forget(struct vm *vm)
@@ -328,10 +710,10 @@ static void forget(struct vm *vm)
 	free(vm->vcpu);
 	free(vm->value);
 	free(vm->delta);
-	free(vm->last);
 	free(vm->shares);
-	free(vm->threads.thread);
-	free(vm->before.thread);
+	identity_free(&vm->identity);
+	free_threads(&vm->threads);
+	free_threads(&vm->before);
 }
 
 static struct vm *find_vm(struct host *host, const char *key)
@@ -342,34 +724,114 @@ static struct vm *find_vm(struct host *host, const char *key)
 		if (!strcmp(host->vm[i].key, key))
 			return &host->vm[i];
 	}
-	host->vm = xgrow(host->vm, host->count, sizeof(*host->vm));
-	host->vm[host->count] = (struct vm) { .key = xasprintf("%s", key), };
-	return &host->vm[host->count++];
+	return NULL;
+}
+
+/* Begins a VM's sample. Returns NULL if it is not chosen. */
+static struct vm *begin(struct host *host, const char *key, const struct entry *who)
+{
+	struct vm new = { .first_ns = host->mono_ns, }, *vm = find_vm(host, key);
+
+	if (!vm) {
+		take_who(&new, who);
+		if (!is_chosen(new.pid, new.name)) {
+			identity_free(&new.identity);
+			return NULL;
+		}
+		host->vm = xgrow(host->vm, host->count, sizeof(*host->vm));
+		vm = &host->vm[host->count++];
+		*vm = new;
+		vm->key = xasprintf("%s", key);
+	} else {
+		take_who(vm, who);
+	}
+	vm->elapsed_ns = vm->mono_ns && !vm->ended ? host->mono_ns - vm->mono_ns : 0;
+	vm->mono_ns = host->mono_ns;
+	vm->real_ns = host->real_ns;
+	free_threads(&vm->before);
+	vm->before = vm->threads;
+	vm->threads = (struct threads) { .mono_ns = host->mono_ns, };
+	vm->ended = false;
+	vm->seen = true;
+	return vm;
+}
+
+static void take_file(struct vm *vm, struct files *files, const char *name,
+		      const struct entry *entry)
+{
+	const struct {
+		const char *name;
+		const struct entry **entry;
+	} known[] = {
+		{ "header", &files->header, }, { "vcpu-header", &files->vcpu_header, },
+		{ "data", &files->data, }, { "vcpu-ids", &files->ids, },
+		{ "vcpu-data", &files->vcpu_data, },
+	};
+	char *file;
+	size_t i;
+
+	if (!strncmp(name, "task/", 5)) {
+		pid_t tid = strtol(name + 5, &file, 10);
+
+		if (*file == '/' && tid > 0)
+			take_task(&vm->threads, tid, file + 1, entry);
+	} else if (!strncmp(name, "cgroup/", 7)) {
+		take_group(&vm->threads, name + 6, entry);
+	} else if (!strcmp(name, "cgroup.events")) {
+		vm->threads.frozen |= number_of(entry, "frozen ");
+	} else if (!strcmp(name, "freezer.state")) {
+		vm->threads.frozen |= !strncmp((const char *)entry->data, "FROZEN", 6);
+	}
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!strcmp(name, known[i].name))
+			*known[i].entry = entry;
+	}
+}
+
+/* Takes the VM whose files begin with @entry, of which "who" is the first. Returns the next. */
+static const struct entry *take_files(struct host *host, const struct entry *entry,
+				      const struct entry *end)
+{
+	size_t length = strcspn(entry->name + 3, "/");
+	char *key = xasprintf("%.*s", (int)length, entry->name + 3);
+	struct files files = { .who = entry, };
+	struct vm *vm = NULL;
+
+	if (!strcmp(entry->name + 3 + length, "/who"))
+		vm = begin(host, key, entry);
+	for (entry++; entry < end && !strncmp(entry->name, "vm/", 3) &&
+	     !strncmp(entry->name + 3, key, length) && entry->name[3 + length] == '/' &&
+	     strcmp(entry->name + 3 + length, "/who"); entry++) {
+		if (vm)
+			take_file(vm, &files, entry->name + 3 + length + 1, entry);
+	}
+	if (vm)
+		take_vm(vm, &files);
+	free(key);
+	return entry;
 }
 
 void host_take(struct host *host, const struct frame *frame)
 {
-	const struct entry *entry = NULL;
+	const struct entry *entry = frame->entry, *end = frame->entry + frame->count;
 	size_t i, kept;
-	char key[32];
 	struct vm *vm;
 
 	host->elapsed_ns = host->mono_ns ? frame->mono_ns - host->mono_ns : 0;
 	host->mono_ns = frame->mono_ns;
 	host->real_ns = frame->real_ns;
-	while ((entry = frame_next(frame, entry, "vm/"))) {
-		if (sscanf(entry->name, "vm/%31[^/]/who", key) != 1 ||
-		    strcmp(strrchr(entry->name, '/'), "/who"))
-			continue;
-		vm = find_vm(host, key);
-		take_vm(vm, frame);
-		vm->seen = true;
-	}
+	while (entry < end)
+		entry = strncmp(entry->name, "vm/", 3) ? entry + 1 : take_files(host, entry, end);
 	for (i = kept = 0; i < host->count; i++) {
-		if (host->vm[i].seen)
-			host->vm[kept++] = host->vm[i];
+		vm = &host->vm[i];
+		if (!vm->seen && !vm->ended) {
+			vm->ended = true;
+			vm->ended_ns = host->mono_ns;
+		}
+		if (vm->ended && host->mono_ns - vm->ended_ns > ENDED_NS)
+			forget(vm);
 		else
-			forget(&host->vm[i]);
+			host->vm[kept++] = *vm;
 	}
 	host->count = kept;
 	for (i = 0; i < host->count; i++)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads this host into frames: finds processes with KVM file descriptors, takes those with
- * pidfd_getfd(), and reads their statistics files and /proc. A thread scans, because any process
- * can block a reader of its files; if it hangs, another thread takes over without that process.
+ * pidfd_getfd(), and reads their statistics files and /proc.
+ *
+ * A process can block a reader of its files. Therefore a thread reads; if it does not come back
+ * in time, the next thread goes on without that process. The thread holds the lock, except while
+ * it reads from a process: see ask() and answered().
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -13,10 +16,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,13 +26,18 @@
 #include "kvmstat.h"
 
 #define SCAN_NS (SEC * 9 / 10)
+#define LATE_NS (SEC / 4)
+#define MOST_SKIPS 8			/* scans, for a process that never had a VM */
+#define MUCH_WAITED (SEC / 100)
 
 struct live_vm {
 	unsigned int key;
 	pid_t pid;
 	int pidfd;
-	char name[256];
+	int number;			/* the process' descriptor, or -1: only vCPUs' files */
 	int fd;				/* the VM's statistics file, or -1 */
+	bool seen;			/* in this scan */
+	char *who;
 	struct layout layout, vcpu_layout;
 	unsigned char *header, *vcpu_header;
 	size_t header_size, vcpu_header_size;
@@ -40,6 +47,12 @@ struct live_vm {
 		int fd;			/* -1 with windows */
 	} *vcpu;
 	size_t num_vcpus;
+	struct live_thread {
+		pid_t tid;
+		uint64_t ready;
+		char *cgroup, *status;	/* as read at the last scan */
+	} *thread;
+	size_t num_threads;
 };
 
 struct live {
@@ -48,71 +61,142 @@ struct live {
 	size_t count;
 	unsigned int num_keys;
 	uint64_t scanned_ns;
-	pthread_mutex_t lock;		/* of all above */
-	volatile pid_t asked;		/* the process that the scanner asks, and since when */
-	volatile uint64_t asked_ns;
-	pid_t hung[64];
+	struct frame frame;
+	struct checked {
+		pid_t pid;
+		unsigned int checks, skips, scan;
+	} *checked;			/* processes without VMs */
+	size_t num_checked;
+	unsigned int scan, denied;
+	pthread_mutex_t lock;		/* of all above and below */
+	pthread_cond_t answer;
+	unsigned int generation;	/* a reader of an older one ends */
+	pid_t asked;			/* the process that is being read; 0: none */
+	uint64_t asked_ns;
+	bool done;
+	pid_t hung[64];			/* a reader waits for each */
 	size_t num_hung;
-	unsigned int generation;	/* a scanner of an older one ends */
 };
 
-static unsigned char *read_all(const char *path, size_t most, size_t *size)
-{
-	unsigned char *data = xcalloc(most + 1, 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t count = 0;
+static struct live live = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.answer = PTHREAD_COND_INITIALIZER,
+};
+volatile bool is_over;
+static __thread unsigned int generation;
 
-	*size = 0;
-	while (fd >= 0 && *size < most && (count = read(fd, data + *size, most - *size)) > 0)
-		*size += count;
+static void ask(pid_t pid)
+{
+	live.asked = pid;
+	live.asked_ns = clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_unlock(&live.lock);
+}
+
+/* Ends the thread if another one has taken over. */
+static void answered(pid_t pid)
+{
+	size_t i;
+
+	pthread_mutex_lock(&live.lock);
+	if (generation == live.generation) {
+		live.asked = 0;
+		return;
+	}
+	for (i = 0; i < live.num_hung; i++) {
+		if (live.hung[i] == pid)
+			live.hung[i--] = live.hung[--live.num_hung];
+	}
+	pthread_mutex_unlock(&live.lock);
+	pthread_exit(NULL);
+}
+
+static bool is_hung(pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < live.num_hung; i++) {
+		if (live.hung[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Returns NULL if it is empty. A NUL follows the text. @pid: the process that may block, or 0. */
+static char *read_text(pid_t pid, size_t most, size_t *size, const char *path)
+{
+	static __thread char buffer[64 * 1024];
+	ssize_t count = 0;
+	size_t length = 0;
+	int fd;
+
+	if (pid)
+		ask(pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	while (fd >= 0 && length < most && (count = read(fd, buffer + length, most - length)) > 0) {
+		length += count;
+		/* Most files of /proc are read at once. */
+		if ((size_t)count < 1024 && most <= 4096)
+			break;
+	}
 	if (fd >= 0)
 		close(fd);
-	if (*size)
-		return data;
-	free(data);
-	return NULL;
+	if (pid)
+		answered(pid);
+	if (size)
+		*size = length;
+	if (!length)
+		return NULL;
+	char *text = xcalloc(length + 1, 1);
+
+	memcpy(text, buffer, length);
+	return text;
 }
 
-PRINTF(3, 4)
-static void read_file(struct frame *frame, const char *name, const char *format, ...)
+PRINTF(2, 3) static char *read_proc(pid_t pid, const char *shape, ...)
 {
-	unsigned char *data;
-	char path[256];
+	char path[320];
 	va_list args;
-	size_t size;
 
-	va_start(args, format);
-	vsnprintf(path, sizeof(path), format, args);
+	va_start(args, shape);
+	vsnprintf(path, sizeof(path), shape, args);
 	va_end(args);
-	data = read_all(path, 4096, &size);
-	if (data)
-		frame_add(frame, data, size, "%s", name);
+	return read_text(pid, 4096, NULL, path);
 }
 
-/* The name in QEMU's -name, or the program's. */
-static void identify(pid_t pid, char *name, size_t size)
+/* What is recorded of a process' identity: not its command line, which may have secrets. */
+static char *describe(pid_t pid, struct identity *identity)
 {
-	char path[64], *at, *end;
-	unsigned char *text;
-	size_t length;
+	struct proc_files files = {
+		.pid = pid, .run = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	};
+	char path[64], *comm, *cgroup, *stat, *cmdline, *text;
+	size_t size, i;
+	FILE *out;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	text = read_all(path, 64, &length);
-	snprintf(name, size, "%.*s", text ? (int)strcspn((char *)text, "\n") : 0, text);
-	free(text);
+	comm = read_proc(pid, "/proc/%d/comm", pid);
+	stat = read_proc(pid, "/proc/%d/stat", pid);
+	cgroup = read_proc(pid, "/proc/%d/cgroup", pid);
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	text = read_all(path, 65536, &length);
-	for (at = (char *)text, end = at + length; at && at < end; at += strlen(at) + 1) {
-		if (strcmp(at + (*at == '-'), "-name") && strcmp(at, "-name"))
-			continue;
-		at += strlen(at) + 1;
-		if (at < end && *at)
-			snprintf(name, size, "%.*s", (int)strcspn(at + 6 * !strncmp(at, "guest=", 6), ","),
-				 at + 6 * !strncmp(at, "guest=", 6));
-		break;
+	cmdline = read_text(pid, 64 * 1024 - 1, &files.cmdline_size, path);
+	files.comm = comm;
+	files.stat = stat;
+	files.cgroup = cgroup;
+	files.cmdline = cmdline;
+	identify(identity, &files);
+	close(files.run);
+	free(comm);
+	free(stat);
+	free(cgroup);
+	free(cmdline);
+	out = open_memstream(&text, &size);
+	fprintf(out, "pid=%d\nstarted=%llu\n", pid, (unsigned long long)identity->started);
+	for (i = 0; i < NUM_IDS; i++) {
+		if (identity->text[i])
+			fprintf(out, "%s=%s\n%s.trust=%u\n", identity_labels[i], identity->text[i],
+				identity_labels[i], identity->trust[i]);
 	}
-	free(text);
-	make_printable(name);
+	fclose(out);
+	return text;
 }
 
 /* -1: a VM, 0 and up: a vCPU, -2: another file. */
@@ -120,6 +204,8 @@ static int parse_link(const char *link, bool *is_stats)
 {
 	int vcpu, end = 0;
 
+	if (strncmp(link, "anon_inode:kvm-v", 16))
+		return -2;
 	*is_stats = strstr(link, "-stats");
 	if (!strcmp(link, "anon_inode:kvm-vm") || !strcmp(link, "anon_inode:kvm-vm-stats"))
 		return -1;
@@ -167,31 +253,22 @@ static unsigned char *read_header(int fd, struct layout *layout, size_t *size)
 	return NULL;
 }
 
-static struct live_vm *find_vm(struct live *live, pid_t pid)
+static bool take_vm(struct live_vm *vm, int fd)
 {
-	size_t i;
+	void *windows;
 
-	for (i = 0; i < live->count; i++) {
-		if (live->vm[i].pid == pid)
-			return &live->vm[i];
-	}
-	return NULL;
-}
-
-static void take_vm(struct live_vm *vm, int fd)
-{
 	vm->header = read_header(fd, &vm->layout, &vm->header_size);
 	if (!vm->header) {
 		close(fd);
-		return;
+		return false;
 	}
 	vm->fd = fd;
-	if (!vm->layout.vcpu_max)
-		return;
-	vm->windows = mmap(NULL, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride, PROT_READ,
-			   MAP_SHARED, fd, vm->layout.windows_offset);
-	if (vm->windows == MAP_FAILED)
-		vm->windows = NULL;
+	if (!vm->layout.vcpu_max || vm->layout.vcpu_schema->not_mapped)
+		return true;
+	windows = mmap(NULL, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride, PROT_READ,
+		       MAP_SHARED, fd, vm->layout.windows_offset);
+	vm->windows = windows == MAP_FAILED ? NULL : windows;
+	return true;
 }
 
 static void take_vcpu(struct live_vm *vm, int fd, uint32_t id)
@@ -201,7 +278,7 @@ static void take_vcpu(struct live_vm *vm, int fd, uint32_t id)
 	unsigned char *header = read_header(fd, &layout, &size);
 
 	if (header && vm->vcpu_header && layout.schema != vm->vcpu_layout.schema) {
-		complain("vCPU %u is left out, it has other statistics", id);
+		complain("vCPU %u is left out, its statistics differ from other vCPUs'", id);
 		free(header);
 		header = NULL;
 	}
@@ -231,59 +308,164 @@ static bool has_vcpu(const struct live_vm *vm, int id)
 	return false;
 }
 
-/* Two passes: VMs, then vCPUs. All of a process count as one VM. */
-static void look_at(struct live *live, pid_t pid)
+/* The VM of the process' descriptor; or its first one, for vCPUs. */
+static struct live_vm *find_vm(pid_t pid, int number)
 {
-	char path[64], link[64];
-	struct live_vm *vm = find_vm(live, pid);
-	const struct dirent *entry;
-	int pass, kind, fd, pidfd = -1;
-	bool is_stats;
-	uint64_t number;
-	DIR *dir;
+	size_t i;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
-	for (pass = 0; dir && pass < 2; pass++, rewinddir(dir)) {
-		while ((entry = readdir(dir))) {
-			memset(link, 0, sizeof(link));
-			if (!parse_u64(entry->d_name, &number) ||
-			    readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1) < 0)
-				continue;
-			kind = parse_link(link, &is_stats);
-			if (kind == -2 || (kind >= 0) != pass)
-				continue;
-			if (!vm) {
-				pidfd = syscall(SYS_pidfd_open, pid, 0);
-				if (pidfd < 0)
-					break;
-				live->vm = xgrow(live->vm, live->count, sizeof(*vm));
-				vm = &live->vm[live->count++];
-				*vm = (struct live_vm) {
-					.key = ++live->num_keys, .pid = pid, .pidfd = pidfd, .fd = -1,
-				};
-				identify(pid, vm->name, sizeof(vm->name));
-			}
-			if (kind < 0 ? vm->fd >= 0 : vm->windows || has_vcpu(vm, kind))
-				continue;
-			fd = take_file(vm->pidfd, number, link, is_stats);
-			if (fd >= 0 && kind < 0)
-				take_vm(vm, fd);
-			else if (fd >= 0)
-				take_vcpu(vm, fd, kind);
-		}
+	for (i = 0; i < live.count; i++) {
+		if (live.vm[i].pid == pid && (number < 0 || live.vm[i].number == number))
+			return &live.vm[i];
 	}
-	if (dir)
-		closedir(dir);
+	return NULL;
 }
 
-static bool is_over(const struct live_vm *vm)
+static bool has_id(const char *id)
 {
-	struct pollfd fd = { .fd = vm->pidfd, .events = POLLIN, };
-	struct pollfd file = { .fd = vm->fd, };
+	size_t i;
 
-	return poll(&fd, 1, 0) == 1 ||
-	       (vm->fd >= 0 && poll(&file, 1, 0) == 1 && file.revents & POLLHUP);
+	for (i = 0; i < live.count; i++) {
+		if (live.vm[i].header && !strcmp(live.vm[i].layout.id, id))
+			return true;
+	}
+	return false;
+}
+
+static struct live_vm *add_vm(struct live_vm vm)
+{
+	vm.key = ++live.num_keys;
+	vm.seen = true;
+	live.vm = xgrow(live.vm, live.count, sizeof(vm));
+	live.vm[live.count] = vm;
+	return &live.vm[live.count++];
+}
+
+struct found {
+	int number, kind;
+	bool is_stats;
+	char link[64];
+};
+
+/* The process' KVM descriptors. */
+static struct found *find_files(pid_t pid, size_t *count)
+{
+	struct found *found = NULL, one;
+	const struct dirent *entry;
+	uint64_t number;
+	char path[64];
+	ssize_t length;
+	DIR *dir;
+
+	*count = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	ask(pid);
+	dir = opendir(path);
+	answered(pid);
+	live.denied += !dir && errno == EACCES;
+	if (!dir)
+		return NULL;
+	ask(pid);
+	while ((entry = readdir(dir))) {
+		if (!parse_u64(entry->d_name, &number))
+			continue;
+		length = readlinkat(dirfd(dir), entry->d_name, one.link, sizeof(one.link) - 1);
+		if (length <= 0)
+			continue;
+		one.link[length] = '\0';
+		one.number = number;
+		one.kind = parse_link(one.link, &one.is_stats);
+		if (one.kind == -2)
+			continue;
+		found = xgrow(found, *count, sizeof(one));
+		found[(*count)++] = one;
+	}
+	closedir(dir);
+	answered(pid);
+	return found;
+}
+
+/* With @vm NULL, opens the statistics file of a VM; otherwise adds the file of a vCPU. */
+static void open_found(struct live_vm *vm, const struct found *found, pid_t pid, int pidfd,
+		       const char *who)
+{
+	struct live_vm new = { .pid = pid, .number = found->number, .fd = -1, };
+	int fd;
+
+	ask(pid);
+	fd = take_file(pidfd, found->number, found->link, found->is_stats);
+	answered(pid);
+	if (fd < 0)
+		return;
+	if (vm) {
+		take_vcpu(vm, fd, found->kind);
+	} else if (take_vm(&new, fd)) {
+		if (new.layout.vcpu_max && has_id(new.layout.id)) {
+			close(new.fd);
+			free(new.header);
+			if (new.windows)
+				munmap((void *)new.windows, (size_t)new.layout.vcpu_max *
+				       new.layout.vcpu_stride);
+			return;
+		}
+		new.pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+		new.who = xasprintf("%s", who);
+		add_vm(new);
+	}
+}
+
+/* Opens VMs, then vCPUs. Without the series, all vCPUs of a process count as one VM. */
+static bool look_at(pid_t pid)
+{
+	struct identity identity;
+	struct live_vm *vm;
+	struct found *found;
+	size_t count, i;
+	char *who;
+	int pidfd;
+
+	found = find_files(pid, &count);
+	if (!count)
+		return false;
+	who = describe(pid, &identity);
+	pidfd = is_chosen(pid, identity.text[ID_NAME] ?: "?") ? syscall(SYS_pidfd_open, pid, 0) : -1;
+	identity_free(&identity);
+	for (i = 0; pidfd >= 0 && i < count; i++) {
+		if (found[i].kind != -1)
+			continue;
+		vm = find_vm(pid, found[i].number);
+		if (vm)
+			vm->seen = true;
+		else
+			open_found(NULL, &found[i], pid, pidfd, who);
+	}
+	vm = find_vm(pid, -1);
+	if (!vm && pidfd >= 0)
+		vm = add_vm((struct live_vm) { .pid = pid, .number = -1, .fd = -1,
+			.pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0), .who = xasprintf("%s", who), });
+	for (i = 0; vm && i < count; i++) {
+		vm = find_vm(pid, -1);
+		vm->seen |= vm->number < 0;
+		if (found[i].kind >= 0 && !vm->windows && !has_vcpu(vm, found[i].kind))
+			open_found(vm, &found[i], pid, pidfd, who);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+	free(who);
+	free(found);
+	return true;
+}
+
+static void forget_threads(struct live_vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_threads; i++) {
+		free(vm->thread[i].cgroup);
+		free(vm->thread[i].status);
+	}
+	free(vm->thread);
+	vm->thread = NULL;
+	vm->num_threads = 0;
 }
 
 static void forget(struct live_vm *vm)
@@ -297,204 +479,461 @@ static void forget(struct live_vm *vm)
 	close(vm->pidfd);
 	if (vm->windows)
 		munmap((void *)vm->windows, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride);
+	forget_threads(vm);
 	free(vm->vcpu);
 	free(vm->header);
 	free(vm->vcpu_header);
+	free(vm->who);
 }
 
-static bool is_hung(const struct live *live, pid_t pid)
+static bool is_gone(const struct live_vm *vm, bool scanned)
+{
+	struct pollfd fd = { .fd = vm->pidfd, .events = POLLIN, };
+	struct pollfd file = { .fd = vm->fd, };
+
+	return poll(&fd, 1, 0) == 1 || (scanned && !vm->seen && !is_hung(vm->pid)) ||
+	       (vm->fd >= 0 && poll(&file, 1, 0) == 1 && file.revents & POLLHUP);
+}
+
+static void drop_gone(bool scanned)
+{
+	size_t i, kept;
+
+	for (i = kept = 0; i < live.count; i++) {
+		if (is_gone(&live.vm[i], scanned))
+			forget(&live.vm[i]);
+		else
+			live.vm[kept++] = live.vm[i];
+	}
+	live.count = kept;
+}
+
+/* Processes without VMs are looked at less and less often. The lists have the same order. */
+static struct checked *check(pid_t pid, size_t *guess)
 {
 	size_t i;
 
-	for (i = 0; i < live->num_hung; i++) {
-		if (live->hung[i] == pid)
-			return true;
+	for (i = 0; i < live.num_checked; i++) {
+		struct checked *checked = &live.checked[(*guess + i) % live.num_checked];
+
+		if (checked->pid == pid) {
+			*guess += i + 1;
+			return checked;
+		}
 	}
-	return false;
+	live.checked = xgrow(live.checked, live.num_checked, sizeof(*live.checked));
+	live.checked[live.num_checked] = (struct checked) { .pid = pid, };
+	return &live.checked[live.num_checked++];
 }
 
-static void *scan(void *context)
+static void scan(void)
 {
-	struct live *live = context;
-	unsigned int generation = live->generation;
 	const struct dirent *entry;
+	struct checked *checked;
+	size_t guess = 0, i, kept;
 	uint64_t pid;
 	DIR *proc = opendir("/proc");
 
-	while (proc && (entry = readdir(proc)) && generation == live->generation) {
-		if (!parse_u64(entry->d_name, &pid) || is_hung(live, pid) || (pid_t)pid == getpid())
+	live.scan++;
+	live.denied = 0;
+	for (i = 0; i < live.count; i++)
+		live.vm[i].seen = false;
+	while (proc && (entry = readdir(proc))) {
+		if (!parse_u64(entry->d_name, &pid) || is_hung(pid) || (pid_t)pid == getpid())
 			continue;
-		live->asked_ns = clock_ns(CLOCK_MONOTONIC);
-		live->asked = pid;
-		look_at(live, pid);
+		checked = check(pid, &guess);
+		checked->scan = live.scan;
+		if (checked->skips && checked->skips--)
+			continue;
+		i = checked - live.checked;
+		if (look_at(pid))
+			live.checked[i].checks = 0;
+		else if (live.checked[i].checks < MOST_SKIPS)
+			live.checked[i].checks++;
+		live.checked[i].skips = live.checked[i].checks ? live.checked[i].checks - 1 : 0;
 	}
 	if (proc)
 		closedir(proc);
-	if (generation == live->generation)
-		live->asked = 0;
+	for (i = kept = 0; i < live.num_checked; i++) {
+		if (live.checked[i].scan == live.scan)
+			live.checked[kept++] = live.checked[i];
+	}
+	live.num_checked = kept;
+	drop_gone(true);
+	for (i = 0; i < live.count; i++)
+		forget_threads(&live.vm[i]);
+	live.scanned_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+PRINTF(2, 3) static void add_text(char *text, const char *shape, ...)
+{
+	char name[512];
+	va_list args;
+
+	if (!text)
+		return;
+	va_start(args, shape);
+	vsnprintf(name, sizeof(name), shape, args);
+	va_end(args);
+	frame_add(&live.frame, text, strlen(text), "%s", name);
+}
+
+static void add_copy(const void *data, size_t size, bool is_schema, unsigned int key,
+		     const char *name)
+{
+	struct entry *entry = frame_add(&live.frame, xmemdup(data, size), size, "vm/%u/%s", key, name);
+
+	entry->is_schema = is_schema;
+}
+
+/* cpu.stat of the cgroup and of each above it, once per frame. */
+static void read_groups(const struct live_vm *vm, const char *root, char *path, size_t first)
+{
+	char name[4096], *end;
+	size_t i;
+
+	for (; (end = strrchr(path, '/')) && path[1]; *end = '\0') {
+		snprintf(name, sizeof(name), "vm/%u/cgroup%s/cpu.stat", vm->key, path);
+		for (i = first; i < live.frame.count && strcmp(live.frame.entry[i].name, name); i++)
+			;
+		if (i < live.frame.count)
+			return;
+		snprintf(name, sizeof(name), "%s%s/cpu.stat", root, path);
+		char *text = read_text(0, 4096, NULL, name);
+
+		if (text)
+			frame_add(&live.frame, text, strlen(text), "vm/%u/cgroup%s/cpu.stat", vm->key, path);
+	}
+}
+
+struct hierarchy {
+	const char *controller, *roots[2];
+};
+
+static const struct hierarchy hierarchies[] = {
+	{ "", { "/sys/fs/cgroup", "/sys/fs/cgroup/unified", }, },
+	{ "cpu", { "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", }, },
+};
+
+/* The path in the hierarchy with this controller. */
+static char *find_group(const char *cgroup, const char *controller)
+{
+	const char *line, *list, *path;
+	size_t length = strlen(controller);
+
+	for (line = cgroup; line && *line; line = strchr(path, '\n'), line += !!line) {
+		list = strchr(line, ':');
+		path = list ? strchr(list + 1, ':') : NULL;
+		if (!path)
+			return NULL;
+		if (!length && list + 1 == path)
+			return xasprintf("%.*s", (int)strcspn(path + 1, "\n"), path + 1);
+		for (list++; length && list < path; list += strcspn(list, ",:") + 1) {
+			if (!strncmp(list, controller, length) && strchr(",:", list[length]))
+				return xasprintf("%.*s", (int)strcspn(path + 1, "\n"), path + 1);
+		}
+		if (!strchr(path, '\n'))
+			return NULL;
+	}
 	return NULL;
 }
 
-/* Scans in a thread. A process that takes longer than a quarter of a second is left out. */
-static void rescan(struct live *live)
+static void read_cgroups(const struct live_vm *vm, const char *cgroup, size_t first)
 {
-	pthread_t thread;
+	char *path;
+	size_t i, k;
 
-	do {
-		live->asked = -1;
-		live->asked_ns = clock_ns(CLOCK_MONOTONIC);
-		if (pthread_create(&thread, NULL, scan, live))
-			return;
-		pthread_detach(thread);
-		while (live->asked && clock_ns(CLOCK_MONOTONIC) - live->asked_ns < SEC / 4)
-			usleep(500);
-		if (!live->asked)
-			return;
-		complain("pid %d: reading from it takes too long; it is left out", live->asked);
-		live->hung[live->num_hung++] = live->asked;
-		live->generation++;
-	} while (live->num_hung < ARRAY_SIZE(live->hung));
+	for (i = 0; i < ARRAY_SIZE(hierarchies); i++) {
+		for (k = 0; k < 2; k++) {
+			path = find_group(cgroup, hierarchies[i].controller);
+			if (path)
+				read_groups(vm, hierarchies[i].roots[k], path, first);
+			free(path);
+		}
+	}
 }
 
-static void read_threads(struct frame *frame, const struct live_vm *vm)
+static void read_freezer(const struct live_vm *vm, const char *cgroup)
 {
-	static const char * const files[] = { "schedstat", "stat", "syscall", };
+	char *path = find_group(cgroup, "");
+
+	if (path)
+		add_text(read_proc(0, "/sys/fs/cgroup%.250s/cgroup.events", path),
+			 "vm/%u/cgroup.events", vm->key);
+	free(path);
+	path = find_group(cgroup, "freezer");
+	if (path)
+		add_text(read_proc(0, "/sys/fs/cgroup/freezer%.250s/freezer.state", path),
+			 "vm/%u/freezer.state", vm->key);
+	free(path);
+}
+
+static struct live_thread *find_thread(struct live_vm *vm, pid_t tid, size_t guess)
+{
+	size_t i;
+
+	if (guess < vm->num_threads && vm->thread[guess].tid == tid)
+		return &vm->thread[guess];
+	for (i = 0; i < vm->num_threads; i++) {
+		if (vm->thread[i].tid == tid)
+			return &vm->thread[i];
+	}
+	vm->thread = xgrow(vm->thread, vm->num_threads, sizeof(*vm->thread));
+	vm->thread[vm->num_threads] = (struct live_thread) { .tid = tid, };
+	return &vm->thread[vm->num_threads++];
+}
+
+/* Whether a thread runs a vCPU: by its name, or the guest time in field 43 of its stat. */
+static bool runs_guest(const char *stat)
+{
+	const char *at = strrchr(stat, ')');
+	int i;
+
+	if (strstr(stat, "/KVM)") || strstr(stat, "vcpu"))
+		return true;
+	for (i = 2; at && i < 43; i++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at, NULL, 10);
+}
+
+static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, const char *sched,
+			     size_t first)
+{
+	unsigned long long run, ready = 0;
+	pid_t pid = vm->pid, tid = thread->tid;
+	char *cgroup, *status;
+
+	/* At each scan: a thread may be moved. */
+	if (!thread->cgroup) {
+		cgroup = read_proc(pid, "/proc/%d/task/%d/cgroup", pid, tid);
+		thread->cgroup = cgroup;
+	}
+	if (thread->cgroup) {
+		frame_add(&live.frame, xasprintf("%s", thread->cgroup), strlen(thread->cgroup),
+			  "vm/%u/task/%d/cgroup", vm->key, tid);
+		read_cgroups(vm, thread->cgroup, first);
+	}
+	if (sched && sscanf(sched, "%llu %llu", &run, &ready) != 2)
+		ready = 0;
+	/* Which CPUs it may use matters only if it waits for one. */
+	if (!thread->status && ready > thread->ready + MUCH_WAITED) {
+		status = read_proc(pid, "/proc/%d/task/%d/status", pid, tid);
+		thread->status = status;
+	}
+	thread->ready = ready;
+	if (thread->status)
+		frame_add(&live.frame, xasprintf("%s", thread->status), strlen(thread->status),
+			  "vm/%u/task/%d/status", vm->key, tid);
+	add_text(read_proc(pid, "/proc/%d/task/%d/syscall", pid, tid), "vm/%u/task/%d/syscall",
+		 vm->key, tid);
+}
+
+static pid_t *list_tasks(pid_t pid, size_t *count)
+{
 	const struct dirent *entry;
-	char path[64], name[320], *text;
-	size_t size, i;
+	pid_t *tids = NULL;
+	char path[64];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", vm->pid);
+	*count = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	ask(pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		snprintf(name, sizeof(name), "/proc/%d/task/%s/stat", vm->pid, entry->d_name);
-		text = (char *)read_all(name, 4096, &size);
-		/* Only threads that are named as vCPUs: the prototype knows QEMU's. */
-		if (text && strstr(text, "(CPU ") && strstr(text, "/KVM)")) {
-			for (i = 0; i < ARRAY_SIZE(files); i++) {
-				snprintf(name, sizeof(name), "vm/%u/task/%s/%s", vm->key,
-					 entry->d_name, files[i]);
-				read_file(frame, name, "/proc/%d/task/%s/%s", vm->pid,
-					  entry->d_name, files[i]);
-			}
-			snprintf(name, sizeof(name), "vm/%u/cpu.stat/%s", vm->key, entry->d_name);
-		}
-		free(text);
+		tids = xgrow(tids, *count, sizeof(*tids));
+		tids[(*count)++] = atoi(entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	snprintf(name, sizeof(name), "vm/%u/stat", vm->key);
-	read_file(frame, name, "/proc/%d/stat", vm->pid);
+	answered(pid);
+	return tids;
 }
 
-/* The quota's statistics, in cgroup v2 or v1: of the process' cgroup and all above. */
-static void read_cgroup(struct frame *frame, const struct live_vm *vm)
+static void read_threads(struct live_vm *vm)
 {
-	static const char * const roots[][2] = {
-		{ "0::/", "/sys/fs/cgroup", }, { ":cpu:/", "/sys/fs/cgroup/cpu", },
-		{ ":cpu,cpuacct:/", "/sys/fs/cgroup/cpu,cpuacct", },
-	};
-	char path[64], name[64], *text, *at, *end;
-	size_t size, i;
+	size_t count, i, first = live.frame.count;
+	pid_t pid = vm->pid, *tids = list_tasks(pid, &count);
+	char *stat, *sched, *cgroup;
+	bool is_vcpu;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", vm->pid);
-	text = (char *)read_all(path, 4096, &size);
-	for (i = 0; text && i < ARRAY_SIZE(roots); i++) {
-		at = strstr(text, roots[i][0]);
-		if (!at)
-			continue;
-		at = xasprintf("%.*s", (int)strcspn(strchr(at, '/'), "\n"), strchr(at, '/'));
-		while ((end = strrchr(at, '/'))) {
-			snprintf(name, sizeof(name), "vm/%u/cpu.stat/%zu.%zu", vm->key, i, strlen(at));
-			read_file(frame, name, "%s%s/cpu.stat", roots[i][1], at);
-			*end = '\0';
-		}
-		free(at);
+	for (i = 0; i < count; i++) {
+		stat = read_proc(pid, "/proc/%d/task/%d/stat", pid, tids[i]);
+		sched = read_proc(pid, "/proc/%d/task/%d/schedstat", pid, tids[i]);
+		is_vcpu = stat && runs_guest(stat);
+		add_text(stat, "vm/%u/task/%d/stat", vm->key, tids[i]);
+		add_text(sched, "vm/%u/task/%d/schedstat", vm->key, tids[i]);
+		if (is_vcpu)
+			read_vcpu_thread(vm, find_thread(vm, tids[i], i), sched, first);
 	}
-	free(text);
+	free(tids);
+	cgroup = read_proc(pid, "/proc/%d/cgroup", pid);
+	if (cgroup)
+		read_freezer(vm, cgroup);
+	free(cgroup);
 }
 
-static void add_copy(struct frame *frame, const unsigned char *data, size_t size, bool is_schema,
-		     unsigned int key, const char *name)
+/* Values of windows that are not mapped are read from the vCPUs' own files. */
+static void read_vcpus(struct live_vm *vm, const uint64_t *own)
 {
-	unsigned char *copy = xcalloc(size, 1);
-
-	memcpy(copy, data, size);
-	frame_add(frame, copy, size, "vm/%u/%s", key, name)->is_schema = is_schema;
-}
-
-static void read_vm(struct frame *frame, struct live_vm *vm)
-{
-	size_t own = vm->header ? vm->layout.schema->num_values : 0, n, i, count = vm->num_vcpus;
-	const struct schema *schema = vm->layout.vcpu_schema ?: vm->vcpu_layout.schema;
-	uint64_t *data = xcalloc(own, 8);
-	char *who = xasprintf("pid=%d\nname=%s\n", vm->pid, vm->name);
+	const struct schema *schema = vm->windows ? vm->layout.vcpu_schema : vm->vcpu_layout.schema;
+	size_t count = vm->num_vcpus, n, i;
 	uint32_t *ids;
+	uint64_t *data;
 
-	frame_add(frame, who, strlen(who), "vm/%u/who", vm->key);
-	if (vm->header) {
-		pread(vm->fd, data, own * 8, vm->layout.data_offset);
-		add_copy(frame, vm->header, vm->header_size, true, vm->key, "header");
-		frame_add(frame, data, own * 8, "vm/%u/data", vm->key);
-	}
+	if (!schema)
+		return;
 	if (vm->windows)
-		count = data[find_desc(vm->layout.schema, "online_vcpus")->first];
-	if (vm->vcpu_header)
-		add_copy(frame, vm->vcpu_header, vm->vcpu_header_size, true, vm->key, "vcpu-header");
-	if (schema) {
-		n = schema->num_values;
-		ids = xcalloc(count, 4);
-		data = xcalloc(count, n * 8);
-		if (vm->windows)
-			pread(vm->fd, ids, count * 4, vm->layout.vcpu_id_offset);
-		for (i = 0; i < count; i++) {
-			if (vm->windows) {
-				memcpy(data + i * n, vm->windows + i * vm->layout.vcpu_stride, n * 8);
-			} else {
-				ids[i] = vm->vcpu[i].id;
-				pread(vm->vcpu[i].fd, data + i * n, n * 8, vm->vcpu_layout.data_offset);
-			}
+		count = own[find_desc(vm->layout.schema, "online_vcpus")->first];
+	if (vm->windows && count > vm->layout.vcpu_max)
+		count = vm->layout.vcpu_max;
+	n = schema->num_values;
+	ids = xcalloc(count, 4);
+	data = xcalloc(count, n * 8);
+	if (vm->windows && pread(vm->fd, ids, count * 4, vm->layout.vcpu_id_offset) < 0)
+		count = 0;
+	for (i = 0; i < count; i++) {
+		if (vm->windows) {
+			memcpy(data + i * n, vm->windows + i * vm->layout.vcpu_stride, n * 8);
+			continue;
 		}
-		frame_add(frame, ids, count * 4, "vm/%u/vcpu-ids", vm->key);
-		frame_add(frame, data, count * n * 8, "vm/%u/vcpu-data", vm->key);
+		ids[i] = vm->vcpu[i].id;
+		if (pread(vm->vcpu[i].fd, data + i * n, n * 8, vm->vcpu_layout.data_offset) < 0)
+			memset(data + i * n, 0, n * 8);
 	}
-	read_threads(frame, vm);
-	read_cgroup(frame, vm);
+	frame_add(&live.frame, ids, count * 4, "vm/%u/vcpu-ids", vm->key);
+	frame_add(&live.frame, data, count * n * 8, "vm/%u/vcpu-data", vm->key);
+}
+
+static void read_files(struct live_vm *vm)
+{
+	size_t own = vm->header ? vm->layout.schema->num_values : 0;
+	uint64_t *data = xcalloc(own, 8);
+
+	add_copy(vm->who, strlen(vm->who), false, vm->key, "who");
+	if (vm->header && pread(vm->fd, data, own * 8, vm->layout.data_offset) == (ssize_t)own * 8) {
+		add_copy(vm->header, vm->header_size, true, vm->key, "header");
+		add_copy(data, own * 8, false, vm->key, "data");
+	}
+	if (vm->vcpu_header && !vm->windows)
+		add_copy(vm->vcpu_header, vm->vcpu_header_size, true, vm->key, "vcpu-header");
+	read_vcpus(vm, data);
+	free(data);
+}
+
+/* Threads of a process with several VMs cannot be attributed. */
+static bool is_alone(const struct live_vm *vm)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < live.count; i++)
+		count += live.vm[i].pid == vm->pid;
+	return count == 1;
+}
+
+static void read_host(void)
+{
+	struct utsname name;
+	char *text;
+
+	uname(&name);
+	text = xasprintf("host=%s\nrelease=%s\nmachine=%s\n", name.nodename, name.release,
+			 name.machine);
+	frame_add(&live.frame, text, strlen(text), "host/about")->is_schema = true;
+	text = xasprintf("denied=%u\nhung=%zu\n", live.denied, live.num_hung);
+	frame_add(&live.frame, text, strlen(text), "host/scan");
+}
+
+static void *read_frame(void *context)
+{
+	size_t i;
+
+	generation = (unsigned int)(uintptr_t)context;
+	pthread_mutex_lock(&live.lock);
+	/* A frame that another reader began is begun again. */
+	frame_free(&live.frame);
+	if (!live.scanned_ns || clock_ns(CLOCK_MONOTONIC) - live.scanned_ns >= SCAN_NS)
+		scan();
+	else
+		drop_gone(false);
+	live.frame.real_ns = clock_ns(CLOCK_REALTIME);
+	live.frame.mono_ns = clock_ns(CLOCK_MONOTONIC);
+	read_host();
+	for (i = 0; i < live.count; i++) {
+		read_files(&live.vm[i]);
+		if (is_alone(&live.vm[i]) && !is_hung(live.vm[i].pid))
+			read_threads(&live.vm[i]);
+	}
+	live.done = true;
+	pthread_cond_signal(&live.answer);
+	pthread_mutex_unlock(&live.lock);
+	return NULL;
+}
+
+static void name_hung(pid_t pid)
+{
+	const struct live_vm *vm = find_vm(pid, -1);
+	const char *name = vm ? strstr(vm->who, "\nname=") : NULL;
+
+	complain("pid %d%s%.*s%s: its files in /proc do not answer; kvmstat goes on without them", pid,
+		 name ? " (" : "", name ? (int)strcspn(name + 6, "\n") : 0, name ? name + 6 : "",
+		 name ? ")" : "");
+}
+
+/* Waits for the reader. False if it hangs: then the process that it asked is left out. */
+static bool wait_for_reader(void)
+{
+	struct timespec until;
+	uint64_t now;
+
+	while (!live.done) {
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (live.asked && now - live.asked_ns > LATE_NS &&
+		    live.num_hung < ARRAY_SIZE(live.hung)) {
+			name_hung(live.asked);
+			live.hung[live.num_hung++] = live.asked;
+			live.generation++;
+			return false;
+		}
+		now = clock_ns(CLOCK_REALTIME) + SEC / 20;
+		until = (struct timespec) { now / SEC, now % SEC, };
+		pthread_cond_timedwait(&live.answer, &live.lock, &until);
+	}
+	return true;
 }
 
 static bool live_next(struct source *source, struct frame *frame, uint64_t wait_ns)
 {
-	struct live *live = (struct live *)source;
 	uint64_t end_ns = source->mono_ns + wait_ns;
 	const struct timespec end = { end_ns / SEC, end_ns % SEC, };
-	size_t i, kept;
+	pthread_t thread;
 
 	*frame = (struct frame) {};
-	if (wait_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL))
+	if (wait_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) && is_over)
 		return false;
-	if (!live->scanned_ns || clock_ns(CLOCK_MONOTONIC) - live->scanned_ns >= SCAN_NS) {
-		rescan(live);
-		live->scanned_ns = clock_ns(CLOCK_MONOTONIC);
-	}
-	for (i = kept = 0; i < live->count; i++) {
-		if (is_over(&live->vm[i]))
-			forget(&live->vm[i]);
-		else
-			live->vm[kept++] = live->vm[i];
-	}
-	live->count = kept;
-	frame->real_ns = clock_ns(CLOCK_REALTIME);
-	source->mono_ns = frame->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	for (i = 0; i < live->count; i++)
-		read_vm(frame, &live->vm[i]);
+	if (is_over)
+		return false;
+	pthread_mutex_lock(&live.lock);
+	do {
+		live.done = false;
+		live.asked = 0;
+		if (pthread_create(&thread, NULL, read_frame, (void *)(uintptr_t)live.generation)) {
+			complain("no thread: %s", strerror(errno));
+			pthread_mutex_unlock(&live.lock);
+			return false;
+		}
+		pthread_detach(thread);
+	} while (!wait_for_reader());
+	*frame = live.frame;
+	live.frame = (struct frame) {};
+	pthread_mutex_unlock(&live.lock);
+	source->mono_ns = frame->mono_ns;
 	return true;
 }
 
 struct source *live_open(void)
 {
-	static struct live live = { .source.next = live_next, };
-
+	live.source.next = live_next;
 	return &live.source;
 }

@@ -43,11 +43,13 @@ static const char *parse_desc(struct schema *schema, struct desc *desc, const un
 		.size = packed.size,
 		.first = packed.offset / 8,
 		.bucket_size = packed.bucket_size,
+		.not_mapped = packed.flags & STATS_NOT_MAPPED,
 	};
 	if (!is_name(desc->name, name_size))
 		return "the name of a statistic is not printable";
 	if (packed.offset % 8 || !packed.size || packed.offset / 8 + packed.size > MOST_VALUES)
 		return "a statistic has no values, or they are not aligned";
+	schema->not_mapped |= desc->not_mapped;
 	if (desc->type == LINEAR_HIST && !packed.bucket_size)
 		return "a linear histogram has no bucket size";
 	if (desc->first + desc->size > schema->num_values)
@@ -87,6 +89,25 @@ static bool is_inside(const struct block *block, size_t size)
 				 block->start + block->count * block->stride <= size);
 }
 
+/* The statistics that host.c reads of each vCPU. */
+static void look_up(struct schema *schema)
+{
+	const char *name;
+	char text[80];
+	unsigned int i;
+
+	schema->state = find_desc(schema, "state");
+	schema->since = find_desc(schema, "state_since_ns");
+	schema->last_exit = find_desc(schema, "last_user_exit");
+	for (i = 0; schema->state && i < ARRAY_SIZE(schema->state_time); i++) {
+		name = value_name(schema->state, i);
+		if (!name)
+			continue;
+		snprintf(text, sizeof(text), strcmp(name, "ready") ? "time_%s_ns" : "%s_ns", name);
+		schema->state_time[i] = find_desc(schema, text);
+	}
+}
+
 /* Makes a schema of descriptors and names, or finds an equal one. */
 static const char *parse_schema(const struct block *descs, const struct block *names,
 				size_t name_size, const struct schema **to)
@@ -119,6 +140,7 @@ static const char *parse_schema(const struct block *descs, const struct block *n
 		wrong = parse_name(schema, schema->raw + desc_size + i * names->stride, name_size);
 	if (wrong)
 		return wrong;
+	look_up(schema);
 	schema->next = schemas;
 	schemas = schema;
 	*to = schema;
