@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Text: UTF-8 that others chose, columns, numbers as people read them, JSON and CSV. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <wchar.h>
 
 #include "kvmstat.h"
@@ -157,6 +159,21 @@ void format_time(char text[64], double value)
 	format_prefixed(text, value, seconds);
 }
 
+/* Seconds since 1970: local time for people, UTC for programs. */
+static void format_moment(char text[64], double seconds, bool utc)
+{
+	time_t whole = seconds;
+	size_t length;
+	struct tm tm;
+
+	if (!utc) {
+		strftime(text, 64, "%H:%M:%S", localtime_r(&whole, &tm));
+		return;
+	}
+	length = strftime(text, 64, "%Y-%m-%dT%H:%M:%S", gmtime_r(&whole, &tm));
+	sprintf(text + length, ".%06uZ", (unsigned int)((seconds - whole) * 1e6));
+}
+
 void format_cell(char text[64], const struct cell *cell)
 {
 	const struct desc *desc = cell->desc;
@@ -179,6 +196,9 @@ void format_cell(char text[64], const struct cell *cell)
 		break;
 	case TIME:
 		format_prefixed(text, cell->number, seconds);
+		break;
+	case MOMENT:
+		format_moment(text, cell->number, false);
 		break;
 	case VALUE:
 		if (desc->unit == SECONDS && !is_hist(desc))
@@ -209,6 +229,12 @@ static void print_quoted(FILE *out, const char *text)
 void print_cell(FILE *out, const struct cell *cell)
 {
 	const char *text = cell->text ?: cell->kind == TEXT ? cell->own : NULL;
+	char moment[64];
+
+	if (cell->kind == MOMENT && format == FORMAT_CSV) {
+		format_moment(moment, cell->number, true);
+		text = moment;
+	}
 
 	if (cell->kind == NOTHING)
 		fputs(format == FORMAT_JSON ? "null" : "", out);
@@ -216,8 +242,11 @@ void print_cell(FILE *out, const struct cell *cell)
 		print_quoted(out, text);
 	else if (text)
 		fputs(text, out);
+	else if (isinf(cell->number))
+		fputs(format == FORMAT_JSON ? "null" : "inf", out);
 	else if (cell->kind == NUMBER || cell->kind == VALUE)
 		fprintf(out, "%.0f", cell->number);
 	else
-		fprintf(out, cell->kind == TIME ? "%.9f" : "%.3f", cell->number);
+		fprintf(out, cell->kind == TIME ? "%.9f" : cell->kind == MOMENT ? "%.6f" : "%.3f",
+			cell->number);
 }
