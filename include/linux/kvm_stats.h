@@ -20,7 +20,7 @@
 #include <uapi/linux/kvm_stats.h>
 
 #ifdef CONFIG_HAVE_KVM_EXIT_REASONS
-/* The buckets of exit_reasons. */
+/* The elements of exit_reasons. */
 enum kvm_exit_reason {
 #define KVM_EXIT_REASON(reason, ...)	KVM_EXIT_REASON_##reason,
 #include <asm/kvm_exit_reason_list.h>

@@ -12,8 +12,7 @@
  * ctype	u64, or atomic64_t if several CPUs count without a common lock
  * name		of the field and of the statistic, unique over VM and vCPU; ABI
  * type		CUMULATIVE, INSTANT or PEAK, see <uapi/linux/kvm.h>; of a histogram
- *		LOG_HIST, or LINEAR_HIST with one bucket for each value;
- *		of an array CUMULATIVE
+ *		LOG_HIST, of an array CUMULATIVE
  * unit		COUNT, NANOSECONDS or BOOLEAN; of a histogram the unit of its bounds
  * num		number of a histogram's buckets, or of an array's elements
  * help		one sentence: what is counted, and when
@@ -57,10 +56,10 @@ KVM_VCPU_STAT(u64, ready_ns, CUMULATIVE, NANOSECONDS,
 
 #include <asm/kvm_stats_list.h>
 
-/* One bucket for each line of <asm/kvm_exit_reason_list.h>. */
+/* One element for each line of <asm/kvm_exit_reason_list.h>. */
 #ifdef CONFIG_HAVE_KVM_EXIT_REASONS
-KVM_VCPU_HIST(exit_reasons, LINEAR_HIST, COUNT, KVM_EXIT_REASONS,
-	      "Exits by reason; the buckets add up to exits")
+KVM_VCPU_HIST(exit_reasons, CUMULATIVE, COUNT, KVM_EXIT_REASONS,
+	      "Exits by reason; the elements add up to exits")
 #endif
 
 /* One element for each line of <linux/kvm_user_exit_list.h>. */

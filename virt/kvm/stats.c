@@ -29,8 +29,6 @@
 		.exponent = UNIT_EXPONENT_##unit,			\
 		.size = num,						\
 		.offset = offsetof(struct container, stat),		\
-		.bucket_size = KVM_STATS_TYPE_##type ==			\
-			       KVM_STATS_TYPE_LINEAR_HIST,		\
 	},								\
 	.name = #stat,							\
 },
@@ -97,8 +95,8 @@ enum {
 
 /*
  * Names fit into their field with a NUL, every value has 64 bits, and a statistic
- * with several values is a histogram or a CUMULATIVE array. A linear histogram has
- * a bucket for each value.
+ * with several values is a histogram or a CUMULATIVE array. A linear histogram would
+ * need the width of its buckets.
  */
 #define CHECK(container, stat, num)					\
 	static_assert(sizeof(#stat) <= KVM_STATS_NAME_SIZE);		\
@@ -109,8 +107,7 @@ enum {
 	static_assert(KVM_STATS_TYPE_##type < KVM_STATS_TYPE_LINEAR_HIST);
 #define CHECK_HIST(container, stat, type, num)				\
 	CHECK(container, stat, num)					\
-	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LINEAR_HIST || \
-		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST || \
+	static_assert(KVM_STATS_TYPE_##type == KVM_STATS_TYPE_LOG_HIST || \
 		      KVM_STATS_TYPE_##type == KVM_STATS_TYPE_CUMULATIVE); \
 	static_assert((num) > 1 && (num) <= U16_MAX);
 #define KVM_VM_STAT(ctype, stat, type, ...)				\

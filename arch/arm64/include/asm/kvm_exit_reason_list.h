@@ -3,9 +3,9 @@
  * Why an arm64 vCPU exits from the guest, one line for each reason. Code that needs
  * something for each includes this file with its own macro, which this file undefines:
  *
- *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
+ *   KVM_EXIT_REASON(name, help)	an element of the statistic exit_reasons
  *
- * name		name of the bucket, unique; ABI, unlike the place in this list
+ * name		name of the element, unique; ABI, unlike the place in this list
  * help		one sentence: what the guest did, or what happened to it
  */
 #ifndef KVM_EXIT_REASON

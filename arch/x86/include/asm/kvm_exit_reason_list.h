@@ -4,9 +4,9 @@
  * the reasons. Code that needs something for each includes this file with its own
  * macro, which this file undefines at its end:
  *
- *   KVM_EXIT_REASON(name, help)	a bucket of the statistic exit_reasons
+ *   KVM_EXIT_REASON(name, help)	an element of the statistic exit_reasons
  *
- * name		name of the bucket, unique; ABI, unlike the place in this list
+ * name		name of the element, unique; ABI, unlike the place in this list
  * help		one sentence: what the guest did, or what happened to it
  *
  * An exit of a nested guest counts under the reason for which the CPU left that guest.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exits by reason: each activity of a guest counts in the bucket of its reason and in no
- * other, and the buckets add up to the exits.
+ * Exits by reason: each activity of a guest counts in the element of its reason and in no
+ * other, and the elements add up to the exits.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -16,16 +16,16 @@
 
 #define DATA_SLOT		1
 
-TEST_F(guest, exit_reasons_is_a_histogram_with_a_name_for_each_bucket)
+TEST_F(guest, exit_reasons_is_an_array_with_a_name_for_each_element)
 {
 	const struct stats_file *f = &self->vcpu->file;
 	const struct kvm_stats_desc *desc = stats_find(f, "exit_reasons");
 	unsigned int i, num = reasons_num(_metadata, f);
 
-	EXPECT_EQ(KVM_STATS_TYPE_LINEAR_HIST | KVM_STATS_UNIT_NONE |
+	EXPECT_EQ(KVM_STATS_TYPE_CUMULATIVE | KVM_STATS_UNIT_NONE |
 		  KVM_STATS_BASE_POW10, desc->flags);
 	EXPECT_EQ(0, desc->exponent);
-	EXPECT_EQ(1U, desc->bucket_size);
+	EXPECT_EQ(0U, desc->bucket_size);
 	for (i = 0; i < num; i++) {
 		EXPECT_EQ((int)i, reason_find(f, reason_name(f, i))) {
 			TH_LOG("%s", reason_name(f, i));

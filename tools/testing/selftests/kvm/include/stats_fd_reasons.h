@@ -25,15 +25,15 @@ static inline unsigned int reasons_num(struct __test_metadata *_metadata,
 	return num;
 }
 
-/* Return the bucket of a reason, or -1. */
+/* Return the element of a reason, or -1. */
 static inline int reason_find(const struct stats_file *f, const char *name)
 {
 	return stats_find_value(f, "exit_reasons", name);
 }
 
-static inline const char *reason_name(const struct stats_file *f, unsigned int bucket)
+static inline const char *reason_name(const struct stats_file *f, unsigned int element)
 {
-	return stats_name_of(f, "exit_reasons", bucket);
+	return stats_name_of(f, "exit_reasons", element);
 }
 
 /* Read the time of exits by reason and return the sum. */
@@ -93,10 +93,10 @@ static inline void reasons_read(struct __test_metadata *_metadata,
 static inline __u64 reason_of(struct __test_metadata *_metadata, const struct guest_vcpu *v,
 			      const struct reasons *r, const char *name)
 {
-	int bucket = reason_find(&v->file, name);
+	int element = reason_find(&v->file, name);
 
-	ASSERT_LE(0, bucket) TH_LOG("no reason %s", name);
-	return r->of[bucket];
+	ASSERT_LE(0, element) TH_LOG("no reason %s", name);
+	return r->of[element];
 }
 
 static inline __u64 exits_by(struct __test_metadata *_metadata, const struct guest_vcpu *v,
