@@ -25,6 +25,7 @@ static const u8 arm_exit_reasons[] = {
 	[ESR_ELx_EC_HVC64]	= KVM_EXIT_REASON_hvc,
 	[ESR_ELx_EC_SMC64]	= KVM_EXIT_REASON_smc,
 	[ESR_ELx_EC_SYS64]	= KVM_EXIT_REASON_sysreg,
+	[ESR_ELx_EC_ERET]	= KVM_EXIT_REASON_eret,
 	[ESR_ELx_EC_SVE]	= KVM_EXIT_REASON_sve,
 	[ESR_ELx_EC_IABT_LOW]	= KVM_EXIT_REASON_instruction_abort,
 	[ESR_ELx_EC_DABT_LOW]	= KVM_EXIT_REASON_data_abort,

@@ -20,6 +20,7 @@ KVM_EXIT_REASON(wfi, "WFI: the guest has nothing to do until the next interrupt"
 KVM_EXIT_REASON(wfe, "WFE: the guest waits for an event, for example in a spin lock")
 KVM_EXIT_REASON(hvc, "HVC: the guest calls KVM")
 KVM_EXIT_REASON(smc, "SMC: the guest calls the firmware")
+KVM_EXIT_REASON(eret, "ERET of a guest hypervisor, which enters a nested guest")
 KVM_EXIT_REASON(sysreg, "An access to a system register, or to AArch32's cp14 and cp15")
 KVM_EXIT_REASON(fp, "Use of floating point or Advanced SIMD, which KVM traps")
 KVM_EXIT_REASON(sve, "Use of SVE by a guest without SVE")

@@ -71,7 +71,7 @@ KVM_EXIT_REASON(wbinvd, "WBINVD or INVD: the guest empties the caches of the CPU
 KVM_EXIT_REASON(rsm, "RSM, the end of an SMI, on SVM; on VMX it counts as exception")
 KVM_EXIT_REASON(vmrun, "VMRUN, VMLAUNCH or VMRESUME: the guest enters a nested guest")
 KVM_EXIT_REASON(vm_insn, "Another virtualization instruction, such as VMLOAD or VMREAD")
-KVM_EXIT_REASON(vmgexit, "VMGEXIT: an encrypted guest calls KVM")
+KVM_EXIT_REASON(vmgexit, "VMGEXIT: an encrypted guest asks KVM for anything, for example CPUID")
 KVM_EXIT_REASON(bus_lock,
 		"An atomic access that locks the bus, such as one that crosses cache lines")
 KVM_EXIT_REASON(notify_window, "The guest could not take an event for too long")

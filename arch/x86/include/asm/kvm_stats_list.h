@@ -78,7 +78,7 @@ KVM_VCPU_STAT(u64, notify_window_exits, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, l1d_flush, CUMULATIVE, COUNT,
 	      "Flushes of the L1 data cache before an entry into the guest")
 KVM_VCPU_STAT(u64, halt_exits, CUMULATIVE, COUNT,
-	      "HLT instructions of the guest, and entries into halted nested guests")
+	      "HLT instructions and AP reset holds of the guest, entries into halted nested guests")
 KVM_VCPU_STAT(u64, request_irq_exits, CUMULATIVE, COUNT,
 	      "Exits to user space because the VMM had requested an interrupt window",
 	      .alias = "request_irq")
@@ -93,7 +93,7 @@ KVM_VCPU_STAT(u64, insn_emulation, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, insn_emulation_fail, CUMULATIVE, COUNT,
 	      "Guest instructions that KVM could not emulate")
 KVM_VCPU_STAT(u64, hypercalls, CUMULATIVE, COUNT,
-	      "Hypercalls of the guest that KVM or user space answers")
+	      "Hypercalls of the guest that KVM or user space answers, except intercepted Xen calls")
 KVM_VCPU_STAT(u64, irq_injections, CUMULATIVE, COUNT,
 	      "Injections of interrupts into the guest, including repeated ones")
 KVM_VCPU_STAT(u64, nmi_injections, CUMULATIVE, COUNT,
