@@ -28,12 +28,15 @@ enum kvm_exit_reason {
 };
 #endif
 
-/* The elements of user_exits, numbered like KVM_EXIT_*. */
+/* The elements of user_exits and values of last_user_exit, numbered like KVM_EXIT_*. */
 enum kvm_user_exit {
 #define KVM_USER_EXIT(number, name, ...)	KVM_USER_EXIT_##name,
 #include <linux/kvm_user_exit_list.h>
 	KVM_USER_EXITS
 };
+
+/* last_user_exit before the first return. */
+#define KVM_USER_EXIT_NONE	U32_MAX
 
 /* The states of a vCPU thread: the values of the statistic state. */
 enum kvm_vcpu_state {

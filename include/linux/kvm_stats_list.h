@@ -62,7 +62,10 @@ KVM_VCPU_HIST(exit_reasons, CUMULATIVE, COUNT, KVM_EXIT_REASONS,
 	      "Exits by reason; the elements add up to exits")
 #endif
 
-/* One element for each line of <linux/kvm_user_exit_list.h>. */
+/* One element, or value, for each line of <linux/kvm_user_exit_list.h>. */
+KVM_VCPU_STAT(u64, last_user_exit, INSTANT, COUNT,
+	      "Exit reason of the last return of KVM_RUN that user_exits counts",
+	      .no_file = true)
 KVM_VCPU_HIST(user_exits, CUMULATIVE, COUNT, KVM_USER_EXITS,
 	      "Returns of KVM_RUN to user space by exit reason, except failures without a reason")
 

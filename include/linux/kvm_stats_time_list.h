@@ -22,11 +22,15 @@ KVM_VCPU_STAT(u64, time_poll_ns, CUMULATIVE, NANOSECONDS,
 KVM_VCPU_STAT(u64, time_halt_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread was blocked in halts, until it was woken")
 KVM_VCPU_STAT(u64, time_sleep_ns, CUMULATIVE, NANOSECONDS,
-	      "Time that the vCPU thread slept in KVM_RUN, waiting for memory, a lock or its start")
+	      "Time that the vCPU thread slept in KVM_RUN, waiting for memory or a lock")
+KVM_VCPU_STAT(u64, time_off_ns, CUMULATIVE, NANOSECONDS,
+	      "Time that the vCPU waited in KVM_RUN to be started, as after INIT or a power-off")
 KVM_VCPU_STAT(u64, time_user_ns, CUMULATIVE, NANOSECONDS,
 	      "Time that the vCPU thread spent between KVM_RUNs, without waits for a CPU")
 
 KVM_VCPU_HIST(exit_reason_ns, CUMULATIVE, NANOSECONDS, KVM_EXIT_REASONS,
 	      "time_exit_ns, split by the reason of the last exit")
+KVM_VCPU_HIST(exit_reason_sleep_ns, CUMULATIVE, NANOSECONDS, KVM_EXIT_REASONS,
+	      "time_sleep_ns, split by the reason of the last exit")
 KVM_VCPU_HIST(exit_hist, LOG_HIST, NANOSECONDS, 32,
 	      "Exits by length, from the exit to the next entry or the return to user space")

@@ -18,8 +18,8 @@ KVM_VCPU_STATE(guest, "The vCPU thread is in guest mode")
 KVM_VCPU_STATE(exit, "The vCPU thread runs in KVM_RUN, outside guest mode")
 KVM_VCPU_STATE(poll, "The vCPU thread polls for an event in a halt")
 KVM_VCPU_STATE(halt, "The vCPU thread is blocked in a halt, or was woken there and waits for a CPU")
-KVM_VCPU_STATE(sleep,
-	       "The vCPU thread waits in KVM_RUN for memory, a lock or its start, then for a CPU")
+KVM_VCPU_STATE(sleep, "The vCPU thread waits in KVM_RUN for memory or a lock, then for a CPU")
+KVM_VCPU_STATE(off, "The vCPU waits in KVM_RUN to be started, as after INIT or a power-off")
 KVM_VCPU_STATE(ready, "The vCPU thread was preempted in KVM_RUN and waits for a CPU")
 KVM_VCPU_STATE(user, "The vCPU thread is outside KVM_RUN, with or without a CPU")
 

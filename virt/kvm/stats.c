@@ -73,6 +73,10 @@ static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 #include <asm/kvm_exit_reason_list.h>
 #endif
 #define KVM_USER_EXIT(number, name, ...)				\
+	VALUE_NAME(last_user_exit, KVM_USER_EXIT_##name, name)
+#include <linux/kvm_user_exit_list.h>
+	VALUE_NAME(last_user_exit, KVM_USER_EXIT_NONE, none)
+#define KVM_USER_EXIT(number, name, ...)				\
 	VALUE_NAME(user_exits, KVM_USER_EXIT_##name, name)
 #include <linux/kvm_user_exit_list.h>
 #ifdef CONFIG_KVM_STATS_TIME
@@ -81,6 +85,9 @@ static const struct kvm_stats_value_record kvm_vcpu_stats_value_names[] = {
 #include <linux/kvm_vcpu_state_list.h>
 #define KVM_EXIT_REASON(reason, ...)					\
 	VALUE_NAME(exit_reason_ns, KVM_EXIT_REASON_##reason, reason)
+#include <asm/kvm_exit_reason_list.h>
+#define KVM_EXIT_REASON(reason, ...)					\
+	VALUE_NAME(exit_reason_sleep_ns, KVM_EXIT_REASON_##reason, reason)
 #include <asm/kvm_exit_reason_list.h>
 #endif
 };
@@ -316,6 +323,7 @@ int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu)
 	stats->vcpu_id = vcpu->vcpu_id;
 	vcpu->stats_obj = stats;
 	vcpu->stat = (struct kvm_vcpu_stat *)stats->values;
+	vcpu->stat->last_user_exit = KVM_USER_EXIT_NONE;
 	kvm_stats_time_vcpu_init(vcpu);
 	return 0;
 }

@@ -85,7 +85,9 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 	}
 
 	/* array_index_nospec() is the bounds check: out of range it returns 0, KVM_EXIT_UNKNOWN. */
-	++vcpu->stat->user_exits[array_index_nospec(reason, KVM_USER_EXITS)];
+	reason = array_index_nospec(reason, KVM_USER_EXITS);
+	++vcpu->stat->user_exits[reason];
+	WRITE_ONCE(vcpu->stat->last_user_exit, reason);
 }
 
 int kvm_vm_stats_create(struct kvm *kvm);

@@ -85,6 +85,10 @@ static __always_inline void count_time(struct kvm_vcpu *vcpu,
 		break;
 	case KVM_VCPU_STATE_sleep:
 		add_time(&stat->time_sleep_ns, ns);
+		stat->exit_reason_sleep_ns[vcpu->time.reason] += ns;
+		break;
+	case KVM_VCPU_STATE_off:
+		add_time(&stat->time_off_ns, ns);
 		break;
 	case KVM_VCPU_STATE_user:
 		add_time(&stat->time_user_ns, ns);
@@ -316,6 +320,8 @@ void __kvm_stats_time_run_end(struct kvm_vcpu *vcpu)
 
 static enum kvm_vcpu_state blocked_state(struct kvm_vcpu *vcpu)
 {
+	if (kvm_arch_vcpu_off(vcpu))
+		return KVM_VCPU_STATE_off;
 	return vcpu->stat->blocking && kvm_arch_vcpu_halted(vcpu) ?
 		KVM_VCPU_STATE_halt : KVM_VCPU_STATE_sleep;
 }

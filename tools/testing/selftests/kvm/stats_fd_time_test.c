@@ -5,13 +5,11 @@
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
 #include "stats_fd_delay.h"
-#include "stats_fd_mmap.h"
 #include "stats_fd_reasons.h"
 #include "stats_fd_sleep.h"
 #include "stats_fd_switch.h"
+#include "stats_fd_times.h"
 #include "stats_fd_userfault.h"
-
-#define MS			1000000ULL
 
 /* Repetitions, and samples that find another state than the sample before. */
 #define TIMES			1000
@@ -21,42 +19,6 @@
 /* Repetitions that take their time. */
 #define SLEEPS			10
 #define SLEEP			(20 * MS)
-
-/* One part in PRECISION of the time may be lost or counted twice. */
-#define PRECISION		1000
-
-/* The time between reads of two clocks, or of a state and a clock. */
-#define SLACK			(1 * MS)
-
-static const char * const counters[] = {
-	"time_guest_ns", "time_exit_ns", "time_poll_ns", "time_halt_ns",
-	"time_sleep_ns", "time_user_ns", "ready_ns",
-};
-
-enum { GUEST, EXIT, POLL, HALT, SLEPT, USER, READY, COUNTERS };
-
-/* A vCPU's state and times at one moment. */
-struct times {
-	__u64 state, since;
-	__u64 of[COUNTERS];
-};
-
-struct mapped_times {
-	const char *block;
-	const struct kvm_stats_desc *state, *since, *counter[COUNTERS];
-};
-
-static void times_map(struct __test_metadata *_metadata,
-		      const struct stats_file *f, struct mapped_times *m)
-{
-	int i;
-
-	m->block = stats_mmap(_metadata, f, sysconf(_SC_PAGESIZE));
-	m->state = stats_get(_metadata, f, "state");
-	m->since = stats_get(_metadata, f, "state_since_ns");
-	for (i = 0; i < COUNTERS; i++)
-		m->counter[i] = stats_get(_metadata, f, counters[i]);
-}
 
 /* Read a VM's statistic. */
 static __u64 vm_value(struct __test_metadata *_metadata, int vm, const char *name)
@@ -103,57 +65,7 @@ FIXTURE_TEARDOWN(time)
 #define EXPECT_STATE(name, t)						\
 	EXPECT_STREQ(name, stats_name_of(&self->vcpu->file, "state", (t)->state))
 
-/* Take a sample in the way that the documentation describes. */
-static void times_sample(const struct mapped_times *m, struct times *t)
-{
-	int i;
-
-	do {
-		t->since = stats_mapped(m->block, m->since);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		t->state = stats_mapped(m->block, m->state);
-		for (i = COUNTERS - 1; i >= 0; i--)
-			t->of[i] = stats_mapped(m->block, m->counter[i]);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (!t->since || t->since != stats_mapped(m->block, m->since));
-}
-
 #define SAMPLE(t)	times_sample(&self->mapped, t)
-
-static __u64 sum_of(const struct times *t)
-{
-	__u64 sum = 0;
-	int i;
-
-	for (i = 0; i < COUNTERS; i++)
-		sum += t->of[i];
-	return sum;
-}
-
-/*
- * Expect that no time between two samples is lost or counted twice, except that @later ns of
- * waits may belong to another time.
- */
-static void expect_all_but(struct __test_metadata *_metadata,
-			   const struct times *from, const struct times *to, __u64 later)
-{
-	__u64 passed = to->since - from->since;
-	__u64 counted = sum_of(to) - sum_of(from);
-	__u64 precision = passed / PRECISION + SLACK;
-	int i;
-
-	if (counted + precision >= passed && counted <= passed + precision + later)
-		return;
-	EXPECT_EQ(passed, counted);
-	for (i = 0; i < COUNTERS; i++)
-		TH_LOG("%s: %llu", counters[i], (unsigned long long)(to->of[i] - from->of[i]));
-}
-
-static void expect_all(struct __test_metadata *_metadata,
-		       const struct times *from, const struct times *to)
-{
-	expect_all_but(_metadata, from, to, 0);
-}
 
 /*
  * If the scheduler's clock was ahead when it counted a wait, KVM subtracts that from the time
@@ -163,16 +75,6 @@ static void settle_waits(struct __test_metadata *_metadata, struct guest_vcpu *v
 {
 	usleep(SLEEP / 1000);
 	vcpu_complete_exit(_metadata, v);
-}
-
-/* Expect at least so much time in a state. The sum shows that it is not more. */
-static void expect_least(struct __test_metadata *_metadata,
-			 const struct times *from, const struct times *to,
-			 int counter, __u64 least)
-{
-	__u64 counted = to->of[counter] - from->of[counter];
-
-	EXPECT_LE(least - least / 100, counted) TH_LOG("%s", counters[counter]);
 }
 
 /* Turn the accounting on and let the vCPU run once, so that its time counts. */
@@ -261,6 +163,53 @@ TEST_F(time, sleep_of_the_vmm_at_each_exit_counts_as_user)
 	t[1].of[USER] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], USER, slept);
 	vcpu_complete_exit(_metadata, self->vcpu);
+}
+
+#define EXPECT_LAST_USER_EXIT(name)					\
+	EXPECT_STREQ(name, stats_name_of(&self->vcpu->file, "last_user_exit", \
+					 vcpu_read(_metadata, self->vcpu, "last_user_exit")))
+
+/* The VMM handles an exit, and hangs. */
+TEST_F(time, last_user_exit_and_state_since_ns_show_a_vmm_that_hangs)
+{
+	struct times t[2];
+	__u64 from;
+
+	begin(_metadata, self->vcpu);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	from = stats_now_ns();
+	SAMPLE(&t[0]);
+	usleep(SLEEP / 1000);
+	SAMPLE(&t[1]);
+	EXPECT_STATE("user", &t[1]);
+	EXPECT_GE(from, t[1].since);
+	EXPECT_EQ(0, memcmp(&t[0], &t[1], sizeof(t[0])));
+	EXPECT_LAST_USER_EXIT(stats_name_of(&self->vcpu->file, "user_exits",
+					    STATS_USER_EXIT_REASON));
+	vcpu_complete_exit(_metadata, self->vcpu);
+	SAMPLE(&t[1]);
+	expect_all(_metadata, &t[0], &t[1]);
+	/* After the sleep it may have waited for a CPU. */
+	t[1].of[USER] += t[1].of[READY] - t[0].of[READY];
+	expect_least(_metadata, &t[0], &t[1], USER, SLEEP);
+}
+
+/* A signal ends KVM_RUN: the VMM has paused the VM. */
+TEST_F(time, last_user_exit_of_a_paused_vcpu_is_intr)
+{
+	struct runner runner;
+	struct times t[2];
+
+	begin(_metadata, self->vcpu);
+	vcpu_exit_to_user(_metadata, self->vcpu, 1);
+	runner_start(_metadata, &runner, self->vcpu, 1, 1);
+	runner_stop(_metadata, &runner);
+	SAMPLE(&t[0]);
+	usleep(SLEEP / 1000);
+	SAMPLE(&t[1]);
+	EXPECT_STATE("user", &t[1]);
+	EXPECT_EQ(0, memcmp(&t[0], &t[1], sizeof(t[0])));
+	EXPECT_LAST_USER_EXIT("intr");
 }
 
 TEST_F(time, exits_that_kvm_handles_count_as_guest_and_exit)
@@ -378,19 +327,27 @@ TEST_F(time, polling_counts_as_poll)
 	EXPECT_LE(polled, t[1].of[POLL] + t[1].of[READY] - t[0].of[READY] + SLEEPS * SLACK);
 }
 
-TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
+/*
+ * Let a guest need a page that the test provides @SLEEP later. Expect that KVM sleeps for it
+ * in the handler of this reason's exits, and that no other reason has such time.
+ */
+static void expect_sleep(struct __test_metadata *_metadata, FIXTURE_DATA(time) *self,
+			 const char *code, const char *end, __u32 count, const char *reason)
 {
+	__u64 before[REASONS_MAX], after[REASONS_MAX], from, slept, sum;
+	unsigned int i, num = reasons_num(_metadata, &self->vcpu->file);
+	int sleeper = reason_find(&self->vcpu->file, reason);
 	struct userfault fault;
 	struct runner runner;
 	struct times t[2];
-	__u64 from, slept;
 
+	ASSERT_LE(0, sleeper);
 	userfault_create(_metadata, &self->guest, &fault);
-	guest_put_code_at(_metadata, &self->guest, GUEST_CODE + 0x200,
-			  stats_touch, stats_touch_end);
+	guest_put_code_at(_metadata, &self->guest, GUEST_CODE + 0x200, code, end);
 	begin(_metadata, self->vcpu);
-	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE + 0x200, 1);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE + 0x200, count);
 	SAMPLE(&t[0]);
+	reasons_sleep_ns(_metadata, self->vcpu, before);
 	runner_create(_metadata, &runner, self->vcpu);
 	userfault_wait(_metadata, &fault);
 	/* It falls asleep a moment after it has reported the fault. */
@@ -404,9 +361,36 @@ TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
 	runner_join(_metadata, &runner);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
+	EXPECT_EQ(0UL, t[1].of[OFF]);
+
+	sum = reasons_sleep_ns(_metadata, self->vcpu, after);
+	EXPECT_EQ(t[1].of[SLEPT], sum);
+	for (i = 0; i < num; i++) {
+		if (i != (unsigned int)sleeper)
+			EXPECT_GE(SLACK, after[i] - before[i]) TH_LOG("%s", reason);
+	}
 	t[1].of[SLEPT] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], SLEPT, slept);
 }
+
+TEST_F(time, wait_for_a_page_from_user_space_counts_as_sleep)
+{
+	expect_sleep(_metadata, self, stats_touch, stats_touch_end, 1,
+		     stats_arch_fault_reason());
+}
+
+#ifdef __x86_64__
+/* KVM reads the byte itself: the guest exits because of the I/O, and causes no page fault. */
+STATS_GUEST_CODE(stats_outs,
+		 ".code16\n"
+		 "	addr32 outsb\n"
+		 ".code64\n");
+
+TEST_F(time, sleep_of_an_exit_handler_counts_for_the_reason_of_the_exit)
+{
+	expect_sleep(_metadata, self, stats_outs, stats_outs_end, STATS_DATA, "io");
+}
+#endif
 
 TEST_F(time, wait_for_a_cpu_outside_of_KVM_RUN_does_not_count_as_user)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * user_exits counts returns of KVM_RUN to user space by reason, on every architecture.
+ * user_exits counts returns of KVM_RUN to user space by reason, and last_user_exit is the last
+ * reason, on every architecture.
  */
 #define _GNU_SOURCE
 #include "../kselftest_harness.h"
@@ -91,6 +92,48 @@ TEST_F(guest, each_element_of_user_exits_has_the_name_of_its_reason)
 		EXPECT_STREQ(names[i], stats_name_of(&self->vcpu->file, "user_exits", i));
 }
 
+static __u64 last_exit(struct __test_metadata *_metadata, const struct guest_vcpu *v)
+{
+	return vcpu_read(_metadata, v, "last_user_exit");
+}
+
+TEST_F(guest, last_user_exit_is_none_before_the_first_return)
+{
+	const struct stats_file *f = &self->vcpu->file;
+	unsigned int i, size = stats_get(_metadata, f, "user_exits")->size;
+
+	EXPECT_EQ(KVM_STATS_TYPE_INSTANT + 0U, stats_get(_metadata, f, "last_user_exit")->flags);
+	EXPECT_EQ(0xffffffffUL, last_exit(_metadata, self->vcpu));
+	EXPECT_STREQ("none", stats_name_of(f, "last_user_exit", 0xffffffff));
+	for (i = 0; i < size; i++) {
+		EXPECT_STREQ(stats_name_of(f, "user_exits", i),
+			     stats_name_of(f, "last_user_exit", i));
+	}
+}
+
+TEST_F(guest, last_user_exit_is_the_reason_of_the_last_return)
+{
+	struct runner runner;
+
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	vcpu_run_times(_metadata, self->vcpu, STATS_USER_EXIT_REASON, TIMES);
+	EXPECT_EQ(STATS_USER_EXIT_REASON + 0UL, last_exit(_metadata, self->vcpu));
+	vcpu_complete_exit(_metadata, self->vcpu);
+	EXPECT_EQ(KVM_EXIT_INTR + 0UL, last_exit(_metadata, self->vcpu));
+	vcpu_exit_to_user(_metadata, self->vcpu, 1);
+	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_USER_EXITS, 0);
+	vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
+	/* A KVM_RUN that fails, or runs, changes nothing. */
+	EXPECT_EQ(-EINVAL, result(ioctl(self->vcpu->fd, KVM_RUN, 1)));
+	EXPECT_EQ(STATS_USER_EXIT_REASON + 0UL, last_exit(_metadata, self->vcpu));
+	vcpu_complete_exit(_metadata, self->vcpu);
+	vcpu_exit_to_user(_metadata, self->vcpu, 1);
+	runner_start(_metadata, &runner, self->vcpu, TIMES, TIMES);
+	EXPECT_EQ(KVM_EXIT_INTR + 0UL, last_exit(_metadata, self->vcpu));
+	runner_stop(_metadata, &runner);
+	EXPECT_EQ(KVM_EXIT_INTR + 0UL, last_exit(_metadata, self->vcpu));
+}
+
 TEST_F(guest, each_return_counts_once_and_immediate_exit_counts_as_intr)
 {
 	expect_exits(_metadata, self->vcpu, 0, 0, 0, 0);
@@ -154,6 +197,7 @@ TEST(memory_fault_counts_although_KVM_RUN_fails)
 
 	for (i = 0; i < TIMES; i++)
 		ASSERT_EQ(-EFAULT, result(ioctl(v->fd, KVM_RUN, 0)));
+	EXPECT_EQ(KVM_EXIT_MEMORY_FAULT + 0UL, last_exit(_metadata, v));
 	expect_exits(_metadata, v, KVM_EXIT_MEMORY_FAULT, TIMES, 0, 0);
 }
 #endif
@@ -196,6 +240,8 @@ TEST_F(guest, invalid_reason_that_user_space_writes_counts_as_unknown)
 		sum += of[i];
 	EXPECT_EQ(10UL * TIMES, sum);
 	EXPECT_LE(1UL, of[KVM_EXIT_UNKNOWN]);
+	EXPECT_TRUE(last_exit(_metadata, self->vcpu) == KVM_EXIT_UNKNOWN ||
+		    last_exit(_metadata, self->vcpu) == STATS_USER_EXIT_REASON);
 	EXPECT_EQ(sum, of[KVM_EXIT_UNKNOWN] + of[STATS_USER_EXIT_REASON]);
 }
 

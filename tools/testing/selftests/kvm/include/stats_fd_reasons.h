@@ -36,18 +36,22 @@ static inline const char *reason_name(const struct stats_file *f, unsigned int e
 	return stats_name_of(f, "exit_reasons", element);
 }
 
-/* Read the time of exits by reason and return the sum. */
-static inline __u64 reasons_ns(struct __test_metadata *_metadata, const struct guest_vcpu *v,
-			       __u64 of[REASONS_MAX])
+/* Read an array of times by exit reason and return the sum. */
+static inline __u64 reasons_time(struct __test_metadata *_metadata, const struct guest_vcpu *v,
+				 const char *stat, __u64 of[REASONS_MAX])
 {
 	unsigned int i, num = reasons_num(_metadata, &v->file);
 	__u64 sum = 0;
 
-	stats_read_all(_metadata, &v->file, "exit_reason_ns", of, num);
+	stats_read_all(_metadata, &v->file, stat, of, num);
 	for (i = 0; i < num; i++)
 		sum += of[i];
 	return sum;
 }
+
+#define reasons_ns(_metadata, v, of)		reasons_time(_metadata, v, "exit_reason_ns", of)
+#define reasons_sleep_ns(_metadata, v, of)	\
+	reasons_time(_metadata, v, "exit_reason_sleep_ns", of)
 
 #define EXIT_BUCKETS		32
 
