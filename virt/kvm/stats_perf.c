@@ -731,6 +731,10 @@ static struct event_file event_files[] = {
 	EVENT_FILE("exit_reason_ns." #reason, exit_reason_ns,		\
 		   KVM_EXIT_REASON_##reason)
 #include <asm/kvm_exit_reason_list.h>
+#define KVM_EXIT_REASON(reason, ...)					\
+	EVENT_FILE("exit_reason_sleep_ns." #reason, exit_reason_sleep_ns, \
+		   KVM_EXIT_REASON_##reason)
+#include <asm/kvm_exit_reason_list.h>
 #endif
 };
 
