@@ -187,6 +187,7 @@ static bool take_vm(struct old *old, struct frame *frame, struct bytes *bytes)
 	ids = take(bytes, vcpu ? (size_t)vm.num_vcpus * 4 : 0);
 	if (!own || !values || !threads || !ids || !take(bytes, (size_t)vm.num_numbers * 4))
 		return false;
+	/* A VM that has ended repeats its last values. */
 	if (vm.ended)
 		return true;
 	key = vm.serial;
