@@ -26,7 +26,8 @@
 #include "kvmstat.h"
 
 #define SCAN_NS (SEC * 9 / 10)
-#define LATE_NS (SEC / 4)
+#define TICK_NS (SEC / 20)
+#define MOST_BLOCKED 5			/* ticks */
 #define MOST_SKIPS 8			/* scans, for a process that never had a VM */
 #define MUCH_WAITED (SEC / 100)
 
@@ -71,8 +72,9 @@ struct live {
 	pthread_mutex_t lock;		/* of all above and below */
 	pthread_cond_t answer;
 	unsigned int generation;	/* a reader of an older one ends */
+	pid_t reader;			/* its tid */
 	pid_t asked;			/* the process that is being read; 0: none */
-	uint64_t asked_ns;
+	unsigned int blocked;		/* ticks in a row */
 	bool done;
 	pid_t hung[64];			/* a reader waits for each */
 	size_t num_hung;
@@ -88,7 +90,7 @@ static __thread unsigned int generation;
 static void ask(pid_t pid)
 {
 	live.asked = pid;
-	live.asked_ns = clock_ns(CLOCK_MONOTONIC);
+	live.blocked = 0;
 	pthread_mutex_unlock(&live.lock);
 }
 
@@ -851,6 +853,7 @@ static void *read_frame(void *context)
 
 	generation = (unsigned int)(uintptr_t)context;
 	pthread_mutex_lock(&live.lock);
+	live.reader = gettid();
 	/* A frame that another reader began is begun again. */
 	frame_free(&live.frame);
 	if (!live.scanned_ns || clock_ns(CLOCK_MONOTONIC) - live.scanned_ns >= SCAN_NS)
@@ -881,6 +884,19 @@ static void name_hung(pid_t pid)
 		 name ? ")" : "");
 }
 
+/* On a busy host, the reader may only wait for a CPU, or for the lock. */
+static bool is_blocked(void)
+{
+	char path[64], *call;
+	bool blocked;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", live.reader);
+	call = read_text(0, 64, NULL, path);
+	blocked = call && strncmp(call, "running", 7) && atol(call) != SYS_futex;
+	free(call);
+	return blocked;
+}
+
 /* Waits for the reader. False if it hangs: then the process that it asked is left out. */
 static bool wait_for_reader(void)
 {
@@ -888,15 +904,14 @@ static bool wait_for_reader(void)
 	uint64_t now;
 
 	while (!live.done) {
-		now = clock_ns(CLOCK_MONOTONIC);
-		if (live.asked && now - live.asked_ns > LATE_NS &&
-		    live.num_hung < ARRAY_SIZE(live.hung)) {
+		live.blocked = live.asked && is_blocked() ? live.blocked + 1 : 0;
+		if (live.blocked > MOST_BLOCKED && live.num_hung < ARRAY_SIZE(live.hung)) {
 			name_hung(live.asked);
 			live.hung[live.num_hung++] = live.asked;
 			live.generation++;
 			return false;
 		}
-		now = clock_ns(CLOCK_REALTIME) + SEC / 20;
+		now = clock_ns(CLOCK_REALTIME) + TICK_NS;
 		until = (struct timespec) { now / SEC, now % SEC, };
 		pthread_cond_timedwait(&live.answer, &live.lock, &until);
 	}
