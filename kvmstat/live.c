@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -28,7 +29,9 @@
 #define SCAN_NS (SEC * 9 / 10)
 #define TICK_NS (SEC / 20)
 #define MOST_BLOCKED 5			/* ticks */
-#define MOST_SKIPS 8			/* scans, for a process that never had a VM */
+/* Scans, for a process without a VM: until its files are counted, and until they are read. */
+#define MOST_SKIPS 8
+#define MOST_UNREAD 64
 #define MUCH_WAITED (SEC / 100)
 
 struct live_vm {
@@ -65,7 +68,10 @@ struct live {
 	struct frame frame;
 	struct checked {
 		pid_t pid;
-		unsigned int checks, skips, scan;
+		ino_t inode;		/* of /proc/PID: another process has another one */
+		off_t files;		/* how many it has open; 0 before Linux 6.2 */
+		bool denied;
+		unsigned int checks, skips, scan, read;
 	} *checked;			/* processes without VMs */
 	size_t num_checked;
 	unsigned int scan, denied;
@@ -363,7 +369,7 @@ static struct found *find_files(pid_t pid, size_t *count)
 	ask(pid);
 	dir = opendir(path);
 	answered(pid);
-	live.denied += !dir && errno == EACCES;
+	live.denied = !dir && errno == EACCES;
 	if (!dir)
 		return NULL;
 	ask(pid);
@@ -511,8 +517,9 @@ static void drop_gone(bool scanned)
 }
 
 /* Processes without VMs are looked at less and less often. The lists have the same order. */
-static struct checked *check(pid_t pid, size_t *guess)
+static struct checked *check(pid_t pid, ino_t inode, size_t *guess)
 {
+	const struct checked new = { .pid = pid, .inode = inode, };
 	size_t i;
 
 	for (i = 0; i < live.num_checked; i++) {
@@ -520,45 +527,65 @@ static struct checked *check(pid_t pid, size_t *guess)
 
 		if (checked->pid == pid) {
 			*guess += i + 1;
+			if (checked->inode != inode)
+				*checked = new;
 			return checked;
 		}
 	}
 	live.checked = xgrow(live.checked, live.num_checked, sizeof(*live.checked));
-	live.checked[live.num_checked] = (struct checked) { .pid = pid, };
+	live.checked[live.num_checked] = new;
 	return &live.checked[live.num_checked++];
+}
+
+static void scan_process(struct checked *checked, int proc)
+{
+	size_t i = checked - live.checked;
+	struct stat files = {};
+	bool has_vm = false;
+	char path[32];
+
+	checked->scan = live.scan;
+	if (checked->skips && checked->skips--)
+		return;
+	snprintf(path, sizeof(path), "%d/fd", checked->pid);
+	fstatat(proc, path, &files, 0);
+	if (!checked->checks || !files.st_size || files.st_size != checked->files ||
+	    live.scan - checked->read >= MOST_UNREAD) {
+		has_vm = look_at(checked->pid);
+		checked = &live.checked[i];
+		checked->files = files.st_size;
+		checked->read = live.scan;
+		checked->denied = live.denied;
+	}
+	if (has_vm)
+		checked->checks = 0;
+	else if (checked->checks < MOST_SKIPS)
+		checked->checks++;
+	checked->skips = checked->checks ? checked->checks - 1 : 0;
 }
 
 static void scan(void)
 {
 	const struct dirent *entry;
-	struct checked *checked;
 	size_t guess = 0, i, kept;
 	uint64_t pid;
 	DIR *proc = opendir("/proc");
 
 	live.scan++;
-	live.denied = 0;
 	for (i = 0; i < live.count; i++)
 		live.vm[i].seen = false;
 	while (proc && (entry = readdir(proc))) {
-		if (!parse_u64(entry->d_name, &pid) || is_hung(pid) || (pid_t)pid == getpid())
-			continue;
-		checked = check(pid, &guess);
-		checked->scan = live.scan;
-		if (checked->skips && checked->skips--)
-			continue;
-		i = checked - live.checked;
-		if (look_at(pid))
-			live.checked[i].checks = 0;
-		else if (live.checked[i].checks < MOST_SKIPS)
-			live.checked[i].checks++;
-		live.checked[i].skips = live.checked[i].checks ? live.checked[i].checks - 1 : 0;
+		if (parse_u64(entry->d_name, &pid) && !is_hung(pid) && (pid_t)pid != getpid())
+			scan_process(check(pid, entry->d_ino, &guess), dirfd(proc));
 	}
 	if (proc)
 		closedir(proc);
+	live.denied = 0;
 	for (i = kept = 0; i < live.num_checked; i++) {
-		if (live.checked[i].scan == live.scan)
-			live.checked[kept++] = live.checked[i];
+		if (live.checked[i].scan != live.scan)
+			continue;
+		live.denied += live.checked[i].denied;
+		live.checked[kept++] = live.checked[i];
 	}
 	live.num_checked = kept;
 	drop_gone(true);
