@@ -104,7 +104,7 @@ function beside(text, key,    more) {
 #	ldr, add, ldr, add, str		vcpu->stat, the address of the bucket, increment it
 #	ldr				vcpu->stat again, to increment exits
 #	ldr				vcpu->stat, to increment hvc_exit_stat
-#	nop				aligns the loop
+#	nop				aligns a branch target
 function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
