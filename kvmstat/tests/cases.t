@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # Cases that kvmstat why has to tell apart. A case is a recording of two samples:
 #
 #	case NAME		begins it; the VM has this name
