@@ -544,16 +544,24 @@ static void find_those_not_run(struct vm *vm)
 	vm->num_not_run = vm->paused ? 0 : left;
 }
 
+uint64_t value_growth(const struct desc *desc, uint64_t last, uint64_t now)
+{
+	if (!is_counter(desc))
+		return now != last;
+	if (now >= last)
+		return now - last;
+	/* A reset; or KVM moved time to another state. */
+	return desc->unit == SECONDS && desc->type == CUMULATIVE ? 0 : now;
+}
+
 /* Adds @now to the sum, and its growth since @last to the deltas. */
 static void add_values(const struct schema *schema, const uint64_t *now, const uint64_t *last,
 		       uint64_t *sum, uint64_t *sum_delta, uint64_t *delta)
 {
 	const struct desc *desc;
-	bool is_time;
 	unsigned int i;
 
 	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
-		is_time = desc->unit == SECONDS && desc->type == CUMULATIVE;
 		for (i = desc->first; i < desc->first + desc->size; i++) {
 			if (desc->type != PEAK)
 				sum[i] += now[i];
@@ -561,12 +569,7 @@ static void add_values(const struct schema *schema, const uint64_t *now, const u
 				sum[i] = now[i];
 			if (!last)
 				continue;
-			if (!is_counter(desc))
-				delta[i] = now[i] != last[i];
-			else if (now[i] >= last[i])
-				delta[i] = now[i] - last[i];
-			else	/* A reset; or KVM moved time to another state. */
-				delta[i] = is_time ? 0 : now[i];
+			delta[i] = value_growth(desc, last[i], now[i]);
 			if (sum_delta)
 				sum_delta[i] += delta[i];
 		}
