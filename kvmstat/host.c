@@ -814,6 +814,15 @@ static const struct entry *take_files(struct host *host, const struct entry *ent
 	return entry;
 }
 
+static void take_scan(struct scan *scan, const struct entry *entry)
+{
+	*scan = (struct scan) {
+		number_of(entry, "denied="), number_of(entry, "hidden="),
+		number_of(entry, "namespace="), number_of(entry, "missing="),
+		number_of(entry, "unseen="), number_of(entry, "problems="),
+	};
+}
+
 void host_take(struct host *host, const struct frame *frame)
 {
 	const struct entry *entry = frame->entry, *end = frame->entry + frame->count;
@@ -823,6 +832,7 @@ void host_take(struct host *host, const struct frame *frame)
 	host->elapsed_ns = host->mono_ns ? frame->mono_ns - host->mono_ns : 0;
 	host->mono_ns = frame->mono_ns;
 	host->real_ns = frame->real_ns;
+	take_scan(&host->scan, frame_get(frame, "host/scan"));
 	while (entry < end)
 		entry = strncmp(entry->name, "vm/", 3) ? entry + 1 : take_files(host, entry, end);
 	for (i = kept = 0; i < host->count; i++) {

@@ -11,12 +11,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -33,6 +35,7 @@
 #define MOST_SKIPS 8
 #define MOST_UNREAD 64
 #define MUCH_WAITED (SEC / 100)
+#define SPARE_FILES 32			/* for /proc */
 
 struct live_vm {
 	unsigned int key;
@@ -74,7 +77,7 @@ struct live {
 		unsigned int checks, skips, scan, read;
 	} *checked;			/* processes without VMs */
 	size_t num_checked;
-	unsigned int scan, denied;
+	unsigned int scan, denied, missing, seen, unowned, unseen;
 	pthread_mutex_t lock;		/* of all above and below */
 	pthread_cond_t answer;
 	unsigned int generation;	/* a reader of an older one ends */
@@ -89,6 +92,7 @@ struct live {
 static struct live live = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.answer = PTHREAD_COND_INITIALIZER,
+	.unowned = UINT_MAX,
 };
 volatile bool is_over;
 static __thread unsigned int generation;
@@ -397,12 +401,22 @@ static void open_found(struct live_vm *vm, const struct found *found, pid_t pid,
 		       const char *who)
 {
 	struct live_vm new = { .pid = pid, .number = found->number, .fd = -1, };
+	struct rlimit limit;
+	bool is_full;
 	int fd;
 
 	ask(pid);
 	fd = take_file(pidfd, found->number, found->link, found->is_stats);
+	is_full = fd < 0 ? errno == EMFILE || errno == ENFILE :
+			   !getrlimit(RLIMIT_NOFILE, &limit) && fd + SPARE_FILES >= (int64_t)limit.rlim_cur;
 	answered(pid);
-	if (fd < 0)
+	if (is_full) {
+		live.missing++;
+		complain("statistics are left out: raise the limit on open files (ulimit -n)");
+		if (fd >= 0)
+			close(fd);
+	}
+	if (fd < 0 || is_full)
 		return;
 	if (vm) {
 		take_vcpu(vm, fd, found->kind);
@@ -440,6 +454,7 @@ static bool look_at(pid_t pid)
 	for (i = 0; pidfd >= 0 && i < count; i++) {
 		if (found[i].kind != -1)
 			continue;
+		live.seen += !found[i].is_stats;
 		vm = find_vm(pid, found[i].number);
 		if (vm)
 			vm->seen = true;
@@ -564,6 +579,21 @@ static void scan_process(struct checked *checked, int proc)
 	checked->skips = checked->checks ? checked->checks - 1 : 0;
 }
 
+/* VMs that debugfs has and no process. A new one counts if the next scan has none for it, either. */
+static void count_unseen(void)
+{
+	DIR *dir = num_chosen() ? NULL : opendir("/sys/kernel/debug/kvm");
+	unsigned int all = 0, before = live.unowned;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		all += isdigit((unsigned char)entry->d_name[0]) != 0;
+	if (dir)
+		closedir(dir);
+	live.unowned = all > live.seen ? all - live.seen : 0;
+	live.unseen = live.unowned < before ? live.unowned : before;
+}
+
 static void scan(void)
 {
 	const struct dirent *entry;
@@ -572,6 +602,7 @@ static void scan(void)
 	DIR *proc = opendir("/proc");
 
 	live.scan++;
+	live.missing = live.seen = 0;
 	for (i = 0; i < live.count; i++)
 		live.vm[i].seen = false;
 	while (proc && (entry = readdir(proc))) {
@@ -588,6 +619,7 @@ static void scan(void)
 		live.checked[kept++] = live.checked[i];
 	}
 	live.num_checked = kept;
+	count_unseen();
 	drop_gone(true);
 	for (i = 0; i < live.count; i++)
 		forget_threads(&live.vm[i]);
@@ -863,14 +895,21 @@ static bool is_alone(const struct live_vm *vm)
 
 static void read_host(void)
 {
+	char *text, space[32] = "";
 	struct utsname name;
-	char *text;
+	struct stat first;
 
 	uname(&name);
 	text = xasprintf("host=%s\nrelease=%s\nmachine=%s\n", name.nodename, name.release,
 			 name.machine);
 	frame_add(&live.frame, text, strlen(text), "host/about")->is_schema = true;
-	text = xasprintf("denied=%u\nhung=%zu\n", live.denied, live.num_hung);
+	/* The initial pid namespace has a fixed number. Every other one has a pid 1, too. */
+	if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0)
+		space[0] = '\0';
+	text = xasprintf("denied=%u\nhung=%zu\nhidden=%d\nnamespace=%d\nmissing=%u\nunseen=%u\n"
+			 "problems=%u\n", live.denied, live.num_hung, stat("/proc/1/stat", &first) != 0,
+			 *space && strcmp(space, "pid:[4026531836]"), live.missing, live.unseen,
+			 num_complaints);
 	frame_add(&live.frame, text, strlen(text), "host/scan");
 }
 
