@@ -324,6 +324,7 @@ static void add_statistics(struct frame *frame, unsigned int second)
 
 static bool next(struct source *source, struct frame *frame, uint64_t wait_ns)
 {
+	static const char scan[] = "denied=1\nhidden=1\nnamespace=1\nmissing=2\nunseen=3\nproblems=4\n";
 	unsigned int second = now.taken++, i;
 	char path[96];
 
@@ -335,6 +336,7 @@ static bool next(struct source *source, struct frame *frame, uint64_t wait_ns)
 		.real_ns = 1795000000 * SEC - (second ? 0 : now.interval_ns),
 	};
 	source->mono_ns = frame->mono_ns;
+	frame_add(frame, xmemdup(scan, strlen(scan)), strlen(scan), "host/scan");
 	add_text(frame, "who", xasprintf("pid=100\nstarted=1\nname=%s\nname.trust=1\n", now.name));
 	if (now.has_statistics)
 		add_statistics(frame, second);
