@@ -408,7 +408,7 @@ static void open_found(struct live_vm *vm, const struct found *found, pid_t pid,
 	ask(pid);
 	fd = take_file(pidfd, found->number, found->link, found->is_stats);
 	is_full = fd < 0 ? errno == EMFILE || errno == ENFILE :
-			   !getrlimit(RLIMIT_NOFILE, &limit) && fd + SPARE_FILES >= (int64_t)limit.rlim_cur;
+		  !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES >= limit.rlim_cur;
 	answered(pid);
 	if (is_full) {
 		live.missing++;
@@ -579,7 +579,7 @@ static void scan_process(struct checked *checked, int proc)
 	checked->skips = checked->checks ? checked->checks - 1 : 0;
 }
 
-/* VMs that debugfs has and no process. A new one counts if the next scan has none for it, either. */
+/* VMs that debugfs has and no process. A VM newer than the scan counts at the next one. */
 static void count_unseen(void)
 {
 	DIR *dir = num_chosen() ? NULL : opendir("/sys/kernel/debug/kvm");
@@ -907,7 +907,8 @@ static void read_host(void)
 	if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0)
 		space[0] = '\0';
 	text = xasprintf("denied=%u\nhung=%zu\nhidden=%d\nnamespace=%d\nmissing=%u\nunseen=%u\n"
-			 "problems=%u\n", live.denied, live.num_hung, stat("/proc/1/stat", &first) != 0,
+			 "problems=%u\n", live.denied, live.num_hung,
+			 stat("/proc/1/stat", &first) != 0,
 			 *space && strcmp(space, "pid:[4026531836]"), live.missing, live.unseen,
 			 num_complaints);
 	frame_add(&live.frame, text, strlen(text), "host/scan");

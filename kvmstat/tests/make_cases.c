@@ -324,7 +324,8 @@ static void add_statistics(struct frame *frame, unsigned int second)
 
 static bool next(struct source *source, struct frame *frame, uint64_t wait_ns)
 {
-	static const char scan[] = "denied=1\nhidden=1\nnamespace=1\nmissing=2\nunseen=3\nproblems=4\n";
+	static const char scan[] = "denied=1\nhidden=1\nnamespace=1\nmissing=2\n"
+				   "unseen=3\nproblems=4\n";
 	unsigned int second = now.taken++, i;
 	char path[96];
 
