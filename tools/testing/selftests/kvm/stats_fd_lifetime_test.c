@@ -7,8 +7,6 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 
 #include "../kselftest_harness.h"
@@ -330,45 +328,6 @@ TEST_F(memory, files_of_dead_vms_keep_no_removed_cgroup)
 		usleep(10000);
 	}
 	EXPECT_EQ(0, dying);
-}
-
-#define CHARGED_FILES		16384
-
-/* A signalfd is charged only for a struct file and a dentry like a statistics file's. */
-static void open_signalfds_and_files(struct __test_metadata *_metadata, void *arg)
-{
-	struct rlimit limit = { CHARGED_FILES + 64, CHARGED_FILES + 64 };
-	int vm = stats_create_vm(_metadata), i;
-	static int fd[CHARGED_FILES];
-	struct charged *c = arg;
-	sigset_t set;
-
-	sigemptyset(&set);
-	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
-	stats_cgroup_enter(_metadata, c->cgroup);
-	for (i = 0; i < CHARGED_FILES; i++) {
-		fd[i] = signalfd(-1, &set, 0);
-		ASSERT_LE(0, fd[i]);
-	}
-	charged_step(_metadata, c);
-	for (i = 0; i < CHARGED_FILES; i++)
-		close(fd[i]);
-	for (i = 0; i < CHARGED_FILES; i++)
-		stats_get_fd(_metadata, vm);
-	charged_step(_metadata, c);
-}
-
-TEST_F(memory, opener_is_charged_for_the_structures_of_files)
-{
-	struct charged c = { .cgroup = self->cgroup };
-	pid_t pid = charged_start(_metadata, &c, open_signalfds_and_files);
-	long signalfds = charged_bytes(_metadata, &c);
-	long files = charged_bytes(_metadata, &c);
-
-	TH_LOG("%ld bytes of structures per file", (files - signalfds) / CHARGED_FILES);
-	stats_wait(_metadata, pid);
-	if (stats_memory_is_exact())
-		EXPECT_LE(CHARGED_FILES * 16L, files - signalfds);
 }
 
 /* A node of the table of vCPUs has 64 pointers. */
