@@ -48,14 +48,24 @@ static bool is_printable(wchar_t c)
 	return true;
 }
 
+/* A mark on the character before it. Some locales know no widths: the blocks of marks are fixed. */
+static bool is_mark(wchar_t c)
+{
+	return (c && !wcwidth(c)) || (c >= 0x300 && c <= 0x36f) || (c >= 0x1ab0 && c <= 0x1aff) ||
+	       (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) ||
+	       (c >= 0xfe20 && c <= 0xfe2f);
+}
+
+/* Some languages need two marks on a letter; a stack would cover the lines above. */
 void make_printable(char *text)
 {
-	unsigned int length;
+	unsigned int length, marks = 2;	/* the first character has nothing to mark */
 	char *out = text;
 	wchar_t c;
 
 	for (; (length = decode(text, &c)); text += length) {
-		if (is_printable(c) && !(length == 1 && *text & 0x80)) {
+		marks = is_mark(c) ? marks + 1 : 0;
+		if (is_printable(c) && marks <= 2 && !(length == 1 && *text & 0x80)) {
 			memmove(out, text, length);
 			out += length;
 		} else {
