@@ -28,7 +28,7 @@ DECLARE_STATIC_KEY_FALSE(kvm_stats_perf_samples);
 
 void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu);
-void __kvm_stats_perf_put(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out);
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void);
@@ -45,10 +45,10 @@ static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 }
 
 /* The vCPU is about to leave this CPU, or its thread is about to leave KVM_RUN. */
-static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_counts))
-		__kvm_stats_perf_put(vcpu);
+		__kvm_stats_perf_put(vcpu, sched_out);
 }
 
 /* After an exit, before KVM counts anything except time. Interrupts are disabled. */
@@ -73,7 +73,7 @@ static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 {
 }
 
-static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out)
 {
 }
 

@@ -15,8 +15,9 @@
  *
  *	schedule()
  *	  perf_event_task_sched_out()	removes the thread's events
- *	  kvm_sched_out()		flushes; then KVM counts the preemption
- *	  ...				halt_wakeup counts
+ *	  kvm_sched_out()		flushes what only this thread counts; then
+ *					KVM counts the preemption
+ *	  ...				another CPU counts halt_wakeup, here or before
  *	  perf_event_task_sched_in()	adds the thread's events; no vCPU to flush yet
  *	  kvm_sched_in()		from here on a flush adds all of this
  *
@@ -87,6 +88,16 @@ static DEFINE_PER_CPU(struct hlist_head, active_events);
 
 /* While KVM takes a sample on this CPU: where it is in the guest. */
 static DEFINE_PER_CPU(const struct kvm_stats_perf *, sampled);
+
+/* Values that other CPUs count, too. */
+static const bool is_shared[NUM_VALUES] = {
+#define KVM_VM_STAT(...)
+#define KVM_VCPU_STAT(ctype, stat, ...)					\
+	[offsetof(struct kvm_vcpu_stat, stat) / sizeof(u64)] =		\
+		__same_type(ctype, atomic64_t),
+#define KVM_VCPU_HIST(...)
+#include <linux/kvm_stats_list.h>
+};
 
 static u64 value_of(struct kvm_vcpu *vcpu, unsigned int value)
 {
@@ -244,19 +255,25 @@ void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 
-/* Flush the values that have events. Events can come and go meanwhile. */
-static void kvm_stats_perf_flush_used(struct kvm_vcpu *vcpu)
+/*
+ * Flush the values that have events. Events can come and go meanwhile. If the thread is
+ * scheduled out, it has no events now: what other CPUs count waits until it has them again.
+ */
+static void kvm_stats_perf_flush_used(struct kvm_vcpu *vcpu, bool sched_out)
 {
+	unsigned int i, value;
 	unsigned long word;
-	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(used); i++) {
-		for (word = READ_ONCE(used[i]); word; word &= word - 1)
-			kvm_stats_perf_flush(vcpu, i * BITS_PER_LONG + __ffs(word));
+		for (word = READ_ONCE(used[i]); word; word &= word - 1) {
+			value = i * BITS_PER_LONG + __ffs(word);
+			if (!sched_out || !is_shared[value])
+				kvm_stats_perf_flush(vcpu, value);
+		}
 	}
 }
 
-void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
+void __kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out)
 {
 	struct perf_event *event;
 	unsigned long flags;
@@ -267,7 +284,7 @@ void __kvm_stats_perf_put(struct kvm_vcpu *vcpu)
 	local_irq_save(flags);
 	/* Pairs with get_users(): it sees the count, or this sees its bit in used. */
 	smp_mb();
-	kvm_stats_perf_flush_used(vcpu);
+	kvm_stats_perf_flush_used(vcpu, sched_out);
 	for_each_active_event(event)
 		kvm_stats_perf_sample(vcpu, event);
 	local_irq_restore(flags);

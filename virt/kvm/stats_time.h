@@ -61,7 +61,7 @@ static inline void kvm_stats_run_end(struct kvm_vcpu *vcpu)
 	vcpu->in_run = false;
 	if (kvm_stats_time_on())
 		__kvm_stats_time_run_end(vcpu);
-	kvm_stats_perf_put(vcpu);
+	kvm_stats_perf_put(vcpu, false);
 	preempt_enable();
 }
 

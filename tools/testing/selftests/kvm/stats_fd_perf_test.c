@@ -13,6 +13,7 @@
 #include "stats_fd_memory.h"
 #include "stats_fd_perf.h"
 #include "stats_fd_reasons.h"
+#include "stats_fd_sleep.h"
 #include "stats_fd_switch.h"
 
 #define TIMES			1000
@@ -25,6 +26,9 @@
 
 /* Preemptions of a thread, each of which switches its events off and on. */
 #define PREEMPTIONS		20
+
+/* Wake-ups by another CPU. Some come while the vCPU thread is scheduled out. */
+#define WAKEUPS			3000
 
 /* The kernel may free memory later, after an RCU grace period. */
 #define FREED_SECONDS		60
@@ -393,6 +397,66 @@ static void worker_run(struct __test_metadata *_metadata, struct worker *w)
 	__atomic_store_n(&w->go, 1, __ATOMIC_RELEASE);
 	ASSERT_EQ(0, pthread_join(w->thread, NULL));
 	ASSERT_EQ(0, w->result);
+}
+
+/* A thread that wakes a vCPU again and again. */
+struct waker {
+	pthread_t thread;
+	int vm;
+	int vcpu;
+	bool stop;
+	struct __test_metadata *metadata;
+};
+
+static void *waker_thread(void *arg)
+{
+	struct waker *w = arg;
+
+	while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
+		stats_arch_wake(w->metadata, w->vm, w->vcpu);
+		stats_arch_woken(w->metadata, w->vm, w->vcpu);
+	}
+	return NULL;
+}
+
+/*
+ * The waker's CPU counts. Some of this is between perf's removal of the thread's events and
+ * the end of the vCPU's time on its CPU.
+ */
+TEST_F(perf, event_of_a_thread_counts_wakeups_by_another_cpu)
+{
+	struct waker waker = { .metadata = _metadata };
+	struct stats_setting settings[] = {
+		{ "/sys/module/kvm/parameters", "halt_poll_ns", "0" },
+		{ }
+	};
+	struct guest guest = { .irqchip = true };
+	struct stats_keeper keeper;
+	__u64 config, before;
+	struct guest_vcpu *v;
+	int event;
+
+	stats_change_settings(_metadata, settings, &keeper);
+	guest_create(_metadata, &guest, 1);
+	v = &guest.vcpu[0];
+	waker.vm = guest.vm;
+	waker.vcpu = v->fd;
+	config = perf_config(_metadata, &v->file, "halt_wakeup", 0);
+	event = open_event(_metadata, config, 0, -1);
+	before = vcpu_read(_metadata, v, "halt_wakeup");
+	ASSERT_EQ(0, pthread_create(&waker.thread, NULL, waker_thread, &waker));
+	while (vcpu_read(_metadata, v, "halt_wakeup") - before < WAKEUPS) {
+		guest_start(_metadata, &guest, stats_sleep, stats_sleep_end, 0);
+		ASSERT_EQ(0, result(ioctl(v->fd, KVM_RUN, 0)));
+	}
+	__atomic_store_n(&waker.stop, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(waker.thread, NULL));
+	/* A KVM_RUN flushes what the waker counted after the last one. */
+	guest_start(_metadata, &guest, stats_sleep, stats_sleep_end, 0);
+	v->run->immediate_exit = 1;
+	EXPECT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
+	EXPECT_EQ(vcpu_read(_metadata, v, "halt_wakeup") - before, perf_read(_metadata, event));
+	stats_restore_settings(_metadata, &keeper);
 }
 
 TEST_F(perf, vcpu_counts_only_for_the_thread_that_runs_it)
