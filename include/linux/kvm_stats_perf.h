@@ -30,7 +30,8 @@ void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu);
 void __kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out);
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu);
-void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu);
+bool __kvm_stats_perf_is_sampled(struct kvm_vcpu *vcpu);
+void __kvm_stats_perf_enter(struct kvm_vcpu *vcpu);
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void);
 void kvm_stats_perf_register(void);
 void kvm_stats_perf_unregister(void);
@@ -58,11 +59,21 @@ static __always_inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_exit(vcpu);
 }
 
-/* The exit is handled. */
-static __always_inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+/*
+ * KVM takes samples with the host's state loaded, because perf reads user space. Until then
+ * a sampled vCPU does not enter the guest again, not even by a fast path.
+ */
+static __always_inline bool kvm_stats_perf_is_sampled(struct kvm_vcpu *vcpu)
+{
+	return static_branch_unlikely(&kvm_stats_perf_samples) &&
+	       __kvm_stats_perf_is_sampled(vcpu);
+}
+
+/* Before KVM loads the guest's state. Preemption is disabled. */
+static __always_inline void kvm_stats_perf_enter(struct kvm_vcpu *vcpu)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_samples))
-		__kvm_stats_perf_handled(vcpu);
+		__kvm_stats_perf_enter(vcpu);
 }
 #else
 static inline void kvm_stats_perf_vcpu_free(struct kvm_vcpu *vcpu)
@@ -81,7 +92,12 @@ static inline void kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 }
 
-static inline void kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+static inline bool kvm_stats_perf_is_sampled(struct kvm_vcpu *vcpu)
+{
+	return false;
+}
+
+static inline void kvm_stats_perf_enter(struct kvm_vcpu *vcpu)
 {
 }
 

@@ -32,6 +32,7 @@
 #include <linux/jump_label.h>
 #include <linux/kvm_host.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -160,8 +161,8 @@ static void kvm_stats_perf_flush_event(struct perf_event *event)
 }
 
 /*
- * perf asks where the guest is, to fill in a sample. The guest or the emulator has gone
- * on since the exit: return where the exit was. KVM takes no sample in an NMI.
+ * perf asks where the guest is, to fill in a sample. The emulator has gone on since the
+ * exit: return where the exit was. KVM takes no sample in an NMI.
  */
 const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 {
@@ -171,10 +172,22 @@ const struct kvm_stats_perf *kvm_stats_perf_sampled(void)
 /* In hw.state: perf takes no more samples until it starts the event again. */
 #define THROTTLED	PERF_HES_ARCH
 
+/* As perf does for software events. Returns how many periods have ended. */
+static u64 kvm_stats_perf_begin_period(struct perf_event *event)
+{
+	struct hw_perf_event *hwc = &event->hw;
+	u64 left = local64_read(&hwc->period_left);
+	u64 periods = div64_u64(left, hwc->sample_period) + 1;
+
+	hwc->last_period = hwc->sample_period;
+	local64_set(&hwc->period_left, left - periods * hwc->sample_period);
+	return periods;
+}
+
 static void kvm_stats_perf_overflow(struct perf_event *event)
 {
 	u64 period = event->hw.last_period;
-	u64 periods = perf_swevent_set_period(event);
+	u64 periods = kvm_stats_perf_begin_period(event);
 	struct perf_sample_data data;
 	struct pt_regs regs = {};
 
@@ -211,30 +224,11 @@ static void kvm_stats_perf_sample(struct kvm_vcpu *vcpu, struct perf_event *even
 	this_cpu_write(sampled, NULL);
 }
 
-/* Flush what KVM counted since the exit, and take the samples that are due. */
-static void kvm_stats_perf_take_samples(struct kvm_vcpu *vcpu)
-{
-	struct perf_event *event;
-
-	for_each_active_event(event) {
-		if (is_sampling_event(event))
-			kvm_stats_perf_flush(vcpu, event->hw.config);
-	}
-	for_each_active_event(event)
-		kvm_stats_perf_sample(vcpu, event);
-}
-
 void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 {
 	if (!may_be_counted(vcpu))
 		return;
 
-	/*
-	 * Sample what KVM counted on the way into the guest. If RCU still regards
-	 * the CPU as in the guest, do that when the exit is handled.
-	 */
-	if (rcu_is_watching())
-		kvm_stats_perf_take_samples(vcpu);
 	vcpu->perf.ip = kvm_arch_vcpu_get_ip(vcpu);
 	vcpu->perf.user_mode = !kvm_arch_vcpu_in_kernel(vcpu);
 	vcpu->perf.in_guest = true;
@@ -242,18 +236,38 @@ void __kvm_stats_perf_exit(struct kvm_vcpu *vcpu)
 }
 EXPORT_SYMBOL_GPL(__kvm_stats_perf_exit);
 
-void __kvm_stats_perf_handled(struct kvm_vcpu *vcpu)
+bool __kvm_stats_perf_is_sampled(struct kvm_vcpu *vcpu)
 {
+	struct perf_event *event;
+
+	if (!may_be_counted(vcpu))
+		return false;
+
+	for_each_active_event(event) {
+		if (is_sampling_event(event))
+			return true;
+	}
+	return false;
+}
+
+/* Flush what KVM counted since the exit, and take the samples that are due. */
+void __kvm_stats_perf_enter(struct kvm_vcpu *vcpu)
+{
+	struct perf_event *event;
 	unsigned long flags;
 
 	if (!may_be_counted(vcpu))
 		return;
 
 	local_irq_save(flags);
-	kvm_stats_perf_take_samples(vcpu);
+	for_each_active_event(event) {
+		if (is_sampling_event(event))
+			kvm_stats_perf_flush(vcpu, event->hw.config);
+	}
+	for_each_active_event(event)
+		kvm_stats_perf_sample(vcpu, event);
 	local_irq_restore(flags);
 }
-EXPORT_SYMBOL_GPL(__kvm_stats_perf_handled);
 
 /*
  * Flush the values that have events. Events can come and go meanwhile. If the thread is
