@@ -4,7 +4,7 @@
 # include/linux/kvm_host.h with the series applied, moves the series' fields to the end of each
 # structure. The core increments signal_exits in the vcpu->stat that the series replaces:
 # stock_stat takes its place. scripts/package-dkms makes KVM count signal exits itself.
-# The sizes are for 6.12; scripts/check-layout compares them with the kernel's BTF.
+# dkms/fits takes the sizes STOCK_* from the kernel's BTF.
 
 /^struct kvm_vcpu \{/ { inside = "vcpu" }
 /^struct kvm \{/ { inside = "vm" }
@@ -21,7 +21,7 @@ inside == "vcpu" && /^\tstruct kvm_dirty_ring / { hold = 0 }
 inside == "vm" && /^\tstruct kvm_(vm_stat|stats|stats_debugfs_file) \*(stat|stats_obj|debugfs_stats_files);/ {
 	held = held $0 "\n"
 	if (/_vm_stat/)
-		print "\tu64 stock_stat[15];"
+		print "\tu64 stock_stat[STOCK_VM];"
 	if (/_debugfs/)
 		print "\tvoid *stock_debugfs_stat_data;"
 	next
@@ -29,7 +29,7 @@ inside == "vm" && /^\tstruct kvm_(vm_stat|stats|stats_debugfs_file) \*(stat|stat
 hold { held = held $0 "\n"; next }
 { sub(/vcpu->stat->signal_exits\+\+/, "vcpu->stock_stat.signal_exits++"); print }
 inside == "vcpu" && /^\tstruct kvm_vcpu_arch arch;/ {
-	print "\tstruct {\n\t\tu64 before[116];\n\t\tu64 signal_exits;\n\t\tu64 after[21];\n\t} stock_stat;"
+	print "\tstruct {\n\t\tu64 before[STOCK_BEFORE];\n\t\tu64 signal_exits;\n\t\tu64 after[STOCK_AFTER];\n\t} stock_stat;"
 	print "\tchar stock_stats_id[48];"
 	hold = 1
 }
