@@ -368,7 +368,8 @@ static bool every_scalar_has_a_file(const char *where)
 	int scalars = 0, files = 0;
 
 	for (int i = 0; i < stats_count; i++)
-		scalars += stats[i].size == 1 && strncmp(stats[i].name, "state", 5);
+		scalars += stats[i].size == 1 && strncmp(stats[i].name, "state", 5) &&
+			   strcmp(stats[i].name, "last_user_exit");
 	for (int i = 0; i < found.count; i++) {
 		struct stat_desc *stat = statistic(found.files[i].column[NAME]);
 
