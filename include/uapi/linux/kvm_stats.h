@@ -20,7 +20,7 @@
  * kvm_stats_desc.flags: only a read returns the values of this statistic, a mapping has no
  * current ones. A reader of mappings must check it. No statistic has it yet.
  */
-#define KVM_STATS_DESC_NOT_MAPPED	(1U << 31)
+#define KVM_STATS_DESC_NOT_MAPPED	0x80000000
 
 /**
  * struct kvm_stats_ext - the extension block of a statistics file

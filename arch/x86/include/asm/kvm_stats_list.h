@@ -93,7 +93,7 @@ KVM_VCPU_STAT(u64, insn_emulation, CUMULATIVE, COUNT,
 KVM_VCPU_STAT(u64, insn_emulation_fail, CUMULATIVE, COUNT,
 	      "Guest instructions that KVM could not emulate")
 KVM_VCPU_STAT(u64, hypercalls, CUMULATIVE, COUNT,
-	      "Hypercalls of the guest that KVM or user space answers, except intercepted Xen calls")
+	      "Hypercalls that KVM or user space answers, except intercepted Xen calls")
 KVM_VCPU_STAT(u64, irq_injections, CUMULATIVE, COUNT,
 	      "Injections of interrupts into the guest, including repeated ones")
 KVM_VCPU_STAT(u64, nmi_injections, CUMULATIVE, COUNT,
