@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the files of a frame mean: VMs, their values and growth, and how they spend their time. */
+/* Turns the files of a frame into VMs, their values and growth, and how they spend their time. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -384,7 +384,7 @@ static void set_proc_shares(struct shares *shares, const struct times *times)
 	if (!total)
 		return;
 	for (i = 0; i < 4; i++) {
-		/* Without guest time, time of the guest is in that of the kernel. */
+		/* A host without guest time counts it as kernel time. */
 		if (!times->has_guest && (i == GUEST || i == KVM))
 			continue;
 		shares->known[i] = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who runs a VM: learnt from the VMM's command line, its cgroup, and what libvirt and
+ * Finds the name and owner of a VM in the VMM's command line, its cgroup, and what libvirt and
  * systemd-machined keep in /run. A VMM chooses its command line; only root writes the others.
  */
 #include <ctype.h>

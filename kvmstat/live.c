@@ -175,7 +175,7 @@ PRINTF(2, 3) static char *read_proc(pid_t pid, const char *shape, ...)
 	return read_text(pid, 4096, NULL, path);
 }
 
-/* What is recorded of a process' identity: not its command line, which may have secrets. */
+/* Records the identity of a process, without its command line, which may have secrets. */
 static char *describe(pid_t pid, struct identity *identity)
 {
 	struct proc_files files = {
