@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The minimal Debian in $root of scripts/check-dkms*. Sourced after lib.sh and lib-test.sh by
+# scripts that set $profile, a profile of vm/profiles, and have a directory $scratch.
+
+work=build/dkms
+
+# Sets codename and suites: the suites that have the profile's kernels.
+case ${profile:?} in
+debian-13) codename=trixie suites="trixie trixie-security" ;;
+debian-12-bpo) codename=bookworm suites="bookworm bookworm-security bookworm-backports" ;;
+*) die "profile $profile is not a Debian" ;;
+esac
+
+package_sources() {
+	local suite
+	for suite in $suites; do
+		apt_sources "$suite"
+	done
+}
+
+apt() {
+	private_apt "$top/$work/apt" -o Dir::Etc::sourcelist="$scratch/sources" \
+		-o Dir::Etc::sourceparts=/dev/null "$@"
+}
+
+apt_cache() {
+	cat >"$scratch/apt.conf" <<-EOF
+	Dir::State "$top/$work/apt/state";
+	Dir::State::status "/dev/null";
+	Dir::Cache "$top/$work/apt/cache";
+	Dir::Etc::sourcelist "$scratch/sources";
+	Dir::Etc::sourceparts "/dev/null";
+	EOF
+	APT_CONFIG="$scratch/apt.conf" apt-cache "$@"
+}
+
+# apt_show PACKAGE FIELD
+apt_show() {
+	apt_cache show "$1" | sed -n "s/^$2: //p" | head -n 1
+}
+
+# uncarry DIRECTORY: makes the package in the directory one that carries no kernel. Sets version,
+# the kernel's that it is made for.
+uncarry() {
+	local kernels
+	kernels=$(echo "$1"/usr/src/kvm-stats-*/kernels)
+	version=$(cat "$kernels/base")
+	mv "$kernels/$version.tar.xz" "$kernels/6.12.0-1.tar.xz"
+	echo 6.12.0-1 >"$kernels/base"
+}
+
+package_is_made() {
+	scripts/package-dkms
+}
+
+# Builds kvmstat and the selftests that vm/dkms/tests names.
+programs_are_made() {
+	local selftests=build/$BASE/linux/tools/testing/selftests/kvm word
+	scripts/userspace x86
+	awk '!/^#/ { for (i = 5; i <= NF; i++) print $i }' vm/dkms/tests | sort -u |
+		while read -r word; do
+			[ ! -f "$selftests/$word.c" ] || echo "$word"
+		done >"$scratch/selftests"
+	xargs scripts/selftests x86 <"$scratch/selftests"
+}
+
+# boot SETTING...: boots the kernel $release, and prints the guest's cases as comments
+boot() {
+	RELEASE=$release vm/boot "$profile" SUITE=vm/dkms "$@" >"$scratch/boot" || {
+		cat "$scratch/boot"
+		return 1
+	}
+	sed 's/^\(# \)\?/# /' "$scratch/boot"
+}
