@@ -54,11 +54,6 @@ static bool has_only(const char *text, size_t most, const char *allowed)
 	return length && length <= most && strspn(text, allowed) == length;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
-}
-
 /* 32 digits, with or without dashes, become 36 bytes in lower case. */
 static void set_uuid(struct identity *identity, enum identity_field field, enum trust trust,
 		     const char *text)

@@ -667,11 +667,9 @@ static void read_groups(const struct live_vm *vm, const char *root, char *path, 
 	}
 }
 
-struct hierarchy {
+static const struct {
 	const char *controller, *roots[2];
-};
-
-static const struct hierarchy hierarchies[] = {
+} hierarchies[] = {
 	{ "", { "/sys/fs/cgroup", "/sys/fs/cgroup/unified", }, },
 	{ "cpu", { "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", }, },
 };
@@ -770,8 +768,7 @@ static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, con
 		thread->cgroup = cgroup;
 	}
 	if (thread->cgroup) {
-		frame_add(&live.frame, xasprintf("%s", thread->cgroup), strlen(thread->cgroup),
-			  "vm/%u/task/%d/cgroup", vm->key, tid);
+		add_text(xasprintf("%s", thread->cgroup), "vm/%u/task/%d/cgroup", vm->key, tid);
 		read_cgroups(vm, thread->cgroup, first);
 	}
 	if (sched && sscanf(sched, "%llu %llu", &run, &ready) != 2)
@@ -783,8 +780,7 @@ static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, con
 	}
 	thread->ready = ready;
 	if (thread->status)
-		frame_add(&live.frame, xasprintf("%s", thread->status), strlen(thread->status),
-			  "vm/%u/task/%d/status", vm->key, tid);
+		add_text(xasprintf("%s", thread->status), "vm/%u/task/%d/status", vm->key, tid);
 	add_text(read_proc(pid, "/proc/%d/task/%d/syscall", pid, tid), "vm/%u/task/%d/syscall",
 		 vm->key, tid);
 }

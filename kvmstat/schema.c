@@ -238,6 +238,12 @@ bool is_counter(const struct desc *desc)
 	return desc->type == CUMULATIVE || is_hist(desc);
 }
 
+bool is_moment(const struct desc *desc)
+{
+	return ends_in(desc->name, "_since_ns") || !strcmp(desc->name, "last_user_exit") ||
+	       (desc->num_value_names && desc->size == 1 && !is_hist(desc));
+}
+
 /* Named buckets, or an array. */
 bool has_parts(const struct desc *desc)
 {

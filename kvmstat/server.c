@@ -36,8 +36,8 @@ struct client {
 };
 
 static struct {
-	const struct host *host;
-	bool (*scrape)(void);
+	struct host *host;
+	struct source *source;
 	struct MHD_Daemon *daemon;
 	struct client *client[MOST_CLIENTS];	/* not dropped, the oldest first */
 	size_t num_clients;
@@ -213,7 +213,7 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection)
 	size_t size;
 	char *page;
 
-	if (!server.scrape())
+	if (!take_sample(server.host, server.source, 0))
 		return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
 			      "kvmstat cannot read the processes of this host.\n", 0);
 	export_options.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
@@ -274,7 +274,7 @@ static int next_timeout(void)
 	return end_ns > now_ns ? (end_ns - now_ns) / 1000000 + 1 : 0;
 }
 
-int serve(const char *listen_at, bool (*scrape)(void), const struct host *host, int end)
+int serve(const char *listen_at, struct host *host, struct source *source, int end)
 {
 	struct pollfd fds[2] = { { .fd = end, .events = POLLIN, }, { .events = POLLIN, }, };
 	int fd = open_socket(listen_at);
@@ -282,7 +282,7 @@ int serve(const char *listen_at, bool (*scrape)(void), const struct host *host, 
 	if (fd < 0)
 		return -fd;
 	server.host = host;
-	server.scrape = scrape;
+	server.source = source;
 	server.daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, NULL,
 					 MHD_OPTION_LISTEN_SOCKET, fd,
 					 MHD_OPTION_CONNECTION_LIMIT, MOST_CLIENTS + SPARE_CLIENTS,

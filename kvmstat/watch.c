@@ -376,8 +376,6 @@ static void parse_rule(void)
 	int count = options.num_arguments;
 
 	rule.window_ns = SEC;
-	if (!count)
-		die("watch: the name of a statistic is missing");
 	if (count < 2)
 		die("watch: '>' VALUE is missing; write '>' with its quotes");
 	if (strcmp(word[1], ">") && strcmp(word[1], ">="))
