@@ -45,6 +45,7 @@ static const struct description {
 #include "../arch/s390/include/asm/kvm_stats_list.h"
 /* x86 before Linux 5.15; later kernels have pages_2m and pages_1g. */
 KVM_VM_STAT(u64, lpages, INSTANT, COUNT, "Huge pages that are mapped now")
+#include "bpf/list.h"
 /* It includes one of the above as <asm/...>, and undefines the macros. */
 #include "../include/linux/kvm_stats_list.h"
 #include "../arch/x86/include/asm/kvm_exit_reason_list.h"

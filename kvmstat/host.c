@@ -644,7 +644,8 @@ static void take_own(struct vm *vm, const struct entry *data)
 	vm->own = sum;
 	desc = find_desc(schema, "time_accounting");
 	vm->time_is_off = !desc || !vm->own[desc->first];
-	vm->source = find_desc(schema, "online_vcpus") ? "series" : "vmm";
+	vm->source = find_desc(schema, "bpf_since_ns") ? "bpf" :
+		     find_desc(schema, "online_vcpus") ? "series" : "vmm";
 }
 
 static void take_who(struct vm *vm, const struct entry *who)

@@ -78,6 +78,7 @@ struct live {
 	} *checked;			/* processes without VMs */
 	size_t num_checked;
 	unsigned int scan, denied, missing, seen, unowned, unseen;
+	unsigned int bpf;		/* 0: values come from statistics files */
 	pthread_mutex_t lock;		/* of all above and below */
 	pthread_cond_t answer;
 	unsigned int generation;	/* a reader of an older one ends */
@@ -343,8 +344,10 @@ static bool has_id(const char *id)
 	return false;
 }
 
-static struct live_vm *add_vm(struct live_vm vm)
+static struct live_vm *add_vm(struct live_vm vm, int pidfd, const char *who)
 {
+	vm.pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+	vm.who = xasprintf("%s", who);
 	vm.key = ++live.num_keys;
 	vm.seen = true;
 	live.vm = xgrow(live.vm, live.count, sizeof(vm));
@@ -429,9 +432,7 @@ static void open_found(struct live_vm *vm, const struct found *found, pid_t pid,
 				       new.layout.vcpu_stride);
 			return;
 		}
-		new.pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-		new.who = xasprintf("%s", who);
-		add_vm(new);
+		add_vm(new, pidfd, who);
 	}
 }
 
@@ -458,17 +459,19 @@ static bool look_at(pid_t pid)
 		vm = find_vm(pid, found[i].number);
 		if (vm)
 			vm->seen = true;
+		else if (live.bpf)
+			add_vm((struct live_vm) { .pid = pid, .number = found[i].number, .fd = -1, },
+			       pidfd, who);
 		else
 			open_found(NULL, &found[i], pid, pidfd, who);
 	}
 	vm = find_vm(pid, -1);
 	if (!vm && pidfd >= 0)
-		vm = add_vm((struct live_vm) { .pid = pid, .number = -1, .fd = -1,
-			.pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0), .who = xasprintf("%s", who), });
+		vm = add_vm((struct live_vm) { .pid = pid, .number = -1, .fd = -1, }, pidfd, who);
 	for (i = 0; vm && i < count; i++) {
 		vm = find_vm(pid, -1);
 		vm->seen |= vm->number < 0;
-		if (found[i].kind >= 0 && !vm->windows && !has_vcpu(vm, found[i].kind))
+		if (found[i].kind >= 0 && !vm->windows && !live.bpf && !has_vcpu(vm, found[i].kind))
 			open_found(vm, &found[i], pid, pidfd, who);
 	}
 	if (pidfd >= 0)
@@ -869,6 +872,8 @@ static void read_files(struct live_vm *vm)
 	uint64_t *data = xcalloc(own, 8);
 
 	add_copy(vm->who, strlen(vm->who), false, vm->key, "who");
+	if (live.bpf)
+		bpf_add(&live.frame, vm->key, vm->pid, vm->number);
 	if (vm->header && pread(vm->fd, data, own * 8, vm->layout.data_offset) == (ssize_t)own * 8) {
 		add_copy(vm->header, vm->header_size, true, vm->key, "header");
 		add_copy(data, own * 8, false, vm->key, "data");
@@ -912,6 +917,7 @@ static void read_host(void)
 
 static void *read_frame(void *context)
 {
+	unsigned int bpf;
 	size_t i;
 
 	generation = (unsigned int)(uintptr_t)context;
@@ -919,12 +925,19 @@ static void *read_frame(void *context)
 	live.reader = gettid();
 	/* A frame that another reader began is begun again. */
 	frame_free(&live.frame);
+	bpf = bpf_begin();
+	/* Other files, with other statistics */
+	while (bpf != live.bpf && live.count)
+		forget(&live.vm[--live.count]);
+	live.scanned_ns *= bpf == live.bpf;
+	live.bpf = bpf;
 	if (!live.scanned_ns || clock_ns(CLOCK_MONOTONIC) - live.scanned_ns >= SCAN_NS)
 		scan();
 	else
 		drop_gone(false);
 	live.frame.real_ns = clock_ns(CLOCK_REALTIME);
 	live.frame.mono_ns = clock_ns(CLOCK_MONOTONIC);
+	bpf_read();
 	read_host();
 	for (i = 0; i < live.count; i++) {
 		read_files(&live.vm[i]);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Values of VMs by BPF. kvmstat-bpf needs all capabilities, kvmstat drops them: a child that
+ * waits keeps them, and becomes kvmstat-bpf when the first sample wants values.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../kvmstat.h"
+#include "protocol.h"
+
+#define CHUNK 65536
+
+enum bpf_want bpf_want;
+char bpf_error[160];
+
+static struct {
+	int socket, values;		/* file descriptors */
+	struct bpf_answer answer;
+	unsigned char *header;
+	unsigned char *items;
+	size_t size;
+	bool quiet;			/* the screen shows errors */
+} bpf = { .socket = -1, .values = -1, };
+
+static __attribute__((__noreturn__)) void become_loader(int socket)
+{
+	struct pollfd fd = { .fd = socket, .events = POLLIN, };
+	struct bpf_answer answer = {};
+
+	/* Ctrl-C ends kvmstat, whose end ends this. */
+	signal(SIGINT, SIG_IGN);
+	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+		;
+	if (fd.revents & POLLHUP || dup2(socket, STDIN_FILENO) < 0)
+		_exit(0);
+	execlp("kvmstat-bpf", "kvmstat-bpf", NULL);
+	snprintf(answer.error, sizeof(answer.error), "cannot run kvmstat-bpf: %s%s", strerror(errno),
+		 errno == ENOENT ? " (install the package kvmstat-bpf)" : "");
+	send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+void bpf_prepare(bool quiet)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return;
+	if (!fork()) {
+		close(pair[0]);
+		become_loader(pair[1]);
+	}
+	close(pair[1]);
+	bpf.socket = pair[0];
+	bpf.quiet = quiet;
+}
+
+static bool receive(int fds[2])
+{
+	char control[CMSG_SPACE(2 * sizeof(int))];
+	struct iovec bytes = { &bpf.answer, sizeof(bpf.answer), };
+	struct msghdr message = {
+		.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct cmsghdr *files;
+
+	fds[0] = fds[1] = -1;
+	if (recvmsg(bpf.socket, &message, MSG_CMSG_CLOEXEC) != sizeof(bpf.answer))
+		return false;
+	files = CMSG_FIRSTHDR(&message);
+	if (files && files->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+		memcpy(fds, CMSG_DATA(files), 2 * sizeof(int));
+	return true;
+}
+
+unsigned int bpf_begin(void)
+{
+	unsigned char want = bpf_want;
+	int fds[2];
+
+	if (bpf.socket < 0 || (!want && !bpf.answer.attached))
+		return 0;
+	bpf_error[0] = '\0';
+	if (send(bpf.socket, &want, 1, MSG_NOSIGNAL) != 1 || !receive(fds)) {
+		close(bpf.socket);
+		bpf.socket = -1;
+		return 0;
+	}
+	snprintf(bpf_error, sizeof(bpf_error), "%s", bpf.answer.error);
+	if (*bpf_error && !bpf.quiet)
+		complain("%s", bpf_error);
+	if (fds[0] < 0)
+		return 0;
+	bpf.values = fds[0];
+	free(bpf.header);
+	bpf.header = xcalloc(bpf.answer.header_size, 1);
+	if (pread(fds[1], bpf.header, bpf.answer.header_size, 0) < 0)
+		bpf.answer.header_size = 0;
+	close(fds[1]);
+	return bpf.answer.attached;
+}
+
+void bpf_read(void)
+{
+	ssize_t length;
+
+	for (bpf.size = 0; bpf.values >= 0; bpf.size += length > 0 ? length : 0) {
+		bpf.items = realloc(bpf.items, bpf.size + CHUNK);
+		if (!bpf.items)
+			die("out of memory");
+		length = read(bpf.values, bpf.items + bpf.size, CHUNK);
+		if (!length || (length < 0 && errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	close(bpf.values);
+	bpf.values = -1;
+}
+
+/* The item at @at, or NULL. @at becomes the next one. */
+static const struct item *next_item(size_t *at)
+{
+	const struct item *item = (const void *)(bpf.items + *at);
+
+	if (*at + sizeof(*item) > bpf.size)
+		return NULL;
+	*at += sizeof(*item) + (item->is_vcpu ? bpf.answer.vcpu_size : bpf.answer.vm_size);
+	return *at <= bpf.size ? item : NULL;
+}
+
+static bool has_id(const uint32_t *ids, size_t count, uint32_t id)
+{
+	while (count--) {
+		if (ids[count] == id)
+			return true;
+	}
+	return false;
+}
+
+/* A descriptor that was duplicated shows the same vCPU. */
+static void add_vcpus(struct frame *frame, unsigned int key, const struct item *vm)
+{
+	size_t size = bpf.answer.vcpu_size, at = 0, count = 0;
+	unsigned char *data = NULL;
+	const struct item *item;
+	uint32_t *ids = NULL;
+
+	while ((item = next_item(&at))) {
+		if (!item->is_vcpu || item->vm != vm->vm || has_id(ids, count, item->id))
+			continue;
+		ids = xgrow(ids, count, sizeof(*ids));
+		data = xgrow(data, count, size);
+		ids[count] = item->id;
+		memcpy(data + count++ * size, item + 1, size);
+	}
+	frame_add(frame, ids, count * sizeof(*ids), "vm/%u/vcpu-ids", key);
+	frame_add(frame, data, count * size, "vm/%u/vcpu-data", key);
+}
+
+void bpf_add(struct frame *frame, unsigned int key, pid_t pid, int fd)
+{
+	const struct item *item;
+	size_t at = 0;
+
+	while ((item = next_item(&at)) && (item->is_vcpu || item->pid != (uint32_t)pid || item->fd != fd))
+		;
+	if (!item)
+		return;
+	frame_add(frame, xmemdup(bpf.header, bpf.answer.header_size), bpf.answer.header_size,
+		  "vm/%u/header", key)->is_schema = true;
+	frame_add(frame, xmemdup(item + 1, bpf.answer.vm_size), bpf.answer.vm_size, "vm/%u/data", key);
+	add_vcpus(frame, key, item);
+}

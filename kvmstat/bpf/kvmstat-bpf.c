@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kvmstat-bpf: the BPF programs of kvmstat --bpf. kvmstat starts it, with a socket as its standard
+ * input, and it ends with kvmstat. It needs root; what reads the values does not.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/kvm.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record.h"
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "../abi.h"
+#include "protocol.h"
+#include "kvmstat.skel.h"
+
+/* What kvmstat wants: nothing, KVM's own statistics, or also exits by reason and time by state */
+enum { BPF_NOTHING, BPF_STATS, BPF_TIME, };
+
+struct stat {
+	const char *name;
+	u32 flags;
+	int16_t exponent;
+	uint16_t size;
+};
+
+#define COUNT_UNIT KVM_STATS_UNIT_NONE
+#define COUNT_EXPONENT 0
+#define NANOSECONDS_UNIT KVM_STATS_UNIT_SECONDS
+#define NANOSECONDS_EXPONENT -9
+#define BOOLEAN_UNIT KVM_STATS_UNIT_BOOLEAN
+#define BOOLEAN_EXPONENT 0
+#define STAT(name, type, unit, size) \
+	{ #name, KVM_STATS_TYPE_##type | unit##_UNIT, unit##_EXPONENT, size, },
+
+static const struct stat vm_stats[] = {
+#define VM_VALUE(name, type, unit) STAT(name, type, unit, 1)
+#define VCPU_VALUE(...)
+#define VCPU_ARRAY(...)
+#include "values.h"
+};
+
+static const struct stat vcpu_stats[] = {
+#define VM_VALUE(...)
+#define VCPU_VALUE(name, type, unit) STAT(name, type, unit, 1)
+#define VCPU_ARRAY(name, type, unit, size) STAT(name, type, unit, size)
+#include "values.h"
+};
+
+static const char * const reasons[] = {
+#define KVM_EXIT_REASON(name, ...) #name,
+#include <asm/kvm_exit_reason_list.h>
+	NULL,
+};
+
+static const char * const user_exits[] = {
+#define KVM_USER_EXIT(number, name, ...) #name,
+#include <linux/kvm_user_exit_list.h>
+	NULL,
+};
+
+static const char * const states[] = {
+#define KVM_VCPU_STATE(name, ...) #name,
+#include <linux/kvm_vcpu_state_list.h>
+	NULL,
+};
+
+static struct kvmstat_bpf *skel;
+static struct btf *kernel, *kvm;
+static char first_warning[120];
+static struct bpf_answer answer;
+static int header_fd = -1;
+
+/* KVMSTAT_BPF_LOG=1 prints what libbpf and the verifier say. */
+static int keep_warning(enum libbpf_print_level level, const char *text, va_list args)
+{
+	if (getenv("KVMSTAT_BPF_LOG"))
+		vfprintf(stderr, text, args);
+	else if (level == LIBBPF_WARN && !*first_warning)
+		vsnprintf(first_warning, sizeof(first_warning), text, args);
+	first_warning[strcspn(first_warning, "\n")] = '\0';
+	return 0;
+}
+
+__attribute__((__format__(__printf__, 1, 2))) static bool fail(const char *text, ...)
+{
+	va_list args;
+
+	va_start(args, text);
+	vsnprintf(answer.error, sizeof(answer.error), text, args);
+	va_end(args);
+	return false;
+}
+
+/* The descriptors and names of VMs' or vCPUs' values */
+struct part {
+	struct stats_desc *desc;	/* of desc_size bytes each */
+	struct stats_value_name *name;
+	u32 num_descs, num_names;
+};
+
+static const size_t desc_size = sizeof(struct stats_desc) + NAME_SIZE;
+static const size_t name_size = sizeof(struct stats_value_name) + NAME_SIZE;
+
+static struct stats_desc *desc_at(const struct part *part, u32 i)
+{
+	return (void *)part->desc + i * desc_size;
+}
+
+static void add_name(struct part *part, u32 value, const char *name)
+{
+	struct stats_value_name *to;
+
+	part->name = realloc(part->name, (part->num_names + 1) * name_size);
+	to = (void *)part->name + part->num_names++ * name_size;
+	memset(to, 0, name_size);
+	to->desc = part->num_descs - 1;
+	to->value = value;
+	strncpy((char *)(to + 1), name, NAME_SIZE - 1);
+}
+
+static void add_names(struct part *part, const char *stat)
+{
+	const char * const *names = !strncmp(stat, "exit_reason", 11) ? reasons :
+				    strstr(stat, "user_exit") ? user_exits :
+				    !strcmp(stat, "state") ? states : NULL;
+	u32 i;
+
+	for (i = 0; names && names[i]; i++)
+		add_name(part, i, names[i]);
+	if (!strcmp(stat, "last_user_exit"))
+		add_name(part, KVM_USER_EXIT_NONE, "none");
+}
+
+static bool has_desc(const struct part *part, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < part->num_descs; i++) {
+		if (!strcmp((char *)(desc_at(part, i) + 1), name))
+			return true;
+	}
+	return false;
+}
+
+/* KVM's own statistics come first. Returns how many bytes they have. */
+static u32 add_own(struct part *part, const struct own_table *own)
+{
+	const struct stats_desc *desc;
+	u32 i, size = 0, end;
+
+	if (own->name_size != NAME_SIZE || own->num_desc > MOST_DESCS)
+		return 0;
+	for (i = 0; i < own->num_desc; i++) {
+		desc = (const void *)own->desc[i];
+		end = desc->offset + desc->size * sizeof(u64);
+		size = end > size ? end : size;
+	}
+	if (size > MOST_OWN)
+		return 0;
+	memcpy(part->desc, own->desc, own->num_desc * desc_size);
+	part->num_descs = own->num_desc;
+	return size;
+}
+
+static u32 add_ours(struct part *part, const struct stat *stat, size_t count, u32 offset)
+{
+	struct stats_desc *desc;
+
+	for (; count--; stat++) {
+		if (!has_desc(part, stat->name)) {
+			desc = desc_at(part, part->num_descs++);
+			memset(desc, 0, desc_size);
+			*desc = (struct stats_desc) {
+				.flags = stat->flags, .exponent = stat->exponent,
+				.size = stat->size, .offset = offset,
+			};
+			strcpy((char *)(desc + 1), stat->name);
+			add_names(part, stat->name);
+		}
+		offset += stat->size * sizeof(u64);
+	}
+	return offset;
+}
+
+/* Writes what a statistics file has before its data. */
+static int write_header(const struct part *vm, const struct part *vcpu)
+{
+	u32 vm_descs = vm->num_descs * desc_size, vcpu_descs = vcpu->num_descs * desc_size;
+	u32 at = sizeof(struct stats_header) + NAME_SIZE + sizeof(struct stats_ext);
+	const struct stats_header header = {
+		.flags = STATS_HEADER_EXT, .name_size = NAME_SIZE, .num_desc = vm->num_descs,
+		.id_offset = sizeof(header), .desc_offset = at,
+		.data_offset = at + vm_descs + vcpu_descs + vcpu->num_names * name_size,
+	};
+	const struct stats_ext ext = {
+		.size = sizeof(ext), .magic = STATS_EXT_MAGIC, .data_size = answer.vm_size,
+		.vcpu_stride = answer.vcpu_size, .vcpu_max = 1, .vcpu_num_desc = vcpu->num_descs,
+		.vcpu_desc_offset = at + vm_descs, .vcpu_data_size = answer.vcpu_size,
+		.value_name_size = name_size,
+		.vcpu_value_name_offset = at + vm_descs + vcpu_descs,
+		.vcpu_value_name_num = vcpu->num_names,
+	};
+	const char id[NAME_SIZE] = "bpf";
+	FILE *out = fdopen(memfd_create("kvmstat-bpf", MFD_CLOEXEC), "w");
+
+	fwrite(&header, sizeof(header), 1, out);
+	fwrite(id, sizeof(id), 1, out);
+	fwrite(&ext, sizeof(ext), 1, out);
+	fwrite(vm->desc, vm_descs, 1, out);
+	fwrite(vcpu->desc, vcpu_descs, 1, out);
+	fwrite(vcpu->name, vcpu->num_names, name_size, out);
+	fflush(out);
+	answer.header_size = header.data_offset;
+	return dup(fileno(out));
+}
+
+static void describe(bool timed)
+{
+	struct part vm = { .desc = malloc(2 * MOST_DESCS * desc_size), };
+	struct part vcpu = { .desc = malloc(2 * MOST_DESCS * desc_size), };
+	u32 own = add_own(&vm, &skel->bss->vm_table);
+
+	skel->bss->vm_size = own;
+	answer.vm_size = add_ours(&vm, vm_stats, sizeof(vm_stats) / sizeof(*vm_stats), own);
+	own = add_own(&vcpu, &skel->bss->vcpu_table);
+	skel->bss->vcpu_size = own;
+	answer.vcpu_size = !timed ? own : add_ours(&vcpu, vcpu_stats,
+						   sizeof(vcpu_stats) / sizeof(*vcpu_stats), own);
+	header_fd = write_header(&vm, &vcpu);
+	free(vm.desc);
+	free(vcpu.desc);
+	free(vcpu.name);
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	char line[256];
+	FILE *file = fopen(path, "re");
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, text);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static bool has_capability(int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3, };
+	struct __user_cap_data_struct data[2] = {};
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[capability / 32].effective >> capability % 32 & 1;
+}
+
+/* Whether a later try may succeed is up to the caller: only KVM can come. */
+static bool is_possible(void)
+{
+	if (!has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SYSLOG))
+		return fail("BPF needs root: %s is missing",
+			    has_capability(CAP_SYS_ADMIN) ? "CAP_SYSLOG" : "CAP_SYS_ADMIN");
+	if (has_text("/sys/kernel/security/lockdown", "[confidentiality]"))
+		return fail("the kernel is locked down (confidentiality): BPF may not read it");
+	if (!kernel)
+		kernel = btf__load_vmlinux_btf();
+	if (!kernel)
+		return fail("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF)");
+	if (access("/sys/module/kvm", F_OK))
+		return fail("KVM is not loaded");
+	btf__free(kvm);
+	kvm = btf__load_module_btf("kvm", kernel);
+	if (!kvm && has_text("/proc/modules", "kvm "))
+		return fail("this kernel does not describe KVM (CONFIG_DEBUG_INFO_BTF_MODULES)");
+	return true;
+}
+
+static bool has_function(const char *name)
+{
+	return btf__find_by_name_kind(kvm ?: kernel, name, BTF_KIND_FUNC) > 0;
+}
+
+static void detach(void)
+{
+	kvmstat_bpf__destroy(skel);
+	skel = NULL;
+	if (header_fd >= 0)
+		close(header_fd);
+	header_fd = -1;
+}
+
+/* Of the programs that count, only those whose place this kernel has. */
+static void choose_programs(bool timed)
+{
+	struct bpf_program *program;
+	const char *place;
+
+	bpf_object__for_each_program(program, skel->obj) {
+		place = bpf_program__section_name(program);
+		if (!strncmp(place, "fentry/", 7))
+			bpf_program__set_autoload(program, timed && has_function(place + 7));
+		else if (!strncmp(place, "tp_btf/", 7))
+			bpf_program__set_autoload(program, timed);
+	}
+}
+
+/* Reads all, so that each vCPU has a record. */
+static void find_vcpus(void)
+{
+	char bytes[4096];
+	int fd = bpf_iter_create(bpf_link__fd(skel->links.find_files));
+
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		;
+	close(fd);
+}
+
+static bool attach(bool timed)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	struct timespec now;
+
+	first_warning[0] = '\0';
+	if (!is_possible())
+		return false;
+	skel = kvmstat_bpf__open();
+	if (!skel)
+		return fail("cannot open the BPF programs: %s", strerror(errno));
+	skel->rodata->timed = timed;
+	skel->rodata->can_cast = btf__find_by_name_kind(kernel, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	if (!timed)
+		bpf_map__set_max_entries(skel->maps.records, 1);
+	choose_programs(timed);
+	if (kvmstat_bpf__load(skel) ||
+	    bpf_prog_test_run_opts(bpf_program__fd(skel->progs.read_tables), &options))
+		return fail("cannot load the BPF programs: %s (%s)", strerror(errno), first_warning);
+	describe(timed);
+	if (kvmstat_bpf__attach(skel))
+		return fail("cannot attach the BPF programs: %s (%s)", strerror(errno), first_warning);
+	if (timed) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		__atomic_store_n(&skel->data->initial.values.state_since_ns,
+				 now.tv_sec * UINT64_C(1000000000) + now.tv_nsec, __ATOMIC_SEQ_CST);
+		find_vcpus();
+		skel->bss->found_all = true;
+	}
+	answer.attached++;
+	return true;
+}
+
+static u64 count_missed(void)
+{
+	struct bpf_program *program;
+	u64 sum = 0;
+
+	bpf_object__for_each_program(program, skel->obj) {
+		struct bpf_prog_info info = {};
+		u32 size = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+static bool send_answer(int values_fd)
+{
+	char control[CMSG_SPACE(2 * sizeof(int))] = {};
+	struct iovec bytes = { &answer, sizeof(answer), };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1, };
+	struct cmsghdr *files = (void *)control;
+	const int fds[2] = { values_fd, header_fd, };
+
+	if (values_fd >= 0) {
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		*files = (struct cmsghdr) {
+			.cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(files), fds, sizeof(fds));
+	}
+	return sendmsg(STDIN_FILENO, &message, MSG_NOSIGNAL) >= 0;
+}
+
+int main(void)
+{
+	unsigned char want, is = BPF_NOTHING;
+	int fd;
+
+	libbpf_set_print(keep_warning);
+	while (recv(STDIN_FILENO, &want, 1, 0) == 1) {
+		answer.error[0] = '\0';
+		if (want != is) {
+			detach();
+			is = want == BPF_NOTHING || attach(want == BPF_TIME) ? want : BPF_NOTHING;
+		}
+		fd = -1;
+		if (is != BPF_NOTHING) {
+			skel->bss->missed = count_missed();
+			fd = bpf_iter_create(bpf_link__fd(skel->links.find_files));
+			if (fd < 0)
+				fail("cannot read VMs: %s", strerror(errno));
+		} else {
+			detach();
+		}
+		if (!send_answer(fd))
+			break;
+		close(fd);
+	}
+	if (errno == ENOTSOCK) {
+		fprintf(stderr, "kvmstat-bpf: kvmstat starts this program: kvmstat --bpf why\n");
+		return 2;
+	}
+	detach();
+	return 0;
+}
