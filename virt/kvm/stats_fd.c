@@ -59,32 +59,42 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 }
 #else
 /*
- * Copy eight values per round: the loop itself costs as much as one copy. If a copy
- * faults, the second loop repeats the round up to that value.
+ * One value costs two instructions, and a round three or four more: most values are copied
+ * in rounds of 32. The last round of a size ends with the last value, so that it may copy
+ * some values again. If a copy faults, the loop at the end repeats the round up to that value.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
-	const u64 *from = values, *end = values + round_down(num, 8);
+	const u64 *from = values, *end = values + num;
 	u64 __user *to = (u64 __user *)buf;
 
 	if (!user_write_access_begin(to, num * sizeof(u64)))
 		return 0;
 
 #define COPY(i, fault)	unsafe_put_user(READ_ONCE(from[i]), &to[i], fault)
-	for (; from != end; from += 8, to += 8) {
-		COPY(0, one_by_one);
-		COPY(1, one_by_one);
-		COPY(2, one_by_one);
-		COPY(3, one_by_one);
-		COPY(4, one_by_one);
-		COPY(5, one_by_one);
-		COPY(6, one_by_one);
-		COPY(7, one_by_one);
-	}
+#define COPY4(i) do {							\
+	COPY((i), one_by_one);						\
+	COPY((i) + 1, one_by_one);					\
+	COPY((i) + 2, one_by_one);					\
+	COPY((i) + 3, one_by_one);					\
+} while (0)
+#define COPY8(i)	do { COPY4(i); COPY4((i) + 4); } while (0)
+#define COPY32(i)	do { COPY8(i); COPY8((i) + 8); COPY8((i) + 16); COPY8((i) + 24); } while (0)
+#define COPY_IN_ROUNDS_OF(n) do {					\
+	for (; from < end - (n); from += (n), to += (n))		\
+		COPY##n(0);						\
+	to -= from - (end - (n));					\
+	from = end - (n);						\
+	COPY##n(0);							\
+	from = end;							\
+} while (0)
+	if (num >= 32)
+		COPY_IN_ROUNDS_OF(32);
+	else if (num >= 8)
+		COPY_IN_ROUNDS_OF(8);
 one_by_one:
-	for (end = values + num; from != end; from++, to++)
+	for (; from != end; from++, to++)
 		COPY(0, out);
-#undef COPY
 out:
 	user_write_access_end();
 	return (from - values) * sizeof(u64);

@@ -130,7 +130,7 @@ function instructions(    x86) {
 	compare("... a sampling event, no sample taken", "halt-sampled", "", "halt")
 	show("one statistic by pread()", "pread-one", limit_by_base("pread-one", 400))
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
-		400 + int(2.5 * values["series", "pread-vcpu"]))
+		400 + int(2.2 * values["series", "pread-vcpu"]))
 	show("all " count("pread-vm") " values of a VM by pread()", "pread-vm")
 	show("one statistic by mmap()", "mmap-one", 2)
 	show("all " count("mmap-vcpu") " values of a vCPU by mmap()", "mmap-vcpu",
