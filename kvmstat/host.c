@@ -692,11 +692,10 @@ static void take_vm(struct vm *vm, const struct files *files)
 		take_own(vm, files->data);
 	vm->vcpu_schema = wrong ? NULL : layout.vcpu_schema ?: vcpu.schema;
 	vm->paused = false;
-	if (vm->vcpu_schema && files->ids && files->vcpu_data) {
+	if (vm->vcpu_schema && files->ids && files->vcpu_data)
 		take_vcpus(vm, files, last_vcpu_schema);
-	} else {
+	else
 		take_vcpu_threads(vm);
-	}
 	find_those_not_run(vm);
 	free(vm->shares);
 	vm->shares = xcalloc(1 + vm->num_vcpus, sizeof(*vm->shares));
@@ -783,6 +782,9 @@ static void take_file(struct vm *vm, struct files *files, const char *name,
 		take_group(&vm->threads, name + 6, entry);
 	} else if (!strcmp(name, "cgroup.events")) {
 		vm->threads.frozen |= number_of(entry, "frozen ");
+	} else if (!strcmp(name, "ended")) {
+		vm->ended = true;
+		vm->ended_ns = vm->mono_ns;
 	} else if (!strcmp(name, "freezer.state")) {
 		vm->threads.frozen |= !strncmp((const char *)entry->data, "FROZEN", 6);
 	}
@@ -815,25 +817,21 @@ static const struct entry *take_files(struct host *host, const struct entry *ent
 	return entry;
 }
 
-static void take_scan(struct scan *scan, const struct entry *entry)
-{
-	*scan = (struct scan) {
-		number_of(entry, "denied="), number_of(entry, "hidden="),
-		number_of(entry, "namespace="), number_of(entry, "missing="),
-		number_of(entry, "unseen="), number_of(entry, "problems="),
-	};
-}
-
 void host_take(struct host *host, const struct frame *frame)
 {
 	const struct entry *entry = frame->entry, *end = frame->entry + frame->count;
+	const struct entry *scan = frame_get(frame, "host/scan");
 	size_t i, kept;
 	struct vm *vm;
 
 	host->elapsed_ns = host->mono_ns ? frame->mono_ns - host->mono_ns : 0;
 	host->mono_ns = frame->mono_ns;
 	host->real_ns = frame->real_ns;
-	take_scan(&host->scan, frame_get(frame, "host/scan"));
+	host->scan = (struct scan) {
+		number_of(scan, "denied="), number_of(scan, "hidden="),
+		number_of(scan, "namespace="), number_of(scan, "missing="),
+		number_of(scan, "unseen="), number_of(scan, "problems="),
+	};
 	while (entry < end)
 		entry = strncmp(entry->name, "vm/", 3) ? entry + 1 : take_files(host, entry, end);
 	for (i = kept = 0; i < host->count; i++) {

@@ -86,7 +86,10 @@ struct live {
 	pid_t asked;			/* the process that is being read; 0: none */
 	unsigned int blocked;		/* ticks in a row */
 	bool done;
-	pid_t hung[64];			/* a reader waits for each */
+	struct {			/* a reader waits for each */
+		pid_t pid;
+		unsigned int frames;	/* without it */
+	} hung[64];
 	size_t num_hung;
 };
 
@@ -116,7 +119,7 @@ static void answered(pid_t pid)
 		return;
 	}
 	for (i = 0; i < live.num_hung; i++) {
-		if (live.hung[i] == pid)
+		if (live.hung[i].pid == pid)
 			live.hung[i--] = live.hung[--live.num_hung];
 	}
 	pthread_mutex_unlock(&live.lock);
@@ -128,7 +131,7 @@ static bool is_hung(pid_t pid)
 	size_t i;
 
 	for (i = 0; i < live.num_hung; i++) {
-		if (live.hung[i] == pid)
+		if (live.hung[i].pid == pid)
 			return true;
 	}
 	return false;
@@ -182,25 +185,21 @@ static char *describe(pid_t pid, struct identity *identity)
 	struct proc_files files = {
 		.pid = pid, .run = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	};
-	char path[64], *comm, *cgroup, *stat, *cmdline, *text;
+	char path[64], *text;
 	size_t size, i;
 	FILE *out;
 
-	comm = read_proc(pid, "/proc/%d/comm", pid);
-	stat = read_proc(pid, "/proc/%d/stat", pid);
-	cgroup = read_proc(pid, "/proc/%d/cgroup", pid);
+	files.comm = read_proc(pid, "/proc/%d/comm", pid);
+	files.stat = read_proc(pid, "/proc/%d/stat", pid);
+	files.cgroup = read_proc(pid, "/proc/%d/cgroup", pid);
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	cmdline = read_text(pid, 64 * 1024 - 1, &files.cmdline_size, path);
-	files.comm = comm;
-	files.stat = stat;
-	files.cgroup = cgroup;
-	files.cmdline = cmdline;
+	files.cmdline = read_text(pid, 64 * 1024 - 1, &files.cmdline_size, path);
 	identify(identity, &files);
 	close(files.run);
-	free(comm);
-	free(stat);
-	free(cgroup);
-	free(cmdline);
+	free((char *)files.comm);
+	free((char *)files.stat);
+	free((char *)files.cgroup);
+	free((char *)files.cmdline);
 	out = open_memstream(&text, &size);
 	fprintf(out, "pid=%d\nstarted=%llu\n", pid, (unsigned long long)identity->started);
 	for (i = 0; i < NUM_IDS; i++) {
@@ -310,6 +309,37 @@ static void take_vcpu(struct live_vm *vm, int fd, uint32_t id)
 	vm->vcpu[vm->num_vcpus++] = (struct live_vcpu) { id, fd, };
 }
 
+static void forget_threads(struct live_vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_threads; i++) {
+		free(vm->thread[i].cgroup);
+		free(vm->thread[i].status);
+	}
+	free(vm->thread);
+	vm->thread = NULL;
+	vm->num_threads = 0;
+}
+
+static void forget(struct live_vm *vm)
+{
+	size_t i;
+
+	for (i = 0; i < vm->num_vcpus; i++)
+		close(vm->vcpu[i].fd);
+	if (vm->fd >= 0)
+		close(vm->fd);
+	close(vm->pidfd);
+	if (vm->windows)
+		munmap((void *)vm->windows, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride);
+	forget_threads(vm);
+	free(vm->vcpu);
+	free(vm->header);
+	free(vm->vcpu_header);
+	free(vm->who);
+}
+
 static bool has_vcpu(const struct live_vm *vm, int id)
 {
 	size_t i;
@@ -399,11 +429,14 @@ static struct found *find_files(pid_t pid, size_t *count)
 	return found;
 }
 
-/* With @vm NULL, opens the statistics file of a VM; otherwise adds the file of a vCPU. */
-static void open_found(struct live_vm *vm, const struct found *found, pid_t pid, int pidfd,
+/*
+ * With @vm NULL, opens the statistics file of a VM; otherwise adds the file of a vCPU. False if
+ * another process has the VM, such as the one that forked this one.
+ */
+static bool open_found(struct live_vm *vm, const struct found *found, pid_t pid, int pidfd,
 		       const char *who)
 {
-	struct live_vm new = { .pid = pid, .number = found->number, .fd = -1, };
+	struct live_vm new = { .pid = pid, .pidfd = -1, .number = found->number, .fd = -1, };
 	struct rlimit limit;
 	bool is_full;
 	int fd;
@@ -420,20 +453,17 @@ static void open_found(struct live_vm *vm, const struct found *found, pid_t pid,
 			close(fd);
 	}
 	if (fd < 0 || is_full)
-		return;
+		return true;
 	if (vm) {
 		take_vcpu(vm, fd, found->kind);
 	} else if (take_vm(&new, fd)) {
 		if (new.layout.vcpu_max && has_id(new.layout.id)) {
-			close(new.fd);
-			free(new.header);
-			if (new.windows)
-				munmap((void *)new.windows, (size_t)new.layout.vcpu_max *
-				       new.layout.vcpu_stride);
-			return;
+			forget(&new);
+			return false;
 		}
 		add_vm(new, pidfd, who);
 	}
+	return true;
 }
 
 /* Opens VMs, then vCPUs. Without the series, all vCPUs of a process count as one VM. */
@@ -442,13 +472,19 @@ static bool look_at(pid_t pid)
 	struct identity identity;
 	struct live_vm *vm;
 	struct found *found;
+	bool is_owner = true;
 	size_t count, i;
 	char *who;
 	int pidfd;
 
 	found = find_files(pid, &count);
-	if (!count)
+	for (i = 0; i < count && found[i].is_stats; i++)
+		;
+	/* It has none, or only reads statistics, as another kvmstat does. */
+	if (i == count) {
+		free(found);
 		return false;
+	}
 	who = describe(pid, &identity);
 	pidfd = is_chosen(pid, identity.text[ID_NAME] ?: "?") ? syscall(SYS_pidfd_open, pid, 0) : -1;
 	identity_free(&identity);
@@ -463,17 +499,20 @@ static bool look_at(pid_t pid)
 			add_vm((struct live_vm) { .pid = pid, .number = found[i].number, .fd = -1, },
 			       pidfd, who);
 		else
-			open_found(NULL, &found[i], pid, pidfd, who);
+			is_owner &= open_found(NULL, &found[i], pid, pidfd, who);
 	}
 	vm = find_vm(pid, -1);
-	if (!vm && pidfd >= 0)
+	if (!vm && pidfd >= 0 && is_owner)
 		vm = add_vm((struct live_vm) { .pid = pid, .number = -1, .fd = -1, }, pidfd, who);
-	for (i = 0; vm && i < count; i++) {
-		vm = find_vm(pid, -1);
+	for (i = 0; vm && !vm->windows && i < count; i++) {
 		vm->seen |= vm->number < 0;
-		if (found[i].kind >= 0 && !vm->windows && !live.bpf && !has_vcpu(vm, found[i].kind))
+		if (found[i].kind >= 0 && !live.bpf && !has_vcpu(vm, found[i].kind))
 			open_found(vm, &found[i], pid, pidfd, who);
 	}
+	if (vm && !vm->header && !live.bpf)
+		complain("this kernel gives %s only to the VMM%s", vm->vcpu_header ?
+			 "the statistics of VMs" : "statistics files", vm->vcpu_header ? "" :
+			 "; of VMs whose VMM keeps none open (QEMU 8.1 does), /proc is shown");
 	if (pidfd >= 0)
 		close(pidfd);
 	free(who);
@@ -481,35 +520,62 @@ static bool look_at(pid_t pid)
 	return true;
 }
 
-static void forget_threads(struct live_vm *vm)
+static void add_copy(const void *data, size_t size, bool is_schema, unsigned int key,
+		     const char *name)
 {
-	size_t i;
+	struct entry *entry = frame_add(&live.frame, xmemdup(data, size), size, "vm/%u/%s", key, name);
 
-	for (i = 0; i < vm->num_threads; i++) {
-		free(vm->thread[i].cgroup);
-		free(vm->thread[i].status);
-	}
-	free(vm->thread);
-	vm->thread = NULL;
-	vm->num_threads = 0;
+	entry->is_schema = is_schema;
 }
 
-static void forget(struct live_vm *vm)
+/* Values of windows that are not mapped are read from the vCPUs' own files. */
+static void read_vcpus(struct live_vm *vm, const uint64_t *own)
 {
-	size_t i;
+	const struct schema *schema = vm->windows ? vm->layout.vcpu_schema : vm->vcpu_layout.schema;
+	size_t count = vm->num_vcpus, n, i;
+	uint32_t *ids;
+	uint64_t *data;
 
-	for (i = 0; i < vm->num_vcpus; i++)
-		close(vm->vcpu[i].fd);
-	if (vm->fd >= 0)
-		close(vm->fd);
-	close(vm->pidfd);
+	if (!schema)
+		return;
 	if (vm->windows)
-		munmap((void *)vm->windows, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride);
-	forget_threads(vm);
-	free(vm->vcpu);
-	free(vm->header);
-	free(vm->vcpu_header);
-	free(vm->who);
+		count = own[find_desc(vm->layout.schema, "online_vcpus")->first];
+	if (vm->windows && count > vm->layout.vcpu_max)
+		count = vm->layout.vcpu_max;
+	n = schema->num_values;
+	ids = xcalloc(count, 4);
+	data = xcalloc(count, n * 8);
+	if (vm->windows && pread(vm->fd, ids, count * 4, vm->layout.vcpu_id_offset) < 0)
+		count = 0;
+	for (i = 0; i < count; i++) {
+		if (vm->windows) {
+			memcpy(data + i * n, vm->windows + i * vm->layout.vcpu_stride, n * 8);
+			continue;
+		}
+		ids[i] = vm->vcpu[i].id;
+		if (pread(vm->vcpu[i].fd, data + i * n, n * 8, vm->vcpu_layout.data_offset) < 0)
+			memset(data + i * n, 0, n * 8);
+	}
+	frame_add(&live.frame, ids, count * 4, "vm/%u/vcpu-ids", vm->key);
+	frame_add(&live.frame, data, count * n * 8, "vm/%u/vcpu-data", vm->key);
+}
+
+static void read_files(struct live_vm *vm)
+{
+	size_t own = vm->header ? vm->layout.schema->num_values : 0;
+	uint64_t *data = xcalloc(own, 8);
+
+	add_copy(vm->who, strlen(vm->who), false, vm->key, "who");
+	if (live.bpf)
+		bpf_add(&live.frame, vm->key, vm->pid, vm->number);
+	if (vm->header && pread(vm->fd, data, own * 8, vm->layout.data_offset) == (ssize_t)own * 8) {
+		add_copy(vm->header, vm->header_size, true, vm->key, "header");
+		add_copy(data, own * 8, false, vm->key, "data");
+	}
+	if (vm->vcpu_header && !vm->windows)
+		add_copy(vm->vcpu_header, vm->vcpu_header_size, true, vm->key, "vcpu-header");
+	read_vcpus(vm, data);
+	free(data);
 }
 
 static bool is_gone(const struct live_vm *vm, bool scanned)
@@ -521,15 +587,23 @@ static bool is_gone(const struct live_vm *vm, bool scanned)
 	       (vm->fd >= 0 && poll(&file, 1, 0) == 1 && file.revents & POLLHUP);
 }
 
+/* A VM that has ended is in one more frame, with its last values. */
 static void drop_gone(bool scanned)
 {
+	struct live_vm *vm;
 	size_t i, kept;
 
 	for (i = kept = 0; i < live.count; i++) {
-		if (is_gone(&live.vm[i], scanned))
-			forget(&live.vm[i]);
-		else
-			live.vm[kept++] = live.vm[i];
+		vm = &live.vm[i];
+		if (!is_gone(vm, scanned)) {
+			live.vm[kept++] = *vm;
+			continue;
+		}
+		if (vm->header) {
+			read_files(vm);
+			add_copy("", 0, false, vm->key, "ended");
+		}
+		forget(vm);
 	}
 	live.count = kept;
 }
@@ -640,14 +714,6 @@ PRINTF(2, 3) static void add_text(char *text, const char *shape, ...)
 	vsnprintf(name, sizeof(name), shape, args);
 	va_end(args);
 	frame_add(&live.frame, text, strlen(text), "%s", name);
-}
-
-static void add_copy(const void *data, size_t size, bool is_schema, unsigned int key,
-		     const char *name)
-{
-	struct entry *entry = frame_add(&live.frame, xmemdup(data, size), size, "vm/%u/%s", key, name);
-
-	entry->is_schema = is_schema;
 }
 
 /* cpu.stat of the cgroup and of each above it, once per frame. */
@@ -763,13 +829,10 @@ static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, con
 {
 	unsigned long long run, ready = 0;
 	pid_t pid = vm->pid, tid = thread->tid;
-	char *cgroup, *status;
 
 	/* At each scan: a thread may be moved. */
-	if (!thread->cgroup) {
-		cgroup = read_proc(pid, "/proc/%d/task/%d/cgroup", pid, tid);
-		thread->cgroup = cgroup;
-	}
+	if (!thread->cgroup)
+		thread->cgroup = read_proc(pid, "/proc/%d/task/%d/cgroup", pid, tid);
 	if (thread->cgroup) {
 		add_text(xasprintf("%s", thread->cgroup), "vm/%u/task/%d/cgroup", vm->key, tid);
 		read_cgroups(vm, thread->cgroup, first);
@@ -777,10 +840,8 @@ static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, con
 	if (sched && sscanf(sched, "%llu %llu", &run, &ready) != 2)
 		ready = 0;
 	/* Which CPUs it may use matters only if it waits for one. */
-	if (!thread->status && ready > thread->ready + MUCH_WAITED) {
-		status = read_proc(pid, "/proc/%d/task/%d/status", pid, tid);
-		thread->status = status;
-	}
+	if (!thread->status && ready > thread->ready + MUCH_WAITED)
+		thread->status = read_proc(pid, "/proc/%d/task/%d/status", pid, tid);
 	thread->ready = ready;
 	if (thread->status)
 		add_text(xasprintf("%s", thread->status), "vm/%u/task/%d/status", vm->key, tid);
@@ -832,56 +893,6 @@ static void read_threads(struct live_vm *vm)
 	if (cgroup)
 		read_freezer(vm, cgroup);
 	free(cgroup);
-}
-
-/* Values of windows that are not mapped are read from the vCPUs' own files. */
-static void read_vcpus(struct live_vm *vm, const uint64_t *own)
-{
-	const struct schema *schema = vm->windows ? vm->layout.vcpu_schema : vm->vcpu_layout.schema;
-	size_t count = vm->num_vcpus, n, i;
-	uint32_t *ids;
-	uint64_t *data;
-
-	if (!schema)
-		return;
-	if (vm->windows)
-		count = own[find_desc(vm->layout.schema, "online_vcpus")->first];
-	if (vm->windows && count > vm->layout.vcpu_max)
-		count = vm->layout.vcpu_max;
-	n = schema->num_values;
-	ids = xcalloc(count, 4);
-	data = xcalloc(count, n * 8);
-	if (vm->windows && pread(vm->fd, ids, count * 4, vm->layout.vcpu_id_offset) < 0)
-		count = 0;
-	for (i = 0; i < count; i++) {
-		if (vm->windows) {
-			memcpy(data + i * n, vm->windows + i * vm->layout.vcpu_stride, n * 8);
-			continue;
-		}
-		ids[i] = vm->vcpu[i].id;
-		if (pread(vm->vcpu[i].fd, data + i * n, n * 8, vm->vcpu_layout.data_offset) < 0)
-			memset(data + i * n, 0, n * 8);
-	}
-	frame_add(&live.frame, ids, count * 4, "vm/%u/vcpu-ids", vm->key);
-	frame_add(&live.frame, data, count * n * 8, "vm/%u/vcpu-data", vm->key);
-}
-
-static void read_files(struct live_vm *vm)
-{
-	size_t own = vm->header ? vm->layout.schema->num_values : 0;
-	uint64_t *data = xcalloc(own, 8);
-
-	add_copy(vm->who, strlen(vm->who), false, vm->key, "who");
-	if (live.bpf)
-		bpf_add(&live.frame, vm->key, vm->pid, vm->number);
-	if (vm->header && pread(vm->fd, data, own * 8, vm->layout.data_offset) == (ssize_t)own * 8) {
-		add_copy(vm->header, vm->header_size, true, vm->key, "header");
-		add_copy(data, own * 8, false, vm->key, "data");
-	}
-	if (vm->vcpu_header && !vm->windows)
-		add_copy(vm->vcpu_header, vm->vcpu_header_size, true, vm->key, "vcpu-header");
-	read_vcpus(vm, data);
-	free(data);
 }
 
 /* Threads of a process with several VMs cannot be attributed. */
@@ -950,6 +961,10 @@ static void *read_frame(void *context)
 	return NULL;
 }
 
+/*
+ * On a busy host, a process may answer late: its memory is on a slow disk, or the holder of a lock
+ * waits for a CPU. It is named when a whole further frame ends without its answer.
+ */
 static void name_hung(pid_t pid)
 {
 	const struct live_vm *vm = find_vm(pid, -1);
@@ -982,8 +997,8 @@ static bool wait_for_reader(void)
 	while (!live.done) {
 		live.blocked = live.asked && is_blocked() ? live.blocked + 1 : 0;
 		if (live.blocked > MOST_BLOCKED && live.num_hung < ARRAY_SIZE(live.hung)) {
-			name_hung(live.asked);
-			live.hung[live.num_hung++] = live.asked;
+			live.hung[live.num_hung].pid = live.asked;
+			live.hung[live.num_hung++].frames = 0;
 			live.generation++;
 			return false;
 		}
@@ -999,6 +1014,7 @@ static bool live_next(struct source *source, struct frame *frame, uint64_t wait_
 	uint64_t end_ns = source->mono_ns + wait_ns;
 	const struct timespec end = { end_ns / SEC, end_ns % SEC, };
 	pthread_t thread;
+	size_t i;
 
 	*frame = (struct frame) {};
 	if (wait_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) && is_over)
@@ -1016,6 +1032,10 @@ static bool live_next(struct source *source, struct frame *frame, uint64_t wait_
 		}
 		pthread_detach(thread);
 	} while (!wait_for_reader());
+	for (i = 0; i < live.num_hung; i++) {
+		if (live.hung[i].frames++ == 1)
+			name_hung(live.hung[i].pid);
+	}
 	*frame = live.frame;
 	live.frame = (struct frame) {};
 	pthread_mutex_unlock(&live.lock);
