@@ -136,7 +136,7 @@ select_tests() {
 # program_path: directories with programs of tests; the first match wins
 program_path() {
 	printf '%s\n' "${PROGRAMS:-vm/guest}" vm/guest "vm/expect/$BASE" "$vm_programs/$arch" \
-		"$out/selftests-$arch" "$out/kvmstat-$arch" tools/kvm/kvmstat
+		"$out/selftests-$arch" "$out/kvmstat-$arch"
 }
 
 # count_results FILE...: counts `ok` and `not ok` lines

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * look IN-ROOT KVMSTAT: measures kvmstat's scan for VMs, once a second, on a host where ten
+ * look: measures kvmstat's scan for VMs, once a second, on a host where ten
  * processes without a VM have 20,000 file descriptors each. An unprivileged user can start such
- * processes. Counts instructions (see bench.h) of `kvmstat 1` and its broker, including the kernel.
+ * processes. Counts instructions (see bench.h) of `kvmstat 1`, including the kernel.
  *
  * kvmstat rarely scans a process with many files, so the result is the average over the time in
  * which it scans each of them twice. One VM exists, with a vCPU that never runs.
  */
 #define _GNU_SOURCE
+#include <time.h>
+
 #include "kvmstat.h"
 
 #define PROCESSES	10
@@ -29,11 +31,16 @@ static void have_files(void)
 		sure(open("/dev/null", O_RDONLY), "/dev/null");
 }
 
+/* The CPU time of all threads, also of those that have ended. */
 static long long time_of(pid_t kvmstat)
 {
-	long long children;
+	struct timespec used;
+	clockid_t clock;
 
-	return number_of_kvmstat(kvmstat, "schedstat", "", &children) + children;
+	errno = clock_getcpuclockid(kvmstat, &clock);
+	if (errno || clock_gettime(clock, &used))
+		fail("CPU time");
+	return used.tv_sec * 1000000000LL + used.tv_nsec;
 }
 
 /* Returns the CPU time in these seconds. Sets *@most to the most in one second. */
@@ -64,9 +71,8 @@ static int read_lines(int fd)
 	return lines;
 }
 
-static void measure(char **argv, const char *rows, int foreign, int seconds)
+static void measure(const char *rows, int foreign, int seconds)
 {
-	static const char *const args[] = { "1", NULL };
 	double first, average;
 	int output[2], lines;
 	long long most;
@@ -74,7 +80,7 @@ static void measure(char **argv, const char *rows, int foreign, int seconds)
 	pid_t kvmstat;
 
 	sure(pipe2(output, O_CLOEXEC), "pipe");
-	kvmstat = start_kvmstat(argv[1], argv[2], args, output[1]);
+	kvmstat = start_kvmstat("1", output[1]);
 	close(output[1]);
 	read_lines(output[0]);
 	first = time_of(kvmstat);
@@ -94,13 +100,13 @@ static void measure(char **argv, const char *rows, int foreign, int seconds)
 	print(row, most, foreign);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	begin(argc, FILES + 64);
+	begin(FILES + 64);
 	start_process(have_vm);
-	measure(argv, "look", 0, SHORT);
+	measure("look", 0, SHORT);
 	for (int i = 0; i < PROCESSES; i++)
 		start_process(have_files);
-	measure(argv, "look-foreign", FOREIGN, LONG);
+	measure("look-foreign", FOREIGN, LONG);
 	return 0;
 }

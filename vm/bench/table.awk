@@ -188,10 +188,8 @@ function per_value(text, key, limit,    each) {
 	row(text, "", each, sprintf("%.2f", each), limit, each, "%.2f")
 }
 
-# Prints the sum of the exporter's and its broker's memory.
-function kib(text, key, limit,    all) {
-	all = cost["series", key] + values["series", key]
-	row(text, "", all, "", limit, all, "%d")
+function kib(text, key, limit) {
+	row(text, "", cost["series", key], "", limit, cost["series", key], "%d")
 }
 
 function export() {
