@@ -33,7 +33,7 @@ series: deps-lint tree ## write and check mails for git send-email in build/$(O)
 	scripts/series
 
 .PHONY: bisect
-bisect: deps-kernel deps-arm64 deps-vm deps-tool tree ## build KVM for x86 and arm64 at each commit, boot the last kernel, build kvmstat at its commits
+bisect: deps-kernel deps-arm64 deps-vm tree ## build KVM for x86 and arm64 at each commit, boot the last kernel
 	scripts/bisect
 
 ##@ Building
