@@ -185,7 +185,6 @@ static void take_machine(struct identity *identity, char *path, int run)
 {
 	char *name, *end;
 
-	(void)run;
 	do {
 		name = component(&path);
 	} while (name && ends_in(name, ".partition"));
@@ -201,7 +200,6 @@ static void take_pod(struct identity *identity, char *path, int run)
 {
 	char *name, *pod, *at;
 
-	(void)run;
 	while ((name = component(&path))) {
 		for (pod = strstr(name, "pod"); pod && pod > name && pod[-1] != '-'; )
 			pod = strstr(pod + 1, "pod");
@@ -221,7 +219,6 @@ static void take_firecracker(struct identity *identity, char *path, int run)
 {
 	const char *id = component(&path);
 
-	(void)run;
 	if (id && has_only(id, 64, ALNUM "-"))
 		set(identity, ID_NAME, TRUST_CGROUP, id);
 }

@@ -165,7 +165,6 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
 	struct client *client = *socket_context;
 
-	(void)context;
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
 		forget_client(client);
 		free(client);
@@ -230,11 +229,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	const struct client *client =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 
-	(void)context;
-	(void)version;
-	(void)data;
-	(void)size;
-	(void)request;
 	/* libmicrohttpd still parses a request that arrived before the drop. */
 	if (client->dropped)
 		return MHD_NO;
@@ -255,8 +249,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 /* Compares the path as it was sent: a decoded "%00" would hide the rest of it. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
 {
-	(void)context;
-	(void)connection;
 	return strlen(text);
 }
 
