@@ -85,8 +85,9 @@ static void install_busybox(void)
 }
 
 /*
- * Modules of KVM and of the file system that reads the host's root, if they are not built in;
- * each depends on those before it. Only the profile's vendor module is present.
+ * Modules of KVM, of the file system that reads the host's root, and FUSE for a VMM that does not
+ * answer, if they are not built in; each depends on those before it. Only the profile's vendor
+ * module is present.
  */
 static const char *const modules[] = {
 	"irqbypass",
@@ -106,6 +107,7 @@ static const char *const modules[] = {
 	"9p",
 	"9pnet_virtio",
 	"overlay",
+	"fuse",
 	NULL,
 };
 
