@@ -6,9 +6,9 @@
 
 KERNEL := 7.3
 PACKAGE := linux-source-7.3
-VERSION := 7.3~rc7-1~exp1
-SUITE := experimental
-SHA256 := 8bf8ca5ea8b1b307ca698db982ba48d6d223263b4d3dfb1973d055e316c44e75
-TREE := 7d7e8a5f787143d2b9b3fd32f582f0c6d3b78cd6
+VERSION := 7.3.4-1~bpo13+1
+SUITE := trixie-backports
+SHA256 := 703e369ddd4cce971452f5a593ee55df3a5c10c83caf0fa0df039633ed181ee3
+TREE := f82a812cb10102838a32d31834a24c1812f736e5
 # Selftests' directories that this base has by another name
 SELFTESTS := x86_64=x86 aarch64=arm64
