@@ -2,9 +2,8 @@
 #
 # The kernel's core is not rebuilt, so KVM's structures must keep its layout. In a copy of
 # include/linux/kvm_host.h with the series applied, moves the series' fields to the end of each
-# structure. The core increments signal_exits in the vcpu->stat that the series replaces:
-# stock_stat takes its place. scripts/package-dkms makes KVM count signal exits itself.
-# dkms/fits takes the sizes STOCK_* from the kernel's BTF.
+# structure. stock_stat takes the place of the vcpu->stat that the series replaces. dkms/fits takes
+# the sizes STOCK_* from the kernel's BTF.
 
 /^struct kvm_vcpu \{/ { inside = "vcpu" }
 /^struct kvm \{/ { inside = "vm" }
@@ -27,7 +26,7 @@ inside == "vm" && /^\tstruct kvm_(vm_stat|stats|stats_debugfs_file) \*(stat|stat
 	next
 }
 hold { held = held $0 "\n"; next }
-{ sub(/vcpu->stat->signal_exits\+\+/, "vcpu->stock_stat.signal_exits++"); print }
+{ print }
 inside == "vcpu" && /^\tstruct kvm_vcpu_arch arch;/ {
 	print "\tstruct {\n\t\tu64 before[STOCK_BEFORE];\n\t\tu64 signal_exits;\n\t\tu64 after[STOCK_AFTER];\n\t} stock_stat;"
 	print "\tchar stock_stats_id[48];"

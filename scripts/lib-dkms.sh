@@ -6,12 +6,15 @@
 
 work=build/dkms
 
-# Sets codename and suites: the suites that have the profile's kernels.
+# Sets codename and suites, which have the profile's kernels, and BASE, whose tests they run.
+export BASE=6.12
 case ${profile:?} in
 debian-13) codename=trixie suites="trixie trixie-security" ;;
+debian-13-bpo) codename=trixie suites="trixie trixie-security trixie-backports" BASE=7.3 ;;
 debian-12-bpo) codename=bookworm suites="bookworm bookworm-security bookworm-backports" ;;
 *) die "profile $profile is not a Debian" ;;
 esac
+source_package=linux-source-$BASE
 
 package_sources() {
 	local suite
@@ -46,9 +49,9 @@ apt_show() {
 uncarry() {
 	local kernels
 	kernels=$(echo "$1"/usr/src/kvm-stats-*/kernels)
-	version=$(cat "$kernels/base")
-	mv "$kernels/$version.tar.xz" "$kernels/6.12.0-1.tar.xz"
-	echo 6.12.0-1 >"$kernels/base"
+	version=$(cat "$kernels/$BASE.base")
+	mv "$kernels/$version.tar.xz" "$kernels/$BASE.0-1.tar.xz"
+	echo "$BASE.0-1" >"$kernels/$BASE.base"
 }
 
 package_is_made() {

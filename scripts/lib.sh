@@ -36,9 +36,10 @@ base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
-# newest_release SUFFIX: prints the newest kernel in dkms/kernels whose version ends with SUFFIX
+# newest_release SERIES SUFFIX: prints the newest kernel of that series in dkms/kernels whose
+# version ends with SUFFIX
 newest_release() {
-	grep -o "^[^#	 ]*$1[-.][^	 ]*" dkms/kernels | sort -V | tail -n 1
+	grep -o "^$1\.[^	 ]*$2[-.][^	 ]*" dkms/kernels | sort -V | tail -n 1
 }
 
 # base_names [-R]: prints a script for sed and tar, which gives the selftests' directories, in
