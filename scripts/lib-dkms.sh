@@ -6,11 +6,14 @@
 
 work=build/dkms
 
-# Sets codename and suites, which have the profile's kernels, and BASE, whose tests they run.
+# Sets codename and suites, which have the profile's kernels; BASE, whose tests they run; and
+# needed, a package that the kernel needs from backports.
 export BASE=6.12
+needed=linux-base
 case ${profile:?} in
 debian-13) codename=trixie suites="trixie trixie-security" ;;
-debian-13-bpo) codename=trixie suites="trixie trixie-security trixie-backports" BASE=7.3 ;;
+debian-13-bpo) codename=trixie suites="trixie trixie-security trixie-backports"
+	BASE=7.3 needed=linux-base/trixie-backports ;;
 debian-12-bpo) codename=bookworm suites="bookworm bookworm-security bookworm-backports" ;;
 *) die "profile $profile is not a Debian" ;;
 esac
