@@ -39,13 +39,15 @@ static inline void check_kvmstat(pid_t pid)
 }
 
 /* Starts a process that calls prepare() and keeps what it creates until this process ends. */
-static inline void start_process(void (*prepare)(void))
+static inline pid_t start_process(void (*prepare)(void))
 {
 	int ready[2];
+	pid_t pid;
 	char byte;
 
 	sure(pipe2(ready, O_CLOEXEC), "pipe");
-	if (!sure(fork(), "fork")) {
+	pid = sure(fork(), "fork");
+	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prepare();
 		if (write(ready[1], "", 1) != 1)
@@ -57,4 +59,5 @@ static inline void start_process(void (*prepare)(void))
 	if (read(ready[0], &byte, 1) != 1)
 		fail("a started process ended");
 	close(ready[0]);
+	return pid;
 }

@@ -214,6 +214,8 @@ function share(text, key, limit,    each) {
 function look() {
 	row("instructions until the first line", "", cost["series", "look-first"])
 	row("... per second", "", cost["series", "look"])
+	row("... beside 1500 small processes", "", cost["series", "look-small"])
+	share("... percent of a CPU, 1 instruction per ns", "look-small", 1)
 	row("... first line, 10 processes of 20000 files", "", cost["series", "look-foreign-first"])
 	row("... per second, on average", "", cost["series", "look-foreign"])
 	share("... percent of a CPU, 1 instruction per ns", "look-foreign", 1)
