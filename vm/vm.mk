@@ -58,7 +58,7 @@ bench: bench-instructions bench-scan bench-export bench-look ## count the instru
 bench-instructions bench-scan: bench-%: deps-vm deps-vm-arm64 kernels-bench
 	vm/bench/run $* x86-npt arm64-vhe
 
-# kvmstat's libraries are installed for x86 only.
+# Of kvmstat's own cost, x86 tells enough.
 .PHONY: bench-export bench-look
 bench-export bench-look: bench-%: deps-vm kernel-x86-bench
 	scripts/userspace x86
