@@ -97,6 +97,8 @@ unsigned int bpf_begin(void)
 	snprintf(bpf_error, sizeof(bpf_error), "%s", bpf.answer.error);
 	if (*bpf_error && !bpf.quiet)
 		complain("%s", bpf_error);
+	if (*bpf_error && !bpf.answer.retry)
+		bpf_want = BPF_NOTHING;
 	if (fds[0] < 0)
 		return 0;
 	bpf.values = fds[0];

@@ -215,7 +215,8 @@ static int write_header(const struct part *vm, const struct part *vcpu)
 		.vcpu_value_name_num = vcpu->num_names,
 	};
 	const char id[NAME_SIZE] = "bpf";
-	FILE *out = fdopen(memfd_create("kvmstat-bpf", MFD_CLOEXEC), "w");
+	int fd = memfd_create("kvmstat-bpf", MFD_CLOEXEC);
+	FILE *out = fdopen(dup(fd), "w");
 
 	fwrite(&header, sizeof(header), 1, out);
 	fwrite(id, sizeof(id), 1, out);
@@ -223,9 +224,9 @@ static int write_header(const struct part *vm, const struct part *vcpu)
 	fwrite(vm->desc, vm_descs, 1, out);
 	fwrite(vcpu->desc, vcpu_descs, 1, out);
 	fwrite(vcpu->name, vcpu->num_names, name_size, out);
-	fflush(out);
+	fclose(out);
 	answer.header_size = header.data_offset;
-	return dup(fileno(out));
+	return fd;
 }
 
 static void describe(bool timed)
@@ -268,7 +269,6 @@ static bool has_capability(int capability)
 	       data[capability / 32].effective >> capability % 32 & 1;
 }
 
-/* Whether a later try may succeed is up to the caller: only KVM can come. */
 static bool is_possible(void)
 {
 	if (!has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SYSLOG))
@@ -280,7 +280,8 @@ static bool is_possible(void)
 		kernel = btf__load_vmlinux_btf();
 	if (!kernel)
 		return fail("this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF)");
-	if (access("/sys/module/kvm", F_OK))
+	answer.retry = access("/sys/module/kvm", F_OK);
+	if (answer.retry)
 		return fail("KVM is not loaded");
 	btf__free(kvm);
 	kvm = btf__load_module_btf("kvm", kernel);
@@ -347,7 +348,8 @@ static bool attach(bool timed)
 	choose_programs(timed);
 	if (kvmstat_bpf__load(skel) ||
 	    bpf_prog_test_run_opts(bpf_program__fd(skel->progs.read_tables), &options))
-		return fail("cannot load the BPF programs: %s (%s)", strerror(errno), first_warning);
+		return errno == EPERM ? fail("the kernel refuses BPF programs here, as in a container") :
+			fail("cannot load the BPF programs: %s (%s)", strerror(errno), first_warning);
 	describe(timed);
 	if (kvmstat_bpf__attach(skel))
 		return fail("cannot attach the BPF programs: %s (%s)", strerror(errno), first_warning);
@@ -406,6 +408,7 @@ int main(void)
 	libbpf_set_print(keep_warning);
 	while (recv(STDIN_FILENO, &want, 1, 0) == 1) {
 		answer.error[0] = '\0';
+		answer.retry = false;
 		if (want != is) {
 			detach();
 			is = want == BPF_NOTHING || attach(want == BPF_TIME) ? want : BPF_NOTHING;

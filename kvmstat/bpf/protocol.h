@@ -14,6 +14,7 @@ struct bpf_answer {
 	__u32 attached;			/* a number: other statistics if it changes */
 	__u32 header_size;
 	__u32 vm_size, vcpu_size;	/* bytes of values */
+	__u32 retry;			/* after an error: a later try may succeed */
 	char error[160];		/* or empty; then no file descriptors follow */
 };
 
