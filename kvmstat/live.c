@@ -489,7 +489,7 @@ static bool look_at(pid_t pid)
 	pidfd = is_chosen(pid, identity.text[ID_NAME] ?: "?") ? syscall(SYS_pidfd_open, pid, 0) : -1;
 	identity_free(&identity);
 	for (i = 0; pidfd >= 0 && i < count; i++) {
-		if (found[i].kind != -1)
+		if (found[i].kind != -1 || (live.bpf && found[i].is_stats))
 			continue;
 		live.seen += !found[i].is_stats;
 		vm = find_vm(pid, found[i].number);
@@ -951,6 +951,8 @@ static void *read_frame(void *context)
 	bpf_read();
 	read_host();
 	for (i = 0; i < live.count; i++) {
+		if (bpf && !bpf_has(live.vm[i].pid, live.vm[i].number))
+			continue;
 		read_files(&live.vm[i]);
 		if (is_alone(&live.vm[i]) && !is_hung(live.vm[i].pid))
 			read_threads(&live.vm[i]);

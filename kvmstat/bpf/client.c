@@ -18,7 +18,6 @@
 #define CHUNK 65536
 
 enum bpf_want bpf_want;
-char bpf_error[160];
 
 static struct {
 	int socket, values;		/* file descriptors */
@@ -26,7 +25,6 @@ static struct {
 	unsigned char *header;
 	unsigned char *items;
 	size_t size;
-	bool quiet;			/* the screen shows errors */
 } bpf = { .socket = -1, .values = -1, };
 
 static __attribute__((__noreturn__)) void become_loader(int socket)
@@ -47,7 +45,7 @@ static __attribute__((__noreturn__)) void become_loader(int socket)
 	_exit(1);
 }
 
-void bpf_prepare(bool quiet)
+void bpf_prepare(void)
 {
 	int pair[2];
 
@@ -59,7 +57,6 @@ void bpf_prepare(bool quiet)
 	}
 	close(pair[1]);
 	bpf.socket = pair[0];
-	bpf.quiet = quiet;
 }
 
 static bool receive(int fds[2])
@@ -88,19 +85,21 @@ unsigned int bpf_begin(void)
 
 	if (bpf.socket < 0 || (!want && !bpf.answer.attached))
 		return 0;
-	bpf_error[0] = '\0';
 	if (send(bpf.socket, &want, 1, MSG_NOSIGNAL) != 1 || !receive(fds)) {
+		complain("kvmstat-bpf has ended");
 		close(bpf.socket);
 		bpf.socket = -1;
 		return 0;
 	}
-	snprintf(bpf_error, sizeof(bpf_error), "%s", bpf.answer.error);
-	if (*bpf_error && !bpf.quiet)
-		complain("%s", bpf_error);
-	if (*bpf_error && !bpf.answer.retry)
+	if (*bpf.answer.error)
+		complain("%s", bpf.answer.error);
+	if (*bpf.answer.error && !bpf.answer.retry)
 		bpf_want = BPF_NOTHING;
 	if (fds[0] < 0)
 		return 0;
+	/* The reader of the sample before may hang. */
+	if (bpf.values >= 0)
+		close(bpf.values);
 	bpf.values = fds[0];
 	free(bpf.header);
 	bpf.header = xcalloc(bpf.answer.header_size, 1);
@@ -166,15 +165,32 @@ static void add_vcpus(struct frame *frame, unsigned int key, const struct item *
 	frame_add(frame, data, count * size, "vm/%u/vcpu-data", key);
 }
 
-void bpf_add(struct frame *frame, unsigned int key, pid_t pid, int fd)
+/* The VM of a process's descriptor. Of several descriptors of one VM, only the first counts. */
+static const struct item *find_vm(pid_t pid, int fd)
 {
-	const struct item *item;
+	const struct item *item, *other;
 	size_t at = 0;
 
-	while ((item = next_item(&at)) && (item->is_vcpu || item->pid != (uint32_t)pid || item->fd != fd))
-		;
-	if (!item)
-		return;
+	while ((item = next_item(&at))) {
+		if (!item->is_vcpu && item->pid == (uint32_t)pid && item->fd == fd)
+			break;
+	}
+	for (at = 0; item && (other = next_item(&at)) != item; ) {
+		if (!other->is_vcpu && other->vm == item->vm)
+			return NULL;
+	}
+	return item;
+}
+
+bool bpf_has(pid_t pid, int fd)
+{
+	return find_vm(pid, fd);
+}
+
+void bpf_add(struct frame *frame, unsigned int key, pid_t pid, int fd)
+{
+	const struct item *item = find_vm(pid, fd);
+
 	frame_add(frame, xmemdup(bpf.header, bpf.answer.header_size), bpf.answer.header_size,
 		  "vm/%u/header", key)->is_schema = true;
 	frame_add(frame, xmemdup(item + 1, bpf.answer.vm_size), bpf.answer.vm_size, "vm/%u/data", key);

@@ -612,15 +612,21 @@ static __always_inline bool copy(struct vcpu_values *to, struct record *r)
 	return since && since == READ_ONCE(r->values.state_since_ns);
 }
 
-/* The state of a thread that is in no hurry to change it. The hook that ends the state knows it. */
+/*
+ * The state of a thread that is in no hurry to change it, and why it left KVM_RUN. The hook that
+ * ends the state knows it.
+ */
 static __always_inline void guess_state(struct record *r, struct kvm_vcpu *vcpu)
 {
-	u32 mode = BPF_CORE_READ(vcpu, mode);
+	u32 mode = BPF_CORE_READ(vcpu, mode), reason = BPF_CORE_READ(vcpu, run, exit_reason);
 	u64 state = mode == IN_GUEST_MODE ? KVM_VCPU_STATE_guest :
 		    BPF_CORE_READ(vcpu, wait.task) ? blocked_state(vcpu) : KVM_VCPU_STATE_user;
 
-	if (r->values.state == KVM_VCPU_STATE_none)
-		__sync_val_compare_and_swap(&r->values.state, KVM_VCPU_STATE_none, state);
+	if (r->values.state != KVM_VCPU_STATE_none)
+		return;
+	if (state == KVM_VCPU_STATE_user && reason < KVM_USER_EXITS)
+		r->values.last_user_exit = reason;
+	__sync_val_compare_and_swap(&r->values.state, KVM_VCPU_STATE_none, state);
 }
 
 static __always_inline u32 put_vcpu(struct kvm_vcpu *vcpu)
