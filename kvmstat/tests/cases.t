@@ -159,6 +159,11 @@ vcpu 0 sleep=90 exit=5 guest=5 reason.page_fault=90 reasonms.page_fault=50 sleep
 vcpu 1 halt=100 state=halt since=5000
 is waiting for memory of the host: vCPU 0 of 2 sleeps in page faults 90% of the time (swap, postcopy, userfaultfd).
 
+case memory-with-nested-paging
+vcpus 1
+vcpu 0 sleep=90 exit=5 guest=5 reason.nested_page_fault=90 reasonms.nested_page_fault=50 sleepms.nested_page_fault=900
+is waiting for memory of the host: its vCPU sleeps in page faults 90% of the time (swap, postcopy, userfaultfd).
+
 case sleep-old-kernel
 kernel old
 vcpus 2

@@ -17,7 +17,9 @@
 #define MOST_THREADS 8
 
 /* The vCPU statistics of a kernel with the series, in the order of their values. */
-static const char * const reasons[] = { "interrupt", "io", "cpuid", "exception", "page_fault", "hlt", };
+static const char * const reasons[] = {
+	"interrupt", "io", "cpuid", "exception", "page_fault", "nested_page_fault", "hlt",
+};
 static const char * const states[] = {
 	"none", "guest", "exit", "poll", "halt", "sleep", "ready", "user", "off",
 };
