@@ -177,7 +177,8 @@ static void format_moment(char text[64], double seconds, bool utc)
 	struct tm tm;
 
 	if (!utc) {
-		strftime(text, 64, "%H:%M:%S", localtime_r(&whole, &tm));
+		strftime(text, 64, terminal_width() ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
+			 localtime_r(&whole, &tm));
 		return;
 	}
 	length = strftime(text, 64, "%Y-%m-%dT%H:%M:%S", gmtime_r(&whole, &tm));
