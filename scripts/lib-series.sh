@@ -24,7 +24,7 @@
 # Script-files: names files (as `git ls-files` does) that the script in the message edits. The
 # script's lines are indented by a tab; the first is "#!/bin/sh".
 
-new_file_dirs="arch Documentation include tools virt"
+new_file_dirs="arch Documentation drivers include tools virt"
 base_ref=refs/kvm-stats/base
 head_ref=refs/kvm-stats/head
 state=$top/$series_tree/.git/kvm-stats
@@ -62,6 +62,15 @@ topics() {
 	series_names | sed 's,/[^/]*$,,' | uniq
 }
 
+# absent_files: the files that patches of other bases add, in topics that this base lacks
+absent_files() {
+	local topic
+	sed -n 's,^\([^#/]*\)/.*,\1,p' patches/*/series | sort -u | while read -r topic; do
+		has_topic "$topic" ||
+			find patches -path "*/$topic/*.patch" -exec sed -n 's/^New-file: //p' {} +
+	done
+}
+
 # new_files: the repository's kernel files for this base, including files that git does not
 # track yet
 new_files() {
@@ -74,7 +83,7 @@ new_files() {
 		if [ -f "$file" ] || [ -f "compat/$BASE/$file" ]; then
 			printf '%s\n' "$file"
 		fi
-	done
+	done | grep -vxFf <(absent_files)
 }
 
 # stored_path FILE: its path in the repository

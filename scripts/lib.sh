@@ -36,6 +36,11 @@ base_value() {
 	sed -n "s/^$1 := *//p" "$top/base/$BASE.mk"
 }
 
+# has_topic TOPIC: does this base have the topic?
+has_topic() {
+	grep -q "^$1/" "$patches/series"
+}
+
 # newest_release SERIES SUFFIX: prints the newest kernel of that series in dkms/kernels whose
 # version ends with SUFFIX
 newest_release() {

@@ -122,12 +122,16 @@ guest_environment() {
 }
 
 # select_tests SUITE PROFILE NAMES: the lines of the list for this profile, without their
-# PROFILES; if NAMES are given, only lines with these names
+# PROFILES; if NAMES are given, only lines with these names. Leaves out tests of a topic that the
+# base lacks.
 select_tests() {
 	local name where rest
 	# shellcheck disable=SC2119 # without its option
 	while read -r name where rest; do
-		case $name in '' | '#'*) continue ;; esac
+		case $name in
+		'' | '#'*) continue ;;
+		guest_*) has_topic guest || continue ;;
+		esac
 		[ -z "$3" ] || matches "$name" "$3" || continue
 		! matches "$2" "$where" || printf '%s %s\n' "$name" "$rest"
 	done < <(sed "$(base_names)" "$1/tests" && { [ "$1" != vm ] || cat "$(expect tests)"; })
