@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The init of a Linux guest that counts and samples what its host does: by perf_event_open(),
+ * and by the distribution's perf, whose root comes over 9p (vm/guest/guest-perf).
+ *
+ * work N        the program that perf watches: makes N exits
+ * work console  writes to the console, which is a serial port, with interrupts off
+ */
+#define _GNU_SOURCE
+#include <cpuid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PMU "/sys/bus/event_source/devices/kvm_host/"
+
+static int checks;
+
+static void check(const char *name, int passed)
+{
+	printf("%sok %d - %s\n", passed ? "" : "not ", ++checks, name);
+	fflush(stdout);
+}
+
+/* The number in a file, after this text, or -1. */
+static long number_in(const char *path, const char *format)
+{
+	FILE *file = fopen(path, "r");
+	long number;
+
+	if (!file || fscanf(file, format, &number) != 1)
+		number = -1;
+	if (file)
+		fclose(file);
+	return number;
+}
+
+/* Counts if the period is 0. */
+static int open_event(const char *name, pid_t pid, int cpu, uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = number_in(PMU "type", "%ld"),
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP,
+	};
+	char path[256];
+	long config;
+
+	snprintf(path, sizeof(path), PMU "events/%s", name);
+	config = number_in(path, "event=%lx");
+	attr.config = config < 0 ? 0xffff : config;
+	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0);
+}
+
+static uint64_t value(int fd)
+{
+	uint64_t v = 0;
+
+	return read(fd, &v, sizeof(v)) == sizeof(v) ? v : UINT64_MAX;
+}
+
+__attribute__((noinline)) void makes_exits(int n)
+{
+	unsigned int a, b, c, d;
+
+	while (n--)
+		__cpuid(0, a, b, c, d);
+}
+
+static void in_child(int n)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		makes_exits(n);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void count_this_task(void)
+{
+	int fd = open_event("exit_reasons.cpuid", 0, -1, 0);
+	uint64_t before = value(fd);
+
+	makes_exits(1000);
+	check("1000 exits of a task are 1000", value(fd) - before == 1000);
+	before = value(fd);
+	in_child(500);
+	check("exits of another task do not count", value(fd) == before);
+	close(fd);
+	check("an unknown event is refused", open_event("none", 0, -1, 0) < 0 && errno == EINVAL);
+}
+
+/* More events than slots: those of one name share a slot. */
+static void count_many(void)
+{
+	static const char *const names[] = {
+		"exits", "exit_reasons.cpuid", "exit_reasons.io", "halt_exits",
+		"irq_injections", "user_exits.io", "ready_ns", "exit_reasons.msr_write",
+	};
+	int fds[40], i, right = 0;
+
+	for (i = 0; i < 40; i++)
+		fds[i] = open_event(names[i % 8], 0, -1, 0);
+	makes_exits(10);
+	for (i = 0; i < 40; i++) {
+		right += fds[i] >= 0 && (i % 8 != 1 || value(fds[i]) >= 10);
+		close(fds[i]);
+	}
+	check("40 events of 8 names share slots", right == 40);
+}
+
+static void count_cpus(void)
+{
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN), fds[cpus], i;
+	uint64_t sum = 0;
+
+	for (i = 0; i < cpus; i++)
+		fds[i] = open_event("exit_reasons.cpuid", -1, i, 0);
+	in_child(300);
+	for (i = 0; i < cpus; i++) {
+		sum += value(fds[i]);
+		close(fds[i]);
+	}
+	check("events of all CPUs count all tasks", sum >= 300 && sum < 400);
+}
+
+static void run_on(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		perror("# sched_setaffinity");
+}
+
+static int set_online(const char *text)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY);
+	int ok = write(fd, text, 1) == 1;
+
+	close(fd);
+	return ok;
+}
+
+static void count_across_cpus(void)
+{
+	int fd = open_event("exit_reasons.cpuid", 0, -1, 0), i, ok = 1;
+	uint64_t before;
+
+	for (i = 0; i < 4; i++)
+		ok &= set_online("0") && set_online("1");
+	run_on(1);
+	before = value(fd);
+	makes_exits(200);
+	check("a CPU that was offline counts", ok && value(fd) - before == 200);
+	before = value(fd);
+	for (i = 0; i < 100; i++) {
+		run_on(i & 1);
+		makes_exits(7);
+	}
+	check("a task that changes CPUs 100 times loses no exit", value(fd) - before == 700);
+	close(fd);
+}
+
+/* The slots of closed events lose their names after a second, and get new ones. */
+static void count_again(void)
+{
+	int fd;
+
+	sleep(3);
+	fd = open_event("exit_reasons.cpuid", 0, -1, 0);
+	makes_exits(100);
+	check("an event counts after all others were closed for long", value(fd) == 100);
+	close(fd);
+}
+
+#define PAGES	16
+
+static void sample(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = open_event("exit_reasons.cpuid", 0, -1, 100), samples = 0, inside = 0;
+	struct perf_event_mmap_page *meta;
+	uint64_t at, head;
+
+	meta = mmap(NULL, (1 + PAGES) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (meta == MAP_FAILED) {
+		check("each 100th exit is a sample in the function that causes it", 0);
+		return;
+	}
+	makes_exits(2050);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	head = __atomic_load_n(&meta->data_head, __ATOMIC_ACQUIRE);
+	for (at = 0; at < head;) {
+		struct { struct perf_event_header header; uint64_t ip; } *record;
+
+		record = (void *)((char *)meta + page + at % (PAGES * page));
+		if (record->header.type == PERF_RECORD_SAMPLE) {
+			samples++;
+			inside += record->ip - (uintptr_t)makes_exits < 100;
+		}
+		at += record->header.size;
+	}
+	printf("# %d samples, %d in the function, count %lu\n", samples, inside, value(fd));
+	check("each 100th exit is a sample in the function that causes it",
+	      samples == 20 && inside == 20 && value(fd) == 2050);
+	close(fd);
+}
+
+/* Enter the root that has perf, with a copy of this program. */
+static int enter_root(void)
+{
+	int from = open("/init", O_RDONLY), to;
+	char buffer[65536];
+	ssize_t n;
+
+	mkdir("/root9", 0755);
+	if (mount("root", "/root9", "9p", MS_RDONLY,
+		  "trans=virtio,version=9p2000.L,msize=262144,cache=loose"))
+		return -1;
+	mount("/proc", "/root9/proc", NULL, MS_BIND, NULL);
+	mount("/sys", "/root9/sys", NULL, MS_BIND, NULL);
+	mount("/dev", "/root9/dev", NULL, MS_BIND, NULL);
+	mount("tmpfs", "/root9/tmp", "tmpfs", 0, NULL);
+	to = open("/root9/tmp/work", O_CREAT | O_WRONLY, 0755);
+	while ((n = read(from, buffer, sizeof(buffer))) > 0) {
+		if (write(to, buffer, n) != n)
+			return -1;
+	}
+	close(to);
+	setenv("PATH", "/usr/bin:/bin", 1);
+	setenv("HOME", "/tmp", 1);
+	setenv("LC_ALL", "C", 1);
+	return chroot("/root9") || chdir("/");
+}
+
+static void run_perf(void)
+{
+	check("the guest has the distribution's programs", !enter_root());
+	check("perf stat counts exactly", !system("sh /run/test/guest-perf stat"));
+	check("perf record finds the function that causes exits",
+	      !system("sh /run/test/guest-perf record"));
+	check("perf record samples code with interrupts off",
+	      !system("sh /run/test/guest-perf timer"));
+	check("perf top samples by frequency", !system("sh /run/test/guest-perf frequency"));
+}
+
+/* Lines of which the guest's console driver writes each with interrupts off. */
+static int fill_console(void)
+{
+	int fd = open("/dev/kmsg", O_WRONLY), i;
+	char line[113] = "<1>FILL ";
+
+	memset(line + 8, 'x', sizeof(line) - 9);
+	line[sizeof(line) - 1] = '\n';
+	for (i = 0; i < 40; i++) {
+		if (write(fd, line, sizeof(line)) < 0)
+			return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (getpid() != 1) {
+		if (argc > 1 && !strcmp(argv[1], "console"))
+			return fill_console();
+		makes_exits(argc > 1 ? atoi(argv[1]) : 0);
+		return 0;
+	}
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	mkdir("/dev", 0755);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sysfs", "/sys", "sysfs", 0, NULL);
+	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
+	check("the guest has the PMU", number_in(PMU "type", "%ld") > 0);
+	count_this_task();
+	count_many();
+	count_cpus();
+	count_across_cpus();
+	count_again();
+	sample();
+	run_perf();
+	printf("1..%d\n", checks);
+	fflush(stdout);
+	sync();
+	reboot(RB_AUTOBOOT);
+	return 0;
+}
