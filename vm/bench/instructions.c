@@ -167,12 +167,11 @@ static void add_memory(int vm)
 	     "KVM_SET_USER_MEMORY_REGION");
 }
 
-static void create_guest(struct guest *g, uint64_t pc)
+static void add_vcpu(struct guest *g, uint64_t pc)
 {
 	int size = sure(ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0),
 			"KVM_GET_VCPU_MMAP_SIZE");
 
-	g->vm = create_vm();
 	if (pc == HALTS)
 		arch_create_irqchip(g->vm);
 	add_memory(g->vm);
@@ -181,6 +180,12 @@ static void create_guest(struct guest *g, uint64_t pc)
 	if (g->run == MAP_FAILED)
 		fail("mmap");
 	arch_init_vcpu(g->vm, g->vcpu, pc);
+}
+
+static void create_guest(struct guest *g, uint64_t pc)
+{
+	g->vm = create_vm();
+	add_vcpu(g, pc);
 }
 
 static void run_guest(void *arg)
@@ -593,6 +598,94 @@ static void measure_events(struct guest *g)
 	measure_halt("halt-sampled", sample_exits);
 }
 
+#ifdef KVM_CAP_GUEST_STATS
+#include <linux/kvm_guest_stats.h>
+
+/* A page behind the guest's code. */
+#define AREA	(2 * GUEST_MEMORY)
+
+#if defined(__x86_64__)
+#define SLOT_NAME	"exit_reasons.cpuid"
+
+static void set_area(int vcpu, uint64_t address)
+{
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entry;
+	} msrs = { { .nmsrs = 1 }, { .index = 0x4b564d09, .data = address } };
+
+	if (ioctl(vcpu, KVM_SET_MSRS, &msrs) != 1)
+		fail("MSR_KVM_GUEST_STATS");
+}
+#elif defined(__aarch64__)
+#define SLOT_NAME	"exit_reasons.hvc"
+
+static void set_area(int vcpu, uint64_t address)
+{
+	struct kvm_one_reg reg = {
+		.id = KVM_REG_ARM_GUEST_STATS,
+		.addr = (uintptr_t)&address,
+	};
+
+	sure(ioctl(vcpu, KVM_SET_ONE_REG, &reg), "KVM_REG_ARM_GUEST_STATS");
+}
+#endif
+
+/* Exits of a guest that may count, and has named the exit's reason in so many slots. */
+static void measure_guest_stats(const char *row, int slots)
+{
+	struct kvm_enable_cap cap = {
+		.cap = KVM_CAP_GUEST_STATS,
+		.args = { ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_GUEST_STATS) },
+	};
+	struct kvm_userspace_memory_region region = {
+		.slot = 1,
+		.guest_phys_addr = AREA,
+		.memory_size = sysconf(_SC_PAGESIZE),
+	};
+	struct kvm_guest_stats_area *area;
+	struct guest g = { .vm = create_vm() };
+	uint64_t once, twice;
+	int n = 208;
+
+	sure(ioctl(g.vm, KVM_ENABLE_CAP, &cap), "KVM_CAP_GUEST_STATS");
+	add_vcpu(&g, KERNEL_EXITS);
+	area = mmap(NULL, region.memory_size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (area == MAP_FAILED)
+		fail("mmap");
+	region.userspace_addr = (uintptr_t)area;
+	sure(ioctl(g.vm, KVM_SET_USER_MEMORY_REGION, &region), "KVM_SET_USER_MEMORY_REGION");
+	for (int i = 0; i < slots; i++) {
+		strcpy((char *)area->slots[i].name, SLOT_NAME);
+		area->slots[i].threshold = KVM_GUEST_STATS_NEVER;
+	}
+	if (slots)
+		set_area(g.vcpu, AREA | KVM_GUEST_STATS_ENABLED);
+	once = kernel_exits(&g, n);
+	twice = kernel_exits(&g, 2 * n);
+	print(row, (double)(twice - once) / n, 0);
+	errno = EINVAL;
+	for (int i = 0; i < slots; i++) {
+		if (area->slots[i].status || area->slots[i].count < 3U * n)
+			fail("slot %d has not counted", i);
+	}
+}
+
+static void measure_guests(void)
+{
+	if (ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_GUEST_STATS) <= 0)
+		return;
+	measure_guest_stats("kernel-exit-allowed", 0);
+	measure_guest_stats("kernel-exit-slot", 1);
+	measure_guest_stats("kernel-exit-slots", KVM_GUEST_STATS_SLOTS);
+}
+#else
+static void measure_guests(void)
+{
+}
+#endif
+
 /* With the argument "exits", measures only what other kernels have, too. */
 int main(int argc, char **argv)
 {
@@ -626,6 +719,7 @@ int main(int argc, char **argv)
 		measure_halt("halt-timed", NULL);
 		set_parameter("stats_time", "0");
 	}
+	measure_guests();
 	/* Last, because perf watches thread switches for a while after the last event. */
 	if (!only_exits && !access("/sys/bus/event_source/devices/kvm", F_OK))
 		measure_events(&g);

@@ -59,6 +59,14 @@ function subtract(text, key, limit,    more) {
 	row(text, cost["base", key], cost["series", key], sprintf("%+d", more), limit, more, "%d")
 }
 
+# The difference of two rows of the series, if it has them.
+function beyond(text, key, than, limit,    more) {
+	if (cost["series", key] == "")
+		return
+	more = cost["series", key] - cost["series", than]
+	row(text, "", cost["series", key], sprintf("%+d", more), limit, more, "%d")
+}
+
 # Prints both figures without comparing them; the limit is for the series.
 function show(text, key, limit) {
 	row(text, cost["base", key], cost["series", key], "", limit, cost["series", key], "%.5g")
@@ -128,6 +136,9 @@ function instructions(    x86) {
 	compare("signal to a blocked vCPU, a dummy event", "halt-nothing", "", "halt")
 	compare("... an event counts exits", "halt-counted", "", "halt")
 	compare("... a sampling event, no sample taken", "halt-sampled", "", "halt")
+	beyond("exit that KVM handles, its guest may count", "kernel-exit-allowed", "kernel-exit", 10)
+	beyond("... its guest counts it in a slot", "kernel-exit-slot", "kernel-exit", 110)
+	beyond("... in 16 slots", "kernel-exit-slots", "kernel-exit", 560)
 	show("one statistic by pread()", "pread-one", limit_by_base("pread-one", 400))
 	show("all " count("pread-vcpu") " values of a vCPU by pread()", "pread-vcpu",
 		400 + int(2.2 * values["series", "pread-vcpu"]))
