@@ -39,6 +39,7 @@
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
@@ -70,17 +71,25 @@ EXPORT_SYMBOL_GPL(kvm_stats_perf_samples);
 #define SWITCH_OFF_DELAY	HZ
 
 /*
- * Numbers of open events. Lock order: users_lock, kvm_lock. kvm_lock keeps the VMs of
- * vm_list, with their vCPUs, from being freed. KVM_CREATE_VCPU takes neither.
+ * Opening an event takes open_lock, and in it kvm_lock, which keeps the VMs of vm_list,
+ * with their vCPUs, from being freed. perf can close an event with mmap_lock held, which
+ * nests in kvm_lock: closing takes neither of them, and users_lock is a leaf.
+ * KVM_CREATE_VCPU takes none of these.
  */
-static DEFINE_MUTEX(users_lock);
-static unsigned int all_users;
-static unsigned int sampling_users;
+static DEFINE_MUTEX(open_lock);
+static DEFINE_SPINLOCK(users_lock);
+
+/* Numbers of open events. They increase only under open_lock. */
+static atomic_t all_users;
+static atomic_t sampling_users;
 
 /* Changes when the first sampling event is opened: older instruction pointers are stale. */
 static unsigned int sampling_epoch;
 
-/* Open events of each value, and the values that have one, which are read without the lock. */
+/*
+ * Open events of each value, and the values that have one, which are read without a lock.
+ * users_lock protects both.
+ */
 static unsigned int users[NUM_VALUES];
 static DECLARE_BITMAP(used, NUM_VALUES);
 
@@ -495,7 +504,7 @@ static void kvm_stats_perf_start_value(unsigned int value)
 	s64 old;
 	unsigned long i;
 
-	lockdep_assert_held(&users_lock);
+	lockdep_assert_held(&open_lock);
 
 	mutex_lock(&kvm_lock);
 	for_each_vcpu(kvm, i, vcpu) {
@@ -511,7 +520,7 @@ static void kvm_stats_perf_start_value(unsigned int value)
 
 static void kvm_stats_perf_switch_on(struct static_key_false *key)
 {
-	lockdep_assert_held(&users_lock);
+	lockdep_assert_held(&open_lock);
 
 	if (static_key_enabled(key))
 		return;
@@ -527,33 +536,51 @@ static void kvm_stats_perf_switch_on(struct static_key_false *key)
  */
 static void kvm_stats_perf_switch_off(struct work_struct *work)
 {
-	mutex_lock(&users_lock);
-	if (!sampling_users)
+	mutex_lock(&open_lock);
+	if (!atomic_read(&sampling_users))
 		static_branch_disable(&kvm_stats_perf_samples);
-	if (!all_users) {
+	if (!atomic_read(&all_users)) {
 		static_branch_disable(&kvm_stats_perf_counts);
 		free_flushed();
 	}
-	mutex_unlock(&users_lock);
+	mutex_unlock(&open_lock);
 }
 
 static DECLARE_DELAYED_WORK(switch_off_work, kvm_stats_perf_switch_off);
 
 static void get_key(void)
 {
-	mutex_lock(&users_lock);
-	all_users++;
+	mutex_lock(&open_lock);
+	atomic_inc(&all_users);
 	kvm_stats_perf_switch_on(&kvm_stats_perf_counts);
-	mutex_unlock(&users_lock);
+	mutex_unlock(&open_lock);
 }
 
 static void put_key(void)
 {
-	mutex_lock(&users_lock);
-	all_users--;
-	if (!all_users || !sampling_users)
+	if (atomic_dec_and_test(&all_users) || !atomic_read(&sampling_users))
 		schedule_delayed_work(&switch_off_work, SWITCH_OFF_DELAY);
-	mutex_unlock(&users_lock);
+}
+
+/* Returns true if @value had no event. */
+static bool get_value(unsigned int value)
+{
+	bool first;
+
+	spin_lock(&users_lock);
+	first = !users[value]++;
+	if (first)
+		set_bit(value, used);
+	spin_unlock(&users_lock);
+	return first;
+}
+
+static void put_value(unsigned int value)
+{
+	spin_lock(&users_lock);
+	if (!--users[value])
+		clear_bit(value, used);
+	spin_unlock(&users_lock);
 }
 
 static int get_users(struct perf_event *event)
@@ -570,31 +597,25 @@ static int get_users(struct perf_event *event)
 		return -ENOMEM;
 	}
 
-	mutex_lock(&users_lock);
-	if (!users[value]++) {
-		set_bit(value, used);
+	mutex_lock(&open_lock);
+	if (get_value(value)) {
 		/* Pairs with __kvm_stats_perf_put(). */
-		smp_mb__after_atomic();
+		smp_mb();
 		kvm_stats_perf_start_value(value);
 	}
-	if (is_sampling_event(event) && !sampling_users++) {
+	if (is_sampling_event(event) && atomic_inc_return(&sampling_users) == 1) {
 		WRITE_ONCE(sampling_epoch, sampling_epoch + 1);
 		kvm_stats_perf_switch_on(&kvm_stats_perf_samples);
 	}
-	mutex_unlock(&users_lock);
+	mutex_unlock(&open_lock);
 	return 0;
 }
 
 static void kvm_event_destroy(struct perf_event *event)
 {
-	unsigned int value = event->hw.config;
-
-	mutex_lock(&users_lock);
-	if (!--users[value])
-		clear_bit(value, used);
+	put_value(event->hw.config);
 	if (is_sampling_event(event))
-		sampling_users--;
-	mutex_unlock(&users_lock);
+		atomic_dec(&sampling_users);
 	put_key();
 }
 
@@ -616,7 +637,6 @@ static bool can_be_counted(const struct kvm_stats_desc *desc)
 {
 	switch (desc->flags & KVM_STATS_TYPE_MASK) {
 	case KVM_STATS_TYPE_CUMULATIVE:
-	case KVM_STATS_TYPE_LINEAR_HIST:
 	case KVM_STATS_TYPE_LOG_HIST:
 		return true;
 	default:
