@@ -45,7 +45,7 @@ static inline void kvm_stats_perf_new_thread(struct kvm_vcpu *vcpu)
 		__kvm_stats_perf_new_thread(vcpu);
 }
 
-/* The vCPU is about to leave this CPU, or its thread is about to leave KVM_RUN. */
+/* The vCPU gets this CPU or is about to leave it, or its thread is about to leave KVM_RUN. */
 static inline void kvm_stats_perf_put(struct kvm_vcpu *vcpu, bool sched_out)
 {
 	if (static_branch_unlikely(&kvm_stats_perf_counts))

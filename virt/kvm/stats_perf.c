@@ -8,10 +8,12 @@
  * events of the thread that runs the vCPU. KVM flushes
  *
  *  - before an event is added or removed, and when it is read,
- *  - when the vCPU leaves the CPU.
+ *  - when the vCPU gets a CPU or leaves it.
  *
  * So an event gets each count once. Counts that KVM makes while the vCPU has no CPU, or
- * because it loses its CPU, are flushed when it has a CPU again:
+ * because it loses its CPU, are flushed when it has a CPU again. So are values that other
+ * CPUs count, too: perf removes the events of a thread one by one, and another CPU may
+ * count between two of them.
  *
  *	schedule()
  *	  perf_event_task_sched_out()	removes the thread's events
@@ -19,7 +21,7 @@
  *					KVM counts the preemption
  *	  ...				another CPU counts halt_wakeup, here or before
  *	  perf_event_task_sched_in()	adds the thread's events; no vCPU to flush yet
- *	  kvm_sched_in()		from here on a flush adds all of this
+ *	  kvm_sched_in()		flushes all of this
  *
  * A CPU changes only its own list of events and their counts, with interrupts disabled.
  * An NMI does not flush: a BPF program that reads an event there gets the last flush.
@@ -161,12 +163,19 @@ static void kvm_stats_perf_flush(struct kvm_vcpu *vcpu, unsigned int value)
 	}
 }
 
-static void kvm_stats_perf_flush_event(struct perf_event *event)
+static void kvm_event_read(struct perf_event *event)
 {
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
 	if (vcpu && !in_nmi())
 		kvm_stats_perf_flush(vcpu, event->hw.config);
+}
+
+/* The event comes or goes: other events of the value may already be gone, or still missing. */
+static void kvm_stats_perf_flush_event(struct perf_event *event)
+{
+	if (!is_shared[event->hw.config])
+		kvm_event_read(event);
 }
 
 /*
@@ -459,10 +468,9 @@ static void end_event(struct perf_event *event)
 {
 	struct kvm_vcpu *vcpu = kvm_get_running_vcpu();
 
-	if (vcpu) {
-		kvm_stats_perf_flush(vcpu, event->hw.config);
+	kvm_stats_perf_flush_event(event);
+	if (vcpu)
 		kvm_stats_perf_sample(vcpu, event);
-	}
 }
 
 static int kvm_event_add(struct perf_event *event, int flags)
@@ -829,7 +837,7 @@ static struct pmu kvm_pmu = {
 	.del = kvm_event_del,
 	.start = kvm_event_start,
 	.stop = kvm_event_stop,
-	.read = kvm_stats_perf_flush_event,
+	.read = kvm_event_read,
 };
 
 static bool is_registered;

@@ -420,10 +420,10 @@ static void *waker_thread(void *arg)
 }
 
 /*
- * The waker's CPU counts. Some of this is between perf's removal of the thread's events and
- * the end of the vCPU's time on its CPU.
+ * The waker's CPU counts. Some of this is while perf removes the thread's events, one after
+ * the other, and between this and the end of the vCPU's time on its CPU.
  */
-TEST_F(perf, event_of_a_thread_counts_wakeups_by_another_cpu)
+TEST_F(perf, events_of_a_thread_count_wakeups_by_another_cpu)
 {
 	struct waker waker = { .metadata = _metadata };
 	struct stats_setting settings[] = {
@@ -434,7 +434,7 @@ TEST_F(perf, event_of_a_thread_counts_wakeups_by_another_cpu)
 	struct stats_keeper keeper;
 	__u64 config, before;
 	struct guest_vcpu *v;
-	int event;
+	int event[2];
 
 	stats_change_settings(_metadata, settings, &keeper);
 	guest_create(_metadata, &guest, 1);
@@ -442,7 +442,8 @@ TEST_F(perf, event_of_a_thread_counts_wakeups_by_another_cpu)
 	waker.vm = guest.vm;
 	waker.vcpu = v->fd;
 	config = perf_config(_metadata, &v->file, "halt_wakeup", 0);
-	event = open_event(_metadata, config, 0, -1);
+	event[0] = open_event(_metadata, config, 0, -1);
+	event[1] = open_event(_metadata, config, 0, -1);
 	before = vcpu_read(_metadata, v, "halt_wakeup");
 	ASSERT_EQ(0, pthread_create(&waker.thread, NULL, waker_thread, &waker));
 	while (vcpu_read(_metadata, v, "halt_wakeup") - before < WAKEUPS) {
@@ -455,7 +456,8 @@ TEST_F(perf, event_of_a_thread_counts_wakeups_by_another_cpu)
 	guest_start(_metadata, &guest, stats_sleep, stats_sleep_end, 0);
 	v->run->immediate_exit = 1;
 	EXPECT_EQ(-EINTR, result(ioctl(v->fd, KVM_RUN, 0)));
-	EXPECT_EQ(vcpu_read(_metadata, v, "halt_wakeup") - before, perf_read(_metadata, event));
+	EXPECT_EQ(vcpu_read(_metadata, v, "halt_wakeup") - before, perf_read(_metadata, event[0]));
+	EXPECT_EQ(vcpu_read(_metadata, v, "halt_wakeup") - before, perf_read(_metadata, event[1]));
 	stats_restore_settings(_metadata, &keeper);
 }
 
