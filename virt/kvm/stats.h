@@ -59,8 +59,6 @@ struct kvm_stats {
 	char id[KVM_STATS_NAME_SIZE];
 };
 
-extern const struct kvm_stats_format kvm_vcpu_stats_format;
-
 /* The object of a VM's vCPU, or NULL if the vCPU does not exist yet. */
 static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *stats,
 						     unsigned long index)
@@ -89,6 +87,9 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 	++vcpu->stat->user_exits[reason];
 	WRITE_ONCE(vcpu->stat->last_user_exit, reason);
 }
+
+extern const struct kvm_stats_format kvm_vm_stats_format;
+extern const struct kvm_stats_format kvm_vcpu_stats_format;
 
 int kvm_vm_stats_create(struct kvm *kvm);
 int kvm_vcpu_stats_create(struct kvm_vcpu *vcpu);
