@@ -259,7 +259,7 @@ static void run_perf(void)
 	      !system("sh /run/test/guest-perf record"));
 	check("perf record samples code with interrupts off",
 	      !system("sh /run/test/guest-perf timer"));
-	check("perf top samples by frequency", !system("sh /run/test/guest-perf frequency"));
+	check("perf record samples by frequency", !system("sh /run/test/guest-perf frequency"));
 }
 
 /* Lines of which the guest's console driver writes each with interrupts off. */
