@@ -287,6 +287,14 @@ static __always_inline void take_thread(struct record *r, struct kvm_vcpu *vcpu)
 	r->run_delay = 0;
 }
 
+static __always_inline void count_user_exit(struct record *r, u32 reason)
+{
+	if (reason >= KVM_USER_EXITS)
+		reason = KVM_USER_EXIT_unknown;
+	r->values.user_exits[reason]++;
+	r->values.last_user_exit = reason;
+}
+
 /* KVM_RUN begins: KVM has not loaded the vCPU yet. */
 SEC("fentry/kvm_arch_vcpu_ioctl_run")
 int BPF_PROG(run_begin, struct kvm_vcpu *vcpu)
@@ -296,6 +304,9 @@ int BPF_PROG(run_begin, struct kvm_vcpu *vcpu)
 	if (!r)
 		return 0;
 	take_thread(r, vcpu);
+	/* The kernel left out run_end(), as it can since Linux 7.0. */
+	if (r->in_run)
+		count_user_exit(r, vcpu->run->exit_reason);
 	change(r, KVM_VCPU_STATE_user, KVM_VCPU_STATE_exit, bpf_ktime_get_ns(), take_waits(r));
 	r->in_run = true;
 	return 0;
@@ -313,12 +324,8 @@ int BPF_PROG(run_end, u32 reason, int error)
 		reason = KVM_USER_EXIT_intr;
 	/* At a memory fault, KVM_RUN fails and has a reason. */
 	if (error >= 0 || error == -EINTR || (reason == KVM_USER_EXIT_memory_fault &&
-					      (error == -EFAULT || error == -EHWPOISON))) {
-		if (reason >= KVM_USER_EXITS)
-			reason = KVM_USER_EXIT_unknown;
-		r->values.user_exits[reason]++;
-		r->values.last_user_exit = reason;
-	}
+					      (error == -EFAULT || error == -EHWPOISON)))
+		count_user_exit(r, reason);
 	end_polling(r, now);
 	change(r, KVM_VCPU_STATE_exit, KVM_VCPU_STATE_user, now, 0);
 	end_exit(r);
@@ -452,6 +459,9 @@ int BPF_PROG(guest_exit, struct kvm_vcpu *vcpu, u32 isa)
 	r->reason = reason;
 	r->exit_ns = 0;
 	r->in_exit = true;
+	/* In the guest when the programs were attached */
+	if (!r->in_run)
+		take_thread(r, vcpu);
 	r->in_run = true;
 	return 0;
 }
