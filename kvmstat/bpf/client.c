@@ -31,6 +31,7 @@ static __attribute__((__noreturn__)) void become_loader(int socket)
 {
 	struct pollfd fd = { .fd = socket, .events = POLLIN, };
 	struct bpf_answer answer = {};
+	unsigned char want;
 
 	/* Ctrl-C ends kvmstat, whose end ends this. */
 	signal(SIGINT, SIG_IGN);
@@ -41,7 +42,9 @@ static __attribute__((__noreturn__)) void become_loader(int socket)
 	execlp("kvmstat-bpf", "kvmstat-bpf", NULL);
 	snprintf(answer.error, sizeof(answer.error), "cannot run kvmstat-bpf: %s%s", strerror(errno),
 		 errno == ENOENT ? " (install the package kvmstat-bpf)" : "");
-	send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
+	/* An unread request resets the connection when this ends, and the answer is lost. */
+	if (recv(socket, &want, 1, 0) == 1)
+		send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
 	_exit(1);
 }
 
