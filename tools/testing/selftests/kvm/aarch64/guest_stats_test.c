@@ -160,10 +160,18 @@ static void guest_syncs(void)
 	GUEST_DONE();
 }
 
+static u64 get_register(struct kvm_vcpu *vcpu)
+{
+	u64 value = 0;
+
+	TEST_ASSERT(!__vcpu_get_reg(vcpu, KVM_REG_ARM_GUEST_STATS, &value), "KVM_GET_ONE_REG");
+	return value;
+}
+
 /* The VMM switches the area off and on again, as the destination of a migration does. */
 static void save_and_restore(struct kvm_vcpu *vcpu, u64 stage)
 {
-	u64 value = vcpu_get_reg(vcpu, KVM_REG_ARM_GUEST_STATS);
+	u64 value = get_register(vcpu);
 
 	TEST_ASSERT_EQ(value, AREA_GPA | ENABLED);
 	TEST_ASSERT(is_in_the_list(vcpu), "not in the list of registers");
@@ -196,9 +204,9 @@ TEST(reset_clears_the_register)
 
 	create_finalized(BITS, guest_syncs, &vcpu);
 	vcpu_run(vcpu);
-	EXPECT_EQ(AREA_GPA | ENABLED, vcpu_get_reg(vcpu, KVM_REG_ARM_GUEST_STATS));
+	EXPECT_EQ(AREA_GPA | ENABLED, get_register(vcpu));
 	reset_vcpu(vcpu);
-	EXPECT_EQ(0, vcpu_get_reg(vcpu, KVM_REG_ARM_GUEST_STATS));
+	EXPECT_EQ(0, get_register(vcpu));
 	kvm_vm_free(vcpu->vm);
 }
 
