@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the scripts
 #
 # The minimal Debian in $root of scripts/check-dkms*. Sourced after lib.sh and lib-test.sh by
 # scripts that set $profile, a profile of vm/profiles, and have a directory $scratch.
