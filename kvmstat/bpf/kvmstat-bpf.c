@@ -27,7 +27,7 @@
 #include "protocol.h"
 #include "kvmstat.skel.h"
 
-/* What kvmstat wants: nothing, KVM's own statistics, or also exits by reason and time by state */
+/* The mode that kvmstat requests: off, KVM's own statistics, or also the values of the hooks */
 enum { BPF_NOTHING, BPF_STATS, BPF_TIME, };
 
 struct stat {

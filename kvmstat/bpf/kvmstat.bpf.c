@@ -355,7 +355,7 @@ int BPF_PROG(guest_enter, struct kvm_vcpu *vcpu)
 	return 0;
 }
 
-/* What KVM's own tables of reasons need. */
+/* For svm_exit_reason.h and vmx_exit_reason.h, which are KVM's own */
 #define PF_VECTOR 14
 #define PFERR_RSVD_MASK 8
 #define VMCB_EXIT 0x70			/* exit_code and exit_info_1 */

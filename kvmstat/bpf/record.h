@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the BPF programs keep of a VM or vCPU. */
+/* The record that the BPF programs keep for each VM and vCPU */
 #ifndef KVMSTAT_BPF_RECORD_H
 #define KVMSTAT_BPF_RECORD_H
 

@@ -6,7 +6,7 @@
  */
 #define CONFIG_HAVE_KVM_EXIT_REASONS
 
-/* The lines that count, besides those of time by state */
+/* The BPF programs count these statistics, and time by state */
 #define COUNTED_online_vcpus	0,
 #define COUNTED_ready_accounting 0,
 #define COUNTED_exits		0,

@@ -38,7 +38,7 @@ static_assert(sizeof(struct kvm_guest_stats_area) <= KVM_GUEST_STATS_ALIGN);
 /* Guests cannot have more than 10,000 timer interrupts per second. */
 #define MIN_INTERVAL	(100 * NSEC_PER_USEC)
 
-/* What a slot counts. */
+/* The statistic that a slot shows */
 struct slot {
 	const u64 *source;	/* NULL: the slot is not used */
 	u64 seen;		/* of the source, at the last flush */
@@ -70,7 +70,7 @@ module_param(guest_stats, uint, 0644);
 MODULE_PARM_DESC(guest_stats, "KVM_GUEST_STATS_* that new VMs get without asking");
 
 /*
- * What the guest itself causes, and its waits for a CPU, which it also knows as steal time.
+ * Statistics of events that the guest itself causes, and ready_ns, which it has as steal time.
  * These names are ABI for guests. All other statistics need KVM_GUEST_STATS_HOST.
  */
 static const char * const guest_names[] = {
