@@ -145,16 +145,23 @@ static __noinline int make_record(u64 key)
 	return 0;
 }
 
-static __always_inline struct record *find(struct kvm_vcpu *vcpu)
+/* The vCPU's record, if it has one */
+static __always_inline struct record *find_known(struct kvm_vcpu *vcpu)
 {
 	u64 key = (u64)vcpu;
-	struct record *r = bpf_map_lookup_elem(&records, &key);
+
+	return bpf_map_lookup_elem(&records, &key);
+}
+
+static __always_inline struct record *find(struct kvm_vcpu *vcpu)
+{
+	struct record *r = find_known(vcpu);
 
 	/* Before its first KVM_RUN, a vCPU has no time. */
 	if (r || !initial.values.state_since_ns || !BPF_CORE_READ(vcpu, pid))
 		return r;
-	make_record(key);
-	return bpf_map_lookup_elem(&records, &key);
+	make_record((u64)vcpu);
+	return find_known(vcpu);
 }
 
 static __always_inline struct record *find_current(void)
@@ -534,8 +541,7 @@ int BPF_PROG(sched_in, struct preempt_notifier *notifier)
 SEC("fentry/kvm_vcpu_halt")
 int BPF_PROG(halt, struct kvm_vcpu *vcpu)
 {
-	u64 key = (u64)vcpu;
-	struct record *r = bpf_map_lookup_elem(&records, &key);
+	struct record *r = find_known(vcpu);
 
 	if (r)
 		r->poll_from_ns = bpf_ktime_get_ns();
@@ -545,8 +551,7 @@ int BPF_PROG(halt, struct kvm_vcpu *vcpu)
 SEC("fentry/kvm_vcpu_block")
 int BPF_PROG(block, struct kvm_vcpu *vcpu)
 {
-	u64 key = (u64)vcpu;
-	struct record *r = bpf_map_lookup_elem(&records, &key);
+	struct record *r = find_known(vcpu);
 
 	if (r)
 		end_polling(r, bpf_ktime_get_ns());
