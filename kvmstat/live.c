@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -430,8 +431,35 @@ static struct found *find_files(pid_t pid, size_t *count)
 }
 
 /*
+ * Whether an older process, which forked this one, has all its VMs, by the same descriptors. The
+ * kernel may lack kcmp().
+ */
+static bool is_child(pid_t pid, uint64_t started, const struct found *found, size_t count)
+{
+	size_t vms = 0, shared = 0, i, k;
+	bool is_same;
+	pid_t other;
+
+	for (i = 0; i < count && !find_vm(pid, -1); i++) {
+		if (found[i].kind != -1 || found[i].is_stats)
+			continue;
+		vms++;
+		for (k = 0, is_same = false; k < live.count && !is_same; k++) {
+			if (strtoull(strstr(live.vm[k].who, "started=") + 8, NULL, 10) > started)
+				continue;
+			other = live.vm[k].pid;
+			ask(pid);
+			is_same = !syscall(SYS_kcmp, other, pid, KCMP_FILE, found[i].number, found[i].number);
+			answered(pid);
+		}
+		shared += is_same;
+	}
+	return vms && shared == vms;
+}
+
+/*
  * With @vm NULL, opens the statistics file of a VM; otherwise adds the file of a vCPU. False if
- * another process has the VM, such as the one that forked this one.
+ * another process has the VM.
  */
 static bool open_found(struct live_vm *vm, const struct found *found, pid_t pid, int pidfd,
 		       const char *who)
@@ -486,7 +514,8 @@ static bool look_at(pid_t pid)
 		return false;
 	}
 	who = describe(pid, &identity);
-	pidfd = is_chosen(pid, identity.text[ID_NAME] ?: "?") ? syscall(SYS_pidfd_open, pid, 0) : -1;
+	pidfd = is_chosen(pid, identity.text[ID_NAME] ?: "?") &&
+		!is_child(pid, identity.started, found, count) ? syscall(SYS_pidfd_open, pid, 0) : -1;
 	identity_free(&identity);
 	for (i = 0; pidfd >= 0 && i < count; i++) {
 		if (found[i].kind != -1 || (live.bpf && found[i].is_stats))
