@@ -83,7 +83,7 @@ static uint64_t number_of(const struct entry *entry, const char *key)
 
 /* The files of one VM in a frame. */
 struct files {
-	const struct entry *who, *header, *vcpu_header, *data, *ids, *vcpu_data;
+	struct entry *who, *header, *vcpu_header, *data, *ids, *vcpu_data;
 };
 
 enum stat_field { USER_TIME = 11, KERNEL_TIME = 12, PROCESSOR = 36, GUEST_TIME = 40, NUM_FIELDS, };
@@ -157,7 +157,7 @@ static struct thread *find_thread(const struct threads *threads, pid_t tid, size
 	return NULL;
 }
 
-static void take_stat(struct thread *thread, const char *text)
+void take_stat(struct thread *thread, const char *text)
 {
 	uint64_t field[NUM_FIELDS] = {};
 
@@ -251,11 +251,6 @@ static bool is_in_group(const struct thread *thread, const char *path)
 static uint64_t growth(uint64_t last, uint64_t now)
 {
 	return now > last ? now - last : 0;
-}
-
-static uint64_t *line_of(uint64_t *values, const struct vm *vm, size_t line)
-{
-	return values + line * vm->vcpu_schema->num_values;
 }
 
 /* A thread runs the vCPU that its name says: by id, otherwise in the order of their creation. */
@@ -368,53 +363,47 @@ static void find_causes(struct vm *vm)
 	}
 }
 
-struct times {
-	uint64_t ns[4], total;
-	bool has_guest;		/* the kernel counts guest time */
-};
-
 /* From /proc: only time on a CPU, and waits for one. */
-static void set_proc_shares(struct shares *shares, const struct times *times)
+static void set_proc_shares(struct shares *shares, const uint64_t ns[4], uint64_t total, bool has_guest)
 {
-	uint64_t sum = times->ns[GUEST] + times->ns[KVM] + times->ns[VMM] + times->ns[READY];
-	uint64_t total = times->total > sum ? times->total : sum;
+	uint64_t sum = ns[GUEST] + ns[KVM] + ns[VMM] + ns[READY];
 	size_t i;
+
+	total = total > sum ? total : sum;
 
 	*shares = (struct shares) { .from_proc = true, };
 	if (!total)
 		return;
 	for (i = 0; i < 4; i++) {
 		/* A host without guest time counts it as kernel time. */
-		if (!times->has_guest && (i == GUEST || i == KVM))
+		if (!has_guest && (i == GUEST || i == KVM))
 			continue;
 		shares->known[i] = true;
-		shares->part[i] = (double)times->ns[i] / total;
+		shares->part[i] = (double)ns[i] / total;
 	}
 	shares->known[OFF] = true;
 	shares->part[OFF] = (double)(total - sum) / total;
 }
 
-static void add_times(struct times *times, const struct thread *last, const struct thread *now,
-		      uint64_t elapsed_ns)
+static void add_times(uint64_t ns[4], const struct thread *last, const struct thread *now)
 {
-	times->ns[GUEST] += growth(last->guest, now->guest);
-	times->ns[KVM] += growth(last->kernel, now->kernel);
-	times->ns[VMM] += growth(last->user, now->user);
-	times->ns[READY] += growth(last->ready, now->ready);
-	times->total += elapsed_ns;
+	ns[GUEST] += growth(last->guest, now->guest);
+	ns[KVM] += growth(last->kernel, now->kernel);
+	ns[VMM] += growth(last->user, now->user);
+	ns[READY] += growth(last->ready, now->ready);
 }
 
 static void share_threads(struct vm *vm)
 {
 	uint64_t elapsed_ns = vm->threads.mono_ns - vm->before.mono_ns, others_ns = 0, run_ns = 0;
 	bool all_out = true, all_stopped = vm->threads.count, has_guest = false;
-	struct times all = {}, one;
-	const struct thread *now, *last;
-	size_t i, guests = 0;
+	const struct thread *now, *last, none = {};
+	size_t i, guests = 0, known = 0;
+	uint64_t all[4] = {};
 
 	for (i = 0; i < vm->threads.count; i++)
 		has_guest |= vm->threads.thread[i].guest || !vm->threads.thread[i].kernel;
-	all.has_guest = has_guest;
+	vm->lacks_ready = false;
 	for (i = 0; i < vm->threads.count; i++) {
 		now = &vm->threads.thread[i];
 		last = vm->before.mono_ns ? find_thread(&vm->before, now->tid, i) : NULL;
@@ -425,46 +414,43 @@ static void share_threads(struct vm *vm)
 		}
 		guests++;
 		all_out &= now->state == 'S' && !now->in_kvm;
+		vm->lacks_ready |= !now->run;
+		add_times(vm->thread_ns, last ?: &none, now);
 		if (!last)
 			continue;
+		known++;
 		run_ns += growth(last->run, now->run);
-		one = (struct times) { .has_guest = has_guest, };
-		add_times(&one, last, now, elapsed_ns);
-		add_times(&all, last, now, elapsed_ns);
-		if (now->vcpu >= 0 && !vm->shares[1 + now->vcpu].known[GUEST])
-			set_proc_shares(&vm->shares[1 + now->vcpu], &one);
+		add_times(all, last, now);
+		if (now->vcpu >= 0 && !vm->shares[1 + now->vcpu].known[GUEST]) {
+			uint64_t one[4] = {};
+
+			add_times(one, last, now);
+			set_proc_shares(&vm->shares[1 + now->vcpu], one, elapsed_ns, has_guest);
+		}
 	}
 	vm->stopped = vm->threads.frozen || all_stopped;
 	if (!vm->vcpu_schema || !vm->vcpu_schema->last_exit || vm->time_is_off)
 		vm->paused = guests && all_out && !run_ns && !vm->stopped && vm->before.mono_ns;
 	vm->has_other = guests && vm->before.mono_ns && elapsed_ns;
 	vm->other = vm->has_other ? (double)others_ns / elapsed_ns : 0;
-	if (vm->shares[0].known[GUEST] || !all.total)
+	if (vm->shares[0].known[GUEST] || !known || !elapsed_ns)
 		return;
-	set_proc_shares(&vm->shares[0], &all);
+	set_proc_shares(&vm->shares[0], all, known * elapsed_ns, has_guest);
 	if (!vm->elapsed_ns)
 		vm->elapsed_ns = elapsed_ns;
 }
 
-static void add_states(const struct vm *vm, size_t line, uint64_t ns[OFF])
+/* The times since the last sample. */
+static void add_states(const struct vm *vm, const struct vcpu *vcpu, uint64_t ns[OFF])
 {
-	static const char * const names[][2] = {
-		[GUEST] = { "time_guest_ns", }, [KVM] = { "time_exit_ns", "time_poll_ns", },
-		[VMM] = { "time_user_ns", }, [READY] = { "ready_ns", },
-		[WAIT] = { "time_sleep_ns", }, [IDLE] = { "time_halt_ns", },
-	};
-	static const struct schema *known;
-	static const struct desc *time[OFF][2];
+	const struct desc *time;
 	size_t i, k;
 
-	for (i = 0; i < OFF && known != vm->vcpu_schema; i++) {
-		for (k = 0; k < 2; k++)
-			time[i][k] = names[i][k] ? find_desc(vm->vcpu_schema, names[i][k]) : NULL;
-	}
-	known = vm->vcpu_schema;
-	for (i = 0; i < OFF; i++) {
-		for (k = 0; k < 2; k++)
-			ns[i] += time[i][k] ? line_of(vm->delta, vm, line)[time[i][k]->first] : 0;
+	for (i = 0; i < OFF && vcpu->last; i++) {
+		for (k = 0; k < 2; k++) {
+			time = vm->vcpu_schema->share_time[i][k];
+			ns[i] += time ? growth(vcpu->last[time->first], vcpu->value[time->first]) : 0;
+		}
 	}
 }
 
@@ -490,7 +476,7 @@ static void share_states(struct vm *vm)
 
 	for (i = 0; i < vm->num_vcpus; i++) {
 		memset(ns, 0, sizeof(ns));
-		add_states(vm, 1 + i, ns);
+		add_states(vm, &vm->vcpu[i], ns);
 		set_kvm_shares(&vm->shares[1 + i], ns);
 		for (k = 0; k < OFF && !vm->vcpu[i].not_run && !vm->vcpu[i].not_started; k++)
 			all[k] += ns[k];
@@ -499,11 +485,11 @@ static void share_states(struct vm *vm)
 }
 
 /* Takes a vCPU's state, and adds the time in it, which KVM counts only when it ends. */
-static void take_state(struct vm *vm, struct vcpu *vcpu, uint64_t *value)
+static void take_state(struct vm *vm, struct vcpu *vcpu)
 {
 	const struct schema *schema = vm->vcpu_schema;
+	uint64_t state, since, *value = vcpu->value;
 	const struct desc *time;
-	uint64_t state, since;
 
 	if (schema->last_exit && value[schema->last_exit->first] != STATS_NO_EXIT)
 		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]);
@@ -544,68 +530,119 @@ static void find_those_not_run(struct vm *vm)
 	vm->num_not_run = vm->paused ? 0 : left;
 }
 
-uint64_t value_growth(const struct desc *desc, uint64_t last, uint64_t now)
+/* The growth of what is less than it was: a reset; or KVM moved time to another state. */
+static uint64_t growth_after_fall(const struct desc *desc, uint64_t now)
 {
-	if (!is_counter(desc))
-		return now != last;
-	if (now >= last)
-		return now - last;
-	/* A reset; or KVM moved time to another state. */
+	if (!desc || !is_counter(desc))
+		return 1;
 	return desc->unit == SECONDS && desc->type == CUMULATIVE ? 0 : now;
 }
 
-/* Adds @now to the sum, and its growth since @last to the deltas. */
-static void add_values(const struct schema *schema, const uint64_t *now, const uint64_t *last,
-		       uint64_t *sum, uint64_t *sum_delta, uint64_t *delta)
+void add_growth(const struct schema *schema, const uint64_t *now, const uint64_t *last, uint64_t *growth)
 {
-	const struct desc *desc;
 	unsigned int i;
 
-	for (desc = schema->desc; desc < schema->desc + schema->num_desc; desc++) {
-		for (i = desc->first; i < desc->first + desc->size; i++) {
-			if (desc->type != PEAK)
-				sum[i] += now[i];
-			else if (sum[i] < now[i])
-				sum[i] = now[i];
-			if (!last)
-				continue;
-			delta[i] = value_growth(desc, last[i], now[i]);
-			if (sum_delta)
-				sum_delta[i] += delta[i];
-		}
-	}
+	for (i = 0; i < schema->num_values; i++)
+		growth[i] += now[i] >= last[i] ? now[i] - last[i] :
+			     growth_after_fall(schema->desc_of[i], now[i]);
 }
 
-static void take_vcpus(struct vm *vm, const struct files *files, const struct schema *last_schema)
+static uint64_t *sum_up(const struct vm *vm)
+{
+	const struct schema *schema = vm->vcpu_schema;
+	size_t n = schema->num_values, i;
+	const uint64_t *value = vm->data, *end = value + vm->num_vcpus * n, *at;
+	uint64_t *sum = xcalloc(n, 8);
+
+	/* Four at a time take half of the instructions. */
+	for (at = value; at + 4 * n <= end; at += 4 * n) {
+		for (i = 0; i < n; i++)
+			sum[i] += at[i] + at[i + n] + at[i + 2 * n] + at[i + 3 * n];
+	}
+	for (; at < end; at += n) {
+		for (i = 0; i < n; i++)
+			sum[i] += at[i];
+	}
+	for (i = 0; i < n; i++) {
+		if (!schema->desc_of[i] || schema->desc_of[i]->type != PEAK)
+			continue;
+		sum[i] = 0;
+		for (at = value + i; at < end; at += n)
+			sum[i] = *at > sum[i] ? *at : sum[i];
+	}
+	return sum;
+}
+
+const uint64_t *line_values(const struct vm *vm, size_t line)
+{
+	uint64_t **sum = vm->made;
+
+	if (!sum)
+		return NULL;
+	if (!line && !*sum)
+		*sum = sum_up(vm);
+	return line ? vm->vcpu[line - 1].value : *sum;
+}
+
+uint64_t *line_growth(const struct vm *vm, size_t line)
+{
+	size_t from = line ?: 1, to = line ?: vm->num_vcpus;
+	uint64_t **growth = vm->made + 1 + line;
+	const struct vcpu *vcpu;
+
+	if (!vm->made || !vm->has_rates)
+		return NULL;
+	if (*growth)
+		return *growth;
+	*growth = xcalloc(vm->vcpu_schema->num_values, 8);
+	for (vcpu = vm->vcpu + from - 1; vcpu < vm->vcpu + to; vcpu++) {
+		if (vcpu->last)
+			add_growth(vm->vcpu_schema, vcpu->value, vcpu->last, *growth);
+	}
+	return *growth;
+}
+
+/* The values become those of the last sample. */
+static void age_values(struct vm *vm)
+{
+	size_t i;
+
+	for (i = 0; vm->made && i < 2 + vm->num_vcpus; i++)
+		free(vm->made[i]);
+	free(vm->made);
+	vm->made = NULL;
+	free(vm->last_data);
+	vm->last_data = vm->data;
+	vm->data = NULL;
+}
+
+static void take_vcpus(struct vm *vm, struct files *files, const struct schema *last_schema)
 {
 	size_t n = vm->vcpu_schema->num_values, i, k, num_last = vm->num_vcpus;
-	struct vcpu *last_vcpu = vm->vcpu;
-	uint64_t *last = vm->value, *now;
+	struct vcpu *last = vm->vcpu;
 
+	if (last_schema != vm->vcpu_schema || !vm->last_data)
+		num_last = 0;
 	vm->num_vcpus = files->ids->size / 4;
 	if (!n || files->vcpu_data->size / 8 / n < vm->num_vcpus)
 		vm->num_vcpus = n ? files->vcpu_data->size / 8 / n : 0;
-	if (last_schema != vm->vcpu_schema)
-		num_last = 0;
-	free(vm->delta);
+	vm->data = files->vcpu_data->data;
+	files->vcpu_data->data = NULL;
 	vm->vcpu = xcalloc(vm->num_vcpus, sizeof(*vm->vcpu));
-	vm->value = xcalloc(1 + vm->num_vcpus, n * 8);
-	vm->delta = xcalloc(1 + vm->num_vcpus, n * 8);
-	memcpy(vm->value + n, files->vcpu_data->data, vm->num_vcpus * n * 8);
+	vm->made = xcalloc(2 + vm->num_vcpus, sizeof(*vm->made));
 	for (i = 0; i < vm->num_vcpus; i++) {
 		memcpy(&vm->vcpu[i].id, files->ids->data + 4 * i, 4);
-		now = line_of(vm->value, vm, 1 + i);
-		take_state(vm, &vm->vcpu[i], now);
+		vm->vcpu[i].value = (uint64_t *)vm->data + i * n;
+		take_state(vm, &vm->vcpu[i]);
 		k = i;
-		if (k >= num_last || last_vcpu[k].id != vm->vcpu[i].id) {
-			for (k = 0; k < num_last && last_vcpu[k].id != vm->vcpu[i].id; k++)
+		if (k >= num_last || last[k].id != vm->vcpu[i].id) {
+			for (k = 0; k < num_last && last[k].id != vm->vcpu[i].id; k++)
 				;
 		}
-		add_values(vm->vcpu_schema, now, k < num_last ? last + (1 + k) * n : NULL,
-			   vm->value, vm->delta, line_of(vm->delta, vm, 1 + i));
+		if (k < num_last)
+			vm->vcpu[i].last = last[k].value;
 	}
 	vm->has_rates = num_last;
-	free(last_vcpu);
 	free(last);
 }
 
@@ -632,16 +669,15 @@ static void take_vcpu_threads(struct vm *vm)
 static void take_own(struct vm *vm, const struct entry *data)
 {
 	const struct schema *schema = vm->schema;
-	uint64_t *now = xcalloc(schema->num_values, 8), *sum = xcalloc(schema->num_values, 8);
+	uint64_t *now = xmemdup(data->data, schema->num_values * 8);
 	const struct desc *desc;
 
-	memcpy(now, data->data, schema->num_values * 8);
 	free(vm->own_delta);
 	vm->own_delta = xcalloc(schema->num_values, 8);
-	add_values(schema, now, vm->own, sum, NULL, vm->own_delta);
+	if (vm->own)
+		add_growth(schema, now, vm->own, vm->own_delta);
 	free(vm->own);
-	free(now);
-	vm->own = sum;
+	vm->own = now;
 	desc = find_desc(schema, "time_accounting");
 	vm->time_is_off = !desc || !vm->own[desc->first];
 	vm->source = find_desc(schema, "bpf_since_ns") ? "bpf" :
@@ -668,7 +704,7 @@ static void take_who(struct vm *vm, const struct entry *who)
 	snprintf(vm->name, sizeof(vm->name), "%s", vm->identity.text[ID_NAME] ?: "?");
 }
 
-static void take_vm(struct vm *vm, const struct files *files)
+static void take_vm(struct vm *vm, struct files *files)
 {
 	const struct schema *last_schema = vm->schema, *last_vcpu_schema = vm->vcpu_schema;
 	struct layout layout = {}, vcpu = {};
@@ -692,6 +728,7 @@ static void take_vm(struct vm *vm, const struct files *files)
 		take_own(vm, files->data);
 	vm->vcpu_schema = wrong ? NULL : layout.vcpu_schema ?: vcpu.schema;
 	vm->paused = false;
+	age_values(vm);
 	if (vm->vcpu_schema && files->ids && files->vcpu_data)
 		take_vcpus(vm, files, last_vcpu_schema);
 	else
@@ -708,11 +745,15 @@ static void take_vm(struct vm *vm, const struct files *files)
 static void forget(struct vm *vm)
 {
 	free(vm->key);
+	free(vm->label);
+	free(vm->held);
+	free(vm->first.own);
+	free(vm->first.value);
 	free(vm->own);
 	free(vm->own_delta);
+	age_values(vm);
 	free(vm->vcpu);
-	free(vm->value);
-	free(vm->delta);
+	free(vm->last_data);
 	free(vm->shares);
 	identity_free(&vm->identity);
 	free_threads(&vm->threads);
@@ -759,12 +800,11 @@ static struct vm *begin(struct host *host, const char *key, const struct entry *
 	return vm;
 }
 
-static void take_file(struct vm *vm, struct files *files, const char *name,
-		      const struct entry *entry)
+static void take_file(struct vm *vm, struct files *files, const char *name, struct entry *entry)
 {
 	const struct {
 		const char *name;
-		const struct entry **entry;
+		struct entry **entry;
 	} known[] = {
 		{ "header", &files->header, }, { "vcpu-header", &files->vcpu_header, },
 		{ "data", &files->data, }, { "vcpu-ids", &files->ids, },
@@ -795,8 +835,7 @@ static void take_file(struct vm *vm, struct files *files, const char *name,
 }
 
 /* Takes the VM whose files begin with @entry, of which "who" is the first. Returns the next. */
-static const struct entry *take_files(struct host *host, const struct entry *entry,
-				      const struct entry *end)
+static struct entry *take_files(struct host *host, struct entry *entry, const struct entry *end)
 {
 	size_t length = strcspn(entry->name + 3, "/");
 	char *key = xasprintf("%.*s", (int)length, entry->name + 3);
@@ -817,9 +856,9 @@ static const struct entry *take_files(struct host *host, const struct entry *ent
 	return entry;
 }
 
-void host_take(struct host *host, const struct frame *frame)
+void host_take(struct host *host, struct frame *frame)
 {
-	const struct entry *entry = frame->entry, *end = frame->entry + frame->count;
+	struct entry *entry = frame->entry, *end = frame->entry + frame->count;
 	const struct entry *scan = frame_get(frame, "host/scan");
 	size_t i, kept;
 	struct vm *vm;

@@ -573,7 +573,7 @@ static void read_vcpus(struct live_vm *vm, const uint64_t *own)
 		count = vm->layout.vcpu_max;
 	n = schema->num_values;
 	ids = xcalloc(count, 4);
-	data = xcalloc(count, n * 8);
+	data = xresize(NULL, count, n * 8);
 	if (vm->windows && pread(vm->fd, ids, count * 4, vm->layout.vcpu_id_offset) < 0)
 		count = 0;
 	for (i = 0; i < count; i++) {
@@ -840,19 +840,6 @@ static struct live_thread *find_thread(struct live_vm *vm, pid_t tid, size_t gue
 	return &vm->thread[vm->num_threads++];
 }
 
-/* Whether a thread runs a vCPU: by its name, or the guest time in field 43 of its stat. */
-static bool runs_guest(const char *stat)
-{
-	const char *at = strrchr(stat, ')');
-	int i;
-
-	if (strstr(stat, "/KVM)") || strstr(stat, "vcpu"))
-		return true;
-	for (i = 2; at && i < 43; i++)
-		at = strchr(at + 1, ' ');
-	return at && strtoull(at, NULL, 10);
-}
-
 static void read_vcpu_thread(struct live_vm *vm, struct live_thread *thread, const char *sched,
 			     size_t first)
 {
@@ -906,15 +893,17 @@ static void read_threads(struct live_vm *vm)
 	size_t count, i, first = live.frame.count;
 	pid_t pid = vm->pid, *tids = list_tasks(pid, &count);
 	char *stat, *sched, *cgroup;
-	bool is_vcpu;
+	struct thread thread;
 
 	for (i = 0; i < count; i++) {
 		stat = read_proc(pid, "/proc/%d/task/%d/stat", pid, tids[i]);
 		sched = read_proc(pid, "/proc/%d/task/%d/schedstat", pid, tids[i]);
-		is_vcpu = stat && runs_guest(stat);
+		thread = (struct thread) {};
+		if (stat)
+			take_stat(&thread, stat);
 		add_text(stat, "vm/%u/task/%d/stat", vm->key, tids[i]);
 		add_text(sched, "vm/%u/task/%d/schedstat", vm->key, tids[i]);
-		if (is_vcpu)
+		if (thread.runs_guest)
 			read_vcpu_thread(vm, find_thread(vm, tids[i], i), sched, first);
 	}
 	free(tids);

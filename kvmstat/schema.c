@@ -92,6 +92,10 @@ static bool is_inside(const struct block *block, size_t size)
 /* The statistics that host.c reads of each vCPU. */
 static void look_up(struct schema *schema)
 {
+	static const char * const shares[OFF] = {
+		[GUEST] = "time_guest_ns", [KVM] = "time_exit_ns", [VMM] = "time_user_ns",
+		[READY] = "ready_ns", [WAIT] = "time_sleep_ns", [IDLE] = "time_halt_ns",
+	};
 	const char *name;
 	char text[80];
 	unsigned int i;
@@ -99,6 +103,12 @@ static void look_up(struct schema *schema)
 	schema->state = find_desc(schema, "state");
 	schema->since = find_desc(schema, "state_since_ns");
 	schema->last_exit = find_desc(schema, "last_user_exit");
+	schema->exits = find_desc(schema, "exits");
+	schema->guest = find_desc(schema, "time_guest_ns");
+	for (i = 0; i < OFF; i++) {
+		schema->share_time[i][0] = find_desc(schema, shares[i]);
+		schema->share_time[i][1] = i == KVM ? find_desc(schema, "time_poll_ns") : NULL;
+	}
 	for (i = 0; schema->state && i < ARRAY_SIZE(schema->state_time); i++) {
 		name = value_name(schema->state, i);
 		if (!name)
@@ -115,6 +125,7 @@ static const char *parse_schema(const struct block *descs, const struct block *n
 	size_t desc_size = descs->count * descs->stride, i;
 	struct schema *schema = xcalloc(1, sizeof(*schema)), *other;
 	const char *wrong = NULL;
+	unsigned int value;
 
 	schema->size = desc_size + names->count * names->stride;
 	schema->raw = xcalloc(schema->size, 1);
@@ -140,6 +151,11 @@ static const char *parse_schema(const struct block *descs, const struct block *n
 		wrong = parse_name(schema, schema->raw + desc_size + i * names->stride, name_size);
 	if (wrong)
 		return wrong;
+	schema->desc_of = xcalloc(schema->num_values, sizeof(*schema->desc_of));
+	for (i = 0; i < descs->count; i++) {
+		for (value = 0; value < schema->desc[i].size; value++)
+			schema->desc_of[schema->desc[i].first + value] = &schema->desc[i];
+	}
 	look_up(schema);
 	schema->next = schemas;
 	schemas = schema;

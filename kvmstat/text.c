@@ -212,10 +212,9 @@ void format_cell(char text[64], const struct cell *cell)
 		format_moment(text, cell->number, false);
 		break;
 	case VALUE:
-		if (desc->unit == SECONDS && !is_hist(desc))
-			format_prefixed(text, in_units(desc, cell->number), seconds);
-		else if (desc->unit == BYTES && !is_hist(desc))
-			format_prefixed(text, in_units(desc, cell->number), bytes);
+		if ((desc->unit == SECONDS || desc->unit == BYTES) && !is_hist(desc))
+			format_prefixed(text, in_units(desc, cell->number),
+					desc->unit == SECONDS ? seconds : bytes);
 		else
 			sprintf(text, "%.0f", cell->number);
 	}
@@ -246,7 +245,6 @@ void print_cell(FILE *out, const struct cell *cell)
 		format_moment(moment, cell->number, true);
 		text = moment;
 	}
-
 	if (cell->kind == NOTHING)
 		fputs(format == FORMAT_JSON ? "null" : "", out);
 	else if (text && (format == FORMAT_JSON || text[strcspn(text, ",\"\r\n")]))

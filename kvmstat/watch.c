@@ -104,23 +104,18 @@ static void find_buckets(struct target *target)
 static void find_part(struct target *target)
 {
 	const struct desc *desc = target->desc;
-	uint64_t number;
-	unsigned int i;
+	unsigned int count = is_hist(desc) || desc->size > 1 ? desc->size : 0;
+	uint64_t i, number;
 
-	for (i = 0; i < desc->size && (is_hist(desc) || desc->size > 1); i++) {
-		if (!value_name(desc, i) || strcmp(value_name(desc, i), rule.part))
-			continue;
-		target->first = i;
-		target->count = 1;
-		return;
-	}
-	if (is_hist(desc) && !has_parts(desc)) {
+	for (i = 0; i < count && (!value_name(desc, i) || strcmp(value_name(desc, i), rule.part)); i++)
+		;
+	if (i == count && is_hist(desc) && !has_parts(desc)) {
 		find_buckets(target);
 		return;
 	}
-	if (!has_parts(desc) || !parse_u64(rule.part, &number) || number >= desc->size)
+	if (i == count && (!has_parts(desc) || !parse_u64(rule.part, &number) || number >= desc->size))
 		die("%s has no part '%s': kvmstat show lists its parts", desc->name, rule.part);
-	target->first = number;
+	target->first = i < count ? i : number;
 	target->count = 1;
 }
 
@@ -298,8 +293,7 @@ static void show_event(const struct host *host, const struct vm *vm, size_t line
 static void watch_line(const struct host *host, const struct vm *vm, const struct target *target,
 		       size_t line, bool is_first)
 {
-	const uint64_t *value = target->of_vm ? vm->own :
-				vm->value + line * vm->vcpu_schema->num_values;
+	const uint64_t *value = target->of_vm ? vm->own : line_values(vm, line);
 	struct look now = { .time_ns = vm->mono_ns, };
 	struct watched *of;
 	unsigned int i;
