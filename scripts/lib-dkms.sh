@@ -26,11 +26,6 @@ package_sources() {
 	done
 }
 
-apt() {
-	private_apt "$top/$work/apt" -o Dir::Etc::sourcelist="$scratch/sources" \
-		-o Dir::Etc::sourceparts=/dev/null "$@"
-}
-
 apt_cache() {
 	cat >"$scratch/apt.conf" <<-EOF
 	Dir::State "$top/$work/apt/state";

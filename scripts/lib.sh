@@ -99,6 +99,13 @@ private_apt() {
 		-o APT::Sandbox::User="$(id -un)" "$@"
 }
 
+# apt ARGUMENT...: for scripts that have a directory $work, and their sources in $scratch/sources
+apt() {
+	# shellcheck disable=SC2154 # set by the script
+	private_apt "$top/$work/apt" -o Dir::Etc::sourcelist="$scratch/sources" \
+		-o Dir::Etc::sourceparts=/dev/null "$@"
+}
+
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # apt_sources SUITE: prints a source list with the suite on each configured mirror. Some mirrors
