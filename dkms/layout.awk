@@ -17,7 +17,7 @@
 }
 
 inside == "vcpu" && /^\tstruct kvm_dirty_ring / { hold = 0 }
-inside == "vm" && /^\tstruct kvm_(vm_stat|stats|stats_debugfs_file) \*(stat|stats_obj|debugfs_stats_files);/ {
+inside == "vm" && /^\t(struct kvm_(vm_stat|stats|stats_debugfs_file) \*(stat|stats_obj|debugfs_stats_files)|u32 guest_stats);/ {
 	held = held $0 "\n"
 	if (/_vm_stat/)
 		print "\tu64 stock_stat[STOCK_VM];"
