@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The kernel's core is not rebuilt, so KVM's structures must keep its layout. In a copy of
-# include/linux/kvm_host.h with the series applied, moves the series' fields to the end of each
+# The kernel's core is not rebuilt, so KVM's structures must keep its layout. In the kernel's
+# include/linux/kvm_host.h with the series merged, moves the series' fields to the end of each
 # structure. stock_stat takes the place of the vcpu->stat that the series replaces. dkms/fits takes
 # the sizes STOCK_* from the kernel's BTF.
 
