@@ -75,8 +75,8 @@ struct live {
 		ino_t inode;		/* of /proc/PID: another process has another one */
 		off_t files;		/* how many it has open; 0 before Linux 6.2 */
 		bool denied;
-		unsigned int checks, skips, scan, read;
-	} *checked;			/* processes without VMs */
+		unsigned int vms, checks, skips, scan, read;
+	} *checked;
 	size_t num_checked;
 	unsigned int scan, denied, missing, seen, unowned, unseen;
 	unsigned int bpf;		/* 0: values come from statistics files */
@@ -215,17 +215,16 @@ static char *describe(pid_t pid, struct identity *identity)
 /* -1: a VM, 0 and up: a vCPU, -2: another file. */
 static int parse_link(const char *link, bool *is_stats)
 {
-	int vcpu, end = 0;
+	const char *colon;
+	uint64_t vcpu;
 
 	if (strncmp(link, "anon_inode:kvm-v", 16))
 		return -2;
+	colon = strchr(link + 16, ':');
 	*is_stats = strstr(link, "-stats");
-	if (!strcmp(link, "anon_inode:kvm-vm") || !strcmp(link, "anon_inode:kvm-vm-stats"))
+	if (!strcmp(link + 15, "vm") || !strcmp(link + 15, "vm-stats"))
 		return -1;
-	if ((sscanf(link, "anon_inode:kvm-vcpu:%d%n", &vcpu, &end) == 1 ||
-	     sscanf(link, "anon_inode:kvm-vcpu-stats:%d%n", &vcpu, &end) == 1) && !link[end])
-		return vcpu;
-	return -2;
+	return colon && parse_u64(colon + 1, &vcpu) && vcpu <= INT_MAX ? (int)vcpu : -2;
 }
 
 /* Takes a file of the process; opens the statistics file of a VM or vCPU. */
@@ -612,7 +611,8 @@ static bool is_gone(const struct live_vm *vm, bool scanned)
 	struct pollfd fd = { .fd = vm->pidfd, .events = POLLIN, };
 	struct pollfd file = { .fd = vm->fd, };
 
-	return poll(&fd, 1, 0) == 1 || (scanned && !vm->seen && !is_hung(vm->pid)) ||
+	return poll(&fd, 1, 0) == 1 ||
+	       (scanned && !vm->seen && !vm->windows && !is_hung(vm->pid)) ||
 	       (vm->fd >= 0 && poll(&file, 1, 0) == 1 && file.revents & POLLHUP);
 }
 
@@ -637,7 +637,7 @@ static void drop_gone(bool scanned)
 	live.count = kept;
 }
 
-/* Processes without VMs are looked at less and less often. The lists have the same order. */
+/* The lists of this scan and of the last one have the same order. */
 static struct checked *check(pid_t pid, ino_t inode, size_t *guess)
 {
 	const struct checked new = { .pid = pid, .inode = inode, };
@@ -658,27 +658,37 @@ static struct checked *check(pid_t pid, ino_t inode, size_t *guess)
 	return &live.checked[live.num_checked++];
 }
 
+/*
+ * Looks at processes less and less often if they have no VM, or if the windows of their VMs show
+ * new vCPUs.
+ */
 static void scan_process(struct checked *checked, int proc)
 {
 	size_t i = checked - live.checked;
+	const struct live_vm *vm;
 	struct stat files = {};
 	bool has_vm = false;
+	unsigned int seen;
 	char path[32];
 
 	checked->scan = live.scan;
+	live.seen += checked->vms;
 	if (checked->skips && checked->skips--)
 		return;
 	snprintf(path, sizeof(path), "%d/fd", checked->pid);
 	fstatat(proc, path, &files, 0);
 	if (!checked->checks || !files.st_size || files.st_size != checked->files ||
 	    live.scan - checked->read >= MOST_UNREAD) {
+		seen = live.seen -= checked->vms;
 		has_vm = look_at(checked->pid);
 		checked = &live.checked[i];
+		checked->vms = live.seen - seen;
 		checked->files = files.st_size;
 		checked->read = live.scan;
 		checked->denied = live.denied;
 	}
-	if (has_vm)
+	vm = find_vm(checked->pid, -1);
+	if (has_vm && !(vm && vm->windows))
 		checked->checks = 0;
 	else if (checked->checks < MOST_SKIPS)
 		checked->checks++;
