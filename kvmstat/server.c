@@ -156,7 +156,7 @@ static void drop_oldest(void)
 	setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 	shutdown(client->fd, SHUT_RDWR);
 	client->dropped = true;
-	export_options.num_dropped++;
+	exporter.num_dropped++;
 	forget_client(client);
 }
 
@@ -178,7 +178,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	client->end_ns = clock_ns(CLOCK_MONOTONIC) + CLIENT_NS;
 	*socket_context = client;
 	server.client[server.num_clients++] = client;
-	export_options.num_connections++;
+	exporter.num_connections++;
 }
 
 /* With @size 0, @text is constant. */
@@ -215,7 +215,7 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection)
 	if (!take_sample(server.host, server.source, 0))
 		return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain",
 			      "kvmstat cannot read the processes of this host.\n", 0);
-	export_options.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	exporter.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
 	page = make_openmetrics(server.host, openmetrics, &size);
 	return answer(connection, MHD_HTTP_OK, openmetrics ?
 		      "application/openmetrics-text; version=1.0.0; charset=utf-8" :

@@ -17,6 +17,8 @@
 
 #include "../kvmstat.h"
 
+struct options options;
+
 static uint64_t state = 88172645463325252;
 
 /* A number below @end */

@@ -6,6 +6,8 @@
 
 #include "../kvmstat.h"
 
+struct options options;
+
 static unsigned int count;
 static bool failed;
 
