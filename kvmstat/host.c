@@ -440,18 +440,24 @@ static void share_threads(struct vm *vm)
 		vm->elapsed_ns = elapsed_ns;
 }
 
-/* The times since the last sample. */
-static void add_states(const struct vm *vm, const struct vcpu *vcpu, uint64_t ns[OFF])
+/* Sums up times, and their growth since the last sample. */
+static void take_times(const struct schema *schema, struct vcpu *vcpu, const struct vcpu *last)
 {
 	const struct desc *time;
 	size_t i, k;
 
-	for (i = 0; i < OFF && vcpu->last; i++) {
+	for (i = 0; i < OFF; i++) {
 		for (k = 0; k < 2; k++) {
-			time = vm->vcpu_schema->share_time[i][k];
-			ns[i] += time ? growth(vcpu->last[time->first], vcpu->value[time->first]) : 0;
+			time = schema->share_time[i][k];
+			vcpu->ns[i] += time ? vcpu->value[time->first] : 0;
 		}
 	}
+	if (schema->sleep)
+		vcpu->ns[SLEPT] = total_of(schema->sleep, vcpu->value);
+	for (i = 0; i < schema->num_faults; i++)
+		vcpu->ns[FAULTED] += vcpu->value[schema->fault[i]];
+	for (i = 0; last && i < NUM_TIMES; i++)
+		vcpu->grown[i] = growth(last->ns[i], vcpu->ns[i]);
 }
 
 /* From KVM's time by state. Time that a vCPU was off is no part of it. */
@@ -471,15 +477,13 @@ static void set_kvm_shares(struct shares *shares, const uint64_t ns[OFF])
 
 static void share_states(struct vm *vm)
 {
-	uint64_t all[OFF] = {}, ns[OFF];
+	uint64_t all[OFF] = {};
 	size_t i, k;
 
 	for (i = 0; i < vm->num_vcpus; i++) {
-		memset(ns, 0, sizeof(ns));
-		add_states(vm, &vm->vcpu[i], ns);
-		set_kvm_shares(&vm->shares[1 + i], ns);
+		set_kvm_shares(&vm->shares[1 + i], vm->vcpu[i].grown);
 		for (k = 0; k < OFF && !vm->vcpu[i].not_run && !vm->vcpu[i].not_started; k++)
-			all[k] += ns[k];
+			all[k] += vm->vcpu[i].grown[k];
 	}
 	set_kvm_shares(&vm->shares[0], all);
 }
@@ -491,8 +495,8 @@ static void take_state(struct vm *vm, struct vcpu *vcpu)
 	uint64_t state, since, *value = vcpu->value;
 	const struct desc *time;
 
-	if (schema->last_exit && value[schema->last_exit->first] != STATS_NO_EXIT)
-		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]);
+	if (schema->last_exit)
+		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]) ?: "none";
 	if (!schema->state || !schema->since || vm->time_is_off)
 		return;
 	state = value[schema->state->first];
@@ -500,11 +504,11 @@ static void take_state(struct vm *vm, struct vcpu *vcpu)
 	if (!since)
 		return;
 	vcpu->state = value_name(schema->state, state);
-	vcpu->since_ns = since;
+	vcpu->state_ns = since < vm->mono_ns ? vm->mono_ns - since : 0;
 	vcpu->not_started = vcpu->state && !strcmp(vcpu->state, "off");
 	time = state < ARRAY_SIZE(schema->state_time) ? schema->state_time[state] : NULL;
-	if (time && since < vm->mono_ns)
-		value[time->first] += vm->mono_ns - since;
+	if (time)
+		value[time->first] += vcpu->state_ns;
 }
 
 /* A VMM that left KVM after a signal, and has not come back, does not want the vCPU to run. */
@@ -512,7 +516,7 @@ static bool was_left(const struct vm *vm, const struct vcpu *vcpu)
 {
 	return vcpu->state && !strcmp(vcpu->state, "user") && vcpu->last_exit &&
 	       !strcmp(vcpu->last_exit, "intr") && vm->elapsed_ns &&
-	       vcpu->since_ns <= vm->mono_ns - vm->elapsed_ns;
+	       vcpu->state_ns >= vm->elapsed_ns;
 }
 
 static void find_those_not_run(struct vm *vm)
@@ -616,12 +620,25 @@ static void age_values(struct vm *vm)
 	vm->data = NULL;
 }
 
+void host_release(struct host *host)
+{
+	struct vm *vm;
+	size_t i;
+
+	for (vm = host->vm; vm < host->vm + host->count; vm++) {
+		for (i = 0; i < vm->num_vcpus; i++)
+			vm->vcpu[i].value = NULL;
+		age_values(vm);
+		age_values(vm);
+	}
+}
+
 static void take_vcpus(struct vm *vm, struct files *files, const struct schema *last_schema)
 {
 	size_t n = vm->vcpu_schema->num_values, i, k, num_last = vm->num_vcpus;
 	struct vcpu *last = vm->vcpu;
 
-	if (last_schema != vm->vcpu_schema || !vm->last_data)
+	if (last_schema != vm->vcpu_schema)
 		num_last = 0;
 	vm->num_vcpus = files->ids->size / 4;
 	if (!n || files->vcpu_data->size / 8 / n < vm->num_vcpus)
@@ -641,6 +658,7 @@ static void take_vcpus(struct vm *vm, struct files *files, const struct schema *
 		}
 		if (k < num_last)
 			vm->vcpu[i].last = last[k].value;
+		take_times(vm->vcpu_schema, &vm->vcpu[i], k < num_last ? &last[k] : NULL);
 	}
 	vm->has_rates = num_last;
 	free(last);

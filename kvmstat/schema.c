@@ -96,18 +96,28 @@ static void look_up(struct schema *schema)
 		[GUEST] = "time_guest_ns", [KVM] = "time_exit_ns", [VMM] = "time_user_ns",
 		[READY] = "ready_ns", [WAIT] = "time_sleep_ns", [IDLE] = "time_halt_ns",
 	};
+	static const char * const faults[] = {
+		"page_fault", "nested_page_fault", "data_abort", "instruction_abort",
+	};
 	const char *name;
 	char text[80];
-	unsigned int i;
+	unsigned int i, k;
 
 	schema->state = find_desc(schema, "state");
 	schema->since = find_desc(schema, "state_since_ns");
 	schema->last_exit = find_desc(schema, "last_user_exit");
 	schema->exits = find_desc(schema, "exits");
-	schema->guest = find_desc(schema, "time_guest_ns");
 	for (i = 0; i < OFF; i++) {
 		schema->share_time[i][0] = find_desc(schema, shares[i]);
 		schema->share_time[i][1] = i == KVM ? find_desc(schema, "time_poll_ns") : NULL;
+	}
+	schema->sleep = find_desc(schema, "exit_reason_sleep_ns");
+	for (i = 0; schema->sleep && i < schema->sleep->size; i++) {
+		name = value_name(schema->sleep, i);
+		for (k = 0; k < ARRAY_SIZE(faults); k++) {
+			if (name && !strcmp(name, faults[k]) && schema->num_faults < ARRAY_SIZE(schema->fault))
+				schema->fault[schema->num_faults++] = schema->sleep->first + i;
+		}
 	}
 	for (i = 0; schema->state && i < ARRAY_SIZE(schema->state_time); i++) {
 		name = value_name(schema->state, i);
@@ -242,6 +252,16 @@ const struct desc *find_desc(const struct schema *schema, const char *name)
 			return &schema->desc[i];
 	}
 	return NULL;
+}
+
+uint64_t total_of(const struct desc *desc, const uint64_t *value)
+{
+	uint64_t total = 0;
+	unsigned int i;
+
+	for (i = 0; i < desc->size; i++)
+		total += value[desc->first + i];
+	return total;
 }
 
 bool is_hist(const struct desc *desc)

@@ -217,6 +217,7 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection)
 			      "kvmstat cannot read the processes of this host.\n", 0);
 	exporter.duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
 	page = make_openmetrics(server.host, openmetrics, &size);
+	host_release(server.host);
 	return answer(connection, MHD_HTTP_OK, openmetrics ?
 		      "application/openmetrics-text; version=1.0.0; charset=utf-8" :
 		      "text/plain; version=0.0.4; charset=utf-8", page, size);

@@ -8,7 +8,7 @@ BEGIN {
 	last["instructions"] = "halt-sampled"
 	last["memory"] = "left"
 	last["scan"] = "first"
-	last["export"] = "export-peak"
+	last["export"] = "export-memory"
 	last["look"] = "look-foreign-most"
 	title["instructions"] = "instructions"
 	title["memory"] = "bytes"
@@ -212,8 +212,8 @@ function export() {
 	row("... of scrapes without a pause", "", cost["series", "export"])
 	per_value("... per value read", "export", 12)
 	row("... of the first scrape", "", cost["series", "export-first"])
-	kib("KiB of resident memory", "export-rss", 32 * 1024)
-	kib("... peak", "export-peak", 32 * 1024)
+	# A sample, which has 8 bytes per value, and 10 MiB.
+	kib("KiB of its own memory", "export-memory", values["series", "export"] / 128 + 10240)
 }
 
 # Prints the percentage of a CPU that executes one instruction per nanosecond.
