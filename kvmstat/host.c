@@ -559,7 +559,7 @@ static uint64_t *sum_up(const struct vm *vm)
 	uint64_t *sum = xcalloc(n, 8);
 
 	/* Four at a time take half of the instructions. */
-	for (at = value; at + 4 * n <= end; at += 4 * n) {
+	for (at = value; n && (size_t)(end - at) >= 4 * n; at += 4 * n) {
 		for (i = 0; i < n; i++)
 			sum[i] += at[i] + at[i + n] + at[i + 2 * n] + at[i + 3 * n];
 	}
@@ -591,11 +591,12 @@ const uint64_t *line_values(const struct vm *vm, size_t line)
 uint64_t *line_growth(const struct vm *vm, size_t line)
 {
 	size_t from = line ?: 1, to = line ?: vm->num_vcpus;
-	uint64_t **growth = vm->made + 1 + line;
 	const struct vcpu *vcpu;
+	uint64_t **growth;
 
 	if (!vm->made || !vm->has_rates)
 		return NULL;
+	growth = &vm->made[1 + line];
 	if (*growth)
 		return *growth;
 	*growth = xcalloc(vm->vcpu_schema->num_values, 8);

@@ -107,10 +107,9 @@ static void look_up(struct schema *schema)
 	schema->since = find_desc(schema, "state_since_ns");
 	schema->last_exit = find_desc(schema, "last_user_exit");
 	schema->exits = find_desc(schema, "exits");
-	for (i = 0; i < OFF; i++) {
+	for (i = 0; i < OFF; i++)
 		schema->share_time[i][0] = find_desc(schema, shares[i]);
-		schema->share_time[i][1] = i == KVM ? find_desc(schema, "time_poll_ns") : NULL;
-	}
+	schema->share_time[KVM][1] = find_desc(schema, "time_poll_ns");
 	schema->sleep = find_desc(schema, "exit_reason_sleep_ns");
 	for (i = 0; schema->sleep && i < schema->sleep->size; i++) {
 		name = value_name(schema->sleep, i);

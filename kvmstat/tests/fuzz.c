@@ -95,8 +95,11 @@ static void use(struct host *host)
 {
 	size_t i, size;
 
-	for (i = 0; i < host->count; i++)
+	for (i = 0; i < host->count; i++) {
 		free(why_sentence(&host->vm[i]));
+		line_values(&host->vm[i], 0);
+		line_growth(&host->vm[i], 0);
+	}
 	if (!below(8))
 		free(make_openmetrics(host, below(2), &size));
 }

@@ -74,6 +74,14 @@ static void check_series(void)
 	check("and the other one still has its own", page, "kvm_vm_info{vm=\"web@2.00\",pid=\"20\"");
 }
 
+static void check_values(void)
+{
+	static const struct schema none;
+	struct vm vm = { .vcpu_schema = &none, .made = xcalloc(2, sizeof(*vm.made)), };
+
+	check("statistics without values have a sum", line_values(&vm, 0) ? "sum" : "", "sum");
+}
+
 int main(void)
 {
 	setlocale(LC_CTYPE, "C");
@@ -81,6 +89,7 @@ int main(void)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	check_names();
 	check_series();
+	check_values();
 	printf("1..%u\n", count);
 	return failed;
 }
