@@ -440,22 +440,25 @@ static void share_threads(struct vm *vm)
 		vm->elapsed_ns = elapsed_ns;
 }
 
-/* Sums up times, and their growth since the last sample. */
+/* Sums up times. Keeps the last values, and the growth of these times. */
 static void take_times(const struct schema *schema, struct vcpu *vcpu, const struct vcpu *last)
 {
 	const struct desc *time;
-	size_t i, k;
+	bool slept;
+	size_t i;
 
-	for (i = 0; i < OFF; i++) {
-		for (k = 0; k < 2; k++) {
-			time = schema->share_time[i][k];
-			vcpu->ns[i] += time ? vcpu->value[time->first] : 0;
-		}
+	for (i = 0; i < ARRAY_SIZE(schema->time); i++) {
+		time = schema->time[i];
+		vcpu->ns[i < OFF ? i : KVM] += time ? vcpu->value[time->first] : 0;
 	}
-	if (schema->sleep)
+	slept = !last || last->ns[WAIT] != vcpu->ns[WAIT];
+	if (!slept)
+		memcpy(&vcpu->ns[SLEPT], &last->ns[SLEPT], 2 * sizeof(*vcpu->ns));
+	else if (schema->sleep)
 		vcpu->ns[SLEPT] = total_of(schema->sleep, vcpu->value);
-	for (i = 0; i < schema->num_faults; i++)
+	for (i = 0; slept && i < schema->num_faults; i++)
 		vcpu->ns[FAULTED] += vcpu->value[schema->fault[i]];
+	vcpu->last = last ? last->value : NULL;
 	for (i = 0; last && i < NUM_TIMES; i++)
 		vcpu->grown[i] = growth(last->ns[i], vcpu->ns[i]);
 }
@@ -657,8 +660,6 @@ static void take_vcpus(struct vm *vm, struct files *files, const struct schema *
 			for (k = 0; k < num_last && last[k].id != vm->vcpu[i].id; k++)
 				;
 		}
-		if (k < num_last)
-			vm->vcpu[i].last = last[k].value;
 		take_times(vm->vcpu_schema, &vm->vcpu[i], k < num_last ? &last[k] : NULL);
 	}
 	vm->has_rates = num_last;

@@ -92,9 +92,9 @@ static bool is_inside(const struct block *block, size_t size)
 /* The statistics that host.c reads of each vCPU. */
 static void look_up(struct schema *schema)
 {
-	static const char * const shares[OFF] = {
+	static const char * const times[] = {
 		[GUEST] = "time_guest_ns", [KVM] = "time_exit_ns", [VMM] = "time_user_ns",
-		[READY] = "ready_ns", [WAIT] = "time_sleep_ns", [IDLE] = "time_halt_ns",
+		[READY] = "ready_ns", [WAIT] = "time_sleep_ns", [IDLE] = "time_halt_ns", "time_poll_ns",
 	};
 	static const char * const faults[] = {
 		"page_fault", "nested_page_fault", "data_abort", "instruction_abort",
@@ -107,9 +107,8 @@ static void look_up(struct schema *schema)
 	schema->since = find_desc(schema, "state_since_ns");
 	schema->last_exit = find_desc(schema, "last_user_exit");
 	schema->exits = find_desc(schema, "exits");
-	for (i = 0; i < OFF; i++)
-		schema->share_time[i][0] = find_desc(schema, shares[i]);
-	schema->share_time[KVM][1] = find_desc(schema, "time_poll_ns");
+	for (i = 0; i < ARRAY_SIZE(times); i++)
+		schema->time[i] = find_desc(schema, times[i]);
 	schema->sleep = find_desc(schema, "exit_reason_sleep_ns");
 	for (i = 0; schema->sleep && i < schema->sleep->size; i++) {
 		name = value_name(schema->sleep, i);
