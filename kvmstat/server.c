@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,6 @@
 /* Room for dropped clients until libmicrohttpd closes them: at its limit it accepts no client. */
 #define SPARE_CLIENTS 16
 #define MOST_REQUEST 8192
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in ipv4;
-	struct sockaddr_in6 ipv6;
-};
 
 struct client {
 	int fd;
@@ -44,14 +39,14 @@ static struct {
 } server;
 
 /* Parses [ADDR]:PORT. NULL, or what is wrong. */
-static const char *parse_address(const char *text, union address *address, socklen_t *length)
+static const char *parse_address(const char *text, struct addrinfo **address)
 {
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_family = AF_INET, };
 	const char *colon = strrchr(text, ':');
 	char host[64];
 	size_t size;
 	uint64_t port;
 
-	*address = (union address) {};
 	if (!colon)
 		return "is not [ADDR]:PORT";
 	if (!parse_u64(colon + 1, &port) || port > UINT16_MAX)
@@ -61,34 +56,22 @@ static const char *parse_address(const char *text, union address *address, sockl
 	if (!size || !strcmp(host, "localhost"))
 		strcpy(host, "127.0.0.1");
 	if (size > 2 && host[0] == '[' && host[size - 1] == ']') {
-		host[size - 1] = '\0';
-		address->ipv6.sin6_family = AF_INET6;
-		address->ipv6.sin6_port = htons(port);
-		*length = sizeof(address->ipv6);
-		return inet_pton(AF_INET6, host + 1, &address->ipv6.sin6_addr) == 1 ? NULL :
-		       "has no numeric address";
+		hints.ai_family = AF_INET6;
+		snprintf(host, sizeof(host), "%.*s", (int)size - 2, text + 1);
 	}
-	address->ipv4.sin_family = AF_INET;
-	address->ipv4.sin_port = htons(port);
-	*length = sizeof(address->ipv4);
-	return inet_pton(AF_INET, host, &address->ipv4.sin_addr) == 1 ? NULL : "has no numeric address";
+	return getaddrinfo(host, colon + 1, &hints, address) ? "has no numeric address" : NULL;
 }
 
 static void print_address(int fd)
 {
-	union address address = {};
+	struct sockaddr_storage address = {};
 	socklen_t length = sizeof(address);
-	char host[INET6_ADDRSTRLEN] = "";
+	char host[64] = "", port[8] = "";
 
-	getsockname(fd, &address.any, &length);
-	if (address.any.sa_family == AF_INET)
-		printf("http://%s:%u/metrics\n",
-		       inet_ntop(AF_INET, &address.ipv4.sin_addr, host, sizeof(host)),
-		       ntohs(address.ipv4.sin_port));
-	else
-		printf("http://[%s]:%u/metrics\n",
-		       inet_ntop(AF_INET6, &address.ipv6.sin6_addr, host, sizeof(host)),
-		       ntohs(address.ipv6.sin6_port));
+	getsockname(fd, (struct sockaddr *)&address, &length);
+	getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV);
+	printf(strchr(host, ':') ? "http://[%s]:%s/metrics\n" : "http://%s:%s/metrics\n", host, port);
 	fflush(stdout);
 }
 
@@ -96,8 +79,7 @@ static void print_address(int fd)
 static int open_socket(const char *listen_at)
 {
 	int on = 1, off = 0, fd, count = sd_listen_fds(1);
-	union address address;
-	socklen_t length;
+	struct addrinfo *address;
 	const char *wrong;
 
 	if (count > 0 && listen_at) {
@@ -115,17 +97,17 @@ static int open_socket(const char *listen_at)
 	}
 	/* The port contains the number of KVM_CAP_BINARY_STATS_FD. */
 	listen_at = listen_at ?: ":10203";
-	wrong = parse_address(listen_at, &address, &length);
+	wrong = parse_address(listen_at, &address);
 	if (wrong) {
 		complain("'%s' %s", listen_at, wrong);
 		return -2;
 	}
-	fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* A restarted exporter binds although connections of the last one linger. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (address.any.sa_family == AF_INET6)
+	if (address->ai_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (fd >= 0 && !bind(fd, &address.any, length) && !listen(fd, 128))
+	if (fd >= 0 && !bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, 128))
 		return fd;
 	complain("cannot listen on %s: %s", listen_at, strerror(errno));
 	if (fd >= 0)
