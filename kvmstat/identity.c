@@ -270,9 +270,7 @@ static const char *next_option(const struct proc_files *files, const char *name,
 		if (*at != '-' || strncmp(rest, name, strlen(name)))
 			continue;
 		rest += strlen(name);
-		if (*rest == '=')
-			return rest + 1;
-		if (!*rest && rest + 1 < end)
+		if (*rest == '=' || (!*rest && rest + 1 < end))
 			return rest + 1;
 	}
 	return NULL;
