@@ -311,9 +311,10 @@ static void set_parameter(const char *name, const char *value)
  * Call it after all measurements of system calls: in a process with two threads system calls take
  * longer, and reads still do after one thread has ended.
  */
-static void measure_halt(const char *row, int (*open_event)(void))
+static double halt_cost(int (*open_event)(void))
 {
 	struct halted h = { .open_event = open_event };
+	double instructions;
 
 	/* A VM takes the parameter's value when it is created. */
 	set_parameter("halt_poll_ns", "0");
@@ -326,12 +327,25 @@ static void measure_halt(const char *row, int (*open_event)(void))
 		usleep(1000);
 		do_interrupt(&h);
 	}
-	print(row, cost(do_interrupt, &h, 48), 0);
+	instructions = cost(do_interrupt, &h, 48);
 	atomic_store(&h.stops, true);
 	do_interrupt(&h);
 	pthread_join(h.thread, NULL);
 	close(h.guest.vcpu);
 	close(h.guest.vm);
+	return instructions;
+}
+
+/*
+ * A signal is charged to the memory cgroup when it is sent, and uncharged when it is delivered.
+ * If the bytes that the CPU has charged in advance are near a page's size, each of this charges
+ * or uncharges a page, for up to 800 instructions. Another VM takes other bytes: measure twice.
+ */
+static void measure_halt(const char *row, int (*open_event)(void))
+{
+	double once = halt_cost(open_event), again = halt_cost(open_event);
+
+	print(row, again < once ? again : once, 0);
 }
 
 static void measure_exits(struct guest *g, const char *kernel_row, const char *user_row)
