@@ -593,7 +593,8 @@ static void read_files(struct live_vm *vm)
 	size_t own = vm->header ? vm->layout.schema->num_values : 0;
 	uint64_t *data = xcalloc(own, 8);
 
-	add_copy(vm->who, strlen(vm->who), false, vm->key, "who");
+	frame_add(&live.frame, xmemdup(vm->who, strlen(vm->who) + 1), strlen(vm->who), "vm/%u/who",
+		  vm->key);
 	if (live.bpf)
 		bpf_add(&live.frame, vm->key, vm->pid, vm->number);
 	if (vm->header && pread(vm->fd, data, own * 8, vm->layout.data_offset) == (ssize_t)own * 8) {
