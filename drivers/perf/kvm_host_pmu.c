@@ -116,8 +116,9 @@ static ssize_t show_event(struct device *dev, struct device_attribute *attr, cha
 
 struct host_cpu {
 	struct kvm_guest_stats_area *area;
+	bool is_stopped;			/* the host must not write to the area */
 	u16 event[KVM_GUEST_STATS_SLOTS];	/* of host_events, or NO_EVENT */
-	u16 counters[KVM_GUEST_STATS_SLOTS];	/* events that count with the slot now */
+	unsigned int counters[KVM_GUEST_STATS_SLOTS]; /* events that count with the slot now */
 	struct perf_event *sampler[KVM_GUEST_STATS_SLOTS];
 };
 
@@ -131,6 +132,8 @@ static struct kvm_guest_stats_slot *slot_of(const struct perf_event *event)
 /* The host has read the names when this returns. */
 static int enable_area(const struct host_cpu *cpu)
 {
+	if (cpu->is_stopped)
+		return -ENODEV;
 	return write_register(__pa(cpu->area) | KVM_GUEST_STATS_ENABLED);
 }
 
@@ -368,20 +371,38 @@ static struct pmu host_pmu = {
 };
 
 #ifdef CONFIG_X86
+/* Is the event's period over? */
+static bool is_over(struct perf_event *event)
+{
+	s64 left = local64_read(&event->hw.period_left);
+
+	if (!is_timer(event))
+		return left <= 0;
+	/* The host started its timer for another event. */
+	if (left > (s64)(event->hw.last_period / 16)) {
+		host_event_set_threshold(event);
+		return false;
+	}
+	/* The host's timer and this clock differ a little. */
+	local64_set(&event->hw.period_left, 0);
+	return true;
+}
+
 static int host_pmu_nmi(unsigned int type, struct pt_regs *regs)
 {
 	struct host_cpu *cpu = this_cpu_ptr(&host_cpus);
 	unsigned long overflow;
 	unsigned int i;
 
-	if (!cpu->area)
-		return NMI_DONE;
-	overflow = xchg(&cpu->area->overflow, 0);
-	if (!overflow)
+	if (!cpu->area || !READ_ONCE(cpu->area->overflow))
 		return NMI_DONE;
 
-	/* On Intel, the local APIC has masked the entry. */
+	/*
+	 * On Intel, the local APIC has masked the entry. Unmask it before the host may interrupt
+	 * again: a bit that is set meanwhile belongs to this interrupt.
+	 */
 	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	overflow = xchg(&cpu->area->overflow, 0);
 
 	for_each_set_bit(i, &overflow, KVM_GUEST_STATS_SLOTS) {
 		struct perf_event *event = cpu->sampler[i];
@@ -390,10 +411,7 @@ static int host_pmu_nmi(unsigned int type, struct pt_regs *regs)
 		if (!event || event->hw.state & PERF_HES_STOPPED)
 			continue;
 		host_event_update(event);
-		/* The host's timer and this clock differ a little. */
-		if (is_timer(event))
-			local64_set(&event->hw.period_left, 0);
-		else if (local64_read(&event->hw.period_left) > 0)
+		if (!is_over(event))
 			continue;
 		perf_sample_data_init(&data, 0, event->hw.last_period);
 		host_event_set_threshold(event);
@@ -409,6 +427,11 @@ static int register_interrupt(void)
 	return register_nmi_handler(NMI_LOCAL, host_pmu_nmi, 0, "kvm_host");
 }
 
+static void unregister_interrupt(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kvm_host");
+}
+
 static void enable_interrupt(void)
 {
 	apic_write(APIC_LVTPC, APIC_DM_NMI);
@@ -422,6 +445,10 @@ static bool has_interrupt(u32 features)
 static int register_interrupt(void)
 {
 	return 0;
+}
+
+static void unregister_interrupt(void)
+{
 }
 
 static void enable_interrupt(void)
@@ -442,10 +469,18 @@ static void start_area(void)
 
 	local_irq_save(flags);
 	enable_interrupt();
+	cpu->is_stopped = false;
 	/* The host does not interrupt again for a bit that is still set. */
 	WRITE_ONCE(cpu->area->overflow, 0);
 	clear_names(NULL);
 	local_irq_restore(flags);
+}
+
+/* The host must not write to the area any more, also if perf still adds events to this CPU. */
+static void stop_area(void *unused)
+{
+	this_cpu_ptr(&host_cpus)->is_stopped = true;
+	write_register(0);
 }
 
 static int host_cpu_online(unsigned int number)
@@ -460,13 +495,10 @@ static int host_cpu_online(unsigned int number)
 		return -ENOMEM;
 	start_area();
 	/* A host that ignores unknown registers writes no version. */
-	return READ_ONCE(cpu->area->version) == KVM_GUEST_STATS_VERSION ? 0 : -ENODEV;
-}
-
-/* The host must not write to the area any more. */
-static void stop_area(void *unused)
-{
-	write_register(0);
+	if (READ_ONCE(cpu->area->version) == KVM_GUEST_STATS_VERSION)
+		return 0;
+	stop_area(NULL);
+	return -ENODEV;
 }
 
 static int host_cpu_offline(unsigned int number)
@@ -554,8 +586,10 @@ static int __init host_pmu_init(void)
 		return r;
 	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perf/kvm_host:online", host_cpu_online,
 				  host_cpu_offline);
-	if (state < 0)
+	if (state < 0) {
+		unregister_interrupt();
 		return state;
+	}
 
 	features = probe_events();
 	if (!has_interrupt(features))
@@ -564,6 +598,7 @@ static int __init host_pmu_init(void)
 	r = perf_pmu_register(&host_pmu, "kvm_host", -1);
 	if (r) {
 		cpuhp_remove_state(state);
+		unregister_interrupt();
 		return r;
 	}
 	register_reboot_notifier(&host_pmu_reboot_nb);

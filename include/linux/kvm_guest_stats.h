@@ -29,7 +29,6 @@ void kvm_guest_stats_exit(void);
 int kvm_guest_stats_set_address(struct kvm_vcpu *vcpu, u64 address);
 u64 kvm_guest_stats_address(const struct kvm_vcpu *vcpu);
 void kvm_guest_stats_reset(struct kvm_vcpu *vcpu);
-bool __kvm_guest_stats_active(const struct kvm_vcpu *vcpu);
 void __kvm_guest_stats_flush(struct kvm_vcpu *vcpu);
 
 /* The bits that the architecture can offer to this VM, or to any if @kvm is NULL. */
@@ -39,19 +38,18 @@ void kvm_arch_guest_stats_interrupt(struct kvm_vcpu *vcpu);
 /* Make the vCPU flush, from any context. It may be in the guest, or about to enter it. */
 void kvm_arch_guest_stats_kick(struct kvm_vcpu *vcpu);
 
-/* The vCPU has an area: KVM flushes before each entry, so there is no fast path. */
-static __always_inline bool kvm_guest_stats_active(const struct kvm_vcpu *vcpu)
-{
-	return static_branch_unlikely(&kvm_guest_stats_vms.key) &&
-	       __kvm_guest_stats_active(vcpu);
-}
+/*
+ * The vCPU has an area: KVM flushes before each entry, so there is no fast path. A macro,
+ * because struct kvm_vcpu is not defined yet.
+ */
+#define kvm_guest_stats_active(vcpu)						\
+	(static_branch_unlikely(&kvm_guest_stats_vms.key) && (vcpu)->guest_stats)
 
 /* Show the guest what was counted since the last flush. Called with kvm->srcu held. */
-static __always_inline void kvm_guest_stats_flush(struct kvm_vcpu *vcpu)
-{
-	if (static_branch_unlikely(&kvm_guest_stats_vms.key))
-		__kvm_guest_stats_flush(vcpu);
-}
+#define kvm_guest_stats_flush(vcpu) do {					\
+	if (kvm_guest_stats_active(vcpu))					\
+		__kvm_guest_stats_flush(vcpu);					\
+} while (0)
 #else
 static inline u32 kvm_guest_stats_default(void)
 {

@@ -83,7 +83,8 @@ static const char * const guest_names[] = {
 /* Values of these statistics that the host causes. */
 static const char * const host_values[] = {
 	"interrupt", "nmi", "smi", "init", "preemption_timer", "pml_full", "page_fault",
-	"nested_page_fault", "intr", "irq", "serror", "other",
+	"nested_page_fault", "intr", "serror", "data_abort", "instruction_abort",
+	"dirty_ring_full", "memory_fault", "arm_sea", "other",
 };
 
 static bool is_allowed(const struct kvm *kvm, const char *name, const char *value)
@@ -285,8 +286,8 @@ static struct kvm_guest_stats_area __user *user_area(struct kvm_vcpu *vcpu)
 }
 
 /*
- * Add to the counts. Returns whether to interrupt the guest: once for each slot, until the
- * guest has cleared the slot's bit.
+ * Add to the counts. Returns whether to interrupt the guest: once until the guest has cleared
+ * all bits. It then handles several slots in one interrupt, and no interrupt finds no bit.
  */
 static bool write_counts(struct kvm_vcpu *vcpu)
 {
@@ -294,7 +295,8 @@ static bool write_counts(struct kvm_vcpu *vcpu)
 	struct kvm_guest_stats *gs = vcpu->guest_stats;
 	struct kvm_guest_stats_slot __user *user;
 	u64 expired = READ_ONCE(gs->expired);
-	u64 overflow = 0, interrupt = 0, threshold, before;
+	u64 overflow = 0, threshold, before;
+	bool interrupt = false;
 	struct slot *slot, *end = gs->slots + gs->used;
 	bool written = false;
 	u64 now, count;
@@ -302,8 +304,6 @@ static bool write_counts(struct kvm_vcpu *vcpu)
 	if (!area || !user_access_begin(area, sizeof(*area)))
 		return false;
 
-	if (unlikely(expired != gs->expired_seen))
-		overflow = gs->timer_bit;
 	for (slot = gs->slots, user = area->slots; slot < end; slot++, user++) {
 		if (!slot->source)
 			continue;
@@ -323,10 +323,16 @@ static bool write_counts(struct kvm_vcpu *vcpu)
 			overflow |= BIT_ULL(slot - gs->slots);
 	}
 
+	/* The threshold of the timer is no count. */
+	overflow &= ~gs->timer_bit;
+	if (unlikely(expired != gs->expired_seen))
+		overflow |= gs->timer_bit;
+
 	if (unlikely(overflow) && gs->features & KVM_GUEST_STATS_OVERFLOW) {
 		unsafe_get_user(before, &area->overflow, fault);
 		unsafe_put_user(before | overflow, &area->overflow, fault);
-		interrupt = overflow & ~before;
+		written = true;
+		interrupt = !before;
 		if (overflow & gs->timer_bit)
 			gs->timer_runs = false;
 	}
@@ -342,17 +348,14 @@ void __kvm_guest_stats_flush(struct kvm_vcpu *vcpu)
 {
 	struct kvm_guest_stats *gs = vcpu->guest_stats;
 
-	if (!gs)
+	/* This vCPU does not enter the guest, because its dirty ring has no room, also for this. */
+	if (unlikely(kvm_test_request(KVM_REQ_DIRTY_RING_SOFT_FULL, vcpu)) &&
+	    kvm_dirty_ring_check_request(vcpu))
 		return;
 	if (unlikely(gs->must_read))
 		gs->must_read = read_names(vcpu);
 	if (write_counts(vcpu))
 		kvm_arch_guest_stats_interrupt(vcpu);
-}
-
-bool __kvm_guest_stats_active(const struct kvm_vcpu *vcpu)
-{
-	return vcpu->guest_stats;
 }
 
 u64 kvm_guest_stats_address(const struct kvm_vcpu *vcpu)

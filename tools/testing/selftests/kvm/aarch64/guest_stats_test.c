@@ -132,6 +132,25 @@ TEST(each_exit_counts_once_before_the_next_instruction)
 	run_guest(BITS, guest_counts);
 }
 
+static void guest_without_host(void)
+{
+	set_name(area, 1, "exits");
+	set_name(area, 2, "exit_reasons.interrupt");
+	set_name(area, 3, "exit_reasons.data_abort");
+	set_name(area, 4, "hvc_exit_stat");
+	name_hvc();
+	GUEST_ASSERT_EQ(status(1), -ENOENT);
+	GUEST_ASSERT_EQ(status(2), -ENOENT);
+	GUEST_ASSERT_EQ(status(3), -ENOENT);
+	GUEST_ASSERT_EQ(status(4), 0);
+	GUEST_DONE();
+}
+
+TEST(names_of_what_the_host_causes_need_the_bit_HOST)
+{
+	run_guest(KVM_GUEST_STATS_COUNT, guest_without_host);
+}
+
 static void guest_bad_addresses(void)
 {
 	name_hvc();

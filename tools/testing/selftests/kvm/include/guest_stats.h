@@ -55,17 +55,25 @@ static inline void set_name(struct kvm_guest_stats_area *to, int slot, const cha
 	}
 }
 
-static inline struct kvm_vm *create_vm(u64 bits, void *code, struct kvm_vcpu **vcpu)
+static inline struct kvm_vcpu *add_vcpu_with_area(struct kvm_vm *vm, u64 bits, void *code)
 {
-	struct kvm_vm *vm = vm_create(2);
+	struct kvm_vcpu *vcpu;
 
 	if (bits)
 		vm_enable_cap(vm, KVM_CAP_GUEST_STATS, bits);
-	*vcpu = vm_vcpu_add(vm, 0, code);
+	vcpu = vm_vcpu_add(vm, 0, code);
 	vm_userspace_mem_region_add(vm, VM_MEM_SRC_ANONYMOUS, AREA_GPA, AREA_SLOT,
 				    vm_calc_num_guest_pages(vm->mode, AREA_PAGES * getpagesize()),
 				    0);
 	virt_map(vm, AREA_GVA, AREA_GPA, AREA_PAGES * getpagesize() / vm->page_size);
+	return vcpu;
+}
+
+static inline struct kvm_vm *create_vm(u64 bits, void *code, struct kvm_vcpu **vcpu)
+{
+	struct kvm_vm *vm = vm_create(2);
+
+	*vcpu = add_vcpu_with_area(vm, bits, code);
 	return vm;
 }
 

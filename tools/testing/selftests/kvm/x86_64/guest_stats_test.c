@@ -130,8 +130,9 @@ TEST(vm_without_the_capability_has_no_register)
 
 	run(vcpu);
 	EXPECT_EQ(0, _vcpu_set_msr(vcpu, MSR_KVM_GUEST_STATS, AREA_GPA | ENABLED));
-	/* KVM lists the register, and a VMM may save all that it lists. */
+	/* A VMM can save and restore all MSRs of the list. */
 	EXPECT_EQ(0, vcpu_get_msr(vcpu, MSR_KVM_GUEST_STATS));
+	EXPECT_EQ(1, _vcpu_set_msr(vcpu, MSR_KVM_GUEST_STATS, 0));
 	kvm_vm_free(vm);
 }
 
@@ -274,11 +275,14 @@ static void guest_without_host(void)
 	set_name(area, 6, "halt_exits");
 	set_name(area, 7, "exit_reasons.cpuid");
 	set_name(area, 8, "ready_ns");
+	/* A VMM logs dirty pages. */
+	set_name(area, 9, "user_exits.dirty_ring_full");
 	enable_area();
 	for (i = 0; i < 6; i++)
 		GUEST_ASSERT_EQ(status(i), -ENOENT);
 	for (i = 6; i < 9; i++)
 		GUEST_ASSERT_EQ(status(i), 0);
+	GUEST_ASSERT_EQ(status(9), -ENOENT);
 	GUEST_DONE();
 }
 
@@ -458,20 +462,20 @@ static void guest_keeps_overflow(void)
 	for (i = 0; i < 5; i++)
 		do_cpuid();
 	GUEST_ASSERT_EQ(READ_ONCE(nmis), 1);
-	/* Another slot has a bit of its own. */
+	/* Another slot has a bit of its own, for the same interrupt. */
 	WRITE_ONCE(area->slots[1].threshold, 0);
 	enable_area();
-	GUEST_ASSERT_EQ(READ_ONCE(nmis), 2);
+	GUEST_ASSERT_EQ(READ_ONCE(nmis), 1);
 	GUEST_ASSERT_EQ(READ_ONCE(area->overflow), 3);
 	/* Cleared: each exit interrupts again. */
 	WRITE_ONCE(area->slots[1].threshold, KVM_GUEST_STATS_NEVER);
 	WRITE_ONCE(area->overflow, 0);
 	do_cpuid();
-	GUEST_ASSERT_EQ(READ_ONCE(nmis), 3);
+	GUEST_ASSERT_EQ(READ_ONCE(nmis), 2);
 	GUEST_DONE();
 }
 
-TEST(guest_gets_one_nmi_until_it_clears_the_bit)
+TEST(guest_gets_one_nmi_until_it_clears_all_bits)
 {
 	create_and_run_with_nmi(COUNT_BIT | OVERFLOW_BIT, guest_keeps_overflow);
 }
@@ -558,26 +562,30 @@ static void name_timer(u64 interval)
 	enable_area();
 }
 
+/* At least 4 intervals, if the CPU has at most 5 GHz. */
+static void wait_for_intervals(void)
+{
+	u64 start = rdtsc();
+
+	while (rdtsc() - start < 20000000)
+		cpu_relax();
+}
+
 /* The guest has its interrupts off, and makes no exit while it spins. */
 static void guest_timer(void)
 {
-	u64 i, start;
+	u64 i;
 
 	enable_nmi();
 	for (i = 1; i <= 20; i++) {
 		name_timer(INTERVAL_NS);
 		GUEST_ASSERT_EQ(status(0), 0);
-		GUEST_ASSERT_EQ(READ_ONCE(nmis), i - 1);
-		/* It runs: this does not start it anew. */
-		enable_area();
 		spin_until(i);
 		GUEST_ASSERT_EQ(count(0), i);
 		GUEST_ASSERT_EQ(nmi_overflow, 1);
 	}
-	/* It is not started again: wait for as long as 20 intervals took at the least. */
-	start = rdtsc();
-	while (rdtsc() - start < 20000000)
-		cpu_relax();
+	/* It is not started again. */
+	wait_for_intervals();
 	GUEST_ASSERT_EQ(READ_ONCE(nmis), 20);
 	GUEST_DONE();
 }
@@ -587,24 +595,49 @@ TEST(timer_interrupts_once_per_start_with_interrupts_off)
 	create_and_run_with_nmi(ALL_BITS, guest_timer);
 }
 
+/* If each write started the timer anew, it would never expire. */
+static void guest_writes_while_timer_runs(void)
+{
+	int writes;
+
+	enable_nmi();
+	name_timer(INTERVAL_NS);
+	for (writes = 0; !READ_ONCE(nmis) && writes < 10000000; writes++)
+		enable_area();
+	wait_for_intervals();
+	GUEST_ASSERT_EQ(READ_ONCE(nmis), 1);
+	GUEST_DONE();
+}
+
+TEST(register_write_does_not_start_a_running_timer_anew)
+{
+	create_and_run_with_nmi(ALL_BITS, guest_writes_while_timer_runs);
+}
+
+/* A busy host may have let the timer expire before the guest has stopped it. */
+static void expect_stopped(void)
+{
+	u64 before = READ_ONCE(nmis);
+
+	wait_for_intervals();
+	GUEST_ASSERT_EQ(READ_ONCE(nmis), before);
+	GUEST_ASSERT_EQ(count(0), before);
+}
+
 static void guest_stops_timer(void)
 {
-	u64 start;
-
 	enable_nmi();
 	name_timer(INTERVAL_NS);
 	WRITE_ONCE(area->slots[0].threshold, KVM_GUEST_STATS_NEVER);
 	enable_area();
+	expect_stopped();
 	name_timer(INTERVAL_NS);
 	set_name(area, 0, "");
 	enable_area();
+	expect_stopped();
 	name_timer(INTERVAL_NS);
 	GUEST_ASSERT_EQ(write_register(0), 0);
-	start = rdtsc();
-	while (rdtsc() - start < 20000000)
-		cpu_relax();
-	GUEST_ASSERT_EQ(READ_ONCE(nmis), 0);
-	GUEST_ASSERT_EQ(count(0), 0);
+	expect_stopped();
 	GUEST_DONE();
 }
 
@@ -782,6 +815,38 @@ TEST(count_makes_the_page_dirty)
 	kvm_vm_free(vm);
 }
 
+/* The guest makes more exits than its dirty ring has entries. */
+static void guest_fills_ring(void)
+{
+	set_name(area, 1, "user_exits.dirty_ring_full");
+	name_cpuid();
+	for (;;)
+		do_cpuid();
+}
+
+#define RING_BYTES	16384
+
+TEST(full_dirty_ring_gets_no_more_entries)
+{
+	struct kvm_vm *vm = vm_create(1);
+	struct kvm_guest_stats_area *shared;
+	struct kvm_vcpu *vcpu;
+	int i;
+
+	vm_enable_dirty_ring(vm, RING_BYTES);
+	vcpu = add_vcpu_with_area(vm, ALL_BITS, guest_fills_ring);
+	vm_mem_region_set_flags(vm, AREA_SLOT, KVM_MEM_LOG_DIRTY_PAGES);
+	shared = addr_gpa2hva(vm, AREA_GPA);
+	/* The VMM does not empty the ring, and tries again: each time is one more for slot 1. */
+	for (i = 0; i < 1000; i++) {
+		vcpu_run(vcpu);
+		ASSERT_EQ(KVM_EXIT_DIRTY_RING_FULL, vcpu->run->exit_reason);
+	}
+	EXPECT_LT(100, shared->slots[0].count);
+	EXPECT_EQ(0, shared->slots[1].count);
+	kvm_vm_free(vm);
+}
+
 /* Migration */
 
 static void guest_migrates(void)
@@ -857,9 +922,8 @@ TEST(init_clears_the_register)
 	kvm_vm_free(vm);
 }
 
-#define HOSTILE_TIMES	3000
-
-static u64 hostile_done;
+static bool hostile_end;
+static u64 hostile_seed;
 
 static u64 next_random(u64 *state)
 {
@@ -875,12 +939,11 @@ static void guest_counts_beside_another(void)
 	WRITE_ONCE(ignore_nmis, true);
 	enable_nmi();
 	set_name(area, 1, KVM_GUEST_STATS_TIMER_NAME);
-	for (i = 0; i < HOSTILE_TIMES; i++) {
+	for (i = 0; !READ_ONCE(hostile_end); i++) {
 		WRITE_ONCE(area->slots[0].threshold, i & 1);
 		write_register(AREA_GPA | ENABLED);
 		do_cpuid();
 	}
-	WRITE_ONCE(hostile_done, 1);
 	GUEST_DONE();
 }
 
@@ -890,52 +953,84 @@ static void guest_scribbles(void)
 	static const char * const names[] = {
 		"exits", "exit_reasons.cpuid", KVM_GUEST_STATS_TIMER_NAME, "", "exit_reasons",
 	};
-	u64 *words = (u64 *)area, state = 1, at;
+	u64 *words = (u64 *)area, state = hostile_seed, at;
 
 	WRITE_ONCE(ignore_nmis, true);
 	enable_nmi();
-	while (!READ_ONCE(hostile_done)) {
+	while (!READ_ONCE(hostile_end)) {
 		at = next_random(&state);
 		WRITE_ONCE(words[at % (sizeof(*area) / sizeof(u64))], next_random(&state));
 		set_name(area, at % KVM_GUEST_STATS_SLOTS, names[at % ARRAY_SIZE(names)]);
 		WRITE_ONCE(area->slots[at % KVM_GUEST_STATS_SLOTS].threshold,
 			   next_random(&state) % 200000);
-		write_register(at & 64 ? AREA_GPA | ENABLED : next_random(&state));
+		x2apic_write_reg(APIC_LVTPC, at & 256 ? APIC_DM_NMI : LVTPC_MASKED);
+		if (at & 64)
+			write_register((AREA_GPA + (at & 128) / 128 * KVM_GUEST_STATS_ALIGN) | ENABLED);
+		else
+			write_register(next_random(&state));
 		do_cpuid();
 	}
 	GUEST_DONE();
 }
 
-/* Guest writes to memory that is away are exits to user space. */
+/* Guest writes are exits to user space if the memory is away, and fail if it is read-only. */
 static void *run_hostile(void *vcpu)
 {
 	struct ucall uc;
 
 	do {
-		vcpu_run(vcpu);
+		if (_vcpu_run(vcpu) && errno != EFAULT && errno != EINTR)
+			TEST_FAIL("KVM_RUN: %s", strerror(errno));
 	} while (get_ucall(vcpu, &uc) != UCALL_DONE && uc.cmd != UCALL_ABORT);
 	return NULL;
 }
 
-TEST(vcpus_that_scribble_over_one_area_while_it_moves_do_no_harm)
+static void change_memory(struct kvm_vm *vm, void *shared, u64 random)
 {
-	struct kvm_vcpu *vcpus[2];
-	struct kvm_vm *vm = create_with_nmi(ALL_BITS, guest_counts_beside_another, &vcpus[0]);
-	pthread_t threads[2];
-	u64 *done;
-	int i;
-
-	vcpus[1] = vm_vcpu_add(vm, 1, guest_scribbles);
-	done = addr_gva2hva(vm, (unsigned long)&hostile_done);
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run_hostile, vcpus[i]));
-	for (i = 0; !READ_ONCE(*done); i++) {
+	switch (random % 4) {
+	case 0:
 		vm_mem_region_move(vm, AREA_SLOT, AREA_GPA + 0x100000);
 		usleep(100);
 		vm_mem_region_move(vm, AREA_SLOT, AREA_GPA);
-		usleep(2000);
+		break;
+	case 1:
+		mprotect(shared, getpagesize(), random & 4 ? PROT_READ : PROT_NONE);
+		usleep(100);
+		mprotect(shared, getpagesize(), PROT_READ | PROT_WRITE);
+		break;
+	case 2:
+		madvise(shared, getpagesize(), MADV_DONTNEED);
+		break;
+	case 3:
+		vm_mem_region_set_flags(vm, AREA_SLOT, random & 4 ? KVM_MEM_LOG_DIRTY_PAGES : 0);
+		break;
 	}
-	EXPECT_LT(0, i);
+}
+
+/* A second, or longer: in seconds in the environment. */
+TEST(vcpus_that_scribble_over_one_area_while_its_memory_changes_do_no_harm)
+{
+	const char *seconds = getenv("HOSTILE_SECONDS");
+	time_t end = time(NULL) + (seconds ? atoi(seconds) : 1);
+	struct kvm_vcpu *vcpus[2];
+	struct kvm_vm *vm = create_with_nmi(ALL_BITS, guest_counts_beside_another, &vcpus[0]);
+	void *shared = addr_gpa2hva(vm, AREA_GPA);
+	pthread_t threads[2];
+	u64 state;
+	int i;
+
+	state = hostile_seed = time(NULL);
+	ksft_print_msg("seed %lu\n", hostile_seed);
+	sync_global_to_guest(vm, hostile_seed);
+	vcpus[1] = vm_vcpu_add(vm, 1, guest_scribbles);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run_hostile, vcpus[i]));
+	do {
+		change_memory(vm, shared, next_random(&state));
+		usleep(next_random(&state) % 4000);
+	} while (time(NULL) <= end);
+	hostile_end = true;
+	sync_global_to_guest(vm, hostile_end);
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, pthread_join(threads[i], NULL));
 	kvm_vm_free(vm);
