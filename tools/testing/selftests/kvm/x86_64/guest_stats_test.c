@@ -965,7 +965,7 @@ static void guest_scribbles(void)
 			   next_random(&state) % 200000);
 		x2apic_write_reg(APIC_LVTPC, at & 256 ? APIC_DM_NMI : LVTPC_MASKED);
 		if (at & 64)
-			write_register((AREA_GPA + (at & 128) / 128 * KVM_GUEST_STATS_ALIGN) | ENABLED);
+			write_register((AREA_GPA + (at & KVM_GUEST_STATS_ALIGN)) | ENABLED);
 		else
 			write_register(next_random(&state));
 		do_cpuid();
@@ -1019,7 +1019,8 @@ TEST(vcpus_that_scribble_over_one_area_while_its_memory_changes_do_no_harm)
 	u64 state;
 	int i;
 
-	state = hostile_seed = time(NULL);
+	hostile_seed = time(NULL);
+	state = hostile_seed;
 	ksft_print_msg("seed %lu\n", hostile_seed);
 	sync_global_to_guest(vm, hostile_seed);
 	vcpus[1] = vm_vcpu_add(vm, 1, guest_scribbles);
