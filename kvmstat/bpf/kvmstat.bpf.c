@@ -294,6 +294,14 @@ static __always_inline void take_thread(struct record *r, struct kvm_vcpu *vcpu)
 	r->run_delay = 0;
 }
 
+/* In KVM_RUN, but the kernel left out run_begin(). Returns the waits before. */
+static __always_inline u64 begin_late(struct record *r, struct kvm_vcpu *vcpu)
+{
+	take_thread(r, vcpu);
+	r->in_run = true;
+	return take_waits(r);
+}
+
 static __always_inline void count_user_exit(struct record *r, u32 reason)
 {
 	if (reason >= KVM_USER_EXITS)
@@ -343,7 +351,9 @@ int BPF_PROG(run_end, u32 reason, int error)
 SEC("tp_btf/kvm_entry")
 int BPF_PROG(guest_enter, struct kvm_vcpu *vcpu)
 {
+	u32 from = KVM_VCPU_STATE_exit;
 	struct record *r;
+	u64 waits = 0;
 
 	/* For the verifier, arguments of trace points can be NULL since Linux 6.13. */
 	if (!vcpu)
@@ -351,13 +361,12 @@ int BPF_PROG(guest_enter, struct kvm_vcpu *vcpu)
 	r = find(vcpu);
 	if (!r)
 		return 0;
-	/* The kernel left out run_begin(). */
-	if (!r->in_run)
-		take_thread(r, vcpu);
+	if (!r->in_run) {
+		from = KVM_VCPU_STATE_user;
+		waits = begin_late(r, vcpu);
+	}
 	r->poll_from_ns = 0;
-	change(r, r->in_run ? KVM_VCPU_STATE_exit : KVM_VCPU_STATE_user, KVM_VCPU_STATE_guest,
-	       bpf_ktime_get_ns(), 0);
-	r->in_run = true;
+	change(r, from, KVM_VCPU_STATE_guest, bpf_ktime_get_ns(), waits);
 	end_exit(r);
 	return 0;
 }
@@ -468,8 +477,7 @@ int BPF_PROG(guest_exit, struct kvm_vcpu *vcpu, u32 isa)
 	r->in_exit = true;
 	/* In the guest when the programs were attached */
 	if (!r->in_run)
-		take_thread(r, vcpu);
-	r->in_run = true;
+		begin_late(r, vcpu);
 	return 0;
 }
 
@@ -498,6 +506,7 @@ int BPF_PROG(sched_out, struct preempt_notifier *notifier)
 	struct record *r = find(vcpu);
 	u64 now = bpf_ktime_get_ns();
 	u32 from = KVM_VCPU_STATE_exit;
+	u64 waits = 0;
 	bool runnable;
 
 	if (!r)
@@ -507,13 +516,13 @@ int BPF_PROG(sched_out, struct preempt_notifier *notifier)
 		if (!BPF_CORE_READ(vcpu, wait.task))
 			return 0;
 		from = KVM_VCPU_STATE_user;
-		r->in_run = true;
+		waits = begin_late(r, vcpu);
 	}
 	runnable = task->on_rq;
 	if (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed)
 		runnable = false;
 	end_polling(r, now);
-	change(r, from, runnable ? KVM_VCPU_STATE_ready : blocked_state(vcpu), now, 0);
+	change(r, from, runnable ? KVM_VCPU_STATE_ready : blocked_state(vcpu), now, waits);
 	return 0;
 }
 
