@@ -42,6 +42,8 @@ typedef _Bool bool;
 #define MP_STATE_INIT_RECEIVED 2
 #define MP_STATE_HALTED 3
 #define MP_STATE_AP_RESET_HOLD 9
+/* Of an element that was removed from a list */
+#define LIST_POISON2 0xdead000000000122
 
 /*
  * The kernel's structures, as far as they are needed: libbpf finds the fields. Integers are
@@ -65,7 +67,8 @@ struct kvm {
 	struct kvm_vm_stat stat;
 };
 struct pid;
-struct preempt_notifier { void *ops; };
+struct hlist_node { struct hlist_node **pprev; };
+struct preempt_notifier { struct hlist_node link; void *ops; };
 struct kvm_vcpu_arch { unsigned int mp_state; };
 struct kvm_vcpu {
 	struct kvm *kvm;
@@ -653,6 +656,22 @@ static __always_inline void guess_state(struct record *r, struct kvm_vcpu *vcpu)
 	__sync_val_compare_and_swap(&r->values.state, KVM_VCPU_STATE_none, state);
 }
 
+/*
+ * A thread in an ioctl of the vCPU has a preempt notifier. If it has none, it left KVM_RUN: the
+ * kernel left out run_end(), as it can since Linux 7.0. The next run_begin() counts the exit.
+ */
+static __always_inline void correct_state(struct vcpu_values *values, struct kvm_vcpu *vcpu)
+{
+	u64 notifier = (u64)BPF_CORE_READ(vcpu, preempt_notifier.link.pprev);
+	u32 reason = BPF_CORE_READ(vcpu, run, exit_reason);
+
+	if (values->state != KVM_VCPU_STATE_exit || notifier != LIST_POISON2)
+		return;
+	values->state = KVM_VCPU_STATE_user;
+	if (reason < KVM_USER_EXITS)
+		values->last_user_exit = reason;
+}
+
 static __always_inline u32 put_vcpu(struct kvm_vcpu *vcpu)
 {
 	u32 own = vcpu_size;
@@ -675,6 +694,7 @@ static __always_inline u32 put_vcpu(struct kvm_vcpu *vcpu)
 		if (!copy((void *)out.values + own, r) && !copy((void *)out.values + own, r) &&
 		    !copy((void *)out.values + own, r))
 			copy((void *)out.values + own, r);
+		correct_state((void *)out.values + own, vcpu);
 	} else {
 		bpf_probe_read_kernel(out.values + own, sizeof(initial.values), &initial.values);
 	}
