@@ -11,6 +11,13 @@ none() {
 	[ -z "$lines" ] || { printf '%s\n' "$1" "$lines"; return 1; }
 }
 
+# no_tags ARGUMENT...: runs lintian, and fails if it prints a tag
+no_tags() {
+	# shellcheck disable=SC2154 # set by the script
+	lintian --info --display-level '>=pedantic' --fail-on none "$@" >"$scratch/lintian"
+	none "lintian printed:" <"$scratch/lintian"
+}
+
 # run_cases FUNCTION...: runs each in its own shell, which stops at the first error. If a case
 # passes, prints only the comments in its output. Never call it in a condition: there bash ignores
 # errors, and a case fails only if its last command does.
