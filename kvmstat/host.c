@@ -370,7 +370,6 @@ static void set_proc_shares(struct shares *shares, const uint64_t ns[4], uint64_
 	size_t i;
 
 	total = total > sum ? total : sum;
-
 	*shares = (struct shares) { .from_proc = true, };
 	if (!total)
 		return;
@@ -610,7 +609,7 @@ uint64_t *line_growth(const struct vm *vm, size_t line)
 	return *growth;
 }
 
-/* The values become those of the last sample. */
+/* Makes room for a new sample: keeps the values of the newest one, frees all older ones. */
 static void age_values(struct vm *vm)
 {
 	size_t i;

@@ -4,7 +4,6 @@
  * those that send or take a byte now and then: deadlines are kept here. A connection ends with its
  * answer.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
