@@ -97,7 +97,7 @@ static bool take_schema(struct old *old, struct bytes *bytes)
 	stride = sizeof(desc) + schema->shape.name_size;
 	size = schema->shape.num_desc * stride +
 	       (size_t)schema->shape.num_value_names * schema->shape.value_name_size;
-	if (schema->shape.name_size > 1024 || schema->shape.num_desc > 16384)
+	if (schema->shape.name_size - 1 >= 1024 || schema->shape.num_desc > 16384)
 		return false;
 	raw = take(bytes, size);
 	if (!raw)
