@@ -4,7 +4,7 @@
  * time in the same way, and lets it judge, print and export that. The files are recordings:
  *
  *	frames		changes the files in two samples: statistics files, /proc, cgroups
- *	recording	changes the bytes of the recording
+ *	recording	changes the bytes of the recording, or what is compressed in it
  *	identity	changes what tells the name of a VM
  *
  * A find is what the sanitizers report.
@@ -13,11 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "../kvmstat.h"
 
 struct options options;
+
+/* Inputs for one process: hosts and schemas keep what they took until it ends. */
+#define BATCH UINT64_C(2000)
 
 static uint64_t state = 88172645463325252;
 
@@ -38,7 +43,8 @@ static size_t change(unsigned char *data, size_t size)
 	size_t i, at, from, times = 1 + below(4);
 
 	for (i = 0; i < times && size; i++) {
-		at = below(size);
+		/* Headers matter more than their size. */
+		at = below(size > 64 && !below(4) ? 64 : size);
 		switch (below(6)) {
 		case 0:
 			data[at] ^= 1 << below(8);
@@ -104,7 +110,6 @@ static void use(struct host *host)
 		free(make_openmetrics(host, below(2), &size));
 }
 
-/* A host keeps what it took: begin anew after some samples. */
 static void fuzz_frames(uint64_t runs, struct frame *frame, size_t count)
 {
 	struct host host = {};
@@ -133,11 +138,78 @@ static size_t read_frames(const char *path, struct frame **frames, size_t count)
 	return count;
 }
 
+#define MOST_BYTES (4u << 20)
+
+/* Packs or unpacks a stream of zlib. Returns the size, or 0. */
+static size_t pack(unsigned char *to, const unsigned char *from, size_t size, int bits, bool is_unpacked)
+{
+	z_stream stream = {
+		.next_in = (unsigned char *)from, .avail_in = size, .next_out = to, .avail_out = MOST_BYTES,
+	};
+	bool is_whole;
+
+	if (is_unpacked) {
+		inflateInit2(&stream, bits);
+		is_whole = inflate(&stream, Z_FINISH) == Z_STREAM_END;
+		inflateEnd(&stream);
+	} else {
+		deflateInit2(&stream, Z_NO_COMPRESSION, Z_DEFLATED, bits, 9, Z_DEFAULT_STRATEGY);
+		is_whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+		deflateEnd(&stream);
+	}
+	return is_whole ? stream.total_out : 0;
+}
+
+/*
+ * Changes what is inside of a sample, and gives it the right checksum, so that more than checksums
+ * is tested. Headers have 40 bytes: of a gzip member, or of a block in the format before this one.
+ */
+static size_t change_inside(unsigned char *to, const unsigned char *from, size_t size)
+{
+	static unsigned char content[MOST_BYTES];
+	bool is_old = size > 16 && from[0] == 0x8b, is_stored;
+	size_t at = is_old ? 16 : 0, done = at, chosen = below(3), length, packed;
+	uint32_t word[10], end[2];
+
+	memcpy(to, from, at);
+	for (; at + sizeof(word) <= size; at += packed, chosen--) {
+		memcpy(word, from + at, sizeof(word));
+		packed = is_old ? sizeof(word) + word[1] : word[4];
+		if (chosen) {
+			memcpy(to + done, from + at, packed);
+			done += packed;
+			continue;
+		}
+		is_stored = is_old && word[1] == word[2];
+		length = is_stored ? word[1] :
+			 pack(content, from + at + 40, packed - 40, is_old ? 15 : -15, true);
+		if (is_stored)
+			memcpy(content, from + at + 40, length);
+		length = change(content, length);
+		end[0] = crc32(0, content, length);
+		end[1] = length;
+		if (is_old) {
+			memcpy(to + done + 40, content, length);
+			word[1] = word[2] = length;
+			word[3] = end[0];
+			word[9] = crc32(0, (void *)word, 36);
+		} else {
+			length = pack(to + done + 40, content, length, -15, false);
+			memcpy(to + done + 40 + length, end, sizeof(end));
+			length += sizeof(end);
+			word[4] = 40 + length;
+		}
+		memcpy(to + done, word, sizeof(word));
+		done += 40 + length;
+	}
+	return done;
+}
+
 static void fuzz_recording(uint64_t runs, const char *path)
 {
-	unsigned char *whole = xcalloc(1 << 20, 1), *bytes = xcalloc(1 << 20, 1);
+	unsigned char *whole = xcalloc(MOST_BYTES, 1), *bytes = xcalloc(2 * MOST_BYTES, 1);
 	int file = open(path, O_RDONLY), fd = memfd_create("fuzz", 0);
-	ssize_t size = read(file, whole, 1 << 20);
+	ssize_t size = read(file, whole, MOST_BYTES);
 	struct frame *frames;
 	size_t count, changed;
 	char name[64];
@@ -145,8 +217,12 @@ static void fuzz_recording(uint64_t runs, const char *path)
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	for (i = 0; i < runs && size > 0; i++) {
-		memcpy(bytes, whole, size);
-		changed = change(bytes, size);
+		if (below(2)) {
+			changed = change_inside(bytes, whole, size);
+		} else {
+			memcpy(bytes, whole, size);
+			changed = change(bytes, size);
+		}
 		if (ftruncate(fd, 0) || pwrite(fd, bytes, changed, 0) != (ssize_t)changed)
 			exit(1);
 		frames = NULL;
@@ -201,25 +277,45 @@ static void fuzz_identity(uint64_t runs)
 	}
 }
 
+/* Returns 2 without anything to change. */
+static int fuzz(const char *kind, uint64_t runs, struct frame *frames, size_t count, const char *path)
+{
+	if (!strcmp(kind, "identity"))
+		fuzz_identity(runs);
+	else if (count && !strcmp(kind, "frames"))
+		fuzz_frames(runs, frames, count);
+	else if (count && !strcmp(kind, "recording"))
+		fuzz_recording(runs, path);
+	else
+		return 2;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t runs = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t runs = argc > 3 ? strtoull(argv[2], NULL, 10) : 0, done, batch = 0;
 	struct frame *frames = NULL;
 	size_t count = 0;
-	int i;
+	int i, status;
+	pid_t pid;
 
 	/* kvmstat's complaints; the sanitizers write to the descriptor. */
 	stderr = fopen("/dev/null", "w");
 	for (i = 3; i < argc; i++)
 		count = read_frames(argv[i], &frames, count);
-	if (argc > 2 && !strcmp(argv[1], "identity"))
-		fuzz_identity(runs);
-	else if (count && !strcmp(argv[1], "frames"))
-		fuzz_frames(runs, frames, count);
-	else if (count && !strcmp(argv[1], "recording"))
-		fuzz_recording(runs, argv[3]);
-	else
-		return 2;
-	printf("ok - %s: %llu inputs\n", argv[1], (unsigned long long)runs);
-	return 0;
+	for (done = 0; done < runs; done += batch) {
+		batch = runs - done < BATCH ? runs - done : BATCH;
+		/* Each recording in turn, and each batch changes it in other ways. */
+		state += done * UINT64_C(0x9e3779b97f4a7c15);
+		pid = fork();
+		if (!pid)
+			return fuzz(argv[1], batch, frames, count, argv[3 + done / BATCH % (argc - 3)]);
+		if (waitpid(pid, &status, 0) != pid || status) {
+			printf("not ok - %s: inputs %llu to %llu\n", argv[1], (unsigned long long)done,
+			       (unsigned long long)(done + batch - 1));
+			return 1;
+		}
+	}
+	printf("%s - %s: %llu inputs\n", done ? "ok" : "not ok", argv[1], (unsigned long long)done);
+	return !done;
 }
