@@ -233,47 +233,37 @@ static struct {
 	uint64_t growth;
 } event;
 
-enum { EVENT_TIME, EVENT_STATE, EVENT_STATISTIC, EVENT_SCOPE, EVENT_VCPU, EVENT_GROWTH, EVENT_WINDOW,
-       EVENT_PID, EVENT_NAME, };
+enum { EVENT_STATE, EVENT_STATISTIC, EVENT_SCOPE, EVENT_GROWTH, EVENT_WINDOW, };
 
 static struct cell event_cell(const struct row *row, int which)
 {
 	bool ended = row->vm->ended;
 
 	switch (which) {
-	case EVENT_TIME:
-		return (struct cell) { .kind = MOMENT, .number = row->host->real_ns / 1e9, };
 	case EVENT_STATE:
 		return (struct cell) { .kind = TEXT, .text = ended ? "ended" : "running", };
 	case EVENT_STATISTIC:
 		return (struct cell) { .kind = TEXT, .text = rule.name, };
 	case EVENT_SCOPE:
 		return (struct cell) { .kind = TEXT, .text = event.target->of_vm ? "vm" : "vcpu", };
-	case EVENT_VCPU:
-		return row->line ? (struct cell) { .kind = NUMBER, .number = row->vm->vcpu[row->line - 1].id, } :
-				   (struct cell) {};
 	case EVENT_GROWTH:
 		return ended ? (struct cell) {} : (struct cell) {
 			.kind = VALUE, .number = event.growth, .desc = event.target->desc, };
-	case EVENT_WINDOW:
-		return (struct cell) { .kind = TIME, .number = rule.window_ns / 1e9, };
-	case EVENT_PID:
-		return (struct cell) { .kind = NUMBER, .number = row->vm->pid, };
 	default:
-		return (struct cell) { .kind = TEXT, .text = row->vm->name, };
+		return (struct cell) { .kind = TIME, .number = rule.window_ns / 1e9, };
 	}
 }
 
 static const struct column event_columns[] = {
-	{ "TIME", "time", event_cell, EVENT_TIME, .left = true, },
-	{ "PID", "pid", event_cell, EVENT_PID, .drop = 2, },
+	{ "TIME", "time", time_cell, .left = true, },
+	{ "PID", "pid", pid_cell, .drop = 2, },
 	{ "STATE", "state", event_cell, EVENT_STATE, .left = true, .drop = 3, },
 	{ "SCOPE", "scope", event_cell, EVENT_SCOPE, .data = true, },
-	{ "VCPU", "vcpu", event_cell, EVENT_VCPU, .drop = 0, },
+	{ "VCPU", "vcpu", vcpu_cell, .drop = 0, },
 	{ "STATISTIC", "statistic", event_cell, EVENT_STATISTIC, .data = true, },
 	{ "GROWTH", "growth", event_cell, EVENT_GROWTH, .drop = 0, },
 	{ "WINDOW", "window_s", event_cell, EVENT_WINDOW, .drop = 1, },
-	{ "NAME", "name", event_cell, EVENT_NAME, .left = true, .name = true, },
+	{ "NAME", "name", name_cell, .left = true, .name = true, },
 };
 
 static void show_event(const struct host *host, const struct vm *vm, size_t line)
