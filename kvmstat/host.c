@@ -398,10 +398,13 @@ static void share_threads(struct vm *vm)
 	bool all_out = true, all_stopped = vm->threads.count, has_guest = false;
 	const struct thread *now, *last, none = {};
 	size_t i, guests = 0, known = 0;
-	uint64_t all[4] = {};
+	uint64_t all[4] = {}, kernel_ns = 0;
 
-	for (i = 0; i < vm->threads.count; i++)
-		has_guest |= vm->threads.thread[i].guest || !vm->threads.thread[i].kernel;
+	for (i = 0; i < vm->threads.count; i++) {
+		has_guest |= vm->threads.thread[i].guest;
+		kernel_ns += vm->threads.thread[i].runs_guest ? vm->threads.thread[i].kernel : 0;
+	}
+	has_guest |= !kernel_ns;
 	vm->lacks_ready = false;
 	for (i = 0; i < vm->threads.count; i++) {
 		now = &vm->threads.thread[i];
