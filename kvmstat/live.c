@@ -745,7 +745,7 @@ static void scan(void)
 
 PRINTF(2, 3) static void add_text(char *text, const char *shape, ...)
 {
-	char name[512];
+	char name[4200];
 	va_list args;
 
 	if (!text)
@@ -769,10 +769,7 @@ static void read_groups(const struct live_vm *vm, const char *root, char *path, 
 		if (i < live.frame.count)
 			return;
 		snprintf(name, sizeof(name), "%s%s/cpu.stat", root, path);
-		char *text = read_text(0, 4096, NULL, name);
-
-		if (text)
-			frame_add(&live.frame, text, strlen(text), "vm/%u/cgroup%s/cpu.stat", vm->key, path);
+		add_text(read_text(0, 4096, NULL, name), "vm/%u/cgroup%s/cpu.stat", vm->key, path);
 	}
 }
 
