@@ -111,7 +111,7 @@ static void explain_one(const struct description *entry)
 				 traces[i].event, (int)strcspn(traces[i].event, " "), traces[i].event);
 	}
 	text = xasprintf("%s (%s): %s.%s", entry->name, whose[entry->scope], entry->help, trace);
-	print_wrapped(stdout, text, terminal_width(), 4);
+	print_wrapped(stdout, text, terminal_size("COLUMNS"), 4);
 	free(text);
 }
 

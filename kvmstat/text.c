@@ -177,7 +177,7 @@ static void format_moment(char text[64], double seconds, bool utc)
 	struct tm tm;
 
 	if (!utc) {
-		strftime(text, 64, terminal_width() ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
+		strftime(text, 64, terminal_size("COLUMNS") ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
 			 localtime_r(&whole, &tm));
 		return;
 	}
