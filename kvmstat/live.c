@@ -791,14 +791,10 @@ static char *find_group(const char *cgroup, const char *controller)
 		path = list ? strchr(list + 1, ':') : NULL;
 		if (!path)
 			return NULL;
-		if (!length && list + 1 == path)
-			return xasprintf("%.*s", (int)strcspn(path + 1, "\n"), path + 1);
-		for (list++; length && list < path; list += strcspn(list, ",:") + 1) {
+		for (list++; list <= path; list += strcspn(list, ",:") + 1) {
 			if (!strncmp(list, controller, length) && strchr(",:", list[length]))
 				return xasprintf("%.*s", (int)strcspn(path + 1, "\n"), path + 1);
 		}
-		if (!strchr(path, '\n'))
-			return NULL;
 	}
 	return NULL;
 }

@@ -83,12 +83,6 @@ struct block {
 	uint64_t start, count, stride;
 };
 
-static bool is_inside(const struct block *block, size_t size)
-{
-	return !block->count || (block->start <= size && block->count * block->stride <= size &&
-				 block->start + block->count * block->stride <= size);
-}
-
 /* The statistics that host.c reads of each vCPU. */
 static void look_up(struct schema *schema)
 {
@@ -176,7 +170,8 @@ static const char *check_blocks(const struct block *block, size_t count, size_t 
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (!is_inside(&block[i], size) || block[i].start % 8)
+		if ((block[i].count && block[i].start + block[i].count * block[i].stride > size) ||
+		    block[i].start % 8)
 			return "a block ends after the file, or is not aligned";
 	}
 	return NULL;
