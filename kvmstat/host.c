@@ -81,9 +81,22 @@ static uint64_t number_of(const struct entry *entry, const char *key)
 	return field_of(entry, key, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
 }
 
+/* The time of a CPU that its ticks have counted. */
+static uint64_t counted_ns(const struct entry *stat, int cpu)
+{
+	unsigned long long n[8] = {};
+	char key[16], text[256];
+
+	snprintf(key, sizeof(key), "cpu%d ", cpu);
+	if (field_of(stat, key, text, sizeof(text)))
+		sscanf(text, "%llu %llu %llu %llu %llu %llu %llu %llu", n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7);
+	return (n[0] + n[1] + n[2] + n[3] + n[4] + n[5] + n[6] + n[7]) * TICK;
+}
+
 /* The files of one VM in a frame. */
 struct files {
 	struct entry *who, *header, *vcpu_header, *data, *ids, *vcpu_data;
+	const struct entry *stat;	/* the host's */
 };
 
 enum stat_field { USER_TIME = 11, KERNEL_TIME = 12, PROCESSOR = 36, GUEST_TIME = 40, NUM_FIELDS, };
@@ -384,19 +397,23 @@ static void set_proc_shares(struct shares *shares, const uint64_t ns[4], uint64_
 	shares->part[OFF] = (double)(total - sum) / total;
 }
 
+/* The host scales user time up by the ticks that it lost, but not guest time, a part of it. */
 static void add_times(uint64_t ns[4], const struct thread *last, const struct thread *now)
 {
-	ns[GUEST] += growth(last->guest, now->guest);
+	uint64_t user = growth(last->user, now->user), lost = user < now->lost ? user : now->lost;
+
+	ns[GUEST] += growth(last->guest, now->guest) + lost;
 	ns[KVM] += growth(last->kernel, now->kernel);
-	ns[VMM] += growth(last->user, now->user);
+	ns[VMM] += user - lost;
 	ns[READY] += growth(last->ready, now->ready);
 }
 
-static void share_threads(struct vm *vm)
+static void share_threads(struct vm *vm, const struct entry *stat)
 {
 	uint64_t elapsed_ns = vm->threads.mono_ns - vm->before.mono_ns, others_ns = 0, run_ns = 0;
 	bool all_out = true, all_stopped = vm->threads.count, has_guest = false;
-	const struct thread *now, *last, none = {};
+	const struct thread *last, none = {};
+	struct thread *now;
 	size_t i, guests = 0, known = 0;
 	uint64_t all[4] = {}, kernel_ns = 0;
 
@@ -415,6 +432,9 @@ static void share_threads(struct vm *vm)
 			continue;
 		}
 		guests++;
+		now->counted = counted_ns(stat, now->cpu);
+		if (last && last->counted && last->cpu == now->cpu)
+			now->lost = growth(growth(last->counted, now->counted) + 2 * TICK, elapsed_ns);
 		all_out &= now->state == 'S' && !now->in_kvm;
 		vm->lacks_ready |= !now->run;
 		add_times(vm->thread_ns, last ?: &none, now);
@@ -761,7 +781,7 @@ static void take_vm(struct vm *vm, struct files *files)
 	if (vm->vcpu_schema && vm->has_rates && !vm->time_is_off)
 		share_states(vm);
 	find_causes(vm);
-	share_threads(vm);
+	share_threads(vm, vm->shares[0].known[GUEST] ? NULL : files->stat);
 }
 
 static void forget(struct vm *vm)
@@ -861,7 +881,7 @@ static struct entry *take_files(struct host *host, struct entry *entry, const st
 {
 	size_t length = strcspn(entry->name + 3, "/");
 	char *key = xasprintf("%.*s", (int)length, entry->name + 3);
-	struct files files = { .who = entry, };
+	struct files files = { .who = entry, .stat = host->stat, };
 	struct vm *vm = NULL;
 
 	if (!strcmp(entry->name + 3 + length, "/who"))
@@ -885,6 +905,7 @@ void host_take(struct host *host, struct frame *frame)
 	size_t i, kept;
 	struct vm *vm;
 
+	host->stat = frame_get(frame, "host/stat");
 	host->elapsed_ns = host->mono_ns ? frame->mono_ns - host->mono_ns : 0;
 	host->mono_ns = frame->mono_ns;
 	host->real_ns = frame->real_ns;

@@ -946,6 +946,7 @@ static void read_host(void)
 			 *space && strcmp(space, "pid:[4026531836]"), live.missing, live.unseen,
 			 num_complaints);
 	frame_add(&live.frame, text, strlen(text), "host/scan");
+	add_text(read_text(0, 64 * 1024, NULL, "/proc/stat"), "host/stat");
 }
 
 static void *read_frame(void *context)

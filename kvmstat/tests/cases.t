@@ -11,6 +11,7 @@
 #				state=, since= (ms ago), last= (exit to the VMM); reason.R=, user.R=
 #				(exits), reasonms.R=, sleepms.R= (time); wakeups=; never (it ran);
 #				out (of KVM_RUN); cpus=, cgroup=
+#	lost MS			time that CPU 0 has not counted
 #	thread NAME run=PERCENT cpus=LIST
 #	cgroup PATH throttled=MS [before=MS]
 #	is SENTENCE		what kvmstat should say; ends the case
@@ -209,3 +210,19 @@ vcpus 2
 vcpu 0 guest=100
 vcpu 1 halt=100
 is busy: vCPU 0 of 2 uses a CPU all the time; this host does not count how much of it is in the guest.
+
+# The host lost ticks: time of the guest looks like time in the VMM.
+case stock-lost-ticks
+kernel stock
+vcpus 2
+vcpu 0 guest=28 user=72
+vcpu 1 halt=100
+lost 720
+is busy with its own work: vCPU 0 of 2 runs the guest 98% of the time; look inside the guest.
+
+case stock-slow-vmm
+kernel stock
+vcpus 2
+vcpu 0 guest=28 user=72
+vcpu 1 halt=100
+is waiting for its VMM: vCPU 0 of 2 spends 72% of the time in the VMM.

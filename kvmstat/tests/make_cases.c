@@ -65,7 +65,7 @@ struct made {
 };
 
 static struct sample {
-	uint64_t interval_ns, now_ns;
+	uint64_t interval_ns, now_ns, lost_ns;
 	bool has_statistics, is_old, has_guest_time;
 	char name[64];
 	unsigned int num_vcpus, num_threads, num_cgroups, taken;
@@ -288,7 +288,7 @@ static void add_vcpu_thread(struct frame *frame, unsigned int i, unsigned int se
 	const struct made *vcpu = &now.vcpu[i];
 	const uint64_t *value = vcpu->value[second];
 	uint64_t ns[4] = {
-		0, value[find("time_exit_ns")] + value[find("time_poll_ns")],
+		now.has_statistics ? 0 : value[find("time_user_ns")], value[find("time_exit_ns")] + value[find("time_poll_ns")],
 		value[find("time_guest_ns")], value[find("ready_ns")],
 	};
 	char name[32];
@@ -340,6 +340,10 @@ static bool next(struct source *source, struct frame *frame, uint64_t wait_ns)
 	};
 	source->mono_ns = frame->mono_ns;
 	frame_add(frame, xmemdup(scan, strlen(scan)), strlen(scan), "host/scan");
+	/* CPU 0 was idle at first, and ran user space since then. */
+	char *stat = xasprintf("cpu0 %llu 0 0 1000 0 0 0 0 0 0\nintr 1\n", second * (unsigned long long)
+			       (now.interval_ns - now.lost_ns) / (10 * MS));
+	frame_add(frame, stat, strlen(stat), "host/stat");
 	add_text(frame, "who", xasprintf("pid=100\nstarted=1\nname=%s\nname.trust=1\n", now.name));
 	if (now.has_statistics)
 		add_statistics(frame, second);
@@ -420,6 +424,8 @@ int main(int argc, char **argv)
 			now.num_vcpus = strtoul(rest, NULL, 10);
 		} else if (!strcmp(word, "interval")) {
 			now.interval_ns = strtoull(rest, NULL, 10) * MS;
+		} else if (!strcmp(word, "lost")) {
+			now.lost_ns = strtoull(rest, NULL, 10) * MS;
 		} else if (!strcmp(word, "kernel")) {
 			now.is_old = !strcmp(rest, "old");
 			now.has_statistics = strcmp(rest, "stock") && strcmp(rest, "stock-without-guest-time");
