@@ -149,7 +149,7 @@ static void add_thread(struct frame *frame, const struct old_thread *thread, uin
 	char *text;
 
 	text = xasprintf("%d (CPU %d/KVM) %c 0 0 0 0 0 0 0 0 0 0 %llu %llu 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
-			 "0 0 0 0 0 -1 0 0 0 0 %llu 0\n", thread->tid, thread->vcpu,
+			 "0 0 0 0 0 0 0 -1 0 0 0 %llu 0\n", thread->tid, thread->vcpu,
 			 states[state < 5 ? state : 0],
 			 (unsigned long long)thread->user_ns / 10000000 + guest,
 			 (unsigned long long)thread->kernel_ns / 10000000, guest);
