@@ -418,8 +418,10 @@ static void share_threads(struct vm *vm, const struct entry *stat)
 	uint64_t all[4] = {}, kernel_ns = 0;
 
 	for (i = 0; i < vm->threads.count; i++) {
-		has_guest |= vm->threads.thread[i].guest;
-		kernel_ns += vm->threads.thread[i].runs_guest ? vm->threads.thread[i].kernel : 0;
+		now = &vm->threads.thread[i];
+		last = find_thread(&vm->before, now->tid, i);
+		has_guest |= now->guest;
+		kernel_ns += last && now->runs_guest ? growth(last->kernel, now->kernel) : 0;
 	}
 	has_guest |= !kernel_ns;
 	vm->lacks_ready = false;
