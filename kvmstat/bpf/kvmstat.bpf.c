@@ -283,6 +283,14 @@ static __always_inline void end_polling(struct record *r, u64 now)
 	r->poll_from_ns = 0;
 }
 
+static __always_inline void forget_thread(u32 tid, u64 key)
+{
+	u64 *other = bpf_map_lookup_elem(&by_tid, &tid);
+
+	if (other && *other == key)
+		bpf_map_delete_elem(&by_tid, &tid);
+}
+
 /* The thread may be new for this vCPU, or run several vCPUs in turn. */
 static __always_inline void take_thread(struct record *r, struct kvm_vcpu *vcpu)
 {
@@ -293,6 +301,7 @@ static __always_inline void take_thread(struct record *r, struct kvm_vcpu *vcpu)
 		bpf_map_update_elem(&by_tid, &tid, &key, BPF_ANY);
 	if (r->tid == tid)
 		return;
+	forget_thread(r->tid, key);
 	r->tid = tid;
 	r->run_delay = 0;
 }
@@ -583,16 +592,12 @@ int BPF_PROG(wakeup)
 SEC("fentry/kvm_arch_vcpu_destroy")
 int BPF_PROG(destroy, struct kvm_vcpu *vcpu)
 {
-	u64 key = (u64)vcpu, *other;
+	u64 key = (u64)vcpu;
 	struct record *r = bpf_map_lookup_elem(&records, &key);
-	u32 tid;
 
 	if (!r)
 		return 0;
-	tid = r->tid;
-	other = bpf_map_lookup_elem(&by_tid, &tid);
-	if (other && *other == key)
-		bpf_map_delete_elem(&by_tid, &tid);
+	forget_thread(r->tid, key);
 	bpf_map_delete_elem(&records, &key);
 	return 0;
 }

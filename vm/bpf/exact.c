@@ -4,7 +4,8 @@
  * times RDMSR, one OUT that goes to the VMM. Holds all of the kernel's statistics files. Prints
  * "ready", waits for a line, runs, prints "done", waits for the end of its input.
  *
- * exact NUMBER: makes so many such VMs of four vCPUs, one after the other, and ends them.
+ * exact NUMBER: makes so many such VMs of four vCPUs, one after the other, runs each vCPU on two
+ * threads, one after the other, and ends them.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -92,6 +93,8 @@ int main(int argc, char **argv)
 	cpuids = msrs = runs = 1;
 	while (argc == 2 && count-- > 0) {
 		create(4, false);
+		run_all(4);
+		/* On other threads */
 		run_all(4);
 		for (i = 1; i < 4; i++) {
 			munmap(vcpus[i].run, vcpus[0].run_size);
