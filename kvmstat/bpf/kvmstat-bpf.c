@@ -269,11 +269,22 @@ static bool has_capability(int capability)
 	       data[capability / 32].effective >> capability % 32 & 1;
 }
 
+/* Of the first pid namespace, which always has this number */
+static bool has_host_pids(void)
+{
+	char name[32] = "";
+
+	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
+	       !strcmp(name, "pid:[4026531836]");
+}
+
 static bool is_possible(void)
 {
 	if (!has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SYSLOG))
 		return fail("BPF needs root: %s is missing",
 			    has_capability(CAP_SYS_ADMIN) ? "CAP_SYSLOG" : "CAP_SYS_ADMIN");
+	if (!has_host_pids())
+		return fail("BPF needs the host's pid namespace: this one is a container's");
 	if (has_text("/sys/kernel/security/lockdown", "[confidentiality]"))
 		return fail("the kernel is locked down (confidentiality): BPF may not read it");
 	if (!kernel)
