@@ -59,8 +59,29 @@ static void create_and_run_with_nmi(u64 bits, void *code)
 	kvm_vm_free(vm);
 }
 
+/*
+ * IRET ends the blocking of NMIs. In Bochs 2.7 a new VM begins with them blocked, if the last VM
+ * of the CPU ended in the handler of an NMI.
+ */
+static void unblock_nmis(void)
+{
+	asm volatile("mov %%rsp, %%rdx\n\t"
+		     "sub $128, %%rsp\n\t"
+		     "mov %%ss, %%eax\n\t"
+		     "push %%rax\n\t"
+		     "push %%rdx\n\t"
+		     "pushfq\n\t"
+		     "mov %%cs, %%eax\n\t"
+		     "push %%rax\n\t"
+		     "lea 1f(%%rip), %%rax\n\t"
+		     "push %%rax\n\t"
+		     "iretq\n\t"
+		     "1:" : : : "rax", "rdx", "memory", "cc");
+}
+
 static void enable_nmi(void)
 {
+	unblock_nmis();
 	x2apic_enable();
 	x2apic_write_reg(APIC_LVTPC, APIC_DM_NMI);
 }
@@ -987,7 +1008,10 @@ static void *run_hostile(void *vcpu)
 
 static void change_memory(struct kvm_vm *vm, void *shared, u64 random)
 {
-	switch (random % 4) {
+	/* Not in Bochs, whose page-modification log has addresses that KVM warns about. */
+	const int changes = getenv("HOSTILE_WITHOUT_LOG") ? 3 : 4;
+
+	switch (random % changes) {
 	case 0:
 		vm_mem_region_move(vm, AREA_SLOT, AREA_GPA + 0x100000);
 		usleep(100);
