@@ -934,8 +934,8 @@ static void read_host(void)
 	struct stat first;
 
 	uname(&name);
-	text = xasprintf("host=%s\nrelease=%s\nmachine=%s\n", name.nodename, name.release,
-			 name.machine);
+	text = xasprintf("host=%s\nrelease=%s\nmachine=%s\nkvmstat=" VERSION "\n", name.nodename,
+			 name.release, name.machine);
 	frame_add(&live.frame, text, strlen(text), "host/about")->is_schema = true;
 	/* The initial pid namespace has a fixed number. Every other one has a pid 1, too. */
 	if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0)
