@@ -334,14 +334,14 @@ static bool is_interval(const char *text)
 /* Takes INTERVAL [COUNT] at the end of the arguments from @from on. */
 static void take_interval(int from, bool with_count)
 {
-	uint64_t least = options.command == CMD_TOP ? SEC / 10 : SEC / 100;
+	bool of_top = options.command == CMD_TOP;
 	int count = options.num_arguments - from;
 	char **at = options.argument + from;
 
 	if (count > 0 && (!parse_seconds(at[0], &options.interval_ns) ||
-			  options.interval_ns < least || options.interval_ns > 86400 * SEC))
-		USAGE("'%s' is not an interval of %s to 86400 seconds", at[0],
-		      options.command == CMD_TOP ? "0.1" : "0.01");
+			  options.interval_ns < (of_top ? SEC / 10 : SEC / 100) ||
+			  options.interval_ns > (of_top ? 60 : 86400) * SEC))
+		USAGE("'%s' is not an interval of %s seconds", at[0], of_top ? "0.1 to 60" : "0.01 to 86400");
 	if (count > 1 && !with_count)
 		USAGE("unexpected argument '%s'", at[1]);
 	if (count > 1 && (!parse_u64(at[1], &options.times) || !options.times))
