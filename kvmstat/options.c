@@ -104,12 +104,7 @@ static const struct option_info {
 	{ "help", 'h', NULL, FLAG, offsetof(struct options, help), ~0u, "print this", },
 };
 
-#define USAGE(...) die_usage(xasprintf(__VA_ARGS__))
-
-static __attribute__((__noreturn__)) void die_usage(char *text)
-{
-	die("%s (try kvmstat --help)", text);
-}
+#define USAGE(message, ...) die(message " (try kvmstat --help)", ##__VA_ARGS__)
 
 static const char *command_name(enum command command)
 {
