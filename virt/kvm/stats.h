@@ -73,6 +73,7 @@ static inline const struct kvm_stats *kvm_stats_vcpu(const struct kvm_stats *sta
 static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 {
 	u32 reason = READ_ONCE(vcpu->run->exit_reason);
+	struct kvm_vcpu_stat *stat = vcpu->stat;
 
 	if (r < 0) {
 		if (r == -EINTR)
@@ -84,8 +85,8 @@ static inline void kvm_stats_count_user_exit(struct kvm_vcpu *vcpu, int r)
 
 	/* array_index_nospec() is the bounds check: out of range it returns 0, KVM_EXIT_UNKNOWN. */
 	reason = array_index_nospec(reason, KVM_USER_EXITS);
-	++vcpu->stat->user_exits[reason];
-	WRITE_ONCE(vcpu->stat->last_user_exit, reason);
+	++stat->user_exits[reason];
+	WRITE_ONCE(stat->last_user_exit, reason);
 }
 
 extern const struct kvm_stats_format kvm_vm_stats_format;
