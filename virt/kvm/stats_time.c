@@ -98,11 +98,13 @@ static __always_inline void count_time(struct kvm_vcpu *vcpu,
 	}
 }
 
-/* The time in a state without the waits for a CPU. Keep excess waits for the next interval. */
+/* The time in a state without the waits for a CPU. Keep excess waits, see change_at(). */
 static u64 without_waits(struct kvm_vcpu *vcpu, u64 ns, u64 waits)
 {
-	vcpu->time.overdrawn = waits > ns ? waits - ns : 0;
-	return waits > ns ? 0 : ns - waits;
+	u64 subtracted = min(ns, waits);
+
+	vcpu->time.overdrawn += waits - subtracted;
+	return ns - subtracted;
 }
 
 /* The end of a state, and how long it lasted. */
@@ -126,19 +128,22 @@ static u64 time_now(struct kvm_vcpu *vcpu)
 }
 
 /*
- * The end of a state in which the thread has a CPU. The scheduler reads its clock at
- * another instant, so its waits can exceed the time that the thread had no CPU.
- * Subtract the excess from the next intervals with a CPU.
+ * The end of a state in which the thread has a CPU. To the scheduler, a wait begins
+ * before KVM is told that the thread loses its CPU. If a host that is a guest itself
+ * stands still in between, that is long. Subtract the excess from the next intervals
+ * with a CPU: in the last one, it was counted twice.
  */
 static struct state_change change_at(struct kvm_vcpu *vcpu, u64 clock)
 {
+	u64 overdrawn = vcpu->time.overdrawn;
 	struct state_change change;
 
 	change.now = after_since(vcpu, clock);
 	change.ns = time_in_state(vcpu, change.now);
-	if (unlikely(vcpu->time.overdrawn))
-		change.ns = without_waits(vcpu, change.ns,
-					  vcpu->time.overdrawn);
+	if (unlikely(overdrawn)) {
+		vcpu->time.overdrawn = 0;
+		change.ns = without_waits(vcpu, change.ns, overdrawn);
+	}
 	return change;
 }
 
@@ -233,7 +238,7 @@ static u64 time_without_cpu(struct kvm_vcpu *vcpu, u64 now, u64 waits)
 	/* Some of the waits may be older than accounted_from. */
 	if (vcpu->stat->state_since_ns < READ_ONCE(accounted_from))
 		waits = min(waits, ns);
-	return without_waits(vcpu, ns, waits + vcpu->time.overdrawn);
+	return without_waits(vcpu, ns, waits);
 }
 
 static enum kvm_vcpu_state state_in_kvm(struct kvm_vcpu *vcpu)
