@@ -523,7 +523,7 @@ static void take_state(struct vm *vm, struct vcpu *vcpu)
 	const struct desc *time;
 
 	if (schema->last_exit)
-		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]) ?: "none";
+		vcpu->last_exit = value_name(schema->last_exit, value[schema->last_exit->first]);
 	if (!schema->state || !schema->since || vm->time_is_off)
 		return;
 	state = value[schema->state->first];

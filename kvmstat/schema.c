@@ -269,7 +269,7 @@ bool is_counter(const struct desc *desc)
 
 bool is_moment(const struct desc *desc)
 {
-	return ends_in(desc->name, "_since_ns") || !strcmp(desc->name, "last_user_exit") ||
+	return ends_in(desc->name, "_since_ns") ||
 	       (desc->num_value_names && desc->size == 1 && !is_hist(desc));
 }
 
@@ -281,7 +281,9 @@ bool has_parts(const struct desc *desc)
 
 const char *value_name(const struct desc *desc, uint64_t value)
 {
-	return value < desc->num_value_names ? desc->value_name[value] : NULL;
+	if (value < desc->num_value_names)
+		return desc->value_name[value];
+	return desc->num_value_names && value == STATS_NO_EXIT ? "none" : NULL;
 }
 
 double in_units(const struct desc *desc, double value)
