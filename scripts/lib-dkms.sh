@@ -42,14 +42,17 @@ apt_show() {
 	apt_cache show "$1" | sed -n "s/^$2: //p" | head -n 1
 }
 
-# uncarry DIRECTORY: makes the package in the directory one that carries no kernel. Sets version,
-# the kernel's that it is made for.
+# uncarry DIRECTORY: makes the package in the directory one that does not carry the kernel $release.
+# Sets version, the kernel's, and keeps KVM's files in $scratch/carried.tar.xz.
 uncarry() {
-	local kernels
+	local kernels base
 	kernels=$(echo "$1"/usr/src/kvm-stats-*/kernels)
-	version=$(cat "$kernels/$BASE.base")
-	mv "$kernels/$version.tar.xz" "$kernels/$BASE.0-1.tar.xz"
+	base=$(cat "$kernels/$BASE.base")
+	version=$(awk -v release="$release" '$1 == release { print $2 }' dkms/kernels)
+	cp "$kernels/${version:=$base}.tar.xz" "$scratch/carried.tar.xz"
+	mv "$kernels/$base.tar.xz" "$kernels/$BASE.0-1.tar.xz"
 	echo "$BASE.0-1" >"$kernels/$BASE.base"
+	rm -f "$kernels/$version.tar.xz"
 }
 
 package_is_made() {
