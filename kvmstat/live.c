@@ -938,13 +938,11 @@ static void read_host(void)
 			 name.release, name.machine);
 	frame_add(&live.frame, text, strlen(text), "host/about")->is_schema = true;
 	/* The initial pid namespace has a fixed number. Every other one has a pid 1, too. */
-	if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0)
-		space[0] = '\0';
 	text = xasprintf("denied=%u\nhung=%zu\nhidden=%d\nnamespace=%d\nmissing=%u\nunseen=%u\n"
 			 "problems=%u\n", live.denied, live.num_hung,
 			 stat("/proc/1/stat", &first) != 0,
-			 *space && strcmp(space, "pid:[4026531836]"), live.missing, live.unseen,
-			 num_complaints);
+			 readlink("/proc/self/ns/pid", space, sizeof(space) - 1) > 0 &&
+			 strcmp(space, "pid:[4026531836]"), live.missing, live.unseen, num_complaints);
 	frame_add(&live.frame, text, strlen(text), "host/scan");
 	add_text(read_text(0, 64 * 1024, NULL, "/proc/stat"), "host/stat");
 }
