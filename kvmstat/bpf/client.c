@@ -71,9 +71,14 @@ static bool receive(int fds[2])
 		.msg_controllen = sizeof(control),
 	};
 	const struct cmsghdr *files;
+	ssize_t length;
 
 	fds[0] = fds[1] = -1;
-	if (recvmsg(bpf.socket, &message, MSG_CMSG_CLOEXEC) != sizeof(bpf.answer))
+	/* A signal that ends kvmstat does not end kvmstat-bpf. */
+	do {
+		length = recvmsg(bpf.socket, &message, MSG_CMSG_CLOEXEC);
+	} while (length < 0 && errno == EINTR);
+	if (length != sizeof(bpf.answer))
 		return false;
 	files = CMSG_FIRSTHDR(&message);
 	if (files && files->cmsg_len == CMSG_LEN(2 * sizeof(int)))
@@ -92,6 +97,7 @@ unsigned int bpf_begin(void)
 		complain("kvmstat-bpf has ended");
 		close(bpf.socket);
 		bpf.socket = -1;
+		bpf_want = BPF_NOTHING;
 		return 0;
 	}
 	if (*bpf.answer.error)
