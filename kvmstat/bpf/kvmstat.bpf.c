@@ -544,15 +544,23 @@ SEC("fentry/kvm_sched_in")
 int BPF_PROG(sched_in, struct preempt_notifier *notifier)
 {
 	struct kvm_vcpu *vcpu = vcpu_of(notifier);
-	struct record *r = find(vcpu);
+	struct record *r = find_known(vcpu);
+	bool blocked;
 	u32 from;
 
-	if (!r || !r->in_run)
+	if (!r)
 		return 0;
 	from = r->values.state;
-	if (from != KVM_VCPU_STATE_ready && from != KVM_VCPU_STATE_halt &&
-	    from != KVM_VCPU_STATE_sleep && from != KVM_VCPU_STATE_off)
+	blocked = from == KVM_VCPU_STATE_halt || from == KVM_VCPU_STATE_sleep ||
+		  from == KVM_VCPU_STATE_off;
+	if (!r->in_run) {
+		/* Another ioctl, except if it was blocked when the programs were attached */
+		if (!blocked)
+			return 0;
+		begin_late(r, vcpu);
+	} else if (!blocked && from != KVM_VCPU_STATE_ready) {
 		from = BPF_CORE_READ(vcpu, preempted) ? KVM_VCPU_STATE_ready : blocked_state(vcpu);
+	}
 	/* The scheduler counts the wait; the rest is the time around it, in KVM. */
 	if (from == KVM_VCPU_STATE_ready)
 		from = KVM_VCPU_STATE_exit;
