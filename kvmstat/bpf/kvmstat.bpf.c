@@ -654,6 +654,14 @@ static __always_inline bool copy(struct vcpu_values *to, struct record *r)
 	return since && since == READ_ONCE(r->values.state_since_ns);
 }
 
+/* A thread in an ioctl of the vCPU has a preempt notifier. */
+static __always_inline bool is_in_ioctl(struct kvm_vcpu *vcpu)
+{
+	u64 notifier = (u64)BPF_CORE_READ(vcpu, preempt_notifier.link.pprev);
+
+	return notifier && notifier != LIST_POISON2;
+}
+
 /*
  * The state of a thread that is in no hurry to change it, and why it left KVM_RUN. The hook that
  * ends the state knows it.
@@ -662,7 +670,9 @@ static __always_inline void guess_state(struct record *r, struct kvm_vcpu *vcpu)
 {
 	u32 mode = BPF_CORE_READ(vcpu, mode), reason = BPF_CORE_READ(vcpu, run, exit_reason);
 	u64 state = mode == IN_GUEST_MODE ? KVM_VCPU_STATE_guest :
-		    BPF_CORE_READ(vcpu, wait.task) ? blocked_state(vcpu) : KVM_VCPU_STATE_user;
+		    BPF_CORE_READ(vcpu, wait.task) ? blocked_state(vcpu) :
+		    is_in_ioctl(vcpu) && !BPF_CORE_READ(vcpu, preempted) ?
+		    KVM_VCPU_STATE_sleep : KVM_VCPU_STATE_user;
 
 	if (r->values.state != KVM_VCPU_STATE_none)
 		return;
@@ -672,15 +682,15 @@ static __always_inline void guess_state(struct record *r, struct kvm_vcpu *vcpu)
 }
 
 /*
- * A thread in an ioctl of the vCPU has a preempt notifier. If it has none, it left KVM_RUN: the
- * kernel left out run_end(), as it can since Linux 7.0. The next run_begin() counts the exit.
+ * The thread has left KVM_RUN, but the kernel left out run_end(), as it can since Linux 7.0 (the
+ * next run_begin() counts the exit), or the guess was of another ioctl.
  */
 static __always_inline void correct_state(struct vcpu_values *values, struct kvm_vcpu *vcpu)
 {
-	u64 notifier = (u64)BPF_CORE_READ(vcpu, preempt_notifier.link.pprev);
 	u32 reason = BPF_CORE_READ(vcpu, run, exit_reason);
 
-	if (values->state != KVM_VCPU_STATE_exit || notifier != LIST_POISON2)
+	if ((values->state != KVM_VCPU_STATE_exit && values->state != KVM_VCPU_STATE_sleep) ||
+	    is_in_ioctl(vcpu))
 		return;
 	values->state = KVM_VCPU_STATE_user;
 	if (reason < KVM_USER_EXITS)
