@@ -140,10 +140,12 @@ static __noinline int make_record(u64 key)
 {
 	struct record *r;
 
-	if (bpf_map_update_elem(&records, &key, &initial, BPF_NOEXIST))
-		__sync_fetch_and_add(&left_out, 1);
+	/* While the programs are attached, the iterator can come first. */
+	bpf_map_update_elem(&records, &key, &initial, BPF_NOEXIST);
 	r = bpf_map_lookup_elem(&records, &key);
-	if (r && found_all)
+	if (!r)
+		__sync_fetch_and_add(&left_out, 1);
+	else if (found_all)
 		r->values.state_since_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -517,7 +519,7 @@ int BPF_PROG(sched_out, struct preempt_notifier *notifier)
 {
 	struct kvm_vcpu *vcpu = vcpu_of(notifier);
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct record *r = find(vcpu);
+	struct record *r = find_known(vcpu);
 	u64 now = bpf_ktime_get_ns();
 	u32 from = KVM_VCPU_STATE_exit;
 	u64 waits = 0;
@@ -712,7 +714,7 @@ static __always_inline u32 put_vcpu(struct kvm_vcpu *vcpu)
 				      (void *)vcpu + bpf_core_field_offset(struct kvm_vcpu, stat));
 	if (!timed)
 		return own;
-	r = find(vcpu);
+	r = found_all ? find_known(vcpu) : find(vcpu);
 	if (r) {
 		guess_state(r, vcpu);
 		/* Linux 6.1 refuses some loops. If all tries fail, time may be at the wrong state. */
