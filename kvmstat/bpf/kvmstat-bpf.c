@@ -278,6 +278,19 @@ static bool has_host_pids(void)
 	       !strcmp(name, "pid:[4026531836]");
 }
 
+/* The trace point kvm_exit gets a vCPU and the vendor. On older kernels it gets others. */
+static bool has_known_arguments(void)
+{
+	const struct btf *btf = kvm ?: kernel;
+	const struct btf_type *type =
+		btf__type_by_id(btf, btf__find_by_name_kind(btf, "btf_trace_kvm_exit", BTF_KIND_TYPEDEF));
+
+	/* The type points to a function. Its first argument is the program's context. */
+	type = type ? btf__type_by_id(btf, type->type) : NULL;
+	type = type ? btf__type_by_id(btf, type->type) : NULL;
+	return type && btf_vlen(type) == 3;
+}
+
 static bool is_possible(void)
 {
 	if (!has_capability(CAP_SYS_ADMIN) || !has_capability(CAP_SYSLOG))
@@ -298,6 +311,8 @@ static bool is_possible(void)
 	kvm = btf__load_module_btf("kvm", kernel);
 	if (!kvm && has_text("/proc/modules", "kvm "))
 		return fail("this kernel does not describe KVM (CONFIG_DEBUG_INFO_BTF_MODULES)");
+	if (!has_known_arguments())
+		return fail("this kernel is too old: BPF needs Linux 6.1 or later");
 	return true;
 }
 
