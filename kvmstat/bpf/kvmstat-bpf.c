@@ -376,6 +376,8 @@ static bool attach(bool timed)
 	    bpf_prog_test_run_opts(bpf_program__fd(skel->progs.read_tables), &options))
 		return errno == EPERM ? fail("the kernel refuses BPF programs here, as in a container") :
 			fail("cannot load the BPF programs: %s (%s)", strerror(errno), first_warning);
+	if (!skel->bss->has_files)
+		return fail("/proc/kallsyms does not say where KVM's data is (kernel.kptr_restrict=2)");
 	describe(timed);
 	if (kvmstat_bpf__attach(skel))
 		return fail("cannot attach the BPF programs: %s (%s)", strerror(errno), first_warning);

@@ -110,7 +110,7 @@ struct record initial = {
 bool found_all;				/* the vCPUs that existed before */
 u64 missed;				/* as the loader knows */
 u64 left_out;
-bool has_npt;
+bool has_npt, has_files;
 
 /* KVM's own descriptors, and how many bytes its statistics have */
 struct own_table vm_table, vcpu_table;
@@ -644,6 +644,7 @@ int read_tables(void *context)
 	read_table(&vcpu_table, &kvm_vcpu_stats_header, &kvm_vcpu_stats_desc);
 	if (&npt_enabled)
 		bpf_probe_read_kernel(&has_npt, 1, &npt_enabled);
+	has_files = &kvm_vm_fops && &kvm_vcpu_fops;
 	return 0;
 }
 
