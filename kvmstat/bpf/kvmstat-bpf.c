@@ -351,9 +351,12 @@ static void find_vcpus(void)
 {
 	char bytes[4096];
 	int fd = bpf_iter_create(bpf_link__fd(skel->links.find_files));
+	ssize_t length;
 
-	while (read(fd, bytes, sizeof(bytes)) > 0)
-		;
+	/* EAGAIN: there are many files, and more of them */
+	do {
+		length = read(fd, bytes, sizeof(bytes));
+	} while (length > 0 || (length < 0 && errno == EAGAIN));
 	close(fd);
 }
 
