@@ -81,17 +81,26 @@ static const char * const states[] = {
 static struct kvmstat_bpf *skel;
 static struct btf *kernel, *kvm;
 static char first_warning[120];
+static bool is_locked_down;
 static struct bpf_answer answer;
 static int header_fd = -1;
 
 /* KVMSTAT_BPF_LOG=1 prints what libbpf and the verifier say. */
 static int keep_warning(enum libbpf_print_level level, const char *text, va_list args)
 {
-	if (getenv("KVMSTAT_BPF_LOG"))
-		vfprintf(stderr, text, args);
-	else if (level == LIBBPF_WARN && !*first_warning)
-		vsnprintf(first_warning, sizeof(first_warning), text, args);
-	first_warning[strcspn(first_warning, "\n")] = '\0';
+	bool printed = getenv("KVMSTAT_BPF_LOG");
+	char *message;
+
+	if ((!printed && level != LIBBPF_WARN) || vasprintf(&message, text, args) < 0)
+		return 0;
+	if (printed)
+		fputs(message, stderr);
+	if (level == LIBBPF_WARN && !*first_warning)
+		snprintf(first_warning, sizeof(first_warning), "%.*s", (int)strcspn(message, "\n"),
+			 message);
+	/* If the kernel does not let programs read it, libbpf tries the helper of old kernels. */
+	is_locked_down |= strstr(message, "bpf_probe_read#") != NULL;
+	free(message);
 	return 0;
 }
 
@@ -298,8 +307,6 @@ static bool is_possible(void)
 			    has_capability(CAP_SYS_ADMIN) ? "CAP_SYSLOG" : "CAP_SYS_ADMIN");
 	if (!has_host_pids())
 		return fail("BPF needs the host's pid namespace: this one is a container's");
-	if (has_text("/sys/kernel/security/lockdown", "[confidentiality]"))
-		return fail("the kernel is locked down (confidentiality): BPF may not read it");
 	if (!kernel)
 		kernel = btf__load_vmlinux_btf();
 	if (!kernel)
@@ -379,6 +386,8 @@ static bool attach(bool timed)
 	if (kvmstat_bpf__load(skel) ||
 	    bpf_prog_test_run_opts(bpf_program__fd(skel->progs.read_tables), &options))
 		return errno == EPERM ? fail("the kernel refuses BPF programs here, as in a container") :
+			is_locked_down ?
+			fail("the kernel is locked down (confidentiality): BPF may not read it") :
 			fail("cannot load the BPF programs: %s (%s)", strerror(errno), first_warning);
 	if (!skel->bss->has_files)
 		return fail("/proc/kallsyms does not say where KVM's data is (kernel.kptr_restrict=2)");
