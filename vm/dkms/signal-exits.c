@@ -5,7 +5,7 @@
  * moved the fields, that write damages the neighbouring vCPU, and the host soon crashes. The
  * threads share a CPU, so that the scheduler uses the preempt notifiers that would be damaged.
  * A prototype with moved fields crashed about once in 1800 such exits; the test makes 18000.
- * A larger object hides the damage: scripts/check-layout compares code and offsets.
+ * A larger object hides the damage: scripts/check-layout compares code, dkms/fits offsets.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
