@@ -207,14 +207,22 @@ static __always_inline u64 take_waits(struct record *r)
 	return ns;
 }
 
-/* The time in a state without the waits for a CPU. Keep excess waits for the next interval. */
-static __always_inline u64 ns_since(struct record *r, u64 now, u64 waits)
+/*
+ * The time in a state without the waits for a CPU. As in the series, keep excess waits for the
+ * next interval with a CPU.
+ */
+static __always_inline u64 ns_since(struct record *r, u32 state, u64 now, u64 waits)
 {
 	u64 since = r->values.state_since_ns, ns = now > since ? now - since : 0;
 
-	waits += r->overdrawn;
-	r->overdrawn = waits > ns ? waits - ns : 0;
-	return waits > ns ? 0 : ns - waits;
+	if (state == KVM_VCPU_STATE_guest || state == KVM_VCPU_STATE_exit) {
+		waits += r->overdrawn;
+		r->overdrawn = 0;
+	}
+	if (waits <= ns)
+		return ns - waits;
+	r->overdrawn += waits - ns;
+	return 0;
 }
 
 static __always_inline void count_time(struct record *r, u32 state, u64 ns)
@@ -258,7 +266,7 @@ static __always_inline void count_time(struct record *r, u32 state, u64 ns)
 /* state_since_ns is 0 during a change. No two changes have the same. */
 static __always_inline void change(struct record *r, u32 from, u32 to, u64 now, u64 waits)
 {
-	u64 ns = ns_since(r, now, waits);
+	u64 ns = ns_since(r, from, now, waits);
 
 	if (now <= r->values.state_since_ns)
 		now = r->values.state_since_ns + 1;

@@ -45,7 +45,7 @@ struct vcpu_values {
 struct record {
 	struct vcpu_values values;
 	u64 run_delay;			/* the thread's waits that are counted, plus 1 */
-	u64 overdrawn;			/* waits to subtract from the next interval */
+	u64 overdrawn;			/* waits to subtract from time with a CPU */
 	u64 exit_ns, polled_ns;		/* of the exit that is handled */
 	u64 poll_from_ns;		/* 0: it does not poll */
 	u32 reason, tid;
