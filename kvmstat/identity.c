@@ -128,17 +128,14 @@ static int open_trusted(int run, const char *path, mode_t type)
 static bool read_trusted(int run, const char *directory, const char *name, char *text, size_t size)
 {
 	int dir = open_trusted(run, directory, S_IFDIR), fd = -1;
-	ssize_t length = 0;
+	ssize_t length;
 
 	if (dir >= 0 && *name && *name != '.' && !strchr(name, '/'))
 		fd = open_trusted(dir, name, S_IFREG);
-	if (fd >= 0)
-		length = read(fd, text, size - 1);
+	length = read(fd, text, size - 1);
 	text[length > 0 ? length : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	if (dir >= 0)
-		close(dir);
+	close(fd);
+	close(dir);
 	return length > 0;
 }
 

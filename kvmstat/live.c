@@ -44,6 +44,7 @@ struct live_vm {
 	int pidfd;
 	int number;			/* the process' descriptor, or -1: only vCPUs' files */
 	int fd;				/* the VM's statistics file, or -1 */
+	uint64_t bpf_vm;		/* or 0 */
 	bool seen;			/* in this scan */
 	char *who;
 	struct layout layout, vcpu_layout;
@@ -328,8 +329,7 @@ static void forget(struct live_vm *vm)
 
 	for (i = 0; i < vm->num_vcpus; i++)
 		close(vm->vcpu[i].fd);
-	if (vm->fd >= 0)
-		close(vm->fd);
+	close(vm->fd);
 	close(vm->pidfd);
 	if (vm->windows)
 		munmap((void *)vm->windows, (size_t)vm->layout.vcpu_max * vm->layout.vcpu_stride);
@@ -541,8 +541,7 @@ static bool look_at(pid_t pid)
 		complain("this kernel gives %s only to the VMM%s", vm->vcpu_header ?
 			 "the statistics of VMs" : "statistics files", vm->vcpu_header ? "" :
 			 "; of VMs whose VMM keeps none open (QEMU 8.1 does), /proc is shown");
-	if (pidfd >= 0)
-		close(pidfd);
+	close(pidfd);
 	free(who);
 	free(found);
 	return true;
@@ -551,9 +550,7 @@ static bool look_at(pid_t pid)
 static void add_copy(const void *data, size_t size, bool is_schema, unsigned int key,
 		     const char *name)
 {
-	struct entry *entry = frame_add(&live.frame, xmemdup(data, size), size, "vm/%u/%s", key, name);
-
-	entry->is_schema = is_schema;
+	frame_add(&live.frame, xmemdup(data, size), size, "vm/%u/%s", key, name)->is_schema = is_schema;
 }
 
 /* Values of windows that are not mapped are read from the vCPUs' own files. */
@@ -949,6 +946,7 @@ static void read_host(void)
 static void *read_frame(void *context)
 {
 	unsigned int bpf;
+	uint64_t found;
 	size_t i;
 
 	generation = (unsigned int)(uintptr_t)context;
@@ -971,8 +969,13 @@ static void *read_frame(void *context)
 	bpf_read();
 	read_host();
 	for (i = 0; i < live.count; i++) {
-		if (bpf && !bpf_has(live.vm[i].pid, live.vm[i].number))
+		found = bpf_vm(live.vm[i].pid, live.vm[i].number);
+		if (bpf && !found)
 			continue;
+		/* Another VM has the descriptor of one that has ended. */
+		if (found != live.vm[i].bpf_vm)
+			live.vm[i].key = ++live.num_keys;
+		live.vm[i].bpf_vm = found;
 		read_files(&live.vm[i]);
 		if (is_alone(&live.vm[i]) && !is_hung(live.vm[i].pid))
 			read_threads(&live.vm[i]);

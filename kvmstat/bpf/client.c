@@ -135,9 +135,9 @@ void bpf_read(void)
 }
 
 /* The item at @at, or NULL. @at becomes the next one. */
-static const struct item *next_item(size_t *at)
+static struct item *next_item(size_t *at)
 {
-	const struct item *item = (const void *)(bpf.items + *at);
+	struct item *item = (void *)(bpf.items + *at);
 
 	if (*at + sizeof(*item) > bpf.size)
 		return NULL;
@@ -174,34 +174,39 @@ static void add_vcpus(struct frame *frame, unsigned int key, const struct item *
 	frame_add(frame, data, count * size, "vm/%u/vcpu-data", key);
 }
 
-/* The VM of a process's descriptor. Of several descriptors of one VM, only the first counts. */
+/* The VM of a process's descriptor */
 static const struct item *find_vm(pid_t pid, int fd)
 {
-	const struct item *item, *other;
+	const struct item *item;
 	size_t at = 0;
 
 	while ((item = next_item(&at))) {
 		if (!item->is_vcpu && item->pid == (uint32_t)pid && item->fd == fd)
 			break;
 	}
-	for (at = 0; item && (other = next_item(&at)) != item; ) {
-		if (!other->is_vcpu && other->vm == item->vm)
-			return NULL;
-	}
 	return item;
 }
 
-bool bpf_has(pid_t pid, int fd)
+uint64_t bpf_vm(pid_t pid, int fd)
 {
-	return find_vm(pid, fd);
+	const struct item *item = find_vm(pid, fd);
+
+	return item ? item->vm : 0;
 }
 
 void bpf_add(struct frame *frame, unsigned int key, pid_t pid, int fd)
 {
 	const struct item *item = find_vm(pid, fd);
+	struct item *other;
+	size_t at = 0;
 
 	frame_add(frame, xmemdup(bpf.header, bpf.answer.header_size), bpf.answer.header_size,
 		  "vm/%u/header", key)->is_schema = true;
 	frame_add(frame, xmemdup(item + 1, bpf.answer.vm_size), bpf.answer.vm_size, "vm/%u/data", key);
 	add_vcpus(frame, key, item);
+	/* Of several descriptors of one VM, only the first counts. */
+	while ((other = next_item(&at))) {
+		if (other->vm == item->vm)
+			other->pid = 0;
+	}
 }
