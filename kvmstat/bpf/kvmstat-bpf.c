@@ -319,6 +319,9 @@ static bool is_possible(void)
 	kvm = btf__load_module_btf("kvm", kernel);
 	if (!kvm && has_text("/proc/modules", "kvm "))
 		return fail("this kernel does not describe KVM (CONFIG_DEBUG_INFO_BTF_MODULES)");
+	/* Programs at functions would be attached, but not called. */
+	if (has_text("/proc/sys/kernel/ftrace_enabled", "0"))
+		return fail("function tracing is off: sysctl kernel.ftrace_enabled=1");
 	if (!has_known_arguments())
 		return fail("this kernel is too old: BPF needs Linux 6.1 or later");
 	return true;
