@@ -341,7 +341,10 @@ static void detach(void)
 	header_fd = -1;
 }
 
-/* Of the programs that count, only those whose place this kernel has. */
+/*
+ * Of the programs that count, only those whose place this kernel has. The one where a vCPU ends
+ * also keeps KVM's module, whose addresses the other programs have.
+ */
 static void choose_programs(bool timed)
 {
 	struct bpf_program *program;
@@ -350,7 +353,8 @@ static void choose_programs(bool timed)
 	bpf_object__for_each_program(program, skel->obj) {
 		place = bpf_program__section_name(program);
 		if (!strncmp(place, "fentry/", 7))
-			bpf_program__set_autoload(program, timed && has_function(place + 7));
+			bpf_program__set_autoload(program, (timed || program == skel->progs.destroy) &&
+						  has_function(place + 7));
 		else if (!strncmp(place, "tp_btf/", 7))
 			bpf_program__set_autoload(program, timed);
 	}
