@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ enum bpf_want bpf_want;
 static struct {
 	int socket, values;		/* file descriptors */
 	struct bpf_answer answer;
-	unsigned char *header;
+	unsigned char header[MOST_HEADER];
 	unsigned char *items;
 	size_t size;
 } bpf = { .socket = -1, .values = -1, };
@@ -62,38 +61,41 @@ void bpf_prepare(void)
 	bpf.socket = pair[0];
 }
 
-static bool receive(int fds[2])
+/* Sets @fd, or makes it -1. */
+static bool receive(int *fd)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))];
-	struct iovec bytes = { &bpf.answer, sizeof(bpf.answer), };
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec bytes[2] = {
+		{ &bpf.answer, sizeof(bpf.answer), }, { bpf.header, sizeof(bpf.header), },
+	};
 	struct msghdr message = {
-		.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control,
+		.msg_iov = bytes, .msg_iovlen = 2, .msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
 	const struct cmsghdr *files;
 	ssize_t length;
 
-	fds[0] = fds[1] = -1;
+	*fd = -1;
 	/* A signal that ends kvmstat does not end kvmstat-bpf. */
 	do {
 		length = recvmsg(bpf.socket, &message, MSG_CMSG_CLOEXEC);
 	} while (length < 0 && errno == EINTR);
-	if (length != sizeof(bpf.answer))
+	if (length < (ssize_t)sizeof(bpf.answer))
 		return false;
 	files = CMSG_FIRSTHDR(&message);
-	if (files && files->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-		memcpy(fds, CMSG_DATA(files), 2 * sizeof(int));
+	if (files && files->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(files), sizeof(int));
 	return true;
 }
 
 unsigned int bpf_begin(void)
 {
 	unsigned char want = bpf_want;
-	int fds[2];
+	int fd;
 
 	if (bpf.socket < 0 || (!want && !bpf.answer.attached))
 		return 0;
-	if (send(bpf.socket, &want, 1, MSG_NOSIGNAL) != 1 || !receive(fds)) {
+	if (send(bpf.socket, &want, 1, MSG_NOSIGNAL) != 1 || !receive(&fd)) {
 		complain("kvmstat-bpf has ended");
 		close(bpf.socket);
 		bpf.socket = -1;
@@ -104,17 +106,12 @@ unsigned int bpf_begin(void)
 		complain("%s", bpf.answer.error);
 	if (*bpf.answer.error && !bpf.answer.retry)
 		bpf_want = BPF_NOTHING;
-	if (fds[0] < 0)
+	if (fd < 0)
 		return 0;
 	/* The reader of the sample before may hang. */
 	if (bpf.values >= 0)
 		close(bpf.values);
-	bpf.values = fds[0];
-	free(bpf.header);
-	bpf.header = xcalloc(bpf.answer.header_size, 1);
-	if (pread(fds[1], bpf.header, bpf.answer.header_size, 0) < 0)
-		bpf.answer.header_size = 0;
-	close(fds[1]);
+	bpf.values = fd;
 	return bpf.answer.attached;
 }
 

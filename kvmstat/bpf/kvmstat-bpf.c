@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -83,7 +82,7 @@ static struct btf *kernel, *kvm;
 static char first_warning[120];
 static bool is_locked_down;
 static struct bpf_answer answer;
-static int header_fd = -1;
+static char *header;
 
 /* KVMSTAT_BPF_LOG=1 prints what libbpf and the verifier say. */
 static int keep_warning(enum libbpf_print_level level, const char *text, va_list args)
@@ -205,14 +204,14 @@ static u32 add_ours(struct part *part, const struct stat *stat, size_t count, u3
 	return offset;
 }
 
-/* Writes what a statistics file has before its data. */
-static int write_header(const struct part *vm, const struct part *vcpu)
+/* Makes what a statistics file has before its data. */
+static void make_header(const struct part *vm, const struct part *vcpu)
 {
 	u32 vm_descs = vm->num_descs * desc_size, vcpu_descs = vcpu->num_descs * desc_size;
 	u32 at = sizeof(struct stats_header) + NAME_SIZE + sizeof(struct stats_ext);
-	const struct stats_header header = {
+	const struct stats_header begin = {
 		.flags = STATS_HEADER_EXT, .name_size = NAME_SIZE, .num_desc = vm->num_descs,
-		.id_offset = sizeof(header), .desc_offset = at,
+		.id_offset = sizeof(begin), .desc_offset = at,
 		.data_offset = at + vm_descs + vcpu_descs + vcpu->num_names * name_size,
 	};
 	const struct stats_ext ext = {
@@ -224,18 +223,17 @@ static int write_header(const struct part *vm, const struct part *vcpu)
 		.vcpu_value_name_num = vcpu->num_names,
 	};
 	const char id[NAME_SIZE] = "bpf";
-	int fd = memfd_create("kvmstat-bpf", MFD_CLOEXEC);
-	FILE *out = fdopen(dup(fd), "w");
+	size_t size;
+	FILE *out = open_memstream(&header, &size);
 
-	fwrite(&header, sizeof(header), 1, out);
+	fwrite(&begin, sizeof(begin), 1, out);
 	fwrite(id, sizeof(id), 1, out);
 	fwrite(&ext, sizeof(ext), 1, out);
 	fwrite(vm->desc, vm_descs, 1, out);
 	fwrite(vcpu->desc, vcpu_descs, 1, out);
 	fwrite(vcpu->name, vcpu->num_names, name_size, out);
 	fclose(out);
-	answer.header_size = header.data_offset;
-	return fd;
+	answer.header_size = begin.data_offset;
 }
 
 static void describe(bool timed)
@@ -250,7 +248,7 @@ static void describe(bool timed)
 	skel->bss->vcpu_size = own;
 	answer.vcpu_size = !timed ? own : add_ours(&vcpu, vcpu_stats,
 						   sizeof(vcpu_stats) / sizeof(*vcpu_stats), own);
-	header_fd = write_header(&vm, &vcpu);
+	make_header(&vm, &vcpu);
 	free(vm.desc);
 	free(vcpu.desc);
 	free(vcpu.name);
@@ -336,9 +334,9 @@ static void detach(void)
 {
 	kvmstat_bpf__destroy(skel);
 	skel = NULL;
-	if (header_fd >= 0)
-		close(header_fd);
-	header_fd = -1;
+	free(header);
+	header = NULL;
+	answer.header_size = 0;
 }
 
 /*
@@ -430,20 +428,19 @@ static u64 count_missed(void)
 
 static bool send_answer(int values_fd)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] = {};
-	struct iovec bytes = { &answer, sizeof(answer), };
-	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1, };
+	char control[CMSG_SPACE(sizeof(int))] = {};
+	struct iovec bytes[2] = { { &answer, sizeof(answer), }, { header, answer.header_size, }, };
+	struct msghdr message = { .msg_iov = bytes, .msg_iovlen = 2, };
 	struct cmsghdr *files = (void *)control;
-	const int fds[2] = { values_fd, header_fd, };
 
 	if (values_fd >= 0) {
 		message.msg_control = control;
 		message.msg_controllen = sizeof(control);
 		*files = (struct cmsghdr) {
-			.cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET,
+			.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
 			.cmsg_type = SCM_RIGHTS,
 		};
-		memcpy(CMSG_DATA(files), fds, sizeof(fds));
+		memcpy(CMSG_DATA(files), &values_fd, sizeof(int));
 	}
 	return sendmsg(STDIN_FILENO, &message, MSG_NOSIGNAL) >= 0;
 }
