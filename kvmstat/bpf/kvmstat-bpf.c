@@ -222,7 +222,7 @@ static void make_header(const struct part *vm, const struct part *vcpu)
 		.vcpu_value_name_offset = at + vm_descs + vcpu_descs,
 		.vcpu_value_name_num = vcpu->num_names,
 	};
-	const char id[NAME_SIZE] = "bpf";
+	const char id[NAME_SIZE] = "-";
 	size_t size;
 	FILE *out = open_memstream(&header, &size);
 
