@@ -197,7 +197,8 @@ static __always_inline u64 take_waits(struct record *r)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	u64 delay = task->sched_info.run_delay + 1;
-	u64 ns = r->run_delay ? delay - r->run_delay : 0;
+	/* A thread can have the number of one that has ended, and then has waited less. */
+	u64 ns = r->run_delay && delay > r->run_delay ? delay - r->run_delay : 0;
 
 	r->run_delay = delay;
 	if (ns) {
