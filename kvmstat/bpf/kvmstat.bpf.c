@@ -345,7 +345,6 @@ int BPF_PROG(run_begin, struct kvm_vcpu *vcpu)
 	/* The kernel left out run_end(), as it can since Linux 7.0. */
 	if (r->in_run)
 		count_user_exit(r, vcpu->run->exit_reason);
-	WRITE_ONCE(r->in_run, false);
 	change(r, KVM_VCPU_STATE_user, KVM_VCPU_STATE_exit, bpf_ktime_get_ns(), take_waits(r));
 	r->in_run = true;
 	return 0;
@@ -366,8 +365,7 @@ int BPF_PROG(run_end, u32 reason, int error)
 					      (error == -EFAULT || error == -EHWPOISON)))
 		count_user_exit(r, reason);
 	end_polling(r, now);
-	/* First: since Linux 7.0 the thread can be preempted here, and sched_out() must not change r. */
-	WRITE_ONCE(r->in_run, false);
+	r->in_run = false;
 	change(r, KVM_VCPU_STATE_exit, KVM_VCPU_STATE_user, now, 0);
 	end_exit(r);
 	return 0;
