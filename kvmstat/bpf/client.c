@@ -52,7 +52,7 @@ void bpf_prepare(void)
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return;
+		die("no socket for kvmstat-bpf: %s", strerror(errno));
 	if (!fork()) {
 		close(pair[0]);
 		become_loader(pair[1]);
