@@ -608,8 +608,7 @@ int BPF_PROG(wakeup)
 	return 0;
 }
 
-SEC("fentry/kvm_arch_vcpu_destroy")
-int BPF_PROG(destroy, struct kvm_vcpu *vcpu)
+static __always_inline int forget(struct kvm_vcpu *vcpu)
 {
 	u64 key = (u64)vcpu;
 	struct record *r = bpf_map_lookup_elem(&records, &key);
@@ -619,6 +618,19 @@ int BPF_PROG(destroy, struct kvm_vcpu *vcpu)
 	forget_thread(r->tid, key);
 	bpf_map_delete_elem(&records, &key);
 	return 0;
+}
+
+SEC("fentry/kvm_arch_vcpu_destroy")
+int BPF_PROG(destroy, struct kvm_vcpu *vcpu)
+{
+	return forget(vcpu);
+}
+
+/* At the address of one whose destroy() the kernel left out */
+SEC("fentry/kvm_arch_vcpu_create")
+int BPF_PROG(create, struct kvm_vcpu *vcpu)
+{
+	return forget(vcpu);
 }
 
 /* Not exported, and no function: /proc/kallsyms has the address. */
