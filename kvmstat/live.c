@@ -239,6 +239,7 @@ static int take_file(int pidfd, int fd, const char *link, bool is_stats)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", taken);
 	if (readlink(path, now, sizeof(now) - 1) < 0 || strcmp(now, link)) {
 		close(taken);
+		errno = EBADF;
 		return -1;
 	}
 	if (is_stats)
@@ -458,29 +459,29 @@ static bool is_child(pid_t pid, uint64_t started, const struct found *found, siz
 
 /*
  * With @vm NULL, opens the statistics file of a VM; otherwise adds the file of a vCPU. False if
- * another process has the VM.
+ * another process has the VM, or it has just ended.
  */
 static bool open_found(struct live_vm *vm, const struct found *found, pid_t pid, int pidfd,
 		       const char *who)
 {
 	struct live_vm new = { .pid = pid, .pidfd = -1, .number = found->number, .fd = -1, };
 	struct rlimit limit;
-	bool is_full;
+	bool has_ended, is_full;
 	int fd;
 
 	ask(pid);
 	fd = take_file(pidfd, found->number, found->link, found->is_stats);
+	has_ended = fd < 0 && (errno == ESRCH || errno == EBADF);
 	is_full = fd < 0 ? errno == EMFILE || errno == ENFILE :
 		  !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES >= limit.rlim_cur;
 	answered(pid);
 	if (is_full) {
 		live.missing++;
 		complain("statistics are left out: raise the limit on open files (ulimit -n)");
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 	}
 	if (fd < 0 || is_full)
-		return true;
+		return !has_ended;
 	if (vm) {
 		take_vcpu(vm, fd, found->kind);
 	} else if (take_vm(&new, fd)) {
