@@ -302,7 +302,7 @@ static uint64_t area_of(int cpu)
 	return address;
 }
 
-/* The next kernel runs main(), too. */
+/* The next kernel runs main(), too. Two more checks follow before it starts. */
 static int load_next_kernel(void)
 {
 	int kernel = open(getenv("KERNEL"), O_RDONLY);
