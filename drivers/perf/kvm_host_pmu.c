@@ -19,6 +19,7 @@
 #include <linux/init.h>
 #include <linux/kvm_para.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/reboot.h>
@@ -31,12 +32,16 @@
 
 #ifdef CONFIG_X86
 #include <asm/apic.h>
+#include <asm/cpuid/api.h>
 #include <asm/msr.h>
 #include <asm/nmi.h>
 
+/* kvm_para_has_feature() is not for modules. */
 static bool host_offers_area(void)
 {
-	return kvm_para_has_feature(KVM_FEATURE_GUEST_STATS);
+	u32 base = cpuid_base_hypervisor(KVM_SIGNATURE, 0);
+
+	return base && cpuid_eax(base | KVM_CPUID_FEATURES) & BIT(KVM_FEATURE_GUEST_STATS);
 }
 
 static int write_register(u64 address)
@@ -360,6 +365,7 @@ static const struct attribute_group *host_pmu_groups[] = {
 
 /* In the software context, which has room for any number of events. */
 static struct pmu host_pmu = {
+	.module = THIS_MODULE,
 	.task_ctx_nr = perf_sw_context,
 	.attr_groups = host_pmu_groups,
 	.event_init = host_event_init,
@@ -370,7 +376,8 @@ static struct pmu host_pmu = {
 	.read = host_event_read,
 };
 
-#ifdef CONFIG_X86
+/* A module does not sample: perf_event_overflow() is for KVM, if it is exported at all. */
+#if defined(CONFIG_X86) && !defined(MODULE)
 /* Is the event's period over? */
 static bool is_over(struct perf_event *event)
 {
@@ -572,39 +579,67 @@ static void list_events(void)
 	}
 }
 
+static void free_areas(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		free_page((unsigned long)per_cpu(host_cpus, cpu).area);
+}
+
+static enum cpuhp_state hotplug_state;
+
 static int __init host_pmu_init(void)
 {
 	u32 features;
-	int state, r;
+	int r;
 
 	/* The host cannot write to encrypted memory. */
 	if (!host_offers_area() || cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))
-		return 0;
+		return -ENODEV;
 
 	r = register_interrupt();
 	if (r)
 		return r;
-	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perf/kvm_host:online", host_cpu_online,
-				  host_cpu_offline);
-	if (state < 0) {
-		unregister_interrupt();
-		return state;
-	}
+	r = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perf/kvm_host:online", host_cpu_online,
+			      host_cpu_offline);
+	if (r < 0)
+		goto err_areas;
+	hotplug_state = r;
 
 	features = probe_events();
 	if (!has_interrupt(features))
 		host_pmu.capabilities |= PERF_PMU_CAP_NO_INTERRUPT;
 	list_events();
 	r = perf_pmu_register(&host_pmu, "kvm_host", -1);
-	if (r) {
-		cpuhp_remove_state(state);
-		unregister_interrupt();
-		return r;
-	}
+	if (r)
+		goto err_hotplug;
 	register_reboot_notifier(&host_pmu_reboot_nb);
 	register_syscore(&host_pmu_syscore);
 	pr_info("%d events, %s\n", bitmap_weight(offered, NUM_EVENTS),
 		has_interrupt(features) ? "with samples" : "without samples");
 	return 0;
+
+err_hotplug:
+	cpuhp_remove_state(hotplug_state);
+err_areas:
+	unregister_interrupt();
+	free_areas();
+	return r;
 }
-device_initcall(host_pmu_init);
+module_init(host_pmu_init);
+
+static void __exit host_pmu_exit(void)
+{
+	unregister_syscore(&host_pmu_syscore);
+	perf_pmu_unregister(&host_pmu);
+	cancel_delayed_work_sync(&stop_counting_work);
+	cpuhp_remove_state(hotplug_state);
+	unregister_reboot_notifier(&host_pmu_reboot_nb);
+	unregister_interrupt();
+	free_areas();
+}
+module_exit(host_pmu_exit);
+
+MODULE_DESCRIPTION("Events of the host, in a guest of KVM");
+MODULE_LICENSE("GPL");
