@@ -943,6 +943,32 @@ TEST(init_clears_the_register)
 	kvm_vm_free(vm);
 }
 
+/* By a VMM that does not know the register. */
+TEST(reset_of_the_boot_cpu_clears_the_register)
+{
+	struct kvm_sregs sregs;
+	struct kvm_vcpu *vcpu;
+	struct kvm_regs regs;
+	struct kvm_vm *vm = create_vm(ALL_BITS, guest_waits_for_init, &vcpu);
+
+	vcpu_run(vcpu);
+	vcpu_sregs_get(vcpu, &sregs);
+	vcpu_sregs_set(vcpu, &sregs);
+	EXPECT_EQ(AREA_GPA | ENABLED, vcpu_get_msr(vcpu, MSR_KVM_GUEST_STATS));
+	vcpu_regs_get(vcpu, &regs);
+	regs.rip = 0xfff0;
+	vcpu_regs_set(vcpu, &regs);
+	sregs.cr0 = X86_CR0_ET;
+	sregs.cr4 = 0;
+	sregs.efer = 0;
+	sregs.cs.selector = 0xf000;
+	sregs.cs.base = 0xffff0000;
+	sregs.cs.l = 0;
+	vcpu_sregs_set(vcpu, &sregs);
+	EXPECT_EQ(0, vcpu_get_msr(vcpu, MSR_KVM_GUEST_STATS));
+	kvm_vm_free(vm);
+}
+
 static bool hostile_end;
 static u64 hostile_seed;
 
