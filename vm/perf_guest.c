@@ -353,7 +353,10 @@ static void check_module(void)
 	close(fd);
 }
 
-/* The next kernel runs main(), too. Two more checks follow before it starts. */
+/*
+ * The next kernel runs main(), too. Two more checks follow before it starts. It has one CPU: the
+ * others would begin with an INIT, which clears their register.
+ */
 static int load_next_kernel(void)
 {
 	int kernel = open(getenv("KERNEL"), O_RDONLY);
@@ -366,7 +369,7 @@ static int load_next_kernel(void)
 		return 0;
 	length = strcspn(line, "\n");
 	length += snprintf(line + length, sizeof(line) - length,
-			   " initcall_blacklist=host_pmu_init checks=%d", checks + 2);
+			   " maxcpus=1 initcall_blacklist=host_pmu_init checks=%d", checks + 2);
 	return !syscall(SYS_kexec_file_load, kernel, initrd, length + 1, line, 0);
 }
 
@@ -411,7 +414,7 @@ int main(int argc, char **argv)
 	if (getenv("checks")) {
 		checks = atoi(getenv("checks"));
 		check("kexec starts a kernel to whose memory the host does not write",
-		      !area_of(0) && !area_of(1));
+		      !area_of(0));
 		finish();
 	}
 	check("the guest has the PMU", number_in(PMU "type", "%ld") > 0);
