@@ -54,7 +54,7 @@ static long number_in(const char *path, const char *format)
 
 /*
  * Load the modules of a distribution's kernel, in the order of their numbers: /modules/10-msr.ko.
- * With a driver, also that of the PMU.
+ * kvm_host_pmu, the driver of the PMU, is loaded only if with_driver is set.
  */
 static void load_modules(int with_driver)
 {
