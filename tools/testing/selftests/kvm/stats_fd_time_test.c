@@ -67,23 +67,13 @@ FIXTURE_TEARDOWN(time)
 
 #define SAMPLE(t)	times_sample(&self->mapped, t)
 
-/*
- * If the scheduler's clock was ahead when it counted a wait, KVM subtracts that from the time
- * that follows: let some time pass.
- */
-static void settle_waits(struct __test_metadata *_metadata, struct guest_vcpu *v)
-{
-	usleep(SLEEP / 1000);
-	vcpu_complete_exit(_metadata, v);
-}
-
 /* Turn the accounting on and let the vCPU run once, so that its time counts. */
 static void begin(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stats_time_turn_on(_metadata);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
 	vcpu_complete_exit(_metadata, v);
-	settle_waits(_metadata, v);
+	times_settle(_metadata, v);
 }
 
 TEST_F(time, parameter_refuses_invalid_values)
@@ -282,6 +272,7 @@ TEST_F(time, blocked_time_counts_as_halt)
 		blocked += stats_now_ns() - from;
 		runner_wake(_metadata, &runner, self->guest.vm);
 	}
+	times_settle(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	/* "blocking" becomes 1 a moment before. */
@@ -317,6 +308,7 @@ TEST_F(time, polling_counts_as_poll)
 	stats_arch_init_vcpu(_metadata, self->vcpu->fd, GUEST_CODE, 0);
 	SAMPLE(&t[0]);
 	halt_until_polling(_metadata, &self->guest);
+	times_settle(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	polled = vcpu_read(_metadata, self->vcpu, "halt_poll_success_ns") +
@@ -358,6 +350,7 @@ static void expect_sleep(struct __test_metadata *_metadata, FIXTURE_DATA(time) *
 	slept = stats_now_ns() - from;
 	userfault_resolve(_metadata, &self->guest, &fault);
 	runner_join(_metadata, &runner);
+	times_settle(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	EXPECT_EQ(0UL, t[1].of[OFF]);
@@ -394,7 +387,7 @@ TEST_F(time, wait_for_a_cpu_outside_of_KVM_RUN_does_not_count_as_user)
 	begin(_metadata, self->vcpu);
 	SAMPLE(&t[0]);
 	wait_for_cpu(_metadata, 10 * SLEEP);
-	settle_waits(_metadata, self->vcpu);
+	times_settle(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	EXPECT_LE(10 * SLEEP, t[1].of[READY] - t[0].of[READY]);
@@ -422,7 +415,7 @@ TEST_F(time, each_sample_of_a_running_vcpu_is_consistent)
 		t[1] = t[2];
 	}
 	runner_stop(_metadata, &runner);
-	settle_waits(_metadata, self->vcpu);
+	times_settle(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 }
