@@ -5,7 +5,6 @@
 #ifndef SELFTEST_KVM_STATS_FD_TIMES_H
 #define SELFTEST_KVM_STATS_FD_TIMES_H
 
-#include "stats_fd_guest.h"
 #include "stats_fd_mmap.h"
 
 #define MS			1000000ULL
@@ -59,23 +58,6 @@ static inline void times_sample(const struct mapped_times *m, struct times *t)
 			t->of[i] = stats_mapped(m->block, m->counter[i]);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (!t->since || t->since != stats_mapped(m->block, m->since));
-}
-
-/*
- * Call this before a sample of a vCPU that has left KVM_RUN. The scheduler can count a longer
- * wait than KVM saw; KVM subtracts the excess from later time with a CPU in KVM_RUN. Run the
- * vCPU until nothing is left: without a new wait, time_exit_ns grows.
- */
-static inline void times_settle(struct __test_metadata *_metadata, struct guest_vcpu *v)
-{
-	__u64 exit, ready;
-
-	do {
-		exit = vcpu_read(_metadata, v, "time_exit_ns");
-		ready = vcpu_read(_metadata, v, "ready_ns");
-		vcpu_complete_exit(_metadata, v);
-	} while (vcpu_read(_metadata, v, "time_exit_ns") == exit ||
-		 vcpu_read(_metadata, v, "ready_ns") != ready);
 }
 
 static inline __u64 sum_of(const struct times *t)
