@@ -144,6 +144,7 @@ TEST_F(time, time_of_a_vcpu_begins_with_its_first_KVM_RUN)
 	EXPECT_EQ(0UL, sum_of(&t));
 	from = stats_now_ns();
 	vcpu_exit_to_user(_metadata, self->vcpu, TIMES);
+	settle_waits(_metadata, self->vcpu);
 	SAMPLE(&t);
 	EXPECT_GE(stats_now_ns() - from, sum_of(&t));
 	EXPECT_STATE("user", &t);
@@ -163,13 +164,13 @@ TEST_F(time, sleep_of_the_vmm_at_each_exit_counts_as_user)
 		slept += stats_now_ns() - from;
 		vcpu_run(_metadata, self->vcpu, STATS_USER_EXIT_REASON);
 	}
+	settle_waits(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	EXPECT_STATE("user", &t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	/* After each sleep it may have waited for a CPU. */
 	t[1].of[USER] += t[1].of[READY] - t[0].of[READY];
 	expect_least(_metadata, &t[0], &t[1], USER, slept);
-	vcpu_complete_exit(_metadata, self->vcpu);
 }
 
 #define EXPECT_LAST_USER_EXIT(name)					\
@@ -193,7 +194,7 @@ TEST_F(time, last_user_exit_and_state_since_ns_show_a_vmm_that_hangs)
 	EXPECT_EQ(0, memcmp(&t[0], &t[1], sizeof(t[0])));
 	EXPECT_LAST_USER_EXIT(stats_name_of(&self->vcpu->file, "user_exits",
 					    STATS_USER_EXIT_REASON));
-	vcpu_complete_exit(_metadata, self->vcpu);
+	settle_waits(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	/* After the sleep it may have waited for a CPU. */
@@ -231,6 +232,7 @@ TEST_F(time, exits_that_kvm_handles_count_as_guest_and_exit)
 	runner_start(_metadata, &runner, self->vcpu, TIMES, TIMES);
 	usleep(SLEEP / 1000);
 	runner_stop(_metadata, &runner);
+	settle_waits(_metadata, self->vcpu);
 	SAMPLE(&t[1]);
 	expect_all(_metadata, &t[0], &t[1]);
 	EXPECT_LT(t[0].of[GUEST], t[1].of[GUEST]);
@@ -568,6 +570,7 @@ TEST_F(time, turning_off_ends_the_time_of_a_blocked_vcpu)
 	stats_time_turn_on(_metadata);
 	usleep(SLEEP / 1000);
 	runner_wake(_metadata, &runner, self->guest.vm);
+	settle_waits(_metadata, self->vcpu);
 	to = stats_now_ns();
 	SAMPLE(&t[2]);
 	EXPECT_GE(to - blocked, sum_of(&t[2]) - sum_of(&t[1]));
