@@ -71,12 +71,12 @@ check-all: deps ## run all tests (DEBUG=1: debug kernels, FRESH=1: repeat passed
 	scripts/check all
 
 .PHONY: lint
-lint: deps-lint deps-kernel deps-arm64 tree ## check style, spelling, licences, claims; run sparse
+lint: deps-lint deps-kernel deps-arm64 tree ## check style, spelling, licences, figures, claims; run sparse
 	scripts/lint
 	scripts/sparse
 
 .PHONY: docs
-docs: deps-docs deps-kernel deps-arm64 tree ## check the documentation: programs, names, figures, Sphinx, MAINTAINERS
+docs: deps-docs deps-kernel deps-arm64 tree ## check the documentation: programs, names, Sphinx, MAINTAINERS
 	scripts/docs
 
 .PHONY: dkms-check
