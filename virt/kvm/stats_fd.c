@@ -48,8 +48,9 @@ static size_t copy_fragment(char __user *buf, size_t count, const u64 *value,
 /* Copy @num values. Returns the bytes copied: only whole values. */
 #ifdef __KVM_COPY_TO_USER_LOADS_U64
 /*
- * The loop below also works here. But arm64 checks the address of each store, which takes
- * three times the instructions. A copy on the stack takes almost twice as many.
+ * The loop below also works here, but takes up to three times the instructions, because
+ * arm64 checks the address of each store. A copy on the stack takes almost twice as many.
+ * Where copy_to_user() uses FEAT_MOPS, which may load single bytes, only the loop works.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 {
@@ -59,8 +60,8 @@ static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
 }
 #else
 /*
- * One value costs two instructions, and a round three or four more: most values are copied
- * in rounds of 32. The last round of a size ends with the last value, so that it may copy
+ * On x86, one value costs two instructions, and a round three or four more: most values are
+ * copied in rounds of 32. The last round of a size ends with the last value, so that it may copy
  * some values again. If a copy faults, the loop at the end repeats the round up to that value.
  */
 static size_t copy_whole_values(char __user *buf, size_t num, const u64 *values)
