@@ -44,7 +44,7 @@ KVM_VM_STAT(atomic64_t, pages_1g, INSTANT, COUNT,
 KVM_VCPU_STAT(u64, pf_taken, CUMULATIVE, COUNT,
 	      "Page faults that KVM handled, except accesses that a cached MMIO entry recognizes")
 KVM_VCPU_STAT(u64, pf_fixed, CUMULATIVE, COUNT,
-	      "Page faults that KVM fixed with a page table entry, including pf_fast")
+	      "Page faults that KVM fixed with a page table entry")
 KVM_VCPU_STAT(u64, pf_fast, CUMULATIVE, COUNT,
 	      "Page faults that KVM fixed, or found fixed, without taking a lock")
 KVM_VCPU_STAT(u64, pf_spurious, CUMULATIVE, COUNT,
@@ -109,6 +109,6 @@ KVM_VCPU_STAT(u64, guest_mode, INSTANT, BOOLEAN,
 KVM_VCPU_STAT(u64, nested_run, CUMULATIVE, COUNT,
 	      "Entries into nested guests by VMRUN, VMLAUNCH or VMRESUME, except halted ones")
 KVM_VCPU_STAT(u64, directed_yield_attempted, CUMULATIVE, COUNT,
-	      "Hypercalls of the guest to yield to another vCPU")
+	      "Hypercalls of the guest to yield to another vCPU or to wake it")
 KVM_VCPU_STAT(u64, directed_yield_successful, CUMULATIVE, COUNT,
 	      "Hypercalls of the guest that did yield to another vCPU")
