@@ -114,7 +114,8 @@ function beside(text, key,    more) {
 #	ldr				vcpu->stat, to increment hvc_exit_stat
 #	nop				aligns a branch target
 #
-# arm64 reads values with copy_to_user(), which since 6.12 takes 2.45 instructions for each.
+# arm64 reads values with copy_to_user(), which takes 2.45 instructions for each on 6.12. 7.3
+# cannot use it, and takes 4.3, see virt/kvm/stats_fd.c.
 function instructions(    x86) {
 	x86 = profile ~ /^x86/
 	compare("null system call", "system-call")
