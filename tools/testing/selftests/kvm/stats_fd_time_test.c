@@ -89,7 +89,6 @@ static void begin(struct __test_metadata *_metadata, struct guest_vcpu *v)
 {
 	stats_time_turn_on(_metadata);
 	stats_arch_init_vcpu(_metadata, v->fd, GUEST_USER_EXITS, 0);
-	vcpu_complete_exit(_metadata, v);
 	settle_waits(_metadata, v);
 }
 
